@@ -1,0 +1,46 @@
+import { DateTime } from 'luxon';
+
+/** The bank's own time: the machine's, moved by an offset, and never running backwards. */
+export class BankClock {
+  private lastMs = 0;
+  private offsetMs = 0;
+
+  constructor(
+    private readonly realNow: () => number,
+    private readonly timeZone: string,
+  ) {}
+
+  now(): number {
+    this.lastMs = Math.max(this.lastMs, this.realNow() + this.offsetMs);
+    return this.lastMs;
+  }
+
+  /** The offset that makes `now()` answer `targetMs`. */
+  offsetTo(targetMs: number): number {
+    return targetMs - this.realNow();
+  }
+
+  setOffset(offsetMs: number): void {
+    this.offsetMs = offsetMs;
+  }
+
+  /** Time has been at least here, as a journal remembers it. */
+  reach(ms: number): void {
+    this.lastMs = Math.max(this.lastMs, ms);
+  }
+
+  /** The calendar date at the bank. */
+  dateOf(ms: number): string {
+    return DateTime.fromMillis(ms, { zone: this.timeZone }).toFormat('yyyy-MM-dd');
+  }
+
+  /** The first moment of a calendar date at the bank, or undefined when there is no such date. */
+  startOf(date: string): number | undefined {
+    const start = DateTime.fromFormat(date, 'yyyy-MM-dd', { zone: this.timeZone });
+    return start.isValid ? start.toMillis() : undefined;
+  }
+}
+
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,48 @@
+/** What becomes of a payment after its instruction is submitted. */
+export type Outcome =
+  | 'settles'
+  | 'notProcessable'
+  | 'routingFails'
+  | 'refusedAfterExchange'
+  | 'settlementFails'
+  | 'returnedTwoDaysLater'
+  | 'neverSettles'
+  | 'undocumentedStatus';
+
+export interface MagicCreditor {
+  iban: string;
+  effect: 'refusedAtAdd' | 'submitRefused' | Outcome;
+  meaning: string;
+}
+
+/** Creditor accounts that make the bank say no. Every other valid IBAN is paid. */
+export const MAGIC_CREDITORS: readonly MagicCreditor[] = [
+  { iban: 'DE92999911110000000001', effect: 'refusedAtAdd', meaning: 'the add answers 422' },
+  {
+    iban: 'DE65999911110000000002',
+    effect: 'notProcessable',
+    meaning: 'NOTPROCESSABLE after the submit, ends in SUB_NOT_IS_VALID; the others go on',
+  },
+  { iban: 'DE38999911110000000003', effect: 'refusedAfterExchange', meaning: 'EXCHANGED, then EXT_REFUSED' },
+  {
+    iban: 'DE11999911110000000004',
+    effect: 'returnedTwoDaysLater',
+    meaning: 'SETTLED, two days later RETURNED and the money booked back',
+  },
+  { iban: 'DE81999911110000000005', effect: 'neverSettles', meaning: 'stays at EXCHANGED for ever' },
+  { iban: 'DE54999911110000000006', effect: 'routingFails', meaning: 'ends in PRO_ROUTING_FAILED' },
+  { iban: 'DE27999911110000000007', effect: 'settlementFails', meaning: 'ends in PRO_SETTLEMENT_FAILED' },
+  {
+    iban: 'DE97999911110000000008',
+    effect: 'undocumentedStatus',
+    meaning: 'stays at PRO_MANUAL_REVIEW, a status no document names',
+  },
+  { iban: 'DE70999911110000000009', effect: 'submitRefused', meaning: 'the submit of its instruction answers 422' },
+];
+
+const BY_IBAN = new Map(MAGIC_CREDITORS.map((creditor) => [creditor.iban, creditor.effect]));
+
+/** The scripted effect of an IBAN (electronic form), or undefined when it is an ordinary payee. */
+export function magicEffect(iban: string): MagicCreditor['effect'] | undefined {
+  return BY_IBAN.get(iban);
+}

@@ -1,0 +1,199 @@
+import type { BankClock } from '../clock';
+import type { Seed, SeedUser } from '../seed';
+import type { Variants } from '../variants';
+import { Outbox } from '../webhooks/outbox';
+import { Accounts, emptyAccount } from './accounts';
+import type { CommandHandlers, CommandLine, CommandMap, CommandName } from './commands';
+import { Instructions } from './instructions';
+import type { Journal } from './journal';
+import { Ledger } from './ledger';
+import { Processing } from './processing';
+import type { AccountRecord, InstructionRecord } from './records';
+
+/** The whole state of the bank. Reads go to its parts; every change is a command, and is journalled. */
+export class Bank {
+  readonly accounts = new Accounts();
+  readonly outbox: Outbox;
+  readonly ledger: Ledger;
+  readonly instructions: Instructions;
+  readonly processing: Processing;
+  private readonly handlers: CommandHandlers;
+  private journal?: Journal;
+
+  constructor(
+    readonly variants: Variants,
+    readonly clock: BankClock,
+    stepMs: number,
+  ) {
+    this.outbox = new Outbox(variants);
+    this.ledger = new Ledger(this.accounts, this.outbox);
+    this.instructions = new Instructions(this.accounts, clock, variants);
+    this.processing = new Processing(this.ledger, this.accounts, this.outbox, clock, stepMs);
+    this.handlers = { ...this.operatorCommands(), ...this.accountCommands(), ...this.paymentCommands() };
+  }
+
+  /** Executes a command now. Throws a Refusal and changes nothing, or changes the state and is journalled. */
+  execute<K extends CommandName>(command: K, input: CommandMap[K]['input']): CommandMap[K]['result'] {
+    const atMs = this.clock.now();
+    const handler: CommandHandlers[K] = this.handlers[command];
+    const result = handler(input, atMs);
+    this.journal?.append({ command, atMs, input });
+    return result;
+  }
+
+  /** Executes a line of the journal at the moment it happened. */
+  replay<K extends CommandName>(line: CommandLine & { command: K }): void {
+    this.clock.reach(line.atMs);
+    const handler: CommandHandlers[K] = this.handlers[line.command];
+    handler(line.input as CommandMap[K]['input'], line.atMs);
+  }
+
+  recordIn(journal: Journal): void {
+    this.journal = journal;
+  }
+
+  private operatorCommands() {
+    const { accounts, clock, processing, instructions, ledger, outbox } = this;
+    return {
+      seed: (seed, atMs) => this.plant(seed, atMs),
+      moveClock: ({ offsetMs }) => clock.setOffset(offsetMs),
+      advance: ({ maxPayments }, atMs) => processing.advance(atMs, maxPayments),
+      addUser: (user) => this.addUser(user),
+      blockAccount: ({ accountId, blocked }, atMs) => this.blockAccount(accountId, blocked, atMs),
+      blockIdentity: ({ identityId, blocked }, atMs) => {
+        accounts.identity(identityId).status = blocked ? 'BLOCKED' : 'OPENED';
+        const event = blocked ? 'identity.blocked' : 'identity.unblocked';
+        outbox.emit(event, { identityId, entityId: String(identityId) }, { identityId }, atMs);
+      },
+      receive: (input, atMs) => {
+        const payment = instructions.receive(input, atMs);
+        const [from, to] = [accounts.clearing, payment.account];
+        const { amountMinor } = payment;
+        const description = 'Incoming payment';
+        const posting = { type: 'CREDIT_TRANSFER' as const, from, to, amountMinor, description, payment };
+        payment.transactionId = ledger.post(posting, atMs).id;
+        return payment;
+      },
+      recordAttempt: (input, atMs) => outbox.recordAttempt(input, atMs),
+    } satisfies Partial<CommandHandlers>;
+  }
+
+  private accountCommands() {
+    const { accounts, outbox, processing } = this;
+    return {
+      openAccount: ({ userId, productId }, atMs) => {
+        const account = accounts.open(userId, productId, atMs);
+        const { identityId } = accounts.user(userId);
+        const data = { accountNumber: account.id, ownerIdentityId: identityId };
+        outbox.emit('account.status.opened', { identityId, entityId: account.id }, data, atMs);
+        return account;
+      },
+      closeAccount: ({ accountId }) => {
+        const account = accounts.account(accountId);
+        accounts.requireClosable(account, processing.hasPending(accountId));
+        account.status = 'CLOSED';
+        return account;
+      },
+      closeUser: ({ userId }, atMs) => {
+        const user = accounts.user(userId);
+        const open = accounts.ofUser(userId).filter(({ status }) => status !== 'CLOSED');
+        for (const account of open) accounts.requireClosable(account, processing.hasPending(account.id));
+        for (const account of open) account.status = 'CLOSED';
+        user.status = 'CLOSED';
+        const { identityId } = user;
+        outbox.emit(
+          'identity.closed',
+          { identityId, entityId: String(identityId) },
+          { identityId },
+          atMs,
+        );
+      },
+      subscribe: (input) => outbox.subscribe(input),
+      unsubscribe: ({ hookId }) => outbox.unsubscribe(hookId),
+      associate: ({ hookId, identityId }) => {
+        accounts.identity(identityId);
+        outbox.associate(hookId, identityId);
+      },
+    } satisfies Partial<CommandHandlers>;
+  }
+
+  private paymentCommands() {
+    const { instructions, processing } = this;
+    return {
+      initiate: (input, atMs) => instructions.initiate(input, false, atMs),
+      updateInstruction: ({ id, changes }, atMs) => {
+        const instruction = instructions.instruction(id);
+        instructions.update(instruction, changes, atMs);
+        return instruction;
+      },
+      deleteInstruction: ({ id }, atMs) => instructions.delete(instructions.instruction(id), atMs),
+      add: ({ id, payment: input }, atMs) => {
+        const instruction = instructions.instruction(id);
+        const payment = instructions.add(instruction, input, atMs);
+        if (instruction.submits > 0) processing.start(instruction, [payment], atMs);
+        return payment;
+      },
+      updatePayment: ({ id, changes }) => {
+        const payment = instructions.payment(id);
+        instructions.updatePayment(payment, changes);
+        return payment;
+      },
+      deletePayment: ({ id }, atMs) => instructions.deletePayment(instructions.payment(id), atMs),
+      submit: ({ id }, atMs) => this.submit(instructions.instruction(id), atMs),
+      submitDirectly: (input, atMs) => {
+        const instruction = instructions.initiate(input.instruction, true, atMs);
+        const payment = instructions.addDirect(instruction, input.payment, atMs);
+        processing.start(instruction, [payment], atMs);
+        return payment;
+      },
+      exchange: ({ paymentInstructionId }, atMs) => {
+        const payment = instructions.instructedPayment(paymentInstructionId);
+        processing.exchange(payment, atMs);
+        return payment;
+      },
+      refuse: ({ paymentInstructionId }, atMs) => {
+        const payment = instructions.instructedPayment(paymentInstructionId);
+        processing.refuse(payment, atMs);
+        return payment;
+      },
+    } satisfies Partial<CommandHandlers>;
+  }
+
+  private submit(instruction: InstructionRecord, atMs: number): InstructionRecord {
+    const repeated = this.instructions.submit(instruction, atMs);
+    if (repeated) this.processing.startAgain(instruction, atMs);
+    else this.processing.start(instruction, instruction.payments, atMs);
+    return instruction;
+  }
+
+  private blockAccount(accountId: string, blocked: boolean, atMs: number): AccountRecord {
+    const account = this.accounts.account(accountId);
+    account.status = blocked ? 'SUSPENDED' : 'OPENED';
+    const { identityId } = this.accounts.user(account.userId);
+    const event = blocked ? 'account.status.blocked' : 'account.status.unblocked';
+    const data = { accountNumber: account.id, ownerIdentityId: identityId };
+    this.outbox.emit(event, { identityId, entityId: account.id }, data, atMs);
+    return account;
+  }
+
+  private addUser(user: Omit<SeedUser, 'account'>): void {
+    const { userId, identityId, holderName, kyc } = user;
+    this.accounts.users.set(userId, { userId, identityId, holderName, kyc, status: 'OPENED' });
+  }
+
+  private plant(seed: Seed, atMs: number): void {
+    this.accounts.seed = seed;
+    const productId = Number(seed.products[0]?.id);
+    for (const { account, ...user } of seed.users) {
+      this.addUser(user);
+      if (!account) continue;
+      const from = this.accounts.clearing;
+      const to = this.accounts.keep(
+        emptyAccount(account.accountId, user.userId, productId, account.iban, atMs),
+      );
+      const amountMinor = BigInt(account.balanceMinor);
+      const description = 'Opening balance';
+      this.ledger.post({ type: 'DISTRIBUTOR_POSTING', from, to, amountMinor, description }, atMs);
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import type { Party } from '../../bank/types';
+import type { BankClock } from '../clock';
+import { electronicIban, isIban } from '../iban';
+import { magicEffect, type Outcome } from '../magic';
+import { conflict, notFound, unprocessable } from '../refusal';
+import type { Variants } from '../variants';
+import type { Accounts } from './accounts';
+import type { InstructionInput, InstructionRecord, PaymentInput, PaymentRecord } from './records';
+import {
+  History,
+  INSTRUCTION_DIRECT,
+  INSTRUCTION_INITIATED,
+  instructionSubmitted,
+  PAYMENT_ADDED,
+  PAYMENT_DIRECT,
+  PAYMENT_INWARD,
+} from './status-sequences';
+
+const FIRST_INSTRUCTION_ID = 1_000_001;
+const FIRST_PAYMENT_ID = 3_000_001;
+/** The instruction to another bank that carries a payment is numbered beside it. */
+const PAYMENT_INSTRUCTION_OFFSET = 2_000_000;
+
+/** Customer instructions and their payment transactions, up to and including the submit. */
+export class Instructions {
+  readonly instructions = new Map<number, InstructionRecord>();
+  /** Ascending ids, deleted ones left out: pages are slices. */
+  payments: PaymentRecord[] = [];
+  private readonly paymentById = new Map<number, PaymentRecord>();
+  private nextInstructionId = FIRST_INSTRUCTION_ID;
+  private nextPaymentId = FIRST_PAYMENT_ID;
+
+  constructor(
+    private readonly accounts: Accounts,
+    private readonly clock: BankClock,
+    private readonly variants: Variants,
+  ) {}
+
+  initiate(input: InstructionInput, direct: boolean, atMs: number): InstructionRecord {
+    this.requireDate(input.information.requestedExecutionDate, atMs);
+    const account = this.accounts.debtorAccount(electronicIban(input.debtor.accountId?.value ?? ''));
+    const id = this.nextInstructionId++;
+    const history = new History(id);
+    history.recordAll(direct ? INSTRUCTION_DIRECT : INSTRUCTION_INITIATED, atMs);
+    const instruction: InstructionRecord = {
+      id,
+      ...input,
+      account,
+      createdAtMs: atMs,
+      history,
+      payments: [],
+      totalMinor: 0n,
+      submits: direct ? 1 : 0,
+      submittedAtMs: direct ? atMs : undefined,
+      direct,
+      deleted: false,
+      batchBooked: false,
+    };
+    this.instructions.set(id, instruction);
+    return instruction;
+  }
+
+  add(instruction: InstructionRecord, input: PaymentInput, atMs: number): PaymentRecord {
+    if (instruction.submits > 0 && !instruction.direct && this.variants.addAfterSubmit === 'refused')
+      throw conflict('INSTRUCTION_SUBMITTED', 'the customer instruction was submitted');
+    const checked = this.checkCreditor(input.creditor, instruction);
+    const id = this.nextPaymentId++;
+    const history = new History(id);
+    history.recordAll(instruction.direct ? PAYMENT_DIRECT : PAYMENT_ADDED, atMs);
+    const payment: PaymentRecord = {
+      ...input,
+      ...checked,
+      id,
+      instruction,
+      account: instruction.account,
+      direction: 'OUTWARD',
+      amountMinor: BigInt(input.amountMinor),
+      debtor: instruction.debtor,
+      createdAtMs: atMs,
+      instructedDate: instruction.information.requestedExecutionDate,
+      history,
+      held: false,
+      booked: false,
+      moved: 0,
+      returned: false,
+    };
+    instruction.payments.push(payment);
+    instruction.totalMinor += payment.amountMinor;
+    return this.keep(payment);
+  }
+
+  /** A payment from outside into an account of the distributor. */
+  receive(input: PaymentInput & { iban: string; debtor: Party }, atMs: number): PaymentRecord {
+    const account = this.accounts.accountByIban(input.iban);
+    const { iban, ...rest } = input;
+    const id = this.nextPaymentId++;
+    const history = new History(id);
+    history.recordAll(PAYMENT_INWARD, atMs);
+    const today = this.clock.dateOf(atMs);
+    return this.keep({
+      ...rest,
+      id,
+      account,
+      direction: 'INWARD',
+      channel: 'RTNS',
+      amountMinor: BigInt(input.amountMinor),
+      creditorIban: iban,
+      createdAtMs: atMs,
+      instructedDate: today,
+      settlementDate: today,
+      history,
+      outcome: 'settles',
+      held: false,
+      booked: false,
+      moved: 1,
+      returned: false,
+    });
+  }
+
+  update(instruction: InstructionRecord, input: Partial<InstructionInput>, atMs: number): void {
+    this.requireUnsubmitted(instruction);
+    const date = input.information?.requestedExecutionDate;
+    if (date !== undefined) this.requireDate(date, atMs);
+    instruction.information = { ...instruction.information, ...input.information };
+    instruction.externalData = input.externalData ?? instruction.externalData;
+    for (const payment of instruction.payments)
+      payment.instructedDate = instruction.information.requestedExecutionDate;
+  }
+
+  delete(instruction: InstructionRecord, atMs: number): void {
+    this.requireUnsubmitted(instruction);
+    instruction.deleted = true;
+    instruction.history.record('CANCELLED', atMs);
+    for (const payment of instruction.payments) {
+      payment.history.record('CANCELLED', atMs);
+      this.paymentById.delete(payment.id);
+    }
+    this.payments = this.payments.filter((payment) => payment.instruction !== instruction);
+  }
+
+  updatePayment(payment: PaymentRecord, input: Partial<PaymentInput>): void {
+    const instruction = this.requireEditable(payment);
+    const { amountMinor, ...rest } = input;
+    if (input.creditor) Object.assign(payment, this.checkCreditor(input.creditor, instruction));
+    Object.assign(payment, rest);
+    if (amountMinor === undefined) return;
+    instruction.totalMinor += BigInt(amountMinor) - payment.amountMinor;
+    payment.amountMinor = BigInt(amountMinor);
+  }
+
+  deletePayment(payment: PaymentRecord, atMs: number): void {
+    const instruction = this.requireEditable(payment);
+    payment.history.record('CANCELLED', atMs);
+    instruction.payments = instruction.payments.filter((other) => other !== payment);
+    instruction.totalMinor -= payment.amountMinor;
+    this.paymentById.delete(payment.id);
+    this.payments = this.payments.filter((other) => other !== payment);
+  }
+
+  /** Accepts the submit, or refuses it before anything is executed. True when it is a repeated one. */
+  submit(instruction: InstructionRecord, atMs: number): boolean {
+    const repeated = instruction.submits > 0;
+    if (repeated && (instruction.direct || this.variants.secondSubmit === 'refused'))
+      throw conflict('INSTRUCTION_SUBMITTED', 'the customer instruction was submitted already');
+    if (!repeated) {
+      this.requireSubmittable(instruction, atMs);
+      instruction.submittedAtMs = atMs;
+      instruction.history.recordAll(instructionSubmitted(this.variants.subIsValidRepeats), atMs);
+    }
+    instruction.submits += 1;
+    return repeated;
+  }
+
+  instruction(id: number): InstructionRecord {
+    const instruction = this.instructions.get(id);
+    if (!instruction || instruction.deleted) throw notFound('customer instruction');
+    return instruction;
+  }
+
+  payment(id: number): PaymentRecord {
+    const payment = this.paymentById.get(id);
+    if (!payment) throw notFound('payment transaction');
+    return payment;
+  }
+
+  /** The payment an outward payment instruction carries. */
+  instructedPayment(paymentInstructionId: number): PaymentRecord {
+    const payment = this.paymentById.get(paymentInstructionId - PAYMENT_INSTRUCTION_OFFSET);
+    if (!payment || paymentInstructionIdOf(payment) === undefined) throw notFound('payment instruction');
+    return payment;
+  }
+
+  private keep(payment: PaymentRecord): PaymentRecord {
+    this.payments.push(payment);
+    this.paymentById.set(payment.id, payment);
+    return payment;
+  }
+
+  private requireSubmittable(instruction: InstructionRecord, atMs: number): void {
+    const { information, payments, totalMinor } = instruction;
+    if (payments.length === 0)
+      throw unprocessable('INSTRUCTION_EMPTY', 'the customer instruction has no payment transaction');
+    this.requireDate(information.requestedExecutionDate, atMs);
+    if (instruction.account.status !== 'OPENED')
+      throw unprocessable('DEBTOR_ACCOUNT_NOT_OPENED', 'the debtor account is not open');
+    const { requestedNbPaymentTransactions: requestedNb = payments.length, requestedTotalMinor } = information;
+    const totalsDiffer =
+      requestedNb !== payments.length || BigInt(requestedTotalMinor ?? totalMinor) !== totalMinor;
+    if (this.variants.enforceControlTotals && totalsDiffer)
+      throw unprocessable('CONTROL_TOTALS_DIFFER', 'requested and calculated totals differ');
+    if (payments.some(({ creditorIban }) => magicEffect(creditorIban) === 'submitRefused'))
+      throw unprocessable('SUBMISSION_REFUSED', 'the submission was refused');
+  }
+
+  private requireDate(date: string, atMs: number): void {
+    if (this.clock.startOf(date) === undefined)
+      throw unprocessable('EXECUTION_DATE_INVALID', 'requestedExecutionDate is not a date');
+    if (date < this.clock.dateOf(atMs))
+      throw unprocessable('EXECUTION_DATE_PAST', 'requestedExecutionDate is in the past');
+  }
+
+  private requireUnsubmitted(instruction: InstructionRecord): void {
+    if (instruction.submits > 0)
+      throw conflict('INSTRUCTION_SUBMITTED', 'the customer instruction was submitted');
+  }
+
+  private requireEditable(payment: PaymentRecord): InstructionRecord {
+    if (!payment.instruction) throw conflict('PAYMENT_INWARD', 'the payment transaction came from outside');
+    this.requireUnsubmitted(payment.instruction);
+    return payment.instruction;
+  }
+
+  private checkCreditor(
+    creditor: Party,
+    instruction: InstructionRecord,
+  ): { creditorIban: string; channel: 'BOOK' | 'RTNS'; outcome: Outcome } {
+    const creditorIban = electronicIban(creditor.accountId?.value ?? '');
+    if (!isIban(creditorIban)) throw unprocessable('IBAN_INVALID', 'the creditor IBAN is not valid');
+    const effect = magicEffect(creditorIban);
+    if (effect === 'refusedAtAdd')
+      throw unprocessable('CREDITOR_REFUSED', 'the creditor account cannot be paid');
+    if (creditorIban === instruction.account.iban)
+      throw unprocessable('SAME_ACCOUNT', 'debtor and creditor are the same account');
+    const channel = this.accounts.creditorAccount(creditorIban) ? 'BOOK' : 'RTNS';
+    const outcome = effect === undefined || effect === 'submitRefused' ? 'settles' : effect;
+    return { creditorIban, channel, outcome };
+  }
+}
+
+/** The id of the outward payment instruction, once the payment is ready to leave the bank. */
+export function paymentInstructionIdOf(payment: PaymentRecord): number | undefined {
+  return payment.history.has('READY_FOR_EXCHANGE') ? payment.id + PAYMENT_INSTRUCTION_OFFSET : undefined;
+}

@@ -1,0 +1,138 @@
+import type { TransactionType } from '../../bank/types';
+import { notFound } from '../refusal';
+import type { Outbox } from '../webhooks/outbox';
+import type { Accounts } from './accounts';
+import type { AccountRecord, InstructionRecord, Leg, PaymentRecord, TransactionRecord } from './records';
+
+const FIRST_TRANSACTION_ID = 7_000_001;
+
+interface Posting {
+  type: TransactionType;
+  from: AccountRecord;
+  to: AccountRecord;
+  amountMinor: bigint;
+  description: string;
+  payment?: PaymentRecord;
+}
+
+/** The double-entry book: every transaction takes from one account what it gives to another. */
+export class Ledger {
+  readonly transactions: TransactionRecord[] = [];
+
+  constructor(
+    private readonly accounts: Accounts,
+    private readonly outbox: Outbox,
+  ) {}
+
+  transaction(id: number): TransactionRecord {
+    const transaction = this.transactions[id - FIRST_TRANSACTION_ID];
+    if (!transaction) throw notFound('transaction');
+    return transaction;
+  }
+
+  post(posting: Posting, atMs: number): TransactionRecord {
+    const id = FIRST_TRANSACTION_ID + this.transactions.length;
+    const legs: [Leg, Leg] = [
+      entry(posting.from, -posting.amountMinor, atMs),
+      entry(posting.to, posting.amountMinor, atMs),
+    ];
+    const { type, amountMinor, description, payment } = posting;
+    const transaction = { id, type, atMs, amountMinor, description, payment, legs };
+    this.transactions.push(transaction);
+    for (const { account } of legs) if (account !== this.accounts.clearing) this.announce(id, account, atMs);
+    return transaction;
+  }
+
+  /** Sets money aside: the available balance falls, the balance does not. False when it does not suffice. */
+  hold(payment: PaymentRecord): boolean {
+    const { account, amountMinor } = payment;
+    if (account.status !== 'OPENED' || account.balanceMinor - account.heldMinor < amountMinor) return false;
+    account.heldMinor += amountMinor;
+    payment.held = true;
+    return true;
+  }
+
+  release(payment: PaymentRecord): void {
+    if (!payment.held) return;
+    payment.account.heldMinor -= payment.amountMinor;
+    payment.held = false;
+  }
+
+  /** The payee receives the money: the hold becomes a debit, or the batch's debit is passed on. */
+  settle(payment: PaymentRecord, atMs: number): void {
+    const { instruction } = payment;
+    if (instruction?.information.batchBooking && !instruction.batchBooked) this.bookBatch(instruction, atMs);
+    const payee = this.payee(payment);
+    if (!payment.booked) {
+      this.release(payment);
+      this.pay(payment, payment.account, payee, atMs);
+      payment.booked = true;
+    } else if (payee !== this.accounts.clearing) {
+      this.pay(payment, this.accounts.clearing, payee, atMs);
+    }
+    payment.moved += 1;
+  }
+
+  /** A second execution of a payment, as a bank without protection against it makes one. */
+  payAgain(payment: PaymentRecord, atMs: number): void {
+    const { account, amountMinor } = payment;
+    if (account.balanceMinor - account.heldMinor < amountMinor) return;
+    this.pay(payment, account, this.payee(payment), atMs);
+    payment.moved += 1;
+  }
+
+  /** Gives back what was held or booked for a payment that failed. */
+  undo(payment: PaymentRecord, atMs: number): void {
+    this.release(payment);
+    if (payment.booked) this.refund(payment, atMs);
+  }
+
+  refund(payment: PaymentRecord, atMs: number): void {
+    const { clearing } = this.accounts;
+    const { account: to, amountMinor } = payment;
+    this.post({ type: 'REFUND', from: clearing, to, amountMinor, description: 'Refund', payment }, atMs);
+    payment.booked = false;
+  }
+
+  /** Batch booking: one entry for everything of the instruction that is going to settle. */
+  private bookBatch(instruction: InstructionRecord, atMs: number): void {
+    const settling = instruction.payments.filter(
+      ({ held, outcome }) => held && (outcome === 'settles' || outcome === 'returnedTwoDaysLater'),
+    );
+    const amountMinor = settling.reduce((sum, payment) => sum + payment.amountMinor, 0n);
+    for (const payment of settling) this.release(payment);
+    const from = instruction.account;
+    const to = this.accounts.clearing;
+    const description = instruction.information.customerInstructionReference ?? 'Batch credit transfer';
+    const { id } = this.post({ type: 'CREDIT_TRANSFER', from, to, amountMinor, description }, atMs);
+    for (const payment of settling) {
+      payment.booked = true;
+      payment.transactionId = id;
+    }
+    instruction.batchBooked = true;
+  }
+
+  private payee(payment: PaymentRecord): AccountRecord {
+    return this.accounts.payee(payment.creditorIban) ?? this.accounts.clearing;
+  }
+
+  private pay(payment: PaymentRecord, from: AccountRecord, to: AccountRecord, atMs: number): void {
+    const type = payment.channel === 'BOOK' ? 'INTERNAL_TRANSFER' : 'ACCOUNT_TO_EXTERNAL';
+    const { amountMinor } = payment;
+    const { id } = this.post({ type, from, to, amountMinor, description: 'Credit transfer', payment }, atMs);
+    payment.transactionId ??= id;
+  }
+
+  private announce(transactionId: number, account: AccountRecord, atMs: number): void {
+    const { identityId } = this.accounts.user(account.userId);
+    const id = String(transactionId);
+    this.outbox.emit('transaction.new', { identityId, entityId: id }, { transactionId: id }, atMs);
+  }
+}
+
+function entry(account: AccountRecord, amountMinor: bigint, atMs: number): Leg {
+  account.balanceMinor += amountMinor;
+  account.lastUsedAtMs = atMs;
+  const balanceMinor = account.balanceMinor;
+  return { account, amountMinor, balanceMinor, availableMinor: balanceMinor - account.heldMinor };
+}

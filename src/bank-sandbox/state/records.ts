@@ -1,0 +1,115 @@
+import type { AccountStatus, CustomerInstructionInformation, Party, TransactionType } from '../../bank/types';
+import type { Outcome } from '../magic';
+import type { History } from './status-sequences';
+
+export interface UserRecord {
+  userId: number;
+  identityId: number;
+  holderName: string;
+  kyc: 'VERIFIED' | 'PENDING';
+  status: 'OPENED' | 'BLOCKED' | 'CLOSED';
+}
+
+/** Balances are cents. `balanceMinor` includes what is held; available = balance − held. */
+export interface AccountRecord {
+  id: string;
+  userId: number;
+  productId: number;
+  status: AccountStatus;
+  iban: string;
+  createdAtMs: number;
+  lastUsedAtMs: number;
+  balanceMinor: bigint;
+  heldMinor: bigint;
+}
+
+/** One side of a double entry: the amount, and the account's balances after it. */
+export interface Leg {
+  account: AccountRecord;
+  amountMinor: bigint;
+  balanceMinor: bigint;
+  availableMinor: bigint;
+}
+
+export interface TransactionRecord {
+  id: number;
+  type: TransactionType;
+  atMs: number;
+  amountMinor: bigint;
+  description: string;
+  payment?: PaymentRecord;
+  legs: [Leg, Leg];
+}
+
+/** Instruction information as received, the amount in cents as text. */
+export interface InstructionInformation extends Omit<CustomerInstructionInformation, 'requestedTotalAmount'> {
+  requestedTotalMinor?: string;
+}
+
+export interface InstructionRecord {
+  id: number;
+  information: InstructionInformation;
+  debtor: Party;
+  account: AccountRecord;
+  externalData?: Record<string, unknown>;
+  createdAtMs: number;
+  history: History;
+  payments: PaymentRecord[];
+  totalMinor: bigint;
+  /** How many submits were executed. */
+  submits: number;
+  submittedAtMs?: number;
+  direct: boolean;
+  deleted: boolean;
+  /** A batch booking was made: one entry for the whole instruction. */
+  batchBooked: boolean;
+}
+
+export interface PaymentRecord {
+  id: number;
+  instruction?: InstructionRecord;
+  /** The account debited (outward) or credited (inward). */
+  account: AccountRecord;
+  direction: 'INWARD' | 'OUTWARD';
+  channel: 'RTNS' | 'BOOK';
+  amountMinor: bigint;
+  creditor: Party;
+  creditorIban: string;
+  ultimateCreditor?: Party;
+  debtor: Party;
+  remittance?: { type: string; value: string };
+  messageId?: string;
+  transactionType?: string;
+  chargeBearer?: string;
+  externalData?: Record<string, unknown>;
+  createdAtMs: number;
+  instructedDate: string;
+  settlementDate?: string;
+  history: History;
+  outcome: Outcome;
+  held: boolean;
+  /** The debtor's account was debited for it. */
+  booked: boolean;
+  /** How often money reached the payee. */
+  moved: number;
+  returned: boolean;
+  transactionId?: number;
+}
+
+/** A payment as a client asks for it; the amount in cents as text, so that it can be journalled. */
+export interface PaymentInput {
+  amountMinor: string;
+  creditor: Party;
+  ultimateCreditor?: Party;
+  remittance?: { type: string; value: string };
+  messageId?: string;
+  transactionType?: string;
+  chargeBearer?: string;
+  externalData?: Record<string, unknown>;
+}
+
+export interface InstructionInput {
+  information: InstructionInformation;
+  debtor: Party;
+  externalData?: Record<string, unknown>;
+}

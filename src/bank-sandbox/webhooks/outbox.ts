@@ -1,0 +1,122 @@
+import type { EventName } from '../../bank/types';
+import { notFound } from '../refusal';
+import type { Variants } from '../variants';
+
+export interface HookRecord {
+  id: number;
+  name: string;
+  url: string;
+  events: string[];
+  identityIds: Set<number>;
+}
+
+/** One event on its way to one hook. */
+export interface Delivery {
+  id: number;
+  hook: HookRecord;
+  event: EventName;
+  entityId: string;
+  data: Record<string, unknown>;
+  /** Attempts that were not answered with 200. */
+  failures: number;
+  dueAtMs: number;
+}
+
+/** The document's back-off after a failed attempt; the last is the final attempt. */
+export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
+
+/** Subscriptions, and what still has to be delivered to them. Part of the state: it survives a restart. */
+export class Outbox {
+  readonly hooks = new Map<number, HookRecord>();
+  /** Never tried deliveries per hook, in the order of their events. */
+  private readonly fresh = new Map<number, Map<number, Delivery>>();
+  private readonly retries = new Map<number, Map<number, Delivery>>();
+  private lastHookId = 0;
+  private lastDeliveryId = 0;
+
+  constructor(private readonly variants: Pick<Variants, 'hooksWithoutIdentity'>) {}
+
+  subscribe(input: { name: string; url: string; events: string[] }): HookRecord {
+    this.lastHookId += 1;
+    const hook = { id: this.lastHookId, ...input, identityIds: new Set<number>() };
+    this.hooks.set(hook.id, hook);
+    this.fresh.set(hook.id, new Map());
+    this.retries.set(hook.id, new Map());
+    return hook;
+  }
+
+  unsubscribe(hookId: number): void {
+    if (!this.hooks.delete(hookId)) throw notFound('hook');
+    this.fresh.delete(hookId);
+    this.retries.delete(hookId);
+  }
+
+  associate(hookId: number, identityId: number): void {
+    const hook = this.hooks.get(hookId);
+    if (!hook) throw notFound('hook');
+    hook.identityIds.add(identityId);
+  }
+
+  /** Queues an event for every hook that asked for it and is linked to the identity. */
+  emit(
+    event: EventName,
+    about: { identityId: number; entityId: string },
+    data: Record<string, unknown>,
+    atMs: number,
+  ): void {
+    for (const hook of this.hooks.values()) {
+      if (!hook.events.includes(event) || !this.concerns(hook, about.identityId)) continue;
+      this.lastDeliveryId += 1;
+      const id = this.lastDeliveryId;
+      const { entityId } = about;
+      this.fresh.get(hook.id)?.set(id, { id, hook, event, entityId, data, failures: 0, dueAtMs: atMs });
+    }
+  }
+
+  /** Takes note of an attempt: done at 200, else due again later, until the last retry failed. */
+  recordAttempt(input: { hookId: number; deliveryId: number; ok: boolean }, atMs: number): void {
+    const { hookId, deliveryId } = input;
+    const delivery = this.fresh.get(hookId)?.get(deliveryId) ?? this.retries.get(hookId)?.get(deliveryId);
+    if (!delivery) return;
+    this.fresh.get(hookId)?.delete(deliveryId);
+    this.retries.get(hookId)?.delete(deliveryId);
+    const delayMs = RETRY_DELAYS_MS[delivery.failures];
+    if (input.ok || delayMs === undefined) return;
+    delivery.failures += 1;
+    delivery.dueAtMs = atMs + delayMs;
+    this.retries.get(hookId)?.set(deliveryId, delivery);
+  }
+
+  /** The next delivery of a hook that is due and not under way. */
+  next(hookId: number, atMs: number, underWay: ReadonlySet<number>): Delivery | undefined {
+    for (const delivery of this.retries.get(hookId)?.values() ?? [])
+      if (delivery.dueAtMs <= atMs && !underWay.has(delivery.id)) return delivery;
+    for (const delivery of this.fresh.get(hookId)?.values() ?? [])
+      if (!underWay.has(delivery.id)) return delivery;
+    return undefined;
+  }
+
+  /** When something is due next, or undefined when nothing waits. */
+  nextDueMs(underWay: ReadonlySet<number>): number | undefined {
+    let nextMs: number | undefined;
+    for (const queue of [...this.fresh.values(), ...this.retries.values()]) {
+      for (const delivery of queue.values()) {
+        if (underWay.has(delivery.id)) continue;
+        if (nextMs === undefined || delivery.dueAtMs < nextMs) nextMs = delivery.dueAtMs;
+        if (delivery.failures === 0) break;
+      }
+    }
+    return nextMs;
+  }
+
+  get pending(): number {
+    let pending = 0;
+    for (const queue of [...this.fresh.values(), ...this.retries.values()]) pending += queue.size;
+    return pending;
+  }
+
+  private concerns(hook: HookRecord, identityId: number): boolean {
+    if (hook.identityIds.size === 0) return this.variants.hooksWithoutIdentity === 'everything';
+    return hook.identityIds.has(identityId);
+  }
+}

@@ -1,0 +1,47 @@
+import { segment } from './link';
+import { listFetcher } from './list';
+import type { Outcome } from './outcome';
+import { eachItem, type ListHabits } from './pager';
+import { account, type Account, accountList } from './schema';
+import type { BankSession } from './session';
+import { PATHS } from './types';
+
+/** Products and accounts: the accounts of the distributor's users. */
+export class Accounts {
+  constructor(
+    private readonly session: BankSession,
+    private readonly habits: ListHabits,
+  ) {}
+
+  /** Opens an account for an onboarded user. Scope `account_creation` (Products and accounts). */
+  create(userId: string, productId: string): Promise<Outcome<Account>> {
+    const body = `{"productId":${integerJson(productId)}}`;
+    return this.session.change({
+      method: 'POST',
+      path: PATHS.userAccounts(segment(userId)),
+      body,
+      answer: account,
+    });
+  }
+
+  /** One account with IBAN and BIC. Scope `account_view` (Products and accounts). */
+  get(accountId: string): Promise<Account> {
+    return this.session.read(PATHS.account(segment(accountId)), account);
+  }
+
+  /** All accounts of the distributor. Scope `account_view` (Products and accounts). */
+  list(): AsyncIterable<Account> {
+    const fetch = listFetcher(this.session, PATHS.accounts(), accountList);
+    return eachItem({ fetch, idOf: (one) => one.id, habits: this.habits });
+  }
+
+  /** Closes an account for good; its balance should be zero. Scope `account_close` (Products and accounts). */
+  close(accountId: string): Promise<Outcome<undefined>> {
+    return this.session.change({ method: 'DELETE', path: PATHS.account(segment(accountId)) });
+  }
+}
+
+/** The request wants an integer, the product list hands out a string: the digits go through as they are. */
+function integerJson(id: string): string {
+  return /^(0|[1-9]\d*)$/.test(id) ? id : JSON.stringify(id);
+}

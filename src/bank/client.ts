@@ -1,0 +1,90 @@
+import type { AgentOptions } from 'node:https';
+import { Accounts } from './accounts';
+import { CustomerInstructions } from './customer-instructions';
+import { Hooks } from './hooks';
+import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpLimits } from './http';
+import type { ListHabits } from './pager';
+import { PaymentInstructions } from './payment-instructions';
+import { PaymentTransactions } from './payment-transactions';
+import { Products } from './products';
+import { type BankClock, MinuteBudget, type RateBudget, SYSTEM_CLOCK } from './rate-budget';
+import { BankSession } from './session';
+import { type ClientCredentials, ClientCredentialsToken, StaticToken } from './token';
+import { Transactions } from './transactions';
+import { Users } from './users';
+
+/** What each list was seen to do; empty at first, filled while reading, worth persisting. */
+export interface BankHabits {
+  products: ListHabits;
+  accounts: ListHabits;
+  paymentTransactions: ListHabits;
+  instructionPaymentTransactions: ListHabits;
+}
+
+export interface BankClientOptions {
+  /** `{base_url}` of the interface document. */
+  baseUrl: string;
+  /** A static access token, or where to get one. */
+  token: string | ClientCredentials;
+  /** Time-outs, body cap and sockets, where they differ from {@link DEFAULT_HTTP_LIMITS}. */
+  limits?: Partial<HttpLimits>;
+  tls?: AgentOptions;
+  requestsPerMinute?: number;
+  /** Replaces the in-process budget, for instance by one that all replicas share. */
+  budget?: RateBudget;
+  habits?: Partial<BankHabits>;
+  clock?: BankClock;
+}
+
+/**
+ * The bank's interface, typed: ids are strings, amounts the decimal text received. Reads throw
+ * `BankClientError`s; calls that change something answer with an `Outcome` and are sent once.
+ */
+export class BankClient {
+  readonly products: Products;
+  readonly accounts: Accounts;
+  readonly users: Users;
+  readonly transactions: Transactions;
+  readonly paymentTransactions: PaymentTransactions;
+  readonly customerInstructions: CustomerInstructions;
+  readonly paymentInstructions: PaymentInstructions;
+  readonly hooks: Hooks;
+  readonly habits: Readonly<BankHabits>;
+  private readonly http: BankHttp;
+
+  constructor(options: BankClientOptions) {
+    const clock = options.clock ?? SYSTEM_CLOCK;
+    this.http = new BankHttp({ ...DEFAULT_HTTP_LIMITS, ...options.limits }, options.tls);
+    const { token } = options;
+    const session = new BankSession({
+      baseUrl: options.baseUrl,
+      http: this.http,
+      token:
+        typeof token === 'string'
+          ? new StaticToken(token)
+          : new ClientCredentialsToken(this.http, token, clock),
+      budget: options.budget ?? new MinuteBudget(options.requestsPerMinute, clock),
+      clock,
+    });
+    this.habits = {
+      products: {},
+      accounts: {},
+      paymentTransactions: {},
+      instructionPaymentTransactions: {},
+      ...options.habits,
+    };
+    this.products = new Products(session, this.habits.products);
+    this.accounts = new Accounts(session, this.habits.accounts);
+    this.users = new Users(session);
+    this.transactions = new Transactions(session);
+    this.paymentTransactions = new PaymentTransactions(session, this.habits.paymentTransactions);
+    this.customerInstructions = new CustomerInstructions(session, this.habits.instructionPaymentTransactions);
+    this.paymentInstructions = new PaymentInstructions(session);
+    this.hooks = new Hooks(session);
+  }
+
+  /** Closes idle connections. */
+  close(): void {
+    this.http.close();
+  }
+}

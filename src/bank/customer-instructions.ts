@@ -1,0 +1,130 @@
+import { stringify } from 'lossless-json';
+import { segment } from './link';
+import { listFetcher } from './list';
+import type { Outcome } from './outcome';
+import { eachItem, type ListHabits } from './pager';
+import { idOfPayment } from './payment-transactions';
+import {
+  customerInstruction,
+  type CustomerInstruction,
+  paymentTransaction,
+  type PaymentTransaction,
+  paymentTransactionList,
+} from './schema';
+import type { BankSession } from './session';
+import {
+  type AddPaymentTransactionRequest,
+  type DirectSubmissionRequest,
+  type InitiateRequest,
+  PATHS,
+} from './types';
+import type { WithExactAmounts } from './wire';
+
+/** A submit that waits in a queue would leave after the check that allowed it. */
+const SUBMIT_QUEUE_MS = 1_000;
+
+/** Credit transfers in three steps or in one call (Multi-step credit transfer, Direct submission). */
+export class CustomerInstructions {
+  constructor(
+    private readonly session: BankSession,
+    private readonly habits: ListHabits,
+  ) {}
+
+  /** Step 1: an instruction that moves nothing yet. Scope `customer-instruction_initiation` (Multi-step). */
+  initiate(request: WithExactAmounts<InitiateRequest>): Promise<Outcome<CustomerInstruction>> {
+    return this.initiateBytes(jsonOf(request));
+  }
+
+  /** {@link initiate} with a body already written; exactly these bytes are sent. */
+  initiateBytes(body: string): Promise<Outcome<CustomerInstruction>> {
+    const path = PATHS.initiate();
+    return this.session.change({ method: 'POST', path, body, answer: customerInstruction, renewOn401: true });
+  }
+
+  /** Step 2: one payment into the instruction. Scope `customer-instruction_initiation` (Multi-step). */
+  add(
+    instructionId: string,
+    request: WithExactAmounts<AddPaymentTransactionRequest>,
+  ): Promise<Outcome<PaymentTransaction>> {
+    return this.addBytes(instructionId, jsonOf(request));
+  }
+
+  /** {@link add} with a body already written; exactly these bytes are sent. */
+  addBytes(instructionId: string, body: string): Promise<Outcome<PaymentTransaction>> {
+    const path = PATHS.addPaymentTransaction(segment(instructionId));
+    return this.session.change({ method: 'POST', path, body, answer: paymentTransaction, renewOn401: true });
+  }
+
+  /**
+   * Step 3: moves the money. Scope `customer-instruction_submission` (Multi-step). No body, one request on a
+   * connection of its own, never a second one; no turn within a second is "not sent".
+   */
+  submit(instructionId: string): Promise<Outcome<CustomerInstruction>> {
+    return this.session.change({
+      method: 'POST',
+      path: PATHS.submit(segment(instructionId)),
+      answer: customerInstruction,
+      freshConnection: true,
+      maxQueueMs: SUBMIT_QUEUE_MS,
+    });
+  }
+
+  /** Creates and pays in one call. Scope `customer-instruction_submit` (Direct submission). Not for payroll. */
+  submitDirectly(request: DirectSubmissionRequest): Promise<Outcome<CustomerInstruction>> {
+    return this.session.change({
+      method: 'POST',
+      path: PATHS.submitDirectly(),
+      body: jsonOf(request),
+      answer: customerInstruction,
+      freshConnection: true,
+      maxQueueMs: SUBMIT_QUEUE_MS,
+    });
+  }
+
+  /** One instruction with its history. Scope not shown (Paths exposed only as links). */
+  get(instructionId: string): Promise<CustomerInstruction> {
+    return this.session.read(PATHS.customerInstruction(segment(instructionId)), customerInstruction);
+  }
+
+  /** The payments of one instruction. Scope not shown (Paths exposed only as links). */
+  listPaymentTransactions(instructionId: string): AsyncIterable<PaymentTransaction> {
+    const path = PATHS.instructionPaymentTransactions(segment(instructionId));
+    const fetch = listFetcher(this.session, path, paymentTransactionList);
+    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits });
+  }
+
+  /** Changes an instruction before its submission. Body and scope not shown (Paths exposed only as links). */
+  update(
+    instructionId: string,
+    change: WithExactAmounts<Partial<InitiateRequest>>,
+  ): Promise<Outcome<CustomerInstruction>> {
+    const path = PATHS.creditTransfer(segment(instructionId));
+    return this.session.change({ method: 'PATCH', path, body: jsonOf(change), answer: customerInstruction });
+  }
+
+  /** Deletes an instruction before its submission. Scope not shown (Paths exposed only as links). */
+  delete(instructionId: string): Promise<Outcome<undefined>> {
+    const path = PATHS.creditTransfer(segment(instructionId));
+    return this.session.change({ method: 'DELETE', path, renewOn401: true });
+  }
+
+  /** Changes a payment before the submission. Body and scope not shown (Paths exposed only as links). */
+  updatePaymentTransaction(
+    paymentTransactionId: string,
+    change: WithExactAmounts<Partial<AddPaymentTransactionRequest>>,
+  ): Promise<Outcome<PaymentTransaction>> {
+    const path = PATHS.creditTransferPaymentTransaction(segment(paymentTransactionId));
+    return this.session.change({ method: 'PATCH', path, body: jsonOf(change), answer: paymentTransaction });
+  }
+
+  /** Deletes a payment before the submission. Scope not shown (Paths exposed only as links). */
+  deletePaymentTransaction(paymentTransactionId: string): Promise<Outcome<undefined>> {
+    const path = PATHS.creditTransferPaymentTransaction(segment(paymentTransactionId));
+    return this.session.change({ method: 'DELETE', path, renewOn401: true });
+  }
+}
+
+/** Writes a `LosslessNumber` as the number it holds. */
+function jsonOf(request: unknown): string {
+  return stringify(request) ?? '';
+}

@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import type { ListPage, PageQuery } from './pager';
+import type { listOf } from './schema';
+import type { BankSession } from './session';
+
+type ListSchema<T extends z.ZodType> = ReturnType<typeof listOf<T>>;
+
+/** Asks one page of a list; empty filters are left out of the query. */
+export function listFetcher<T extends z.ZodType>(
+  session: BankSession,
+  path: string,
+  schema: ListSchema<T>,
+  filter: Readonly<Record<string, string | undefined>> = {},
+): (query: PageQuery) => Promise<ListPage<z.output<T>>> {
+  const filters = Object.entries(filter).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return async (query) => {
+    const pairs = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+    const page: ListPage<z.output<T>> = await session.read(
+      `${path}?${new URLSearchParams([...filters, ...pairs]).toString()}`,
+      schema,
+    );
+    return page;
+  };
+}

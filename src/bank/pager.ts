@@ -1,0 +1,206 @@
+import { BankError, ListUnreadable, NotAllowed, Unauthorised } from './errors';
+
+/** What one list of the bank was seen to do; keep it and pass it in again to save the requests that learn it. */
+export interface ListHabits {
+  /** Whether its pages count from 0 or 1. */
+  pageBase?: 0 | 1;
+  /** It ignores `page` and is asked with `limit` and `offset`. */
+  usesOffset?: boolean;
+  /** A size it was seen to deliver in full: a shorter page is its last. */
+  pageSize?: number;
+}
+
+export type PageQuery = { page: number; pageSize: number } | { limit: number; offset: number };
+
+/** A list envelope (Conventions); only `items` is relied on. */
+export interface ListPage<T> {
+  items: T[];
+  count?: number | null;
+  limit?: number | null;
+  offset?: number | null;
+}
+
+export interface PagerOptions<T> {
+  fetch: (query: PageQuery) => Promise<ListPage<T>>;
+  idOf: (item: T) => string;
+  habits?: ListHabits;
+  pageSize?: number;
+  maxPages?: number;
+  maxItems?: number;
+}
+
+/** The most this family of banks hands out at once; a smaller answer is learned. */
+const ASKED_PAGE_SIZE = 100;
+/** Limits: page size observed in list responses. */
+const OBSERVED_PAGE_SIZE = 20;
+/** A list of three that calls its limit three must not make every later page as small. */
+const SMALLEST_LEARNED_SIZE = 10;
+const PAST_THE_END: ReadonlySet<number> = new Set([400, 404, 416, 422]);
+/** 100,000 payments in pages of 20, and room for pages that moved. */
+const MAX_PAGES = 10_000;
+/** Ids are remembered to find repeats: half a million cost some 50 MB. */
+const MAX_ITEMS = 500_000;
+
+/**
+ * Every item of a list once, whatever its paging habits: pages from 0 or 1, a smaller page than asked, `count` of
+ * the page or of the list, no usable `offset`, records that move between pages, or `page` ignored altogether.
+ * Item order is the bank's. Items removed while reading may hide others: absence proves nothing.
+ * @throws ListUnreadable when it repeats itself or exceeds the caps; errors of `fetch` as they come.
+ */
+export async function* eachItem<T>(options: PagerOptions<T>): AsyncGenerator<T, void, undefined> {
+  const walk = new ListWalk(options);
+  while (!walk.ended) yield* await walk.next();
+}
+
+class ListWalk<T> {
+  ended = false;
+  private readonly habits: ListHabits;
+  private readonly seen = new Set<string>();
+  private readonly askedSize: number;
+  private size: number;
+  private page: number;
+  /** Items passed over by offset, repeats included. */
+  private position = 0;
+  private pages = 0;
+  private previous: string[] = [];
+  private firstPageFull = false;
+  private lastCount = 0;
+  private probeErrors: BankError[] = [];
+
+  constructor(private readonly options: PagerOptions<T>) {
+    this.habits = options.habits ?? {};
+    this.askedSize = options.pageSize ?? ASKED_PAGE_SIZE;
+    this.size = Math.min(this.habits.pageSize ?? this.askedSize, this.askedSize);
+    this.page = this.habits.pageBase ?? 0;
+  }
+
+  /** Asks the next page and returns what was not seen before. */
+  async next(): Promise<T[]> {
+    if (this.pages >= (this.options.maxPages ?? MAX_PAGES)) throw new ListUnreadable('too-many-pages');
+    this.pages += 1;
+    const answer = await this.ask();
+    if (!answer) return [];
+    const ids = answer.items.map(this.options.idOf);
+    if (ids.length > 0 && sameIds(ids, this.previous)) return this.onRepeat(answer);
+    if (this.startsTooLate(answer)) {
+      this.habits.pageBase = 0;
+      this.page = 0;
+      return [];
+    }
+    this.learnBase(answer);
+    const fresh = this.unseen(answer.items, ids);
+    this.advance(answer, ids);
+    return fresh;
+  }
+
+  private async ask(): Promise<ListPage<T> | undefined> {
+    const query = this.habits.usesOffset
+      ? { limit: this.size, offset: this.position }
+      : { page: this.page, pageSize: this.size };
+    try {
+      return await this.options.fetch(query);
+    } catch (error) {
+      if (error instanceof BankError) this.onRefusedPage(error);
+      else throw error;
+      return undefined;
+    }
+  }
+
+  /** A list whose pages count from 1 may refuse page 0; one past its end may be refused too. */
+  private onRefusedPage(error: BankError): void {
+    if (error instanceof NotAllowed || error instanceof Unauthorised) throw error;
+    if (this.page === 0 && this.isBaseOpen()) {
+      this.probeErrors.push(error);
+      // A server's fault may pass: it is believed the second time.
+      if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
+    } else if (this.position > 0 && PAST_THE_END.has(error.status) && this.lastCount <= this.seen.size) {
+      this.ended = true;
+    } else {
+      throw this.probeErrors[0] ?? error;
+    }
+  }
+
+  private isBaseOpen(): boolean {
+    return this.habits.pageBase === undefined && !this.habits.usesOffset;
+  }
+
+  private learnBase(answer: ListPage<T>): void {
+    if (this.page !== 1 || !this.isBaseOpen()) return;
+    const probeError = this.probeErrors.at(-1);
+    // A failing server is not one that counts from 1, unless its page 1 says that it starts the list.
+    if (probeError && probeError.status >= 500 && answer.offset !== 0) throw probeError;
+    if (answer.items.length > 0) this.habits.pageBase = this.position === 0 ? 1 : 0;
+  }
+
+  /** A remembered base of 1 that no longer holds would hide the first page. */
+  private startsTooLate(answer: ListPage<T>): boolean {
+    return this.habits.pageBase === 1 && this.page === 1 && (answer.offset ?? 0) >= this.size;
+  }
+
+  private unseen(items: T[], ids: string[]): T[] {
+    const fresh = items.filter((_item, index) => {
+      const id = ids[index] ?? '';
+      return !this.seen.has(id) && this.seen.add(id);
+    });
+    if (this.seen.size > (this.options.maxItems ?? MAX_ITEMS)) throw new ListUnreadable('too-many-items');
+    return fresh;
+  }
+
+  private advance(answer: ListPage<T>, ids: string[]): void {
+    const first = this.position === 0;
+    this.lastCount = answer.count ?? 0;
+    if (ids.length === 0) {
+      this.ended = !(this.page === 0 && this.isBaseOpen());
+      this.page += 1;
+      return;
+    }
+    if (first) {
+      this.firstPageFull = [this.size, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
+    } else if (answer.offset != null && answer.offset > this.position && !this.isBaseOpen()) {
+      throw new ListUnreadable('gap');
+    }
+    this.learnSize(answer, ids.length, first);
+    this.previous = ids;
+    this.position += ids.length;
+    this.page += 1;
+    this.ended = this.isLastPage(answer, ids.length);
+  }
+
+  /** The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. */
+  private learnSize(answer: ListPage<T>, received: number, first: boolean): void {
+    const full = received === this.size;
+    const proven = full || received === answer.limit;
+    const worthKeeping = received === this.askedSize || received >= SMALLEST_LEARNED_SIZE;
+    if (proven && worthKeeping && received > (this.habits.pageSize ?? 0)) this.habits.pageSize = received;
+    if (first && received < this.size && this.habits.pageSize !== this.size) this.size = received;
+  }
+
+  private isLastPage(answer: ListPage<T>, received: number): boolean {
+    const short = this.habits.pageSize !== undefined && received < Math.min(this.habits.pageSize, this.size);
+    const all = answer.count === this.seen.size && this.seen.size > received;
+    return all || (short && this.lastCount <= this.seen.size);
+  }
+
+  /**
+   * The same ids again. Page 1 repeating page 0 is a list that counts from 1; any later repeat is one that ignores
+   * `page` (asked by offset once) or holds nothing more.
+   */
+  private onRepeat(answer: ListPage<T>): T[] {
+    if (!this.habits.usesOffset && this.page === 1 && this.isBaseOpen()) {
+      this.habits.pageBase = 1;
+      this.page = 2;
+    } else if (!this.habits.usesOffset) {
+      this.habits.usesOffset = true;
+      delete this.habits.pageBase;
+    } else {
+      delete this.habits.usesOffset;
+      if (this.firstPageFull || (answer.count ?? 0) > this.seen.size) throw new ListUnreadable('repeats');
+      this.ended = true;
+    }
+    return [];
+  }
+}
+
+function sameIds(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((id, index) => id === other[index]);
+}

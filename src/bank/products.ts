@@ -1,0 +1,19 @@
+import { eachItem, type ListHabits } from './pager';
+import { listFetcher } from './list';
+import { type Product, productList } from './schema';
+import type { BankSession } from './session';
+import { PATHS } from './types';
+
+/** Products and accounts: the kinds of account the distributor can open. */
+export class Products {
+  constructor(
+    private readonly session: BankSession,
+    private readonly habits: ListHabits,
+  ) {}
+
+  /** Every product. Scope `account_view` (Products and accounts). */
+  list(): AsyncIterable<Product> {
+    const fetch = listFetcher(this.session, PATHS.products(), productList);
+    return eachItem({ fetch, idOf: (product) => product.id, habits: this.habits });
+  }
+}

@@ -1,0 +1,110 @@
+import { RateLimited } from './errors';
+import type { HttpAnswer } from './http';
+
+/** Time for the client; a test passes its own. */
+export interface BankClock {
+  nowMs(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+export const SYSTEM_CLOCK: BankClock = {
+  nowMs: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+/** What an answer said about the rate limit (Limits: not shown; `Retry-After` and `X-RateLimit-*` are honoured). */
+export interface RateSignal {
+  status: number;
+  retryAfterMs?: number;
+  limit?: number;
+  remaining?: number;
+}
+
+/** Who may send now. The in-process {@link MinuteBudget} serves one replica; a shared one can be injected. */
+export interface RateBudget {
+  /**
+   * Resolves when a request may be sent.
+   * @throws RateLimited when that would take longer than `maxWaitMs`; nothing is taken then.
+   */
+  take(maxWaitMs?: number): Promise<void>;
+  observe(signal: RateSignal): void;
+}
+
+const MINUTE_MS = 60_000;
+/** A header that asks for more is a mistake or an outage a person should see. */
+const LONGEST_PAUSE_MS = 60 * MINUTE_MS;
+
+/**
+ * Spreads requests so that no 60 seconds hold more than `requestsPerMinute`: a burst of a tenth, and the rest
+ * evenly. Pauses while the bank says that nothing remains.
+ */
+export class MinuteBudget implements RateBudget {
+  /** The moment the next request is due when sent evenly, in ms of the clock. */
+  private dueMs = 0;
+  private pausedUntilMs = 0;
+
+  constructor(
+    private perMinute: number | undefined,
+    private readonly clock: BankClock = SYSTEM_CLOCK,
+  ) {}
+
+  async take(maxWaitMs = Infinity): Promise<void> {
+    const now = this.clock.nowMs();
+    const { intervalMs, burstMs } = this.spacing();
+    const due = Math.max(this.dueMs, now, this.pausedUntilMs);
+    const waitMs = Math.max(due - burstMs - now, this.pausedUntilMs - now, 0);
+    if (waitMs > maxWaitMs) throw new RateLimited(Math.ceil(waitMs));
+    this.dueMs = due + intervalMs;
+    if (waitMs > 0) await this.clock.sleep(waitMs);
+    await this.outlastPauses();
+  }
+
+  observe(signal: RateSignal): void {
+    if (signal.limit !== undefined && signal.limit > 0 && signal.limit < (this.perMinute ?? Infinity)) {
+      this.perMinute = signal.limit;
+    }
+    if (signal.status === 429 || signal.remaining === 0) this.pause(signal.retryAfterMs ?? MINUTE_MS);
+  }
+
+  /** A pause may begin while a request waits for its turn. */
+  private async outlastPauses(): Promise<void> {
+    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs())
+      await this.clock.sleep(leftMs);
+  }
+
+  private pauseLeftMs(): number {
+    return this.pausedUntilMs - this.clock.nowMs();
+  }
+
+  private pause(ms: number): void {
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + Math.min(ms, LONGEST_PAUSE_MS));
+  }
+
+  private spacing(): { intervalMs: number; burstMs: number } {
+    if (this.perMinute === undefined) return { intervalMs: 0, burstMs: 0 };
+    const burst = Math.ceil(this.perMinute / 10);
+    const intervalMs = MINUTE_MS / Math.max(this.perMinute - burst, 1);
+    return { intervalMs, burstMs: (burst - 1) * intervalMs };
+  }
+}
+
+/** Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date. */
+export function rateSignalOf(answer: HttpAnswer, clock: BankClock): RateSignal {
+  return {
+    status: answer.status,
+    retryAfterMs: retryAfterMs(answer.header('retry-after'), clock),
+    limit: wholeNumber(answer.header('x-ratelimit-limit')),
+    remaining: wholeNumber(answer.header('x-ratelimit-remaining')),
+  };
+}
+
+function retryAfterMs(value: string | undefined, clock: BankClock): number | undefined {
+  const seconds = wholeNumber(value);
+  if (seconds !== undefined) return Math.min(seconds * 1_000, LONGEST_PAUSE_MS);
+  const at = value === undefined ? NaN : Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(at - clock.nowMs(), 0), LONGEST_PAUSE_MS);
+}
+
+function wholeNumber(value: string | undefined): number | undefined {
+  return value !== undefined && /^\d{1,9}$/.test(value.trim()) ? Number.parseInt(value, 10) : undefined;
+}

@@ -1,0 +1,245 @@
+import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
+import { z } from 'zod';
+import { ContractDrift } from './errors';
+
+/**
+ * Answers as the client hands them out, in the order of the interface document. Every id is a string of the
+ * digits received, every amount the decimal text received; unknown fields and unknown codes survive. Only
+ * what no caller can do without is required: the document's other fields may be missing or null.
+ */
+const rawNumber = z.custom<LosslessNumber>((value) => isLosslessNumber(value));
+
+const id = z
+  .union([z.string().min(1), rawNumber])
+  .transform((value) => (typeof value === 'string' ? value : value.value));
+
+const decimalText = z
+  .union([z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/), rawNumber])
+  .transform((value) => (typeof value === 'string' ? value : value.value));
+
+const count = z
+  .union([z.string(), rawNumber])
+  .transform((value) => (typeof value === 'string' ? value : value.value))
+  .refine((text) => /^\d{1,15}$/.test(text))
+  .transform((text) => Number.parseInt(text, 10));
+
+const text = z.string().nullish();
+
+export const amount = z.looseObject({ value: decimalText, currency: z.string().min(1) });
+/** Answered as one Amount, sent as an array; a server that echoes the array is understood. */
+const totalAmount = z
+  .union([amount, z.array(amount).length(1)])
+  .transform((one) => (Array.isArray(one) ? one[0] : one));
+
+export const status = z.looseObject({ value: z.string().min(1), label: text });
+export const link = z.looseObject({ rel: z.string(), href: z.string() });
+const links = z.array(link).nullish();
+export const historyEntry = z.looseObject({
+  status,
+  groupStatus: status.nullish(),
+  date: text,
+  previousTransitionId: id.nullish(),
+});
+
+export const product = z.looseObject({
+  id,
+  type: text,
+  currency: text,
+  name: text,
+  profiles: z.array(id).nullish(),
+});
+
+export const account = z.looseObject({
+  id,
+  externalId: id.nullish(),
+  userId: id.nullish(),
+  productId: id.nullish(),
+  status: z.string().min(1),
+  label: text,
+  balance: amount.nullish(),
+  availableBalance: amount.nullish(),
+  createdAt: text,
+  lastUsedAt: text,
+  iban: text,
+  bic: text,
+});
+
+const accountingEntry = z.looseObject({
+  id,
+  accountId: id.nullish(),
+  transactionId: id.nullish(),
+  externalId: id.nullish(),
+  description: text,
+  type: text,
+  amount: amount.nullish(),
+  balance: amount.nullish(),
+  availableBalance: amount.nullish(),
+  createdAt: text,
+});
+
+export const transaction = z.looseObject({
+  id,
+  externalId: id.nullish(),
+  processId: id.nullish(),
+  businessProcessId: id.nullish(),
+  type: text,
+  amount,
+  description: text,
+  shortDescription: text,
+  media: text,
+  createdAt: text,
+  accountingEntries: z.array(accountingEntry).nullish(),
+  contributions: z.array(z.looseObject({ id, role: text, name: text })).nullish(),
+});
+
+export const party = z.looseObject({
+  name: text,
+  id: z.looseObject({ type: text, value: id.nullish() }).nullish(),
+  accountId: z
+    .looseObject({ type: text, value: text, bankId: z.looseObject({ type: text, value: text }).nullish() })
+    .nullish(),
+});
+
+export const paymentTransaction = z.looseObject({
+  paymentTransactionInformation: z
+    .looseObject({
+      paymentInstrument: text,
+      paymentTransactionIdentification: z
+        .looseObject({
+          messageId: text,
+          endToEndId: text,
+          clearingChannel: text,
+          externalTransactionId: id.nullish(),
+          id: id.nullish(),
+          customerInstructionId: id.nullish(),
+        })
+        .nullish(),
+      paymentTransactionTypeInformation: z.looseObject({ serviceLevel: text }).nullish(),
+      direction: text,
+      transactionType: text,
+    })
+    .nullish(),
+  paymentTransactionInternalInformation: z.looseObject({
+    id,
+    status,
+    groupStatus: status.nullish(),
+    history: z.array(historyEntry).nullish(),
+    contractId: id.nullish(),
+  }),
+  paymentTransactionDateInformation: z
+    .looseObject({ creationDate: text, instructedDate: text, settlementDate: text })
+    .nullish(),
+  paymentTransactionAmountInformation: z
+    .looseObject({ instructedAmount: amount.nullish(), chargesAmount: amount.nullish(), chargeBearer: text })
+    .nullish(),
+  paymentTransactionParties: z
+    .looseObject({
+      initiatingParty: party.nullish(),
+      debtor: party.nullish(),
+      creditor: party.nullish(),
+      ultimateCreditor: party.nullish(),
+    })
+    .nullish(),
+  paymentTransactionDedicatedInformations: z
+    .looseObject({ remittanceInformation: z.looseObject({ type: text, value: text }).nullish() })
+    .nullish(),
+  customerInstructionId: id.nullish(),
+  paymentInstructionId: id.nullish(),
+  externalData: z.unknown(),
+  links,
+});
+
+export const customerInstruction = z.looseObject({
+  id,
+  status,
+  groupStatus: status.nullish(),
+  history: z.array(historyEntry).nullish(),
+  calculatedNbPaymentTransactions: count.nullish(),
+  calculatedAmount: amount.nullish(),
+  paymentTransactionsStatus: z
+    .array(z.looseObject({ groupStatus: z.string(), nbTransactions: count, totalAmount: amount }))
+    .nullish(),
+  customerInstructionInformation: z
+    .looseObject({
+      paymentInstrument: text,
+      paymentService: text,
+      batchBooking: z.boolean().nullish(),
+      customerInstructionReference: text,
+      requestedNbPaymentTransactions: count.nullish(),
+      requestedTotalAmount: totalAmount.nullish(),
+      requestedExecutionDate: text,
+      customerInstructionTypeInformation: z
+        .looseObject({ categoryPurpose: text, serviceLevel: text })
+        .nullish(),
+    })
+    .nullish(),
+  customerInstructionOrderingParties: z
+    .looseObject({ initiatingParty: party.nullish(), debtor: party.nullish() })
+    .nullish(),
+  externalData: z.unknown(),
+  paymentTransaction: paymentTransaction.nullish(),
+  links,
+});
+
+/** Fields of a payment instruction are not shown beyond its links. */
+export const paymentInstruction = z.looseObject({ id: id.nullish(), status: status.nullish(), links });
+
+export const webhookSubscription = z.looseObject({
+  id,
+  name: text,
+  body: text,
+  distributorId: id.nullish(),
+  events: z.array(z.string()).nullish(),
+});
+export const webhookSubscriptions = z.array(webhookSubscription);
+export const hookMessage = z.looseObject({ message: text, hookId: id.nullish(), identityId: id.nullish() });
+
+/** Conventions: List envelope. `count` may mean the page or the whole list. */
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z.looseObject({
+    items: z.array(item),
+    count: count.nullish().catch(undefined),
+    limit: count.nullish().catch(undefined),
+    offset: count.nullish().catch(undefined),
+    sort: text,
+  });
+
+export const productList = listOf(product);
+export const accountList = listOf(account);
+export const paymentTransactionList = listOf(paymentTransaction);
+
+export type Status = z.output<typeof status>;
+export type Link = z.output<typeof link>;
+export type HistoryEntry = z.output<typeof historyEntry>;
+export type Product = z.output<typeof product>;
+export type Account = z.output<typeof account>;
+export type Transaction = z.output<typeof transaction>;
+export type PaymentTransaction = z.output<typeof paymentTransaction>;
+export type CustomerInstruction = z.output<typeof customerInstruction>;
+export type PaymentInstruction = z.output<typeof paymentInstruction>;
+export type WebhookSubscription = z.output<typeof webhookSubscription>;
+export type HookMessage = z.output<typeof hookMessage>;
+
+/**
+ * Reads an answer's body. Numbers never pass through a float: unknown ones are kept as `LosslessNumber`.
+ * @throws ContractDrift when it is no JSON or lacks a required field.
+ */
+export function readAs<T extends z.ZodType>(schema: T, body: string): z.output<T> {
+  const result = schema.safeParse(parseBody(body));
+  if (result.success) return result.data;
+  throw new ContractDrift(
+    result.error.issues.slice(0, NAMED_FIELDS).map((issue) => issue.path.join('.') || 'body'),
+  );
+}
+
+/** The first faults say what changed; a page of a hundred broken records would repeat them. */
+const NAMED_FIELDS = 5;
+
+/** @throws ContractDrift; an unparsable body or one nested too deep for the stack is no answer. */
+export function parseBody(body: string): unknown {
+  try {
+    return parse(body);
+  } catch {
+    throw new ContractDrift(['body']);
+  }
+}

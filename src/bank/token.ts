@@ -1,0 +1,150 @@
+import { TokenUnavailable } from './errors';
+import type { BankHttp, HttpResult } from './http';
+import { type BankClock, SYSTEM_CLOCK } from './rate-budget';
+
+/** Where the access token comes from (Authentication 5: how it is obtained is not shown). */
+export interface TokenSource {
+  /**
+   * A token that is not about to expire, the same for all callers.
+   * @throws TokenUnavailable
+   */
+  current(): Promise<string>;
+  /**
+   * Called when the bank answered 401 to `rejected`: a newer token, or undefined where there cannot be one.
+   * @throws TokenUnavailable
+   */
+  renewAfter401(rejected: string): Promise<string | undefined>;
+}
+
+/** A token given by the operator; it cannot be renewed. */
+export class StaticToken implements TokenSource {
+  constructor(private readonly token: string) {}
+
+  async current(): Promise<string> {
+    return this.token;
+  }
+
+  async renewAfter401(): Promise<undefined> {
+    return undefined;
+  }
+}
+
+export interface ClientCredentials {
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scope?: string;
+}
+
+interface Token {
+  text: string;
+  /** From here on a new one is fetched before use. */
+  renewAtMs: number;
+  expiresAtMs: number;
+}
+
+/** The family's tokens live ten minutes; a shorter life is assumed where the endpoint names none. */
+const ASSUMED_LIFE_S = 300;
+/** Longer than one exchange with its time-outs, so that a token does not end on the way. */
+const RENEW_BEFORE_MS = 60_000;
+/** After a failure callers share it for this long instead of hammering an endpoint that may lock the client out. */
+const FAILURE_PAUSE_MS = 2_000;
+
+/** OAuth client credentials in a JSON body. One renewal at a time serves every caller. */
+export class ClientCredentialsToken implements TokenSource {
+  private token?: Token;
+  private renewal?: Promise<Token>;
+  private failure?: { error: TokenUnavailable; untilMs: number };
+
+  constructor(
+    private readonly http: BankHttp,
+    private readonly credentials: ClientCredentials,
+    private readonly clock: BankClock = SYSTEM_CLOCK,
+  ) {}
+
+  async current(): Promise<string> {
+    const token = this.token;
+    const now = this.clock.nowMs();
+    if (token && now < token.renewAtMs) return token.text;
+    try {
+      return (await this.renew()).text;
+    } catch (error) {
+      if (token && token === this.token && now < token.expiresAtMs) return token.text;
+      throw error;
+    }
+  }
+
+  async renewAfter401(rejected: string): Promise<string> {
+    if (this.token && this.token.text !== rejected && this.clock.nowMs() < this.token.expiresAtMs) {
+      return this.token.text;
+    }
+    this.token = undefined;
+    return (await this.renew()).text;
+  }
+
+  private renew(): Promise<Token> {
+    if (this.failure && this.clock.nowMs() < this.failure.untilMs) return Promise.reject(this.failure.error);
+    this.renewal ??= this.fetch().finally(() => {
+      this.renewal = undefined;
+    });
+    return this.renewal;
+  }
+
+  private async fetch(): Promise<Token> {
+    const { tokenUrl, clientId, clientSecret, scope } = this.credentials;
+    const result = await this.http.send({
+      method: 'POST',
+      url: tokenUrl,
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: JSON.stringify({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+        scope,
+      }),
+    });
+    const token = this.tokenOf(result);
+    if (token instanceof TokenUnavailable) {
+      this.failure = { error: token, untilMs: this.clock.nowMs() + FAILURE_PAUSE_MS };
+      throw token;
+    }
+    this.failure = undefined;
+    this.token = token;
+    return token;
+  }
+
+  private tokenOf(result: HttpResult): Token | TokenUnavailable {
+    if (result.kind === 'failed') return new TokenUnavailable(result.why, false);
+    if (result.status < 200 || result.status > 299) {
+      return new TokenUnavailable(`status ${result.status}`, [400, 401, 403].includes(result.status));
+    }
+    const reply = replyOf(result.text);
+    if (!reply) return new TokenUnavailable('unreadable reply', false);
+    const now = this.clock.nowMs();
+    const lifeMs = reply.expiresInS * 1_000;
+    return {
+      text: reply.accessToken,
+      expiresAtMs: now + lifeMs,
+      renewAtMs: now + Math.max(lifeMs - RENEW_BEFORE_MS, lifeMs / 2),
+    };
+  }
+}
+
+/** A header value must be visible ASCII; anything else would fail only when the token is used. */
+const TOKEN_TEXT = /^[\x21-\x7e]{1,8192}$/;
+
+function replyOf(text: string): { accessToken: string; expiresInS: number } | undefined {
+  let reply: unknown;
+  try {
+    reply = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof reply !== 'object' || reply === null) return undefined;
+  const { access_token: accessToken, expires_in: expiresIn } = reply as Record<string, unknown>;
+  if (typeof accessToken !== 'string' || !TOKEN_TEXT.test(accessToken)) return undefined;
+  const seconds =
+    typeof expiresIn === 'string' && /^\d{1,9}$/.test(expiresIn) ? Number(expiresIn) : expiresIn;
+  const known = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0;
+  return { accessToken, expiresInS: known ? seconds : ASSUMED_LIFE_S };
+}

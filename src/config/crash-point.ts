@@ -1,0 +1,27 @@
+/** Moments at which a kill is tried. A production build leaves the calls out. */
+export type CrashPoint =
+  | 'upload.stored'
+  | 'approval.recorded'
+  | 'build.initiate-intended'
+  | 'build.initiated'
+  | 'build.adds-intended'
+  | 'build.adds-sent'
+  | 'build.adds-recorded'
+  | 'build.verified'
+  | 'gate.passed'
+  | 'submit.intended'
+  | 'submit.sent'
+  | 'submit.recorded'
+  | 'follow.read'
+  | 'follow.recorded';
+
+const hits = new Map<string, number>();
+
+/** Kills this process with -9 at the k-th pass, when the environment asks for it: `PAYRUN_CRASH_AT=name:k`. */
+export function crashPoint(name: CrashPoint): void {
+  const [armed, nth] = (process.env.PAYRUN_CRASH_AT ?? '').split(':');
+  if (armed !== name) return;
+  const count = (hits.get(name) ?? 0) + 1;
+  hits.set(name, count);
+  if (count === Number(nth ?? '1')) process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { Client } from 'pg';
+import { DataSource, EntityManager, QueryRunner } from 'typeorm';
+
+/** PostgreSQL says so when a commit is local only: it must not be built upon. */
+const NOT_REPLICATED = '01000';
+
+/** A commit whose durability is not certain: nothing may be sent to the bank on its strength. */
+export class NotDurable extends Error {}
+
+/** One open transaction. Entities through `manager`, sets through `query`, COPY through `client`. */
+export interface Transaction {
+  readonly manager: EntityManager;
+  readonly client: Client;
+  query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+}
+
+/** A transaction that sees the rows of one employer only. */
+export interface EmployerTransaction extends Transaction {
+  readonly employerId: string;
+}
+
+/** The one door to the database: every unit of work is a transaction opened here. */
+@Injectable()
+export class Database {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Runs `work` in a transaction that sees and writes the rows of `employerId` only (row-level security). */
+  inEmployer<T>(employerId: string, work: (tx: EmployerTransaction) => Promise<T>): Promise<T> {
+    return this.transaction(`SELECT set_config('payrun.employer_id', $1, true)`, [employerId], (tx) =>
+      work({ ...tx, employerId }),
+    );
+  }
+
+  /** Runs `work` on what belongs to no employer: persons, keys, roles, the inbox and leases. */
+  outsideEmployers<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transaction(`SELECT set_config('payrun.employer_id', '', true)`, [], work);
+  }
+
+  /** Runs `work` as the narrow role that may claim work of every employer, and read identifiers only. */
+  asWorker<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transaction('SET LOCAL ROLE payrun_worker', [], work);
+  }
+
+  private async transaction<T>(
+    setting: string,
+    parameters: unknown[],
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const client = (await runner.connect()) as Client;
+      await runner.startTransaction();
+      try {
+        await runner.query(setting, parameters);
+        const result = await work({
+          manager: runner.manager,
+          client,
+          query: async <Row>(sql: string, values?: unknown[]) =>
+            rowsOf<Row>(await runner.query(sql, values, true)),
+        });
+        await commit(runner, client);
+        return result;
+      } catch (error) {
+        if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+        throw error;
+      }
+    } finally {
+      await runner.release();
+    }
+  }
+}
+
+function rowsOf<Row>(result: { records: unknown }): Row[] {
+  return (result.records ?? []) as Row[];
+}
+
+async function commit(runner: QueryRunner, client: Client): Promise<void> {
+  let warning: string | undefined;
+  const onNotice = (notice: { code?: string }) => {
+    if (notice.code === NOT_REPLICATED) warning = notice.code;
+  };
+  client.on('notice', onNotice);
+  try {
+    await runner.commitTransaction();
+  } finally {
+    client.off('notice', onNotice);
+  }
+  if (warning !== undefined) throw new NotDurable('the commit might not have been replicated');
+}

@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import { Database, Transaction } from './database';
+
+export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW';
+
+/** Work taken by this process until `epoch` is overtaken or the lease runs out by the database's clock. */
+export interface Claim {
+  readonly kind: LeaseKind;
+  readonly subjectId: string;
+  readonly employerId: string;
+  readonly holder: string;
+  readonly epoch: string;
+}
+
+/** Another worker took over, or the lease ran out: whatever this one was about to do, it must not. */
+export class Fenced extends Error {
+  constructor(claim: Claim) {
+    super(`the lease of ${claim.kind} ${claim.subjectId} at epoch ${claim.epoch} is no longer held`);
+  }
+}
+
+/**
+ * The work list. A claim takes due rows with SKIP LOCKED and raises their epoch; every transaction that intends
+ * a call to the bank or moves a state proves with `fence` that its epoch still stands.
+ */
+@Injectable()
+export class Leases {
+  constructor(private readonly database: Database) {}
+
+  /** Takes up to `limit` due subjects, or abandoned ones whose lease ran out. */
+  async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
+    const rows = await this.database.asWorker((tx) =>
+      tx.query<{ subject_id: string; employer_id: string; epoch: string }>(
+        `UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
+           leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
+         WHERE subject_id IN (
+           SELECT subject_id FROM lease
+           WHERE kind = $1 AND (wake_at <= clock_timestamp() OR leased_until < clock_timestamp())
+             AND (leased_until IS NULL OR leased_until < clock_timestamp())
+           ORDER BY wake_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+         RETURNING subject_id, employer_id, epoch`,
+        [kind, holder, limit, leaseMs],
+      ),
+    );
+    return rows.map((row) => ({
+      kind,
+      subjectId: row.subject_id,
+      employerId: row.employer_id,
+      holder,
+      epoch: row.epoch,
+    }));
+  }
+
+  /** Prolongs a lease that is still held. @throws Fenced when it is not. */
+  async renew(claim: Claim, leaseMs: number): Promise<void> {
+    const renewed = await this.database.asWorker((tx) =>
+      tx.query(
+        `UPDATE lease SET leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
+         WHERE subject_id = $1 AND holder = $2 AND epoch = $3 AND leased_until > clock_timestamp()
+         RETURNING epoch`,
+        [claim.subjectId, claim.holder, claim.epoch, leaseMs],
+      ),
+    );
+    if (renewed.length === 0) throw new Fenced(claim);
+  }
+
+  /** Gives the work back, to be taken again after `wakeInMs`, or earlier if somebody woke it meanwhile. */
+  async release(claim: Claim, wakeInMs: number | 'never'): Promise<void> {
+    await this.database.asWorker((tx) =>
+      tx.query(
+        `UPDATE lease SET holder = NULL, leased_until = NULL, wake_at = least(wake_at, CASE
+           WHEN $4::double precision IS NULL THEN 'infinity'
+           ELSE clock_timestamp() + make_interval(secs => $4::double precision / 1000) END)
+         WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
+        [claim.subjectId, claim.holder, claim.epoch, wakeInMs === 'never' ? null : wakeInMs],
+      ),
+    );
+  }
+}
+
+/** Proves, inside a transaction, that the claim still stands, and keeps it standing until the commit. */
+export async function fence(tx: Transaction, claim: Claim): Promise<void> {
+  const held = await tx.query(
+    `SELECT 1 FROM lease WHERE subject_id = $1 AND holder = $2 AND epoch = $3
+       AND leased_until > clock_timestamp() FOR SHARE`,
+    [claim.subjectId, claim.holder, claim.epoch],
+  );
+  if (held.length === 0) throw new Fenced(claim);
+}
+
+/** Puts subjects on the work list, or wakes them when they are on it. */
+export async function wake(
+  tx: Transaction,
+  kind: LeaseKind,
+  employerId: string,
+  subjectIds: readonly string[],
+): Promise<void> {
+  if (subjectIds.length === 0) return;
+  await tx.query(
+    `INSERT INTO lease (subject_id, kind, employer_id, wake_at)
+     SELECT id, $1, $2, clock_timestamp() FROM unnest($3::uuid[]) AS id ORDER BY id
+     ON CONFLICT (subject_id) DO UPDATE SET wake_at = least(lease.wake_at, excluded.wake_at), kind = excluded.kind`,
+    [kind, employerId, subjectIds],
+  );
+}

@@ -1,0 +1,201 @@
+/** Rank of each step of the bank's ladder: a payment or instruction only climbs. Skipped steps are normal. */
+export const BANK_LADDER = {
+  INI_STARTED: 1,
+  INI_IS_VALID: 2,
+  INI_INT_CTRL_PASSED: 3,
+  INITIATED: 4,
+  SUB_STARTED: 5,
+  SUB_IS_VALID: 6,
+  SUB_INT_CTRL_PASSED: 7,
+  SUB_REQUIRED: 8,
+  SUBMITTED: 9,
+  PRO_INT_CTRL_PASSED: 10,
+  PRO_DEBIT_HOLD: 11,
+  READY_FOR_EXCHANGE: 12,
+  READY_FOR_PROCESSING: 12,
+  EXCHANGED: 13,
+} as const;
+
+/** Above every step: the rank of all terminals. */
+export const TERMINAL_RANK = 14;
+
+const OTHER_STATUSES = [
+  'SETTLED',
+  'FAILED',
+  'REJECTED',
+  'CANCELLED',
+  'INI_NOT_IS_VALID',
+  'INI_INT_CTRL_FAILED',
+  'SUB_NOT_IS_VALID',
+  'SUB_INT_CTRL_FAILED',
+  'C_INSTRUCTION_SUB_NOT_PASSED',
+  'P_INSTRUCTION_SUB_NOT_PASSED',
+  'PRO_INT_CTRL_FAILED',
+  'PRO_DEBIT_HOLD_FAILED',
+  'PRO_ROUTING_FAILED',
+  'PRO_SETTLEMENT_FAILED',
+  'EXT_REFUSED',
+  'EXCHANGE_ERROR',
+  'ABANDONED',
+  'RETURNED',
+  'WAREHOUSED',
+  'PRO_WAIT_SETTLEMENT_DATE',
+  'C_INST_WAITING_FOR_APPROVAL',
+  'SUB_STRONG_AUTH_REQUIRED',
+] as const;
+
+type LadderStatus = keyof typeof BANK_LADDER;
+
+/** Every status the interface document or the bank's other public documentation names. */
+export type BankStatus = LadderStatus | (typeof OTHER_STATUSES)[number];
+export const BANK_STATUSES: readonly BankStatus[] = [
+  ...(Object.keys(BANK_LADDER) as LadderStatus[]),
+  ...OTHER_STATUSES,
+];
+
+export type BankOutcome = 'SETTLED' | 'FAILED' | 'REJECTED' | 'CANCELLED';
+
+/**
+ * What a bank status says. `afterSubmit` of a terminal: it cannot be reached without a submit. `unclear` closes
+ * nothing and must not be repaid until a person confirms; `unknown` is a value no document names.
+ */
+export type BankReading =
+  | { kind: 'progress'; rank: number }
+  | { kind: 'waiting'; needsBankAction: boolean }
+  | { kind: 'terminal'; outcome: BankOutcome; afterSubmit: boolean }
+  | { kind: 'returned' }
+  | { kind: 'unclear' }
+  | { kind: 'unknown' };
+
+const KNOWN = new Set<string>(BANK_STATUSES);
+
+/** Translates a status value as received, of a customer instruction or a payment transaction. Never throws. */
+export function readBankStatus(value: string): BankReading {
+  return isBankStatus(value) ? readKnown(value) : { kind: 'unknown' };
+}
+
+function isBankStatus(value: string): value is BankStatus {
+  return KNOWN.has(value);
+}
+
+function readKnown(status: BankStatus): BankReading {
+  switch (status) {
+    case 'INI_STARTED':
+    case 'INI_IS_VALID':
+    case 'INI_INT_CTRL_PASSED':
+    case 'INITIATED':
+    case 'SUB_STARTED':
+    case 'SUB_IS_VALID':
+    case 'SUB_INT_CTRL_PASSED':
+    case 'SUB_REQUIRED':
+    case 'SUBMITTED':
+    case 'PRO_INT_CTRL_PASSED':
+    case 'PRO_DEBIT_HOLD':
+    case 'READY_FOR_EXCHANGE':
+    case 'READY_FOR_PROCESSING':
+    case 'EXCHANGED':
+      return { kind: 'progress', rank: BANK_LADDER[status] };
+    case 'WAREHOUSED':
+    case 'PRO_WAIT_SETTLEMENT_DATE':
+      return { kind: 'waiting', needsBankAction: false };
+    case 'C_INST_WAITING_FOR_APPROVAL':
+    case 'SUB_STRONG_AUTH_REQUIRED':
+      return { kind: 'waiting', needsBankAction: true };
+    case 'SETTLED':
+      return { kind: 'terminal', outcome: 'SETTLED', afterSubmit: true };
+    case 'SUB_NOT_IS_VALID':
+    case 'SUB_INT_CTRL_FAILED':
+    case 'C_INSTRUCTION_SUB_NOT_PASSED':
+    case 'P_INSTRUCTION_SUB_NOT_PASSED':
+    case 'PRO_INT_CTRL_FAILED':
+    case 'PRO_DEBIT_HOLD_FAILED':
+    case 'PRO_ROUTING_FAILED':
+    case 'PRO_SETTLEMENT_FAILED':
+      return { kind: 'terminal', outcome: 'FAILED', afterSubmit: true };
+    case 'FAILED':
+    case 'INI_NOT_IS_VALID':
+    case 'INI_INT_CTRL_FAILED':
+      return { kind: 'terminal', outcome: 'FAILED', afterSubmit: false };
+    case 'EXT_REFUSED':
+      return { kind: 'terminal', outcome: 'REJECTED', afterSubmit: true };
+    case 'REJECTED':
+      return { kind: 'terminal', outcome: 'REJECTED', afterSubmit: false };
+    case 'CANCELLED':
+    case 'ABANDONED':
+      return { kind: 'terminal', outcome: 'CANCELLED', afterSubmit: false };
+    case 'RETURNED':
+      return { kind: 'returned' };
+    case 'EXCHANGE_ERROR':
+      return { kind: 'unclear' };
+  }
+}
+
+/**
+ * Whether a status proves that the instruction was submitted. Cancelled, abandoned, rejected and plainly failed prove
+ * nothing, because an instruction that was never submitted can end so too; nor does a value nobody documents.
+ */
+export function isPastSubmit(value: string): boolean {
+  const reading = readBankStatus(value);
+  switch (reading.kind) {
+    case 'progress':
+      return reading.rank >= BANK_LADDER.SUB_STARTED;
+    case 'terminal':
+      return reading.afterSubmit;
+    case 'waiting':
+    case 'returned':
+    case 'unclear':
+      return true;
+    case 'unknown':
+      return false;
+  }
+}
+
+/** How far the bank has got with a payment: the highest rank met, the first terminal, and whether it came back. */
+export interface BankPosition {
+  rank: number;
+  terminal?: BankOutcome;
+  returned?: boolean;
+}
+
+/** Where a payment stands before the bank has said anything. */
+export const BANK_POSITION_START: BankPosition = { rank: 0 };
+
+export type BankChange = 'none' | 'climbed' | 'terminal' | 'contradiction' | 'unknown' | 'returned' | 'fell';
+
+/**
+ * What a newly read status does to a position. It never falls and keeps its first terminal: a lower step is `fell`,
+ * another terminal is `contradiction`, and both leave the position as it was, as do `unknown` (undocumented, or
+ * EXCHANGE_ERROR) and waiting statuses (`none`). A return settles what was not settled yet.
+ */
+export function climb(current: BankPosition, value: string): { next: BankPosition; change: BankChange } {
+  const reading = readBankStatus(value);
+  switch (reading.kind) {
+    case 'progress':
+      if (reading.rank > current.rank) return { next: { ...current, rank: reading.rank }, change: 'climbed' };
+      return { next: current, change: reading.rank < current.rank ? 'fell' : 'none' };
+    case 'terminal':
+      return end(current, reading.outcome);
+    case 'returned':
+      return bringBack(current);
+    case 'waiting':
+      return { next: current, change: 'none' };
+    case 'unclear':
+    case 'unknown':
+      return { next: current, change: 'unknown' };
+  }
+}
+
+function end(current: BankPosition, outcome: BankOutcome): { next: BankPosition; change: BankChange } {
+  if (current.terminal === undefined) {
+    return { next: { ...current, rank: TERMINAL_RANK, terminal: outcome }, change: 'terminal' };
+  }
+  return { next: current, change: current.terminal === outcome ? 'none' : 'contradiction' };
+}
+
+function bringBack(current: BankPosition): { next: BankPosition; change: BankChange } {
+  if (current.terminal !== undefined && current.terminal !== 'SETTLED') {
+    return { next: current, change: 'contradiction' };
+  }
+  if (current.returned === true) return { next: current, change: 'none' };
+  return { next: { rank: TERMINAL_RANK, terminal: 'SETTLED', returned: true }, change: 'returned' };
+}

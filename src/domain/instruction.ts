@@ -1,0 +1,71 @@
+import { assertMove, finalStates, StateTable } from './state-table';
+
+/** The states of an instruction on our side; the bank's own status is kept beside it as received. */
+export const INSTRUCTION_STATUSES = [
+  'PLANNED',
+  'BUILDING',
+  'VERIFIED',
+  'SUBMIT_INTENT',
+  'SUBMITTED',
+  'CLOSED',
+  'ABANDONED',
+  'CANCELLED',
+  'SUBMIT_REFUSED',
+  'SUBMIT_UNKNOWN',
+  'VOID',
+  'RELEASED',
+] as const;
+export type InstructionStatus = (typeof INSTRUCTION_STATUSES)[number];
+
+export const INSTRUCTION_INITIAL: InstructionStatus = 'PLANNED';
+
+/**
+ * Every move an instruction may make. SUBMIT_INTENT goes back to VERIFIED only when the request provably
+ * never left; a parked submit leaves its state by positive evidence or by two people, never by time.
+ */
+export const INSTRUCTION_TRANSITIONS: StateTable<InstructionStatus> = {
+  PLANNED: ['BUILDING', 'CANCELLED'],
+  BUILDING: ['VERIFIED', 'ABANDONED'],
+  VERIFIED: ['SUBMIT_INTENT', 'ABANDONED', 'RELEASED'],
+  SUBMIT_INTENT: ['SUBMITTED', 'VERIFIED', 'SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'],
+  SUBMITTED: ['CLOSED'],
+  CLOSED: [],
+  ABANDONED: [],
+  CANCELLED: [],
+  SUBMIT_REFUSED: ['SUBMITTED', 'VOID'],
+  SUBMIT_UNKNOWN: ['SUBMITTED', 'VOID'],
+  VOID: [],
+  RELEASED: [],
+};
+
+/** One line per state, for people; the README's table is made from it. */
+export const INSTRUCTION_MEANING: Readonly<Record<InstructionStatus, string>> = {
+  PLANNED: 'Its rows are fixed; nothing was sent to the bank yet.',
+  BUILDING: 'It was initiated, or is about to be, and its payments are being added.',
+  VERIFIED: 'The bank shows exactly its approved rows; it was not submitted.',
+  SUBMIT_INTENT: 'The one submit attempt is written down and may have left.',
+  SUBMITTED: 'The bank has the submit; its payments are being followed.',
+  CLOSED: 'Every payment in it reached its end.',
+  ABANDONED: 'It will never be submitted; it stays watched for 30 days.',
+  CANCELLED: 'It was dropped before anything was sent to the bank.',
+  SUBMIT_REFUSED: 'The bank refused the submit; two people decide what happened.',
+  SUBMIT_UNKNOWN:
+    'Whether the bank took the submit is not known; it is read on until proof or two people decide.',
+  VOID: 'It is dead at the bank and was proven not executed.',
+  RELEASED: 'The cut-off passed before its submit; its rows go to a successor run.',
+};
+
+export const INSTRUCTION_FINALS = finalStates(INSTRUCTION_STATUSES, INSTRUCTION_TRANSITIONS);
+
+/** The states in which an instruction's submit is parked for people. */
+export const INSTRUCTION_PARKED: readonly InstructionStatus[] = ['SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];
+
+/** Throws `IllegalTransition` unless an instruction may move from one state to the other. */
+export function assertInstructionMove(from: InstructionStatus, to: InstructionStatus): void {
+  assertMove('instruction', INSTRUCTION_TRANSITIONS, from, to);
+}
+
+/** Whether the state of an instruction is final. */
+export function isInstructionFinal(status: InstructionStatus): boolean {
+  return INSTRUCTION_FINALS.includes(status);
+}

@@ -1,0 +1,154 @@
+import { readBankStatus } from './bank-status';
+import { sumMinor } from './money';
+import { PaymentStatus } from './payment';
+
+/** How many payments, and their sum in minor units. */
+export interface CountAndSum {
+  count: number;
+  amountMinor: bigint;
+}
+
+export const NOTHING: CountAndSum = { count: 0, amountMinor: 0n };
+
+/**
+ * The aggregates of one pay run. `refused` rows never became payments; `held` rows are held now (none once the run is
+ * cancelled); `approved` is the rows of the run: those the approval covers, before it those that wait for it, and in a
+ * cancelled run all it had. `submitted` is the planned totals of the instructions the bank has; `bankByStatus` holds
+ * the bank's own records of those instructions by status value as received.
+ */
+export interface ReconciliationInput {
+  uploaded: CountAndSum;
+  refused: CountAndSum;
+  held: CountAndSum;
+  excluded: CountAndSum;
+  approved: CountAndSum;
+  byPaymentStatus: Partial<Readonly<Record<PaymentStatus, CountAndSum>>>;
+  submitted: CountAndSum;
+  bankByStatus: Readonly<Record<string, CountAndSum>>;
+}
+
+export type ReconciliationLineName =
+  'FILE' | 'HELD' | 'EXCLUDED' | 'RUN' | 'BANK' | 'SETTLED' | 'NOT_PAID' | 'IN_FLIGHT';
+
+/** One equation of the conservation law: what it says should be, what is, and left minus right. */
+export interface ReconciliationLine {
+  name: ReconciliationLineName;
+  meaning: string;
+  expected: CountAndSum;
+  actual: CountAndSum;
+  differenceCount: number;
+  differenceMinor: bigint;
+}
+
+/** The differences are sums of magnitudes, so that two opposite errors do not cancel out. */
+export interface Reconciliation {
+  lines: ReconciliationLine[];
+  differenceCount: number;
+  differenceMinor: bigint;
+  explained: boolean;
+}
+
+/**
+ * Compares counts and cents along the conservation law: file = run + held + excluded + refused; run = its payments;
+ * submitted = the bank's records = settled + not paid + in flight.
+ */
+export function reconcile(input: ReconciliationInput): Reconciliation {
+  const ours = (...statuses: PaymentStatus[]): CountAndSum =>
+    add(statuses.map((status) => input.byPaymentStatus[status] ?? NOTHING));
+  const bank = foldBank(input.bankByStatus);
+  // Without a submit a cancelled payment was cancelled by us and the bank has no record of it.
+  const cancelledAtBank = input.submitted.count > 0 ? ours('CANCELLED') : NOTHING;
+  const inRun = ours(
+    'READY',
+    'APPROVED',
+    'AT_BANK',
+    'SUBMITTED',
+    'SETTLED',
+    'FAILED',
+    'REJECTED',
+    'CANCELLED',
+    'VOID',
+  );
+  const { approved, held, excluded, refused } = input;
+  const lines = [
+    line('FILE', 'The file is the run and what was held, excluded and refused.', input.uploaded, [
+      approved,
+      held,
+      excluded,
+      refused,
+    ]),
+    line('HELD', 'Every row held is a held payment.', held, [ours('HELD')]),
+    line('EXCLUDED', 'Every row excluded is an excluded payment.', excluded, [ours('EXCLUDED')]),
+    line('RUN', 'Every row of the run is a payment in some state.', approved, [inRun]),
+    line(
+      'BANK',
+      'The bank holds exactly what was submitted.',
+      input.submitted,
+      Object.values(input.bankByStatus),
+    ),
+    line('SETTLED', 'What we call settled the bank settled.', ours('SETTLED'), [bank.settled]),
+    line(
+      'NOT_PAID',
+      'What we call failed, rejected or cancelled the bank did not pay.',
+      add([ours('FAILED', 'REJECTED'), cancelledAtBank]),
+      [bank.notPaid],
+    ),
+    line('IN_FLIGHT', 'What we wait for the bank has not finished.', ours('SUBMITTED'), [bank.inFlight]),
+  ];
+  return summarise(lines);
+}
+
+function foldBank(
+  byStatus: Readonly<Record<string, CountAndSum>>,
+): Record<'settled' | 'notPaid' | 'inFlight', CountAndSum> {
+  const folded = { settled: NOTHING, notPaid: NOTHING, inFlight: NOTHING };
+  for (const [status, part] of Object.entries(byStatus)) {
+    const group = bankGroup(status);
+    folded[group] = add([folded[group], part]);
+  }
+  return folded;
+}
+
+function bankGroup(status: string): 'settled' | 'notPaid' | 'inFlight' {
+  const reading = readBankStatus(status);
+  if (reading.kind === 'returned') return 'settled';
+  if (reading.kind !== 'terminal') return 'inFlight';
+  return reading.outcome === 'SETTLED' ? 'settled' : 'notPaid';
+}
+
+function line(
+  name: ReconciliationLineName,
+  meaning: string,
+  expected: CountAndSum,
+  parts: readonly CountAndSum[],
+): ReconciliationLine {
+  const actual = add(parts);
+  return {
+    name,
+    meaning,
+    expected,
+    actual,
+    differenceCount: expected.count - actual.count,
+    differenceMinor: expected.amountMinor - actual.amountMinor,
+  };
+}
+
+function add(parts: readonly CountAndSum[]): CountAndSum {
+  return {
+    count: parts.reduce((total, part) => total + part.count, 0),
+    amountMinor: sumMinor(parts.map((part) => part.amountMinor)),
+  };
+}
+
+function summarise(lines: ReconciliationLine[]): Reconciliation {
+  const differenceCount = lines.reduce((total, each) => total + Math.abs(each.differenceCount), 0);
+  const differenceMinor = sumMinor(
+    lines.map((each) => (each.differenceMinor < 0n ? -each.differenceMinor : each.differenceMinor)),
+  );
+  return {
+    lines,
+    differenceCount,
+    differenceMinor,
+    explained: differenceCount === 0 && differenceMinor === 0n,
+  };
+}

@@ -1,0 +1,52 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** A company that pays salaries through this service. */
+@Entity('employer')
+export class Employer {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') name!: string;
+  @Column('text') timeZone!: string;
+  @Column('integer') rowsPerInstruction!: number;
+  @Column('smallint') approvalsRequired!: number;
+  /** The employer's kill switch: nothing is sent to the bank while it is set. */
+  @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
+  @Column('text', { nullable: true }) stoppedReason!: string | null;
+  @Column('timestamptz') createdAt!: Date;
+}
+
+/** An account of an employer at the bank: the debtor of its pay runs. */
+@Entity('employer_account')
+export class EmployerAccount {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') bankAccountId!: string;
+  @Column('text') bankUserId!: string;
+  @Column('text') debtorName!: string;
+  @Column('text') ibanSealed!: string;
+  @Column('bytea') ibanHash!: Buffer;
+  @Column('text', { nullable: true }) bic!: string | null;
+  @Column('text') currency!: 'EUR';
+  @Column('text') bankStatus!: string;
+  /** The reads the bank was found to allow. */
+  @Column('text', { array: true }) reads!: BankRead[];
+  /** Whether the bank counts its pages from 0 or from 1; null until it was learnt. */
+  @Column('smallint', { nullable: true }) pageBase!: 0 | 1 | null;
+  @Column('timestamptz', { nullable: true }) probedAt!: Date | null;
+  /** The unit of amounts in which the bank's balance equalled the one a person typed. */
+  @Column('text', { nullable: true }) unitConfirmed!: 'minor' | 'major' | null;
+  @Column('timestamptz', { nullable: true }) unitConfirmedAt!: Date | null;
+  @Column('uuid', { nullable: true }) unitConfirmedBy!: string | null;
+  @Column('timestamptz') createdAt!: Date;
+}
+
+/** A read by which an instruction can be checked before its submit. */
+export type BankRead = 'INSTRUCTION' | 'INSTRUCTION_PAYMENTS' | 'PAYMENT_LIST' | 'PAYMENT' | 'BALANCE';
+
+/** A user identity at the bank whose events reach this service through its one hook. */
+@Entity('bank_hook')
+export class BankHook {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('text') bankHookId!: string;
+  @PrimaryColumn('text') bankIdentityId!: string;
+  @Column('timestamptz') associatedAt!: Date;
+}

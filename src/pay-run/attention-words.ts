@@ -1,0 +1,131 @@
+/** What a person may do about an attention; each needs two people and a reason. */
+export type AttentionAction =
+  'ACKNOWLEDGE' | 'TRY_AGAIN' | 'EXECUTED' | 'NOT_EXECUTED' | 'EXCLUDE_PAYMENT' | 'RESUME';
+
+interface Words {
+  /** Where nothing more precise is known when it is raised. */
+  certain: string;
+  /** To be read out to the bank. `{ref}` is the bank's id of the instruction, where there is one. */
+  askBank: string;
+  actions: readonly AttentionAction[];
+}
+
+const NOTHING_TO_ASK = 'Nothing: this is decided here.';
+
+/** Every kind of attention, with the words and the actions that belong to it. */
+export const ATTENTION_WORDS = {
+  SUBMIT_UNKNOWN: {
+    certain:
+      'The submit was sent at most once and is never sent again. No other instruction pays these people.',
+    askBank:
+      'Was customer instruction {ref} submitted and executed? If not, please cancel it for good and confirm that in writing.',
+    actions: ['EXECUTED', 'NOT_EXECUTED'],
+  },
+  SUBMIT_REFUSED: {
+    certain: 'The bank answered the submit with a refusal. It was sent once and is not sent again.',
+    askBank:
+      'Why was the submit of customer instruction {ref} refused, and is it certain that nothing of it is executed?',
+    actions: ['EXECUTED', 'NOT_EXECUTED'],
+  },
+  TOTAL_MISMATCH_AFTER_SUBMIT: {
+    certain:
+      'The instruction is submitted. Its count or sum at the bank is not the approved one. All submits are stopped.',
+    askBank:
+      'Which payments does customer instruction {ref} contain? Please stop those that are not on our list.',
+    actions: ['ACKNOWLEDGE'],
+  },
+  ECHO_MISMATCH: {
+    certain: 'The instruction was abandoned before any submit: none of it is paid. It is built again.',
+    askBank: 'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}?',
+    actions: ['ACKNOWLEDGE', 'RESUME'],
+  },
+  ROW_REFUSED_BY_BANK: {
+    certain:
+      'Nobody of this run is paid before it is decided. The refused payment is in no submitted instruction.',
+    askBank: 'Why is this payment refused? The answer of the bank is kept with it.',
+    actions: ['EXCLUDE_PAYMENT', 'TRY_AGAIN'],
+  },
+  INITIATE_REFUSED: {
+    certain: 'No instruction exists and nothing is paid.',
+    askBank: 'Why is the initiation of a credit-transfer instruction refused for this account?',
+    actions: ['TRY_AGAIN'],
+  },
+  REBUILD_LIMIT: {
+    certain: 'Every attempt was abandoned before any submit: none of it is paid.',
+    askBank: 'Why do additions to an instruction stay unanswered or differ from what was sent?',
+    actions: ['TRY_AGAIN'],
+  },
+  ROW_UNSEEN: {
+    certain: 'Not being listed proves nothing: the payment may exist all the same, so it is not paid again.',
+    askBank: 'What became of the payments of customer instruction {ref} that are not listed or not finished?',
+    actions: ['ACKNOWLEDGE'],
+  },
+  FOREIGN_RECORD: {
+    certain: 'We never sent this payment. It is in none of our approved rows.',
+    askBank: 'Where does the additional payment in customer instruction {ref} come from? Please stop it.',
+    actions: ['ACKNOWLEDGE'],
+  },
+  CONTRADICTION: {
+    certain: 'The first final status is kept. The payment can never be replaced by another.',
+    askBank: 'Which of the two final statuses of this payment in {ref} is right, and where is the money?',
+    actions: ['ACKNOWLEDGE'],
+  },
+  UNKNOWN_STATUS: {
+    certain: 'The status is stored as received and changed nothing.',
+    askBank: 'What does this status mean, and is it final?',
+    actions: ['ACKNOWLEDGE'],
+  },
+  BANK_ACTION_REQUIRED: {
+    certain: 'The bank waits for a person to act in its portal. Nothing is paid until then.',
+    askBank: 'Which approval or strong authentication does {ref} wait for?',
+    actions: ['ACKNOWLEDGE'],
+  },
+  STALE_DATE: {
+    certain: 'Nothing of this run was submitted. The approval has lapsed.',
+    askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
+  LOW_BALANCE: {
+    certain: 'Nothing of this run was submitted. It goes on by itself once the account is funded.',
+    askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
+  POSSIBLE_DUPLICATE_PAY: {
+    certain: 'The payment is held and not part of what is paid.',
+    askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
+  CREDENTIALS: {
+    certain: 'The bank refuses our access. Nothing more is sent for this employer until somebody resumes it.',
+    askBank: 'Is our access token valid, with the scopes of the interface, for this account?',
+    actions: ['RESUME'],
+  },
+  ACCOUNT_UNUSABLE: {
+    certain: 'Nothing of this run was submitted. It goes on by itself once the account can be used.',
+    askBank: 'Is the account open, and are credit transfers allowed on it?',
+    actions: ['ACKNOWLEDGE'],
+  },
+  CONTRACT_DRIFT: {
+    certain:
+      'An answer of the bank lacks what its interface document promises. Nothing was concluded from it.',
+    askBank: 'Did the interface change? A required field is missing from the answer kept here.',
+    actions: ['ACKNOWLEDGE', 'TRY_AGAIN'],
+  },
+  RESTORED: {
+    certain: 'The database may have forgotten submit attempts. Submits are off.',
+    askBank: 'Which instructions were submitted since the time of the backup?',
+    actions: ['RESUME'],
+  },
+  INVARIANT_BREACH: {
+    certain: 'Something that must never happen was found. Everything it concerns is stopped.',
+    askBank: 'Please list every payment of customer instruction {ref} and its status.',
+    actions: ['RESUME'],
+  },
+} as const satisfies Record<string, Words>;
+
+export type AttentionKind = keyof typeof ATTENTION_WORDS;
+
+/** The actions on offer for a kind of attention. */
+export function actionsFor(kind: AttentionKind): readonly AttentionAction[] {
+  return ATTENTION_WORDS[kind].actions;
+}

@@ -1,0 +1,41 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { bigintColumn } from '../database/transformers';
+import { AttentionAction as Action, AttentionKind } from './attention-words';
+
+/** Something a person must decide: what happened, what is certain, what to ask the bank. */
+@Entity('attention')
+export class Attention {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') kind!: AttentionKind;
+  @Column('uuid', { nullable: true }) payRunId!: string | null;
+  @Column('uuid', { nullable: true }) instructionId!: string | null;
+  @Column('uuid', { nullable: true }) paymentId!: string | null;
+  /** What it is about: the payment, instruction, run, account or employer. At most one is open per kind. */
+  @Column('uuid') subjectId!: string;
+  @Column('text') happened!: string;
+  @Column('text') certain!: string;
+  @Column('text') askBank!: string;
+  @Column('integer') payments!: number;
+  @Column('bigint', { transformer: bigintColumn }) amountMinor!: bigint;
+  @Column('timestamptz') openedAt!: Date;
+  @Column('timestamptz', { nullable: true }) resolvedAt!: Date | null;
+  @Column('text', { nullable: true }) resolution!: string | null;
+}
+
+/** What one person proposed to do about it, and who confirmed it. */
+@Entity('attention_action')
+export class AttentionActionRow {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid') attentionId!: string;
+  @Column('text') action!: Action;
+  @Column('text') reason!: string;
+  /** The bank's written reference, where the action rests on one. */
+  @Column('text', { nullable: true }) evidence!: string | null;
+  @Column('uuid') proposedBy!: string;
+  @Column('timestamptz') proposedAt!: Date;
+  @Column('uuid', { nullable: true }) confirmedBy!: string | null;
+  @Column('timestamptz', { nullable: true }) confirmedAt!: Date | null;
+  @Column('timestamptz', { nullable: true }) withdrawnAt!: Date | null;
+}

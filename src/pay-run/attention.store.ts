@@ -1,0 +1,58 @@
+import { EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { Attention } from './attention.entity';
+import { ATTENTION_WORDS, AttentionKind } from './attention-words';
+
+/** A doubt or a refusal that a person must hear of. `happened` holds no name, IBAN or amount of a person. */
+export interface Alarm {
+  kind: AttentionKind;
+  subjectId: string;
+  happened: string;
+  payRunId?: string;
+  instructionId?: string;
+  paymentId?: string;
+  /** The bank's id of what it is about, for the question to the bank. */
+  bankReference?: string | null;
+  payments?: number;
+  amountMinor?: bigint;
+}
+
+/** Opens an attention, unless the same one is open already. */
+export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
+  const words = ATTENTION_WORDS[alarm.kind];
+  await tx.manager
+    .createQueryBuilder()
+    .insert()
+    .into(Attention)
+    .values({
+      employerId: tx.employerId,
+      id: newId(),
+      kind: alarm.kind,
+      subjectId: alarm.subjectId,
+      payRunId: alarm.payRunId ?? null,
+      instructionId: alarm.instructionId ?? null,
+      paymentId: alarm.paymentId ?? null,
+      happened: alarm.happened,
+      certain: words.certain,
+      askBank: words.askBank.replaceAll('{ref}', alarm.bankReference ?? 'of this run'),
+      payments: alarm.payments ?? 0,
+      amountMinor: alarm.amountMinor ?? 0n,
+    })
+    .orIgnore()
+    .updateEntity(false)
+    .execute();
+}
+
+/** Closes what evidence has cleared, or two people have decided. */
+export async function clear(
+  tx: EmployerTransaction,
+  kinds: readonly AttentionKind[],
+  subjectId: string,
+  resolution: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
+     WHERE employer_id = $1 AND kind = ANY ($2) AND subject_id = $3 AND resolved_at IS NULL`,
+    [tx.employerId, kinds, subjectId, resolution],
+  );
+}

@@ -1,0 +1,53 @@
+import { EmployerTransaction } from '../database/database';
+
+/** Who moved it: a person, or the service itself. */
+export type Actor = `person:${string}` | 'service';
+
+export type Subject = 'pay_run' | 'instruction' | 'payment' | 'payments_of_run' | 'payments_of_instruction';
+
+/** One line of history. `payments` and `amountMinor` say how much a change of a set moved. */
+export interface StateChange {
+  subject: Subject;
+  subjectId: string;
+  payRunId: string;
+  from: string;
+  to: string;
+  actor: Actor;
+  reason?: string;
+  payments?: number;
+  amountMinor?: bigint;
+}
+
+/**
+ * Appends state changes. Their numbers are drawn under a lock held to the commit, so that the order of `seq` is
+ * the order of commits and a report "as of" a number repeats exactly. Call it last in a transaction.
+ */
+export async function appendHistory(tx: EmployerTransaction, changes: readonly StateChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  await tx.query(
+    `WITH taken AS (
+       INSERT INTO fact_sequence (employer_id, last_seq) VALUES ($1, $2)
+       ON CONFLICT (employer_id) DO UPDATE SET last_seq = fact_sequence.last_seq + $2
+       RETURNING last_seq - $2 AS before)
+     INSERT INTO state_change (employer_id, seq, subject, subject_id, pay_run_id, from_status, to_status, actor,
+       reason, payments, amount_minor)
+     SELECT $1, taken.before + c.n, c.subject, c.subject_id, c.pay_run_id, c.from_status, c.to_status, c.actor,
+       c.reason, c.payments, c.amount_minor
+     FROM taken, unnest($3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[],
+       $10::int[], $11::bigint[]) WITH ORDINALITY
+       AS c(subject, subject_id, pay_run_id, from_status, to_status, actor, reason, payments, amount_minor, n)`,
+    [
+      tx.employerId,
+      changes.length,
+      changes.map((change) => change.subject),
+      changes.map((change) => change.subjectId),
+      changes.map((change) => change.payRunId),
+      changes.map((change) => change.from),
+      changes.map((change) => change.to),
+      changes.map((change) => change.actor),
+      changes.map((change) => change.reason ?? null),
+      changes.map((change) => change.payments ?? 0),
+      changes.map((change) => (change.amountMinor ?? 0n).toString()),
+    ],
+  );
+}

@@ -1,0 +1,126 @@
+import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { newId } from '../database/new-id';
+import { DomainError } from '../domain/errors';
+import { assertInstructionMove, InstructionStatus } from '../domain/instruction';
+import { Actor, appendHistory } from './history';
+import { Instruction, PlannedInstruction } from './instruction.entity';
+import { PayRun } from './pay-run.entity';
+import { movePaymentSet } from './payment.store';
+
+/** Reads an instruction and locks it to the end of the transaction. @throws DomainError INSTRUCTION_NOT_FOUND */
+export async function lockInstruction(tx: EmployerTransaction, id: string): Promise<Instruction> {
+  const instruction = await tx.manager.findOne(Instruction, {
+    where: { employerId: tx.employerId, id },
+    lock: { mode: 'for_no_key_update' },
+  });
+  if (!instruction) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
+  return instruction;
+}
+
+/** The instructions planned for the standing version of a run, in order. */
+export function plannedInstructions(tx: EmployerTransaction, run: PayRun): Promise<PlannedInstruction[]> {
+  return tx.manager.find(PlannedInstruction, {
+    where: { employerId: tx.employerId, payRunId: run.id, runVersion: run.runVersion },
+    order: { ordinal: 'ASC' },
+  });
+}
+
+/** The plan an instruction follows. */
+export function planOf(tx: EmployerTransaction, instruction: Instruction): Promise<PlannedInstruction> {
+  return tx.manager.findOneByOrFail(PlannedInstruction, {
+    employerId: tx.employerId,
+    id: instruction.plannedInstructionId,
+  });
+}
+
+/** What an instruction learns while it moves. */
+export type InstructionPatch = Partial<
+  Pick<
+    Instruction,
+    | 'bankInstructionId'
+    | 'bankStatus'
+    | 'bankRank'
+    | 'verifiedAt'
+    | 'submittedAt'
+    | 'totalsCheckedAt'
+    | 'closedAt'
+    | 'outcome'
+  >
+>;
+
+/** The one function that changes an instruction's state. The instruction must be locked in this transaction. */
+export async function moveInstruction(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  to: InstructionStatus,
+  actor: Actor,
+  patch: InstructionPatch = {},
+  reason?: string,
+): Promise<void> {
+  const from = instruction.status;
+  assertInstructionMove(from, to);
+  await tx.manager.update(
+    Instruction,
+    { employerId: tx.employerId, id: instruction.id, status: from },
+    { ...patch, status: to, ...(reason === undefined ? {} : { endedReason: reason }) },
+  );
+  Object.assign(instruction, patch, { status: to });
+  await appendHistory(tx, [
+    {
+      subject: 'instruction',
+      subjectId: instruction.id,
+      payRunId: instruction.payRunId,
+      from,
+      to,
+      actor,
+      reason,
+    },
+  ]);
+}
+
+/** Plans the next attempt of a planned instruction and puts it on the work list. */
+export async function planAttempt(
+  tx: EmployerTransaction,
+  planned: Pick<PlannedInstruction, 'id' | 'payRunId'>,
+  attempt: number,
+): Promise<void> {
+  const id = newId();
+  await tx.manager.insert(Instruction, {
+    employerId: tx.employerId,
+    id,
+    payRunId: planned.payRunId,
+    plannedInstructionId: planned.id,
+    attempt,
+    status: 'PLANNED',
+    bankRank: 0,
+  });
+  await wake(tx, 'INSTRUCTION', tx.employerId, [id]);
+}
+
+/**
+ * Ends an instruction that was not submitted: nothing of it will be paid, its payments are free to be built
+ * again, and it stays watched, since what is abandoned must never move.
+ */
+export async function endUnsubmitted(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  actor: Actor,
+  reason: string,
+): Promise<void> {
+  if (instruction.status === 'PLANNED') {
+    await moveInstruction(tx, instruction, 'CANCELLED', actor, {}, reason);
+  } else {
+    await moveInstruction(tx, instruction, 'ABANDONED', actor, {}, reason);
+    await movePaymentSet(tx, {
+      payRunId: instruction.payRunId,
+      planned: await planOf(tx, instruction),
+      from: 'AT_BANK',
+      to: 'APPROVED',
+      actor,
+      reason,
+    });
+    await wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+  }
+  await wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+}

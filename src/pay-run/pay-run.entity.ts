@@ -1,0 +1,75 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { bigintColumn } from '../database/transformers';
+import { PayRunStatus } from '../domain/pay-run';
+
+/** One payroll with one execution date: the record that is approved, submitted and reconciled. */
+@Entity('pay_run')
+export class PayRun {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid') accountId!: string;
+  @Column('text') period!: string;
+  @Column('text') kindOfPay!: string;
+  @Column('date') executionDate!: string;
+  /** When it is to be submitted; null: the earliest banking day allowed after the approval. */
+  @Column('timestamptz', { nullable: true }) submitAt!: Date | null;
+  @Column('uuid', { nullable: true }) scheduleId!: string | null;
+  @Column('integer') sequence!: number;
+  @Column('uuid', { nullable: true }) parentRunId!: string | null;
+  @Column('text') status!: PayRunStatus;
+  @Column('integer') runVersion!: number;
+  @Column('integer') rowCount!: number;
+  @Column('bigint', { transformer: bigintColumn }) totalMinor!: bigint;
+  @Column('text') currency!: 'EUR';
+  @Column('smallint') exponent!: number;
+  @Column('bytea', { nullable: true }) rootHash!: Buffer | null;
+  @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
+  @Column('text', { nullable: true }) stoppedReason!: string | null;
+  @Column('bigint', { transformer: bigintColumn }) revision!: bigint;
+  @Column('uuid') createdBy!: string;
+  @Column('timestamptz') createdAt!: Date;
+}
+
+/** What one version of a run held, and who prepared it. An amendment makes the next one. */
+@Entity('pay_run_version')
+export class PayRunVersion {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') payRunId!: string;
+  @PrimaryColumn('integer') runVersion!: number;
+  @Column('bytea') rootHash!: Buffer;
+  @Column('integer') rowCount!: number;
+  @Column('bigint', { transformer: bigintColumn }) totalMinor!: bigint;
+  @Column('date') executionDate!: string;
+  @Column('uuid') preparedBy!: string;
+  @Column('text', { nullable: true }) reason!: string | null;
+  @Column('timestamptz') createdAt!: Date;
+}
+
+/** A proposed change of a run: rows to take out, a new execution date. It waits until nothing is alive at the bank. */
+@Entity('amendment')
+export class Amendment {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid') payRunId!: string;
+  @Column('date', { nullable: true }) executionDate!: string | null;
+  @Column('uuid', { array: true }) excludePaymentIds!: string[];
+  @Column('text') reason!: string;
+  @Column('uuid') proposedBy!: string;
+  @Column('timestamptz') proposedAt!: Date;
+  @Column('integer', { nullable: true }) appliedAsVersion!: number | null;
+}
+
+/** One person's approval of exactly one version of a run. */
+@Entity('approval')
+export class Approval {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('uuid') payRunId!: string;
+  @Column('integer') runVersion!: number;
+  @Column('uuid') approverId!: string;
+  @Column('uuid') preparedBy!: string;
+  @Column('bytea') rootHash!: Buffer;
+  @Column('timestamptz') approvedAt!: Date;
+  @Column('timestamptz', { nullable: true }) voidedAt!: Date | null;
+  @Column('text', { nullable: true }) voidedReason!: string | null;
+}

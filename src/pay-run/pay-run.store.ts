@@ -1,0 +1,73 @@
+import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { DomainError } from '../domain/errors';
+import { assertPayRunMove, PayRunStatus } from '../domain/pay-run';
+import { Actor, appendHistory } from './history';
+import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
+
+/** Reads a run and locks it to the end of the transaction. @throws DomainError PAY_RUN_NOT_FOUND */
+export async function lockRun(
+  tx: EmployerTransaction,
+  payRunId: string,
+  mode: 'for_no_key_update' | 'for_key_share' | 'pessimistic_read' = 'for_no_key_update',
+): Promise<PayRun> {
+  const run = await tx.manager.findOne(PayRun, {
+    where: { employerId: tx.employerId, id: payRunId },
+    lock: { mode },
+  });
+  if (!run) throw new DomainError('PAY_RUN_NOT_FOUND', 'There is no such pay run.');
+  return run;
+}
+
+/** Reads a run without locking it. @throws DomainError PAY_RUN_NOT_FOUND */
+export async function findRun(tx: EmployerTransaction, payRunId: string): Promise<PayRun> {
+  const run = await tx.manager.findOneBy(PayRun, { employerId: tx.employerId, id: payRunId });
+  if (!run) throw new DomainError('PAY_RUN_NOT_FOUND', 'There is no such pay run.');
+  return run;
+}
+
+/** The one function that changes a run's state. The run must be locked in this transaction. */
+export async function moveRun(
+  tx: EmployerTransaction,
+  run: PayRun,
+  to: PayRunStatus,
+  actor: Actor,
+  reason?: string,
+): Promise<void> {
+  const from = run.status;
+  assertPayRunMove(from, to);
+  await tx.query(
+    `UPDATE pay_run SET status = $3, revision = revision + 1 WHERE employer_id = $1 AND id = $2 AND status = $4`,
+    [tx.employerId, run.id, to, from],
+  );
+  run.status = to;
+  run.revision += 1n;
+  await appendHistory(tx, [
+    { subject: 'pay_run', subjectId: run.id, payRunId: run.id, from, to, actor, reason, ...totals(run) },
+  ]);
+  await wake(tx, 'RUN', tx.employerId, [run.id]);
+}
+
+/** The amendment waiting to be applied to a run, if there is one. */
+export function openAmendment(tx: EmployerTransaction, payRunId: string): Promise<Amendment | null> {
+  return tx.manager
+    .createQueryBuilder(Amendment, 'a')
+    .where('a.employerId = :employerId AND a.payRunId = :payRunId AND a.appliedAsVersion IS NULL', {
+      employerId: tx.employerId,
+      payRunId,
+    })
+    .getOne();
+}
+
+/** The version of a run that stands now. */
+export function currentVersion(tx: EmployerTransaction, run: PayRun): Promise<PayRunVersion> {
+  return tx.manager.findOneByOrFail(PayRunVersion, {
+    employerId: tx.employerId,
+    payRunId: run.id,
+    runVersion: run.runVersion,
+  });
+}
+
+function totals(run: PayRun): { payments: number; amountMinor: bigint } {
+  return { payments: run.rowCount, amountMinor: run.totalMinor };
+}

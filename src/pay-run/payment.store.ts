@@ -1,0 +1,118 @@
+import { EmployerTransaction } from '../database/database';
+import { assertPaymentMove, LIVE_PAYMENT_STATUSES, PaymentStatus } from '../domain/payment';
+import { Actor, appendHistory, Subject } from './history';
+import { PlannedInstruction } from './instruction.entity';
+
+const MAX_ROW_NO = 2_147_483_647;
+
+/** Moves of payments that go together: all of a run, or all of a planned instruction, from one state. */
+export interface SetMove {
+  payRunId: string;
+  planned?: Pick<PlannedInstruction, 'id' | 'firstRow' | 'lastRow'>;
+  from: PaymentStatus;
+  to: PaymentStatus;
+  actor: Actor;
+  reason?: string;
+}
+
+interface Moved {
+  count: number;
+  amountMinor: bigint;
+}
+
+/** Moves every payment of the set that is in `from`; one statement and one line of history, however many. */
+export async function movePaymentSet(tx: EmployerTransaction, move: SetMove): Promise<Moved> {
+  assertPaymentMove(move.from, move.to);
+  const [row] = await tx.query<{ count: string; sum: string }>(
+    `WITH moved AS (
+       UPDATE payment SET status = $4, live = $5
+       WHERE employer_id = $1 AND pay_run_id = $2 AND status = $3
+         AND row_no BETWEEN $6 AND $7
+       RETURNING amount_minor)
+     SELECT count(*) AS count, coalesce(sum(amount_minor), 0) AS sum FROM moved`,
+    [
+      tx.employerId,
+      move.payRunId,
+      move.from,
+      move.to,
+      LIVE_PAYMENT_STATUSES.includes(move.to),
+      move.planned?.firstRow ?? 1,
+      move.planned?.lastRow ?? MAX_ROW_NO,
+    ],
+  );
+  const moved = { count: Number(row?.count ?? 0), amountMinor: BigInt(row?.sum ?? 0) };
+  if (moved.count === 0) return moved;
+  const subject: Subject = move.planned ? 'payments_of_instruction' : 'payments_of_run';
+  await appendHistory(tx, [
+    {
+      subject,
+      subjectId: move.planned?.id ?? move.payRunId,
+      payRunId: move.payRunId,
+      from: move.from,
+      to: move.to,
+      actor: move.actor,
+      reason: move.reason,
+      payments: moved.count,
+      amountMinor: moved.amountMinor,
+    },
+  ]);
+  return moved;
+}
+
+/** One payment that reached a state of its own, such as SETTLED. */
+export interface PaymentMove {
+  paymentId: string;
+  to: PaymentStatus;
+  reason?: string;
+  settledOn?: string;
+  chargesMinor?: bigint;
+}
+
+/** Moves payments that go different ways, in one statement, with a line of history each. */
+export async function movePayments(
+  tx: EmployerTransaction,
+  payRunId: string,
+  from: PaymentStatus,
+  moves: readonly PaymentMove[],
+  actor: Actor,
+): Promise<number> {
+  for (const move of moves) assertPaymentMove(from, move.to);
+  const moved = await tx.query<{ id: string; amount_minor: string; n: string }>(
+    `UPDATE payment p SET status = m.status, live = m.status = ANY ($8::text[]), settled_on = m.settled_on,
+       charges_minor = m.charges_minor, excluded_reason = CASE WHEN m.status = 'EXCLUDED' THEN m.reason END
+     FROM unnest($4::uuid[], $5::text[], $6::date[], $7::bigint[], $9::text[]) WITH ORDINALITY
+       AS m(id, status, settled_on, charges_minor, reason, n)
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = m.id AND p.status = $3
+     RETURNING p.id, p.amount_minor, m.n`,
+    [
+      tx.employerId,
+      payRunId,
+      from,
+      moves.map((move) => move.paymentId),
+      moves.map((move) => move.to),
+      moves.map((move) => move.settledOn ?? null),
+      moves.map((move) => move.chargesMinor?.toString() ?? null),
+      LIVE_PAYMENT_STATUSES,
+      moves.map((move) => move.reason ?? null),
+    ],
+  );
+  await appendHistory(
+    tx,
+    moved.flatMap((row) => {
+      const move = moves[Number(row.n) - 1];
+      if (!move) return [];
+      return {
+        subject: 'payment' as const,
+        subjectId: row.id,
+        payRunId,
+        from,
+        to: move.to,
+        actor,
+        reason: move.reason,
+        payments: 1,
+        amountMinor: BigInt(row.amount_minor),
+      };
+    }),
+  );
+  return moved.length;
+}

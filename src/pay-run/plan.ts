@@ -1,0 +1,118 @@
+import { Employer, EmployerAccount } from '../employer/employer.entity';
+import { EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
+import { Actor } from './history';
+import { PayRun, PayRunVersion } from './pay-run.entity';
+import { moveRun } from './pay-run.store';
+import { rootHash } from './run-hash';
+
+interface PlannedRow {
+  id: string;
+  ordinal: number;
+  row_count: number;
+  total_minor: string;
+  row_hash: Buffer;
+}
+
+/**
+ * Fixes a DRAFT run for approval: splits its payments into planned instructions, hashes them, writes the version
+ * and moves the run to READY. Payments that are held or excluded are no part of it.
+ * @throws DomainError NOTHING_TO_PAY when no payment is left.
+ */
+export async function planRun(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+  prepared: { by: string; reason?: string },
+): Promise<void> {
+  const planned = await splitIntoInstructions(tx, run);
+  if (planned.length === 0) throw new DomainError('NOTHING_TO_PAY', 'No payment is left in this run.');
+  run.rowCount = planned.reduce((sum, part) => sum + part.row_count, 0);
+  run.totalMinor = planned.reduce((sum, part) => sum + BigInt(part.total_minor), 0n);
+  run.rootHash = await approvedHash(
+    tx,
+    personal,
+    run,
+    planned.map((part) => part.row_hash),
+  );
+  await tx.manager.update(
+    PayRun,
+    { employerId: tx.employerId, id: run.id },
+    {
+      rowCount: run.rowCount,
+      totalMinor: run.totalMinor,
+      rootHash: run.rootHash,
+      runVersion: run.runVersion,
+    },
+  );
+  await tx.manager.insert(PayRunVersion, {
+    employerId: tx.employerId,
+    payRunId: run.id,
+    runVersion: run.runVersion,
+    rootHash: run.rootHash,
+    rowCount: run.rowCount,
+    totalMinor: run.totalMinor,
+    executionDate: run.executionDate,
+    preparedBy: prepared.by,
+    reason: prepared.reason ?? null,
+  });
+  const actor: Actor = `person:${prepared.by}`;
+  await moveRun(tx, run, 'READY', actor, prepared.reason);
+}
+
+/** The root hash of a run as its rows, its account and its terms stand now. */
+export async function approvedHash(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+  instructionHashes: readonly Buffer[],
+): Promise<Buffer> {
+  const account = await tx.manager.findOneByOrFail(EmployerAccount, {
+    employerId: tx.employerId,
+    id: run.accountId,
+  });
+  return rootHash(
+    {
+      payRunId: run.id,
+      runVersion: run.runVersion,
+      debtorName: account.debtorName,
+      debtorIban: personal.open(account.ibanSealed),
+      bankAccountId: account.bankAccountId,
+      executionDate: run.executionDate,
+      currency: run.currency,
+      rowCount: run.rowCount,
+      totalMinor: run.totalMinor,
+    },
+    instructionHashes,
+  );
+}
+
+async function splitIntoInstructions(tx: EmployerTransaction, run: PayRun): Promise<PlannedRow[]> {
+  const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
+  const [count] = await tx.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND status = 'READY'`,
+    [tx.employerId, run.id],
+  );
+  const parts = Math.ceil((count?.n ?? 0) / employer.rowsPerInstruction);
+  const rows = await tx.query<PlannedRow>(
+    `INSERT INTO planned_instruction (employer_id, id, pay_run_id, run_version, ordinal, first_row, last_row,
+       row_count, total_minor, row_hash)
+     SELECT $1, ($5::uuid[])[part], $2, $3, part, min(row_no), max(row_no), count(*), sum(amount_minor),
+       sha256(string_agg(row_hash, ''::bytea ORDER BY row_no))
+     FROM (SELECT row_no, amount_minor, row_hash,
+             ((row_number() OVER (ORDER BY row_no) - 1) / $4 + 1)::int AS part
+           FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND status = 'READY') AS ready
+     GROUP BY part
+     RETURNING id, ordinal, row_count, total_minor, row_hash`,
+    [
+      tx.employerId,
+      run.id,
+      run.runVersion,
+      employer.rowsPerInstruction,
+      Array.from({ length: parts }, () => newId()),
+    ],
+  );
+  return rows.sort((a, b) => a.ordinal - b.ordinal);
+}

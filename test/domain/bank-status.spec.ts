@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import {
+  BANK_LADDER,
+  BANK_POSITION_START,
+  BANK_STATUSES,
+  BankPosition,
+  climb,
+  isPastSubmit,
+  readBankStatus,
+  TERMINAL_RANK,
+} from '../../src/domain/bank-status';
+
+const anyStatus = fc.oneof(
+  fc.constantFrom<string>(...BANK_STATUSES),
+  fc.constantFrom('NEW_STATUS', 'settled', '', 'constructor', '__proto__'),
+);
+
+function walk(values: readonly string[], from: BankPosition = BANK_POSITION_START): BankPosition {
+  return values.reduce((position, value) => climb(position, value).next, from);
+}
+
+describe('reading a status of the bank', () => {
+  it('ranks the ladder in the order of the protocol', () => {
+    const order = [
+      'INI_STARTED',
+      'INI_IS_VALID',
+      'INI_INT_CTRL_PASSED',
+      'INITIATED',
+      'SUB_STARTED',
+      'SUB_IS_VALID',
+      'SUB_INT_CTRL_PASSED',
+      'SUB_REQUIRED',
+      'SUBMITTED',
+      'PRO_INT_CTRL_PASSED',
+      'PRO_DEBIT_HOLD',
+      'READY_FOR_EXCHANGE',
+      'EXCHANGED',
+    ] as const;
+    const ranks = order.map((status) => BANK_LADDER[status]);
+    expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
+    expect(new Set(ranks).size).toBe(order.length);
+    expect(BANK_LADDER.READY_FOR_PROCESSING).toBe(BANK_LADDER.READY_FOR_EXCHANGE);
+    expect(TERMINAL_RANK).toBeGreaterThan(BANK_LADDER.EXCHANGED);
+  });
+
+  it('knows every documented status, each once', () => {
+    expect(new Set(BANK_STATUSES).size).toBe(BANK_STATUSES.length);
+    for (const status of BANK_STATUSES) expect(readBankStatus(status).kind).not.toBe('unknown');
+  });
+
+  it.each([
+    ['SETTLED', 'SETTLED'],
+    ['FAILED', 'FAILED'],
+    ['PRO_DEBIT_HOLD_FAILED', 'FAILED'],
+    ['INI_NOT_IS_VALID', 'FAILED'],
+    ['P_INSTRUCTION_SUB_NOT_PASSED', 'FAILED'],
+    ['REJECTED', 'REJECTED'],
+    ['EXT_REFUSED', 'REJECTED'],
+    ['CANCELLED', 'CANCELLED'],
+    ['ABANDONED', 'CANCELLED'],
+  ])('%s ends as %s', (value, outcome) => {
+    expect(readBankStatus(value)).toMatchObject({ kind: 'terminal', outcome });
+  });
+
+  it('asks for an action at the bank only where the bank waits for a person', () => {
+    expect(readBankStatus('SUB_STRONG_AUTH_REQUIRED')).toEqual({ kind: 'waiting', needsBankAction: true });
+    expect(readBankStatus('C_INST_WAITING_FOR_APPROVAL')).toEqual({ kind: 'waiting', needsBankAction: true });
+    expect(readBankStatus('WAREHOUSED')).toEqual({ kind: 'waiting', needsBankAction: false });
+    expect(readBankStatus('PRO_WAIT_SETTLEMENT_DATE')).toEqual({ kind: 'waiting', needsBankAction: false });
+  });
+
+  it.each(['', 'settled', ' SETTLED', 'SETTLED_LATER', 'toString', '__proto__'])('%j is unknown', (value) => {
+    expect(readBankStatus(value)).toEqual({ kind: 'unknown' });
+  });
+});
+
+describe('proof of a submit', () => {
+  it.each([
+    'SUB_STARTED',
+    'SUB_REQUIRED',
+    'EXCHANGED',
+    'SETTLED',
+    'RETURNED',
+    'EXCHANGE_ERROR',
+    'EXT_REFUSED',
+  ])('is %s', (value) => expect(isPastSubmit(value)).toBe(true));
+
+  it.each(['WAREHOUSED', 'SUB_STRONG_AUTH_REQUIRED', 'PRO_SETTLEMENT_FAILED', 'SUB_NOT_IS_VALID'])(
+    'is %s',
+    (value) => expect(isPastSubmit(value)).toBe(true),
+  );
+
+  it.each([
+    'INI_STARTED',
+    'INITIATED',
+    'INI_INT_CTRL_FAILED',
+    'CANCELLED',
+    'ABANDONED',
+    'REJECTED',
+    'FAILED',
+    'X',
+  ])('is not %s', (value) => expect(isPastSubmit(value)).toBe(false));
+});
+
+describe('climbing the ladder', () => {
+  it('never falls, whatever the bank says in whatever order', () => {
+    fc.assert(
+      fc.property(fc.array(anyStatus, { maxLength: 30 }), (values) => {
+        let position = BANK_POSITION_START;
+        for (const value of values) {
+          const { next, change } = climb(position, value);
+          expect(next.rank).toBeGreaterThanOrEqual(position.rank);
+          const moved = ['climbed', 'terminal', 'returned'].includes(change);
+          if (!moved) expect(next).toEqual(position);
+          else expect(next).not.toEqual(position);
+          position = next;
+        }
+      }),
+    );
+  });
+
+  it('keeps the first terminal and tells every other one as a contradiction', () => {
+    fc.assert(
+      fc.property(fc.array(anyStatus, { maxLength: 30 }), (values) => {
+        let position = BANK_POSITION_START;
+        for (const value of values) {
+          const reading = readBankStatus(value);
+          const outcome =
+            reading.kind === 'returned' ? 'SETTLED' : reading.kind === 'terminal' ? reading.outcome : null;
+          const { next, change } = climb(position, value);
+          if (position.terminal !== undefined) expect(next.terminal).toBe(position.terminal);
+          const contradicts =
+            outcome !== null && position.terminal !== undefined && outcome !== position.terminal;
+          expect(change === 'contradiction').toBe(contradicts);
+          position = next;
+        }
+      }),
+    );
+  });
+
+  it('ends where it ended when everything is told again', () => {
+    fc.assert(
+      fc.property(fc.array(anyStatus, { maxLength: 20 }), (values) => {
+        const once = walk(values);
+        expect(walk(values, once)).toEqual(once);
+      }),
+    );
+  });
+
+  it('climbs over skipped steps, repeats and waits', () => {
+    expect(climb(BANK_POSITION_START, 'INITIATED')).toEqual({ next: { rank: 4 }, change: 'climbed' });
+    expect(climb({ rank: 6 }, 'SUB_IS_VALID')).toEqual({ next: { rank: 6 }, change: 'none' });
+    expect(climb({ rank: 4 }, 'READY_FOR_PROCESSING')).toEqual({ next: { rank: 12 }, change: 'climbed' });
+    expect(climb({ rank: 9 }, 'WAREHOUSED')).toEqual({ next: { rank: 9 }, change: 'none' });
+    expect(climb({ rank: 9 }, 'SUB_STARTED')).toEqual({ next: { rank: 9 }, change: 'fell' });
+  });
+
+  it('settles what comes back unsettled, and notes what comes back settled', () => {
+    const returned = { rank: TERMINAL_RANK, terminal: 'SETTLED', returned: true };
+    expect(climb({ rank: 13 }, 'RETURNED')).toEqual({ next: returned, change: 'returned' });
+    expect(climb({ rank: TERMINAL_RANK, terminal: 'SETTLED' }, 'RETURNED')).toEqual({
+      next: returned,
+      change: 'returned',
+    });
+    expect(walk(['SETTLED', 'RETURNED', 'SETTLED'])).toEqual(returned);
+    expect(climb(walk(['RETURNED']), 'RETURNED').change).toBe('none');
+    expect(climb(walk(['FAILED']), 'RETURNED')).toEqual({ next: walk(['FAILED']), change: 'contradiction' });
+  });
+
+  it('changes nothing for an exchange error or a value nobody documents', () => {
+    for (const value of ['EXCHANGE_ERROR', 'BRAND_NEW']) {
+      expect(climb({ rank: 12 }, value)).toEqual({ next: { rank: 12 }, change: 'unknown' });
+    }
+  });
+});

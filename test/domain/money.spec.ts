@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import {
+  formatMinor,
+  MAX_AMOUNT_MINOR,
+  MIN_AMOUNT_MINOR,
+  parseDecimalAmount,
+  parseScaled,
+  sumMinor,
+} from '../../src/domain/money';
+
+const anyPayable = fc.bigInt({ min: MIN_AMOUNT_MINOR, max: MAX_AMOUNT_MINOR });
+
+/** Reads digits and one dot by hand, as an oracle that shares no code with the parser. */
+function centsByHand(text: string): bigint {
+  const dot = text.indexOf('.');
+  const whole = dot < 0 ? text : text.slice(0, dot);
+  const decimals = dot < 0 ? '' : text.slice(dot + 1);
+  let cents = 0n;
+  for (const digit of whole) cents = cents * 10n + BigInt(digit);
+  return cents * 100n + BigInt(decimals[0] ?? '0') * 10n + BigInt(decimals[1] ?? '0');
+}
+
+describe('an amount in a pay file', () => {
+  it.each([
+    ['1234.56', 123456n],
+    ['1234.5', 123450n],
+    ['1234', 123400n],
+    ['0.01', 1n],
+    ['007.10', 710n],
+    ['999999999.99', 99_999_999_999n],
+  ])('reads %s', (text, amountMinor) => {
+    expect(parseDecimalAmount(text)).toEqual({ ok: true, amountMinor });
+  });
+
+  it.each([
+    ['', 'EMPTY'],
+    ['1,234.56', 'NOT_PLAIN_DECIMAL'],
+    ['1234,56', 'NOT_PLAIN_DECIMAL'],
+    ['1.234.56', 'NOT_PLAIN_DECIMAL'],
+    ['+1.00', 'NOT_PLAIN_DECIMAL'],
+    ['-1.00', 'NOT_PLAIN_DECIMAL'],
+    ['1e5', 'NOT_PLAIN_DECIMAL'],
+    ['0x10', 'NOT_PLAIN_DECIMAL'],
+    ['€12', 'NOT_PLAIN_DECIMAL'],
+    ['12 EUR', 'NOT_PLAIN_DECIMAL'],
+    [' 12', 'NOT_PLAIN_DECIMAL'],
+    ['12\n', 'NOT_PLAIN_DECIMAL'],
+    ['1 000', 'NOT_PLAIN_DECIMAL'],
+    ['1\u00A0000', 'NOT_PLAIN_DECIMAL'],
+    ['.5', 'NOT_PLAIN_DECIMAL'],
+    ['5.', 'NOT_PLAIN_DECIMAL'],
+    ['１２', 'NOT_PLAIN_DECIMAL'],
+    ['١٢', 'NOT_PLAIN_DECIMAL'],
+    ['NaN', 'NOT_PLAIN_DECIMAL'],
+    ['1'.repeat(100_000), 'NOT_PLAIN_DECIMAL'],
+    ['1.005', 'TOO_MANY_DECIMALS'],
+    ['1.000', 'TOO_MANY_DECIMALS'],
+    ['0', 'BELOW_MINIMUM'],
+    ['0.00', 'BELOW_MINIMUM'],
+    ['1000000000.00', 'ABOVE_MAXIMUM'],
+  ])('refuses %j as %s', (text, reason) => {
+    expect(parseDecimalAmount(text)).toEqual({ ok: false, reason });
+  });
+
+  it('survives printing and reading again', () => {
+    fc.assert(
+      fc.property(anyPayable, (amountMinor) => {
+        expect(parseDecimalAmount(formatMinor(amountMinor))).toEqual({ ok: true, amountMinor });
+      }),
+    );
+  });
+
+  it('is never taken for another value, whatever stands in the cell', () => {
+    const nearlyAmounts = fc.string({ unit: fc.constantFrom(...'0123456789.,-+eE €\u0660１') });
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), nearlyAmounts), (text) => {
+        const parsed = parseDecimalAmount(text);
+        if (!parsed.ok) return;
+        expect(text).toMatch(/^\d+(\.\d{1,2})?$/);
+        expect(parsed.amountMinor).toBe(centsByHand(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('takes other bounds for a control total', () => {
+    const bounds = { minMinor: 0n, maxMinor: 10n ** 15n };
+    expect(parseDecimalAmount('0', bounds)).toEqual({ ok: true, amountMinor: 0n });
+    expect(parseDecimalAmount('1000000000.00', bounds)).toEqual({ ok: true, amountMinor: 100_000_000_000n });
+  });
+});
+
+describe('printing minor units', () => {
+  it.each([
+    [0n, 2, '0.00'],
+    [5n, 2, '0.05'],
+    [-5n, 2, '-0.05'],
+    [-123456n, 2, '-1234.56'],
+    [123n, 0, '123'],
+    [1234n, 3, '1.234'],
+  ])('prints %s with %s decimals as %s', (amountMinor, exponent, text) => {
+    expect(formatMinor(amountMinor, exponent)).toBe(text);
+  });
+});
+
+describe('an amount of the bank', () => {
+  it.each([
+    ['1234.56', 2, 123456n],
+    ['1234.5600', 2, 123456n],
+    ['-50', 2, -5000n],
+    ['1.2e3', 2, 120000n],
+    ['12E-1', 2, 120n],
+    ['123456', 0, 123456n],
+    ['123456.00', 0, 123456n],
+    ['0.00', 0, 0n],
+    ['-0', 2, 0n],
+    ['9007199254740993', 0, 9007199254740993n],
+  ])('reads %s with exponent %s', (text, exponent, amountMinor) => {
+    expect(parseScaled(text, exponent)).toBe(amountMinor);
+  });
+
+  it.each([
+    ['1.005', 2],
+    ['0.5', 0],
+    ['1e-3', 2],
+    ['', 2],
+    ['+1', 2],
+    ['1,00', 2],
+    ['.5', 2],
+    ['1e', 2],
+    ['1e999', 2],
+    ['1e-999', 2],
+    ['Infinity', 2],
+    ['9'.repeat(65), 2],
+  ])('has no whole minor units in %j with exponent %s', (text, exponent) => {
+    expect(parseScaled(text, exponent)).toBeUndefined();
+  });
+
+  it('survives printing and reading again, in either unit', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (amountMinor) => {
+        expect(parseScaled(formatMinor(amountMinor), 2)).toBe(amountMinor);
+        expect(parseScaled(amountMinor.toString(), 0)).toBe(amountMinor);
+      }),
+    );
+  });
+
+  it('says the same with the power of ten written out or not', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 0n, max: 10n ** 12n }),
+        fc.integer({ min: 0, max: 6 }),
+        (digits, power) => {
+          const shifted = digits * 10n ** BigInt(power);
+          expect(parseScaled(`${digits}e${power}`, 2)).toBe(shifted * 100n);
+          expect(parseScaled(`${shifted}e-${power}`, 2)).toBe(digits * 100n);
+        },
+      ),
+    );
+  });
+});
+
+it('sums exactly beyond what a float holds', () => {
+  expect(sumMinor([])).toBe(0n);
+  expect(sumMinor([9007199254740993n, 1n, -2n])).toBe(9007199254740992n);
+});
