@@ -27,6 +27,7 @@ export class CreatePayRuns1795132803000 implements MigrationInterface {
         root_hash bytea,
         stopped_at timestamptz,
         stopped_reason text,
+        lapse_reason text,
         revision bigint NOT NULL DEFAULT 1,
         created_by uuid NOT NULL REFERENCES person,
         created_at timestamptz NOT NULL DEFAULT now(),

@@ -102,6 +102,8 @@ export class CreateInstructions1795132804000 implements MigrationInterface {
       ) WITH (fillfactor = 70);
       CREATE UNIQUE INDEX one_row_per_bank_payment ON bank_payment (bank_payment_id)
         WHERE bank_payment_id IS NOT NULL;
+      CREATE INDEX bank_payment_by_transaction ON bank_payment (bank_transaction_id)
+        WHERE bank_transaction_id IS NOT NULL;
 
       CREATE FUNCTION refuse_falling_rank() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

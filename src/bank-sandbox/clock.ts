@@ -5,10 +5,10 @@ export class BankClock {
   private lastMs = 0;
   private offsetMs = 0;
 
-  constructor(
-    private readonly realNow: () => number,
-    private readonly timeZone: string,
-  ) {}
+  /** The zone of the bank's calendar dates. */
+  timeZone = 'UTC';
+
+  constructor(private readonly realNow: () => number) {}
 
   now(): number {
     this.lastMs = Math.max(this.lastMs, this.realNow() + this.offsetMs);

@@ -37,7 +37,11 @@ export const MAGIC_CREDITORS: readonly MagicCreditor[] = [
     effect: 'undocumentedStatus',
     meaning: 'stays at PRO_MANUAL_REVIEW, a status no document names',
   },
-  { iban: 'DE70999911110000000009', effect: 'submitRefused', meaning: 'the submit of its instruction answers 422' },
+  {
+    iban: 'DE70999911110000000009',
+    effect: 'submitRefused',
+    meaning: 'the submit of its instruction answers 422',
+  },
 ];
 
 const BY_IBAN = new Map(MAGIC_CREDITORS.map((creditor) => [creditor.iban, creditor.effect]));

@@ -1,5 +1,6 @@
 import type { AgentOptions } from 'node:https';
 import { Accounts } from './accounts';
+import { AmountCodec, type AmountUnit } from './amount-codec';
 import { CustomerInstructions } from './customer-instructions';
 import { Hooks } from './hooks';
 import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpLimits } from './http';
@@ -26,6 +27,8 @@ export interface BankClientOptions {
   baseUrl: string;
   /** A static access token, or where to get one. */
   token: string | ClientCredentials;
+  /** What `Amount.value` counts: cents or euro. Not shown by the document, so there is no default. */
+  amountUnit: AmountUnit;
   /** Time-outs, body cap and sockets, where they differ from {@link DEFAULT_HTTP_LIMITS}. */
   limits?: Partial<HttpLimits>;
   tls?: AgentOptions;
@@ -41,6 +44,8 @@ export interface BankClientOptions {
  * `BankClientError`s; calls that change something answer with an `Outcome` and are sent once.
  */
 export class BankClient {
+  /** Turns the bank's amounts into minor units and back. */
+  readonly amounts: AmountCodec;
   readonly products: Products;
   readonly accounts: Accounts;
   readonly users: Users;
@@ -55,6 +60,7 @@ export class BankClient {
   constructor(options: BankClientOptions) {
     const clock = options.clock ?? SYSTEM_CLOCK;
     this.http = new BankHttp({ ...DEFAULT_HTTP_LIMITS, ...options.limits }, options.tls);
+    this.amounts = new AmountCodec(options.amountUnit);
     const { token } = options;
     const session = new BankSession({
       baseUrl: options.baseUrl,

@@ -123,7 +123,8 @@ export class BankHttp {
     return {
       method: request.method,
       url: request.url,
-      headers: request.headers,
+      // Without it axios declares an empty POST a form.
+      headers: request.body === undefined ? { 'Content-Type': false, ...request.headers } : request.headers,
       data: request.body,
       signal,
       ...agents,

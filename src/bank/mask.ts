@@ -1,5 +1,5 @@
 /** Four characters are what people compare an IBAN by; the rest is nobody's business in a log. */
-const IBAN = /\b([A-Z]{2})\d{2}(?: ?[A-Z0-9]){7,26}((?: ?[A-Z0-9]){4})\b/gi;
+const IBAN = /\b([A-Z]{2})\d{2}(?: ?[A-Z0-9]){7,26}((?: ?[A-Z0-9]){4})\b/g;
 /** Four digits stay readable (statuses, years); longer runs may be account numbers or amounts. */
 const DIGITS = /\d[\d.,]{3,}\d/g;
 /** Values of these fields are names, addresses and amounts of people; a status' value is not. */

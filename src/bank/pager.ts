@@ -35,7 +35,8 @@ const ASKED_PAGE_SIZE = 100;
 const OBSERVED_PAGE_SIZE = 20;
 /** A list of three that calls its limit three must not make every later page as small. */
 const SMALLEST_LEARNED_SIZE = 10;
-const PAST_THE_END: ReadonlySet<number> = new Set([400, 404, 416, 422]);
+const PAST_THE_END: ReadonlySet<number> = new Set([404, 416]);
+const PERHAPS_PAST_THE_END: ReadonlySet<number> = new Set([400, 422]);
 /** 100,000 payments in pages of 20, and room for pages that moved. */
 const MAX_PAGES = 10_000;
 /** Ids are remembered to find repeats: half a million cost some 50 MB. */
@@ -63,12 +64,14 @@ class ListWalk<T> {
   private position = 0;
   private pages = 0;
   private previous: string[] = [];
-  private firstPageFull = false;
+  private firstPageFull?: boolean;
+  private shortPages = false;
+  private answered = false;
   private lastCount = 0;
   private probeErrors: BankError[] = [];
 
   constructor(private readonly options: PagerOptions<T>) {
-    this.habits = options.habits ?? {};
+    this.habits = { ...options.habits };
     this.askedSize = options.pageSize ?? ASKED_PAGE_SIZE;
     this.size = Math.min(this.habits.pageSize ?? this.askedSize, this.askedSize);
     this.page = this.habits.pageBase ?? 0;
@@ -83,7 +86,7 @@ class ListWalk<T> {
     const ids = answer.items.map(this.options.idOf);
     if (ids.length > 0 && sameIds(ids, this.previous)) return this.onRepeat(answer);
     if (this.startsTooLate(answer)) {
-      this.habits.pageBase = 0;
+      this.learn({ pageBase: 0 });
       this.page = 0;
       return [];
     }
@@ -113,11 +116,21 @@ class ListWalk<T> {
       this.probeErrors.push(error);
       // A server's fault may pass: it is believed the second time.
       if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
-    } else if (this.position > 0 && PAST_THE_END.has(error.status) && this.lastCount <= this.seen.size) {
+    } else if (this.answered && this.isPastTheEnd(error.status)) {
       this.ended = true;
     } else {
       throw this.probeErrors[0] ?? error;
     }
+  }
+
+  private isPastTheEnd(status: number): boolean {
+    return PAST_THE_END.has(status) || (PERHAPS_PAST_THE_END.has(status) && this.lastCount <= this.seen.size);
+  }
+
+  /** Other walks of the same list may be under way: this one follows its own copy and shares what it learns. */
+  private learn(habits: ListHabits): void {
+    Object.assign(this.habits, habits);
+    if (this.options.habits) Object.assign(this.options.habits, habits);
   }
 
   private isBaseOpen(): boolean {
@@ -129,12 +142,12 @@ class ListWalk<T> {
     const probeError = this.probeErrors.at(-1);
     // A failing server is not one that counts from 1, unless its page 1 says that it starts the list.
     if (probeError && probeError.status >= 500 && answer.offset !== 0) throw probeError;
-    if (answer.items.length > 0) this.habits.pageBase = this.position === 0 ? 1 : 0;
+    if (answer.items.length > 0) this.learn({ pageBase: this.position === 0 ? 1 : 0 });
   }
 
   /** A remembered base of 1 that no longer holds would hide the first page. */
   private startsTooLate(answer: ListPage<T>): boolean {
-    return this.habits.pageBase === 1 && this.page === 1 && (answer.offset ?? 0) >= this.size;
+    return this.habits.pageBase === 1 && this.page === 1 && (answer.offset ?? 0) > 1;
   }
 
   private unseen(items: T[], ids: string[]): T[] {
@@ -148,22 +161,26 @@ class ListWalk<T> {
 
   private advance(answer: ListPage<T>, ids: string[]): void {
     const first = this.position === 0;
+    this.answered = true;
     this.lastCount = answer.count ?? 0;
     if (ids.length === 0) {
       this.ended = !(this.page === 0 && this.isBaseOpen());
       this.page += 1;
       return;
     }
-    if (first) {
-      this.firstPageFull = [this.size, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
-    } else if (answer.offset != null && answer.offset > this.position && !this.isBaseOpen()) {
-      throw new ListUnreadable('gap');
-    }
+    this.firstPageFull ??= [this.size, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
+    if (this.leavesGap(answer)) throw new ListUnreadable('gap');
     this.learnSize(answer, ids.length, first);
+    this.shortPages ||= ids.length < this.size;
     this.previous = ids;
     this.position += ids.length;
     this.page += 1;
     this.ended = this.isLastPage(answer, ids.length);
+  }
+
+  /** The answer starts beyond what was read. Offsets that repeat the page number, or follow a short page, say nothing. */
+  private leavesGap({ offset }: ListPage<T>): boolean {
+    return offset != null && offset > this.position && offset !== this.page && !this.shortPages;
   }
 
   /** The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. */
@@ -171,7 +188,7 @@ class ListWalk<T> {
     const full = received === this.size;
     const proven = full || received === answer.limit;
     const worthKeeping = received === this.askedSize || received >= SMALLEST_LEARNED_SIZE;
-    if (proven && worthKeeping && received > (this.habits.pageSize ?? 0)) this.habits.pageSize = received;
+    if (proven && worthKeeping && received > (this.habits.pageSize ?? 0)) this.learn({ pageSize: received });
     if (first && received < this.size && this.habits.pageSize !== this.size) this.size = received;
   }
 
@@ -187,13 +204,15 @@ class ListWalk<T> {
    */
   private onRepeat(answer: ListPage<T>): T[] {
     if (!this.habits.usesOffset && this.page === 1 && this.isBaseOpen()) {
-      this.habits.pageBase = 1;
+      this.learn({ pageBase: 1 });
       this.page = 2;
     } else if (!this.habits.usesOffset) {
-      this.habits.usesOffset = true;
-      delete this.habits.pageBase;
+      this.learn({ usesOffset: true, pageBase: undefined });
+      // From the start: pages that moved meanwhile say nothing about the position.
+      this.position = 0;
+      this.previous = [];
     } else {
-      delete this.habits.usesOffset;
+      this.learn({ usesOffset: undefined });
       if (this.firstPageFull || (answer.count ?? 0) > this.seen.size) throw new ListUnreadable('repeats');
       this.ended = true;
     }

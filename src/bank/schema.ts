@@ -145,7 +145,7 @@ export const paymentTransaction = z.looseObject({
     .nullish(),
   customerInstructionId: id.nullish(),
   paymentInstructionId: id.nullish(),
-  externalData: z.unknown(),
+  externalData: z.unknown().optional(),
   links,
 });
 
@@ -176,7 +176,7 @@ export const customerInstruction = z.looseObject({
   customerInstructionOrderingParties: z
     .looseObject({ initiatingParty: party.nullish(), debtor: party.nullish() })
     .nullish(),
-  externalData: z.unknown(),
+  externalData: z.unknown().optional(),
   paymentTransaction: paymentTransaction.nullish(),
   links,
 });

@@ -7,7 +7,7 @@ import { readAs } from './schema';
 import type { TokenSource } from './token';
 
 /** A call that changes something at the bank. */
-export interface Change<T extends z.ZodType> {
+export interface Change<T extends z.ZodType = z.ZodUndefined> {
   method: 'POST' | 'PATCH' | 'DELETE';
   path: string;
   /** Sent byte for byte. */
@@ -67,7 +67,7 @@ export class BankSession {
    * One request, one outcome; never throws for what the bank or the network does. The only second request is
    * the one after a 401 where `renewOn401` says so.
    */
-  async change<T extends z.ZodType>(change: Change<T>): Promise<Outcome<z.output<T>>> {
+  async change<T extends z.ZodType = z.ZodUndefined>(change: Change<T>): Promise<Outcome<z.output<T>>> {
     try {
       const result = await this.exchange(
         change,

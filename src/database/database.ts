@@ -42,6 +42,25 @@ export class Database {
     return this.transaction('SET LOCAL ROLE payrun_worker', [], work);
   }
 
+  /**
+   * Runs `work` while nobody else, in any process, works under the same name. No transaction is open meanwhile, so
+   * `work` may call the outside. It holds one connection of the pool and may need another: queue before it.
+   * @throws the server's lock time-out when it was not free in time.
+   */
+  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      await runner.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
+      try {
+        return await work();
+      } finally {
+        await runner.query('SELECT pg_advisory_unlock(hashtext($1))', [name]);
+      }
+    } finally {
+      await runner.release();
+    }
+  }
+
   private async transaction<T>(
     setting: string,
     parameters: unknown[],

@@ -103,3 +103,12 @@ export async function wake(
     [kind, employerId, subjectIds],
   );
 }
+
+/** Wakes whatever the kill switches held back: of one employer, or of all. */
+export async function wakeAll(tx: Transaction, employerId?: string): Promise<void> {
+  await tx.query(
+    `UPDATE lease SET wake_at = clock_timestamp()
+     WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ($1::uuid IS NULL OR employer_id = $1)`,
+    [employerId ?? null],
+  );
+}

@@ -102,7 +102,9 @@ async function makeFirst(places: readonly Place[]): Promise<ServerDirectory | un
 
 /** Makes a directory that only the server's account may enter; undefined when that account cannot work there. */
 async function makeServerDirectory(path: string): Promise<ServerDirectory | undefined> {
-  await mkdir(dirname(path), { recursive: true });
+  const created = await mkdir(dirname(path), { recursive: true });
+  // The umask may have taken the right to enter from the account that is to work below.
+  if (created !== undefined) await chmod(dirname(path), 0o755);
   await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });

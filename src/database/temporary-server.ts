@@ -26,7 +26,7 @@ rm -rf -- "$1"
 
 /** A server whose data are thrown away. */
 export interface TemporaryServer {
-  /** Connection of the superuser, to make databases with `initRoles`. */
+  /** Connection of the superuser to the database `postgres`, to make more databases with `initRoles`. */
   readonly superuserUrl: string;
   /** Connections to its database `payrun` as the application's role and as the owner; `urlOfDatabase` gives others. */
   readonly databaseUrl: string;

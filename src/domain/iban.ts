@@ -144,7 +144,7 @@ function electronicForm(text: string): string | undefined {
   return /^[A-Za-z0-9]*$/.test(joined) ? joined.toUpperCase() : undefined;
 }
 
-/** ISO 7064 mod 97-10 over digits taken a few at a time, so that every step stays an exact small integer. */
+/** ISO 7064 mod 97-10 with the remainder carried from character to character, so that it stays a small integer. */
 function hasValidCheckDigits(iban: string): boolean {
   const checkDigits = iban.slice(2, 4);
   // 00, 01 and 99 are congruent to the 97, 98 and 02 that a bank issues, but never issued themselves.

@@ -20,6 +20,7 @@ export class EmployerAccount {
   @PrimaryColumn('uuid') employerId!: string;
   @PrimaryColumn('uuid') id!: string;
   @Column('text') bankAccountId!: string;
+  /** The identity at the bank that holds the account. */
   @Column('text') bankUserId!: string;
   @Column('text') debtorName!: string;
   @Column('text') ibanSealed!: string;
@@ -49,4 +50,6 @@ export class BankHook {
   @PrimaryColumn('text') bankHookId!: string;
   @PrimaryColumn('text') bankIdentityId!: string;
   @Column('timestamptz') associatedAt!: Date;
+  /** Set when the employer gave its events up; the bank has no call that ends an association. */
+  @Column('timestamptz', { nullable: true }) removedAt!: Date | null;
 }

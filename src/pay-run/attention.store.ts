@@ -47,12 +47,12 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
 export async function clear(
   tx: EmployerTransaction,
   kinds: readonly AttentionKind[],
-  subjectId: string,
+  subjectIds: string | readonly string[],
   resolution: string,
 ): Promise<void> {
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
-     WHERE employer_id = $1 AND kind = ANY ($2) AND subject_id = $3 AND resolved_at IS NULL`,
-    [tx.employerId, kinds, subjectId, resolution],
+     WHERE employer_id = $1 AND kind = ANY ($2) AND subject_id = ANY ($3) AND resolved_at IS NULL`,
+    [tx.employerId, kinds, [subjectIds].flat(), resolution],
   );
 }

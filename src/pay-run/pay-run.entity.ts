@@ -25,6 +25,8 @@ export class PayRun {
   @Column('bytea', { nullable: true }) rootHash!: Buffer | null;
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) stoppedReason!: string | null;
+  /** Why the approval cannot be used any more; set until every instruction has ended and the run is READY again. */
+  @Column('text', { nullable: true }) lapseReason!: string | null;
   @Column('bigint', { transformer: bigintColumn }) revision!: bigint;
   @Column('uuid') createdBy!: string;
   @Column('timestamptz') createdAt!: Date;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { getCountrySpecifications, isValidIBAN } from 'ibantools';
+import { countrySpecs, isValidIBAN } from 'ibantools';
 import { validateBic } from '../../src/domain/bic';
 import { ibanCountryOf, maskIban, SEPA_IBAN_COUNTRIES, validateIban } from '../../src/domain/iban';
 
@@ -148,18 +148,18 @@ describe('an IBAN', () => {
   });
 
   it('is judged like an independent library judges it, after random damage', () => {
-    const specifications = getCountrySpecifications();
     const anyDamage = fc.record({ place: fc.nat(40), char: fc.constantFrom(...'019AZ ') });
     fc.assert(
       fc.property(anyExample, fc.array(anyDamage, { maxLength: 2 }), (iban, damage) => {
         const chars = [...iban];
         for (const { place, char } of damage) if (place >= 2) chars[place % chars.length] = char;
         const text = chars.join('').replaceAll(' ', '');
-        fc.pre(specifications[text.slice(0, 2)] !== undefined && !text.startsWith('IE'));
+        const country = text.slice(0, 2);
+        fc.pre(SEPA_IBAN_COUNTRIES.includes(country) && country !== 'IE');
         fc.pre(!['00', '01', '99'].includes(text.slice(2, 4)));
-        expect(codeOf(text) === 'OK').toBe(
-          isValidIBAN(text) && SEPA_IBAN_COUNTRIES.includes(text.slice(0, 2)),
-        );
+        if (isValidIBAN(text)) expect(codeOf(text)).toBe('OK');
+        // The library also knows check digits inside some countries' national part, which we leave to the bank.
+        else if (!countrySpecs[country]?.bban_validation_func) expect(codeOf(text)).not.toBe('OK');
       }),
       { numRuns: 2_000 },
     );

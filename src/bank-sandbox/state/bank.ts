@@ -1,6 +1,6 @@
 import type { BankClock } from '../clock';
 import type { Seed, SeedUser } from '../seed';
-import type { Variants } from '../variants';
+import { DEFAULT_VARIANTS, type Variants } from '../variants';
 import { Outbox } from '../webhooks/outbox';
 import { Accounts, emptyAccount } from './accounts';
 import type { CommandHandlers, CommandLine, CommandMap, CommandName } from './commands';
@@ -12,6 +12,7 @@ import type { AccountRecord, InstructionRecord } from './records';
 
 /** The whole state of the bank. Reads go to its parts; every change is a command, and is journalled. */
 export class Bank {
+  readonly variants: Variants = { ...DEFAULT_VARIANTS };
   readonly accounts = new Accounts();
   readonly outbox: Outbox;
   readonly ledger: Ledger;
@@ -20,15 +21,12 @@ export class Bank {
   private readonly handlers: CommandHandlers;
   private journal?: Journal;
 
-  constructor(
-    readonly variants: Variants,
-    readonly clock: BankClock,
-    stepMs: number,
-  ) {
+  constructor(readonly clock: BankClock) {
+    const { variants } = this;
     this.outbox = new Outbox(variants);
     this.ledger = new Ledger(this.accounts, this.outbox);
     this.instructions = new Instructions(this.accounts, clock, variants);
-    this.processing = new Processing(this.ledger, this.accounts, this.outbox, clock, stepMs);
+    this.processing = new Processing(this.ledger, this.accounts, this.outbox, clock);
     this.handlers = { ...this.operatorCommands(), ...this.accountCommands(), ...this.paymentCommands() };
   }
 
@@ -55,6 +53,11 @@ export class Bank {
   private operatorCommands() {
     const { accounts, clock, processing, instructions, ledger, outbox } = this;
     return {
+      configure: ({ variants, stepMs, timeZone }) => {
+        Object.assign(this.variants, variants);
+        processing.stepMs = stepMs;
+        clock.timeZone = timeZone;
+      },
       seed: (seed, atMs) => this.plant(seed, atMs),
       moveClock: ({ offsetMs }) => clock.setOffset(offsetMs),
       advance: ({ maxPayments }, atMs) => processing.advance(atMs, maxPayments),
@@ -101,12 +104,7 @@ export class Bank {
         for (const account of open) account.status = 'CLOSED';
         user.status = 'CLOSED';
         const { identityId } = user;
-        outbox.emit(
-          'identity.closed',
-          { identityId, entityId: String(identityId) },
-          { identityId },
-          atMs,
-        );
+        outbox.emit('identity.closed', { identityId, entityId: String(identityId) }, { identityId }, atMs);
       },
       subscribe: (input) => outbox.subscribe(input),
       unsubscribe: ({ hookId }) => outbox.unsubscribe(hookId),
@@ -141,9 +139,8 @@ export class Bank {
       deletePayment: ({ id }, atMs) => instructions.deletePayment(instructions.payment(id), atMs),
       submit: ({ id }, atMs) => this.submit(instructions.instruction(id), atMs),
       submitDirectly: (input, atMs) => {
-        const instruction = instructions.initiate(input.instruction, true, atMs);
-        const payment = instructions.addDirect(instruction, input.payment, atMs);
-        processing.start(instruction, [payment], atMs);
+        const payment = instructions.submitDirectly(input.instruction, input.payment, atMs);
+        if (payment.instruction) processing.start(payment.instruction, [payment], atMs);
         return payment;
       },
       exchange: ({ paymentInstructionId }, atMs) => {

@@ -1,7 +1,21 @@
 import type { Party } from '../../bank/types';
 import type { Seed, SeedUser } from '../seed';
+import type { Variants } from '../variants';
 import type { HookRecord } from '../webhooks/outbox';
-import type { AccountRecord, InstructionInput, InstructionRecord, PaymentInput, PaymentRecord } from './records';
+import type {
+  AccountRecord,
+  InstructionInput,
+  InstructionRecord,
+  PaymentInput,
+  PaymentRecord,
+} from './records';
+
+/** What the outcome of commands depends on besides state and time; journalled at every start. */
+export interface Configuration {
+  variants: Variants;
+  stepMs: number;
+  timeZone: string;
+}
 
 interface Command<Input, Result> {
   input: Input;
@@ -13,6 +27,7 @@ interface Command<Input, Result> {
  * a journal of the inputs is a journal of the state.
  */
 export interface CommandMap {
+  configure: Command<Configuration, void>;
   seed: Command<Seed, void>;
   moveClock: Command<{ offsetMs: number }, void>;
   advance: Command<{ maxPayments: number }, number>;

@@ -5,7 +5,13 @@ import { magicEffect, type Outcome } from '../magic';
 import { conflict, notFound, unprocessable } from '../refusal';
 import type { Variants } from '../variants';
 import type { Accounts } from './accounts';
-import type { InstructionInput, InstructionRecord, PaymentInput, PaymentRecord } from './records';
+import type {
+  AccountRecord,
+  InstructionInput,
+  InstructionRecord,
+  PaymentInput,
+  PaymentRecord,
+} from './records';
 import {
   History,
   INSTRUCTION_DIRECT,
@@ -38,7 +44,7 @@ export class Instructions {
 
   initiate(input: InstructionInput, direct: boolean, atMs: number): InstructionRecord {
     this.requireDate(input.information.requestedExecutionDate, atMs);
-    const account = this.accounts.debtorAccount(electronicIban(input.debtor.accountId?.value ?? ''));
+    const account = this.debtorAccount(input);
     const id = this.nextInstructionId++;
     const history = new History(id);
     history.recordAll(direct ? INSTRUCTION_DIRECT : INSTRUCTION_INITIATED, atMs);
@@ -63,7 +69,7 @@ export class Instructions {
   add(instruction: InstructionRecord, input: PaymentInput, atMs: number): PaymentRecord {
     if (instruction.submits > 0 && !instruction.direct && this.variants.addAfterSubmit === 'refused')
       throw conflict('INSTRUCTION_SUBMITTED', 'the customer instruction was submitted');
-    const checked = this.checkCreditor(input.creditor, instruction);
+    const checked = this.checkCreditor(input.creditor, instruction.account);
     const id = this.nextPaymentId++;
     const history = new History(id);
     history.recordAll(instruction.direct ? PAYMENT_DIRECT : PAYMENT_ADDED, atMs);
@@ -87,6 +93,16 @@ export class Instructions {
     instruction.payments.push(payment);
     instruction.totalMinor += payment.amountMinor;
     return this.keep(payment);
+  }
+
+  /** One instruction with one payment, submitted as it is made; nothing is kept of a refused one. */
+  submitDirectly(input: InstructionInput, payment: PaymentInput, atMs: number): PaymentRecord {
+    const account = this.debtorAccount(input);
+    const { creditorIban } = this.checkCreditor(payment.creditor, account);
+    const effect = magicEffect(creditorIban);
+    if (effect === 'submitRefused' || effect === 'notProcessable')
+      throw unprocessable('SUBMISSION_REFUSED', 'the submission was refused');
+    return this.add(this.initiate(input, true, atMs), payment, atMs);
   }
 
   /** A payment from outside into an account of the distributor. */
@@ -141,7 +157,7 @@ export class Instructions {
   updatePayment(payment: PaymentRecord, input: Partial<PaymentInput>): void {
     const instruction = this.requireEditable(payment);
     const { amountMinor, ...rest } = input;
-    if (input.creditor) Object.assign(payment, this.checkCreditor(input.creditor, instruction));
+    if (input.creditor) Object.assign(payment, this.checkCreditor(input.creditor, instruction.account));
     Object.assign(payment, rest);
     if (amountMinor === undefined) return;
     instruction.totalMinor += BigInt(amountMinor) - payment.amountMinor;
@@ -196,6 +212,10 @@ export class Instructions {
     return payment;
   }
 
+  private debtorAccount(input: InstructionInput): AccountRecord {
+    return this.accounts.debtorAccount(electronicIban(input.debtor.accountId?.value ?? ''));
+  }
+
   private requireSubmittable(instruction: InstructionRecord, atMs: number): void {
     const { information, payments, totalMinor } = instruction;
     if (payments.length === 0)
@@ -203,7 +223,8 @@ export class Instructions {
     this.requireDate(information.requestedExecutionDate, atMs);
     if (instruction.account.status !== 'OPENED')
       throw unprocessable('DEBTOR_ACCOUNT_NOT_OPENED', 'the debtor account is not open');
-    const { requestedNbPaymentTransactions: requestedNb = payments.length, requestedTotalMinor } = information;
+    const { requestedNbPaymentTransactions: requestedNb = payments.length, requestedTotalMinor } =
+      information;
     const totalsDiffer =
       requestedNb !== payments.length || BigInt(requestedTotalMinor ?? totalMinor) !== totalMinor;
     if (this.variants.enforceControlTotals && totalsDiffer)
@@ -232,14 +253,14 @@ export class Instructions {
 
   private checkCreditor(
     creditor: Party,
-    instruction: InstructionRecord,
+    debtorAccount: AccountRecord,
   ): { creditorIban: string; channel: 'BOOK' | 'RTNS'; outcome: Outcome } {
     const creditorIban = electronicIban(creditor.accountId?.value ?? '');
     if (!isIban(creditorIban)) throw unprocessable('IBAN_INVALID', 'the creditor IBAN is not valid');
     const effect = magicEffect(creditorIban);
     if (effect === 'refusedAtAdd')
       throw unprocessable('CREDITOR_REFUSED', 'the creditor account cannot be paid');
-    if (creditorIban === instruction.account.iban)
+    if (creditorIban === debtorAccount.iban)
       throw unprocessable('SAME_ACCOUNT', 'debtor and creditor are the same account');
     const channel = this.accounts.creditorAccount(creditorIban) ? 'BOOK' : 'RTNS';
     const outcome = effect === undefined || effect === 'submitRefused' ? 'settles' : effect;

@@ -26,13 +26,14 @@ const TWO_DAYS_MS = 2 * 24 * 60 * 60 * 1_000;
 export class Processing {
   /** Ordered by due time, first come first served. */
   private readonly queue: Cohort[] = [];
+  /** Time between two statuses. */
+  stepMs = 0;
 
   constructor(
     private readonly ledger: Ledger,
     private readonly accounts: Accounts,
     private readonly outbox: Outbox,
     private readonly clock: BankClock,
-    private readonly stepMs: number,
   ) {}
 
   /** Starts the processing of payments that were just submitted. */

@@ -96,16 +96,13 @@ export class Outbox {
     return undefined;
   }
 
-  /** When something is due next, or undefined when nothing waits. */
-  nextDueMs(underWay: ReadonlySet<number>): number | undefined {
+  /** When a hook has something due next, or undefined when nothing waits. */
+  nextDueMs(hookId: number, underWay: ReadonlySet<number>): number | undefined {
     let nextMs: number | undefined;
-    for (const queue of [...this.fresh.values(), ...this.retries.values()]) {
-      for (const delivery of queue.values()) {
-        if (underWay.has(delivery.id)) continue;
-        if (nextMs === undefined || delivery.dueAtMs < nextMs) nextMs = delivery.dueAtMs;
-        if (delivery.failures === 0) break;
-      }
-    }
+    for (const delivery of this.retries.get(hookId)?.values() ?? [])
+      if (!underWay.has(delivery.id)) nextMs = Math.min(nextMs ?? Infinity, delivery.dueAtMs);
+    for (const delivery of this.fresh.get(hookId)?.values() ?? [])
+      if (!underWay.has(delivery.id)) return Math.min(nextMs ?? Infinity, delivery.dueAtMs);
     return nextMs;
   }
 

@@ -1,0 +1,43 @@
+import { DynamicModule, Module } from '@nestjs/common';
+import { AuditModule } from './audit/audit.module';
+import { BankModule } from './bank/bank.module';
+import { ConfigModule } from './config/config.module';
+import { Config } from './config/env';
+import { DatabaseModule } from './database/database.module';
+import { NotDurable } from './database/database';
+import { Fenced } from './database/leases';
+import { EmployerModule } from './employer/employer.module';
+import { ENTITIES } from './entities';
+import { HttpModule } from './http/http.module';
+import { IdentityModule } from './identity/identity.module';
+import { PayFileModule } from './pay-file/pay-file.module';
+import { PayRunModule } from './pay-run/pay-run.module';
+import { ReconciliationModule } from './reconciliation/reconciliation.module';
+import { ScheduleModule } from './schedule/schedule.module';
+import { SettlementModule } from './settlement/settlement.module';
+import { SubmissionModule } from './submission/submission.module';
+
+/** The rooms in the order the data visits them. */
+@Module({})
+export class AppModule {
+  static with(config: Config): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.with(config),
+        DatabaseModule.with(ENTITIES),
+        HttpModule.with([Fenced, NotDurable]),
+        BankModule,
+        IdentityModule,
+        AuditModule,
+        EmployerModule,
+        PayRunModule,
+        PayFileModule,
+        SubmissionModule,
+        SettlementModule,
+        ReconciliationModule,
+        ScheduleModule,
+      ],
+    };
+  }
+}

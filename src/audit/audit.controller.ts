@@ -1,0 +1,92 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { Database, EmployerTransaction } from '../database/database';
+import { Allow } from '../http/allow';
+import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
+import { IdParam, showId } from '../http/prefixed-id';
+import { verifyChain } from './verify-chain';
+
+const position = z.object({ seq: z.int().min(1) });
+
+const auditItem = z.object({
+  seq: z.int(),
+  at: z.iso.datetime(),
+  person: z.string().nullable(),
+  action: z.string(),
+  subject: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+  hash: z.string(),
+});
+type AuditItem = z.infer<typeof auditItem>;
+
+class AuditPage extends createZodDto(
+  z.object({ items: z.array(auditItem), nextCursor: z.string().nullable() }),
+) {}
+
+class VerificationBody extends createZodDto(
+  z.object({ intact: z.boolean(), entries: z.int(), brokenAt: z.int().nullable() }),
+) {}
+
+interface Row {
+  seq: string;
+  at: Date;
+  person_id: string | null;
+  action: string;
+  subject: string;
+  detail: Record<string, unknown>;
+  entry_hash: Buffer;
+}
+
+/** An employer's audit chain: who did what, newest first, and whether it is whole. */
+@ApiTags('audit')
+@Allow('finance', 'operator')
+@Controller('v1/employers/:employerId/audit')
+export class AuditController {
+  constructor(private readonly database: Database) {}
+
+  @Get()
+  @ApiOperation({ summary: 'Audit entries, newest first' })
+  @ApiOkResponse({ type: AuditPage })
+  async list(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Query() { limit, cursor }: PageQuery,
+  ): Promise<Page<AuditItem>> {
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, position).seq;
+    const rows = await this.database.inEmployer(employerId, (tx) => entriesBefore(tx, before, limit + 1));
+    return pageOf(rows.map(show), limit, ({ seq }) => ({ seq }));
+  }
+
+  @Get('verification')
+  @ApiOperation({ summary: 'Computes the whole chain again' })
+  @ApiOkResponse({ type: VerificationBody })
+  async verify(@Param('employerId', new IdParam('emp')) employerId: string): Promise<VerificationBody> {
+    const { entries, brokenAt } = await this.database.inEmployer(employerId, (tx) =>
+      verifyChain(tx, employerId),
+    );
+    const intact = brokenAt === undefined;
+    return { intact, entries, brokenAt: intact ? null : Number(brokenAt) };
+  }
+}
+
+function entriesBefore(tx: EmployerTransaction, before: number | undefined, limit: number): Promise<Row[]> {
+  return tx.query<Row>(
+    `SELECT seq, at, person_id, action, subject, detail, entry_hash FROM audit_entry
+     WHERE chain_id = $1 AND ($2::bigint IS NULL OR seq < $2) ORDER BY seq DESC LIMIT $3`,
+    [tx.employerId, before ?? null, limit],
+  );
+}
+
+function show(row: Row): AuditItem {
+  const { action, subject, detail } = row;
+  return {
+    seq: Number(row.seq),
+    at: row.at.toISOString(),
+    person: row.person_id === null ? null : showId('per', row.person_id),
+    action,
+    subject,
+    detail,
+    hash: row.entry_hash.toString('hex'),
+  };
+}

@@ -1,0 +1,129 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FaultAfter, FaultBefore, FaultScript } from '../faults';
+import { parseJson, RawNumber, writeJson } from '../json';
+import type { Answer } from './exchange';
+
+/** What a call meets instead of being processed. */
+export type Interception =
+  { answer: Answer } | { drop: true } | { dropThenProcessAfterMs: number } | { hang: true };
+
+const DEFAULT_LATE_COMMIT_MS = 1_000;
+const DEFAULT_DRIP_MS = 20;
+
+/** A fault that strikes before the request is processed. */
+export function interceptionOf(kind: FaultBefore, script: FaultScript, url: string): Interception {
+  switch (kind) {
+    case 'request-lost':
+      return { drop: true };
+    case 'late-commit':
+      return { dropThenProcessAfterMs: script.delayMs ?? DEFAULT_LATE_COMMIT_MS };
+    case 'hang-before':
+      return { hang: true };
+    case 'redirect':
+      return { answer: { status: 307, headers: { location: url } } };
+    case '429': {
+      const { retryAfterS } = script;
+      const headers = retryAfterS === undefined ? undefined : { 'retry-after': String(retryAfterS) };
+      return { answer: { ...scripted(429), headers } };
+    }
+    case '500-before':
+      return { answer: scripted(500) };
+    case '401':
+    case '403':
+    case '409':
+    case '422':
+      return { answer: scripted(Number(kind)) };
+  }
+}
+
+/** Sends what is left of a good answer after the fault. */
+export async function sendFaulty(
+  kind: FaultAfter,
+  script: FaultScript,
+  answer: Answer,
+  response: ServerResponse,
+): Promise<void> {
+  const body = answer.body === undefined ? '' : writeJson(answer.body);
+  switch (kind) {
+    case 'answer-lost':
+      response.destroy();
+      return;
+    case 'hang':
+      return;
+    case '500-after':
+      return send(response, 500, writeJson(scripted(500).body));
+    case 'garbage':
+      return send(response, answer.status, '<html><body>Service gateway</body></html>', 'text/html');
+    case 'truncated':
+      return send(response, answer.status, body.slice(0, Math.floor(body.length / 2)));
+    case 'echo-corrupted':
+      return send(response, answer.status, writeJson(corrupted(parseJson(body), script.field ?? 'amount')));
+    case 'slow-drip':
+      return drip(response, answer.status, body, script.delayMs ?? DEFAULT_DRIP_MS);
+    case 'doubled':
+      return send(response, answer.status, body);
+  }
+}
+
+function scripted(status: number): Answer {
+  return { status, body: { code: 'SCRIPTED_FAULT', message: 'a scripted fault' } };
+}
+
+function send(response: ServerResponse, status: number, body: string, type = 'application/json'): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+async function drip(response: ServerResponse, status: number, body: string, delayMs: number): Promise<void> {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  for (const byte of Buffer.from(body)) {
+    if (response.destroyed) return;
+    response.write(Buffer.of(byte));
+    await sleep(delayMs, undefined, { ref: false });
+  }
+  response.end();
+}
+
+const KEYS = {
+  amount: ['instructedAmount', 'calculatedAmount'],
+  currency: ['instructedAmount', 'calculatedAmount'],
+  iban: ['creditor', 'debtor'],
+  name: ['creditor', 'debtor'],
+  messageId: ['messageId'],
+  id: ['id'],
+} as const;
+
+/** A copy in which one field, wherever it occurs, says something else. */
+function corrupted(value: unknown, field: NonNullable<FaultScript['field']>): unknown {
+  if (Array.isArray(value)) return value.map((item) => corrupted(item, field));
+  if (value === null || typeof value !== 'object' || value instanceof RawNumber) return value;
+  const keys: readonly string[] = KEYS[field];
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      keys.includes(key) ? otherwise(item, field) : corrupted(item, field),
+    ]),
+  );
+}
+
+function otherwise(value: unknown, field: NonNullable<FaultScript['field']>): unknown {
+  if (typeof value === 'number') return value + 1;
+  if (typeof value === 'string') return `${value}0`;
+  if (value instanceof RawNumber) return new RawNumber(`1${value.text}`);
+  if (value === null || typeof value !== 'object') return value;
+  const inner = {
+    amount: 'value',
+    currency: 'currency',
+    iban: 'accountId',
+    name: 'name',
+    messageId: '',
+    id: 'value',
+  };
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      if (key !== inner[field]) return [key, item];
+      return [key, key === 'accountId' ? otherwise(item, 'id') : otherwise(item, field)];
+    }),
+  );
+}

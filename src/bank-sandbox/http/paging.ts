@@ -1,0 +1,43 @@
+import type { ListEnvelope } from '../../bank/types';
+import { badRequest } from '../refusal';
+import type { Variants } from '../variants';
+
+/** The document's observed page size. */
+export const DEFAULT_LIMIT = 20;
+/** Beyond any list this process can hold. */
+const WHOLE_NUMBER = /^\d{1,9}$/;
+
+export type PagingVariants = Pick<Variants, 'pageBase' | 'countMeans' | 'maxPageSize' | 'ignorePageParams'>;
+
+/**
+ * One page of the first `total` items as a list envelope. A page is a slice: its cost does not depend on its
+ * number. Throws a 400 refusal for parameters that are not whole numbers.
+ */
+export function pageOf<T>(
+  items: readonly T[],
+  total: number,
+  query: URLSearchParams,
+  list: { sort: string; params: 'pages' | 'offset' },
+  variants: PagingVariants,
+): ListEnvelope<T> {
+  const byOffset = list.params === 'offset' || variants.ignorePageParams;
+  const asked = wholeNumber(query, byOffset ? 'limit' : 'pageSize') ?? DEFAULT_LIMIT;
+  const limit = Math.min(Math.max(asked, 1), variants.maxPageSize);
+  const offset = byOffset ? (wholeNumber(query, 'offset') ?? 0) : pageOffset(query, limit, variants.pageBase);
+  const page = items.slice(offset, Math.min(offset + limit, total));
+  const count = variants.countMeans === 'page' ? page.length : total;
+  return { items: page, count, limit, offset, sort: list.sort };
+}
+
+function pageOffset(query: URLSearchParams, limit: number, pageBase: number): number {
+  const page = (wholeNumber(query, 'page') ?? pageBase) - pageBase;
+  if (page < 0) throw badRequest('page is below the first page');
+  return page * limit;
+}
+
+function wholeNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (!WHOLE_NUMBER.test(text)) throw badRequest(`${name} is not a whole number`);
+  return Number(text);
+}

@@ -1,0 +1,85 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { type Scope, SCOPES } from '../../bank/types';
+import type { BankClock } from '../clock';
+import { Refusal } from '../refusal';
+import { parsed } from './requests';
+
+export interface StaticToken {
+  token: string;
+  scopes: readonly Scope[];
+}
+
+export interface Client {
+  id: string;
+  secret: string;
+  scopes: readonly Scope[];
+}
+
+const tokenRequest = z.object({
+  grant_type: z.literal('client_credentials'),
+  client_id: z.string(),
+  client_secret: z.string(),
+  scope: z.string().max(1000).optional(),
+});
+
+/** Expired tokens are thrown away when there are this many. */
+const MAX_TOKENS = 10_000;
+
+/** Who may call, and for what. Issued tokens are forgotten at a restart; static ones never end. */
+export class Tokens {
+  private readonly issued = new Map<string, { scopes: readonly Scope[]; expiresAtMs: number }>();
+
+  constructor(
+    private readonly statics: readonly StaticToken[],
+    private readonly clients: readonly Client[],
+    private readonly clock: BankClock,
+    private readonly lifetimeS: number,
+  ) {}
+
+  /** Throws 401 without a known, living token and 403 when it lacks one of the scopes. */
+  require(header: string | undefined, scopes: readonly Scope[]): void {
+    const granted = this.scopesOf(/^Bearer (\S+)$/i.exec(header ?? '')?.[1] ?? '');
+    if (!granted) throw new Refusal(401, 'UNAUTHORIZED', 'the access token is missing, unknown or expired');
+    const missing = scopes.filter((scope) => !granted.includes(scope));
+    if (missing.length > 0) throw new Refusal(403, 'INSUFFICIENT_SCOPE', `missing: ${missing.join(', ')}`);
+  }
+
+  /** The client-credentials grant. Throws 401 for an unknown client. */
+  issue(body: unknown): { access_token: string; token_type: 'Bearer'; expires_in: number; scope: string } {
+    const request = parsed(tokenRequest, body);
+    const client = this.clients.find(
+      ({ id, secret }) => id === request.client_id && equal(secret, request.client_secret),
+    );
+    if (!client) throw new Refusal(401, 'INVALID_CLIENT', 'the client is not known');
+    const asked = request.scope?.split(' ') ?? [...SCOPES];
+    const scopes = client.scopes.filter((scope) => asked.includes(scope));
+    this.forgetExpired();
+    const token = randomBytes(24).toString('base64url');
+    this.issued.set(token, { scopes, expiresAtMs: this.clock.now() + this.lifetimeS * 1_000 });
+    return {
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: this.lifetimeS,
+      scope: scopes.join(' '),
+    };
+  }
+
+  private scopesOf(token: string): readonly Scope[] | undefined {
+    const known = this.statics.find((entry) => equal(entry.token, token));
+    if (known) return known.scopes;
+    const issued = this.issued.get(token);
+    return issued && issued.expiresAtMs > this.clock.now() ? issued.scopes : undefined;
+  }
+
+  private forgetExpired(): void {
+    if (this.issued.size < MAX_TOKENS) return;
+    const nowMs = this.clock.now();
+    for (const [token, { expiresAtMs }] of this.issued) if (expiresAtMs <= nowMs) this.issued.delete(token);
+  }
+}
+
+function equal(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

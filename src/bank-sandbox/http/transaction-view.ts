@@ -1,0 +1,124 @@
+import type { AccountingEntry, Contribution, Transaction } from '../../bank/types';
+import type { AmountCodec, Wire } from '../amounts';
+import { timestamp } from '../clock';
+import { SANDBOX_BIC } from '../seed';
+import type { Accounts } from '../state/accounts';
+import type { AccountRecord, Leg, PaymentRecord, TransactionRecord } from '../state/records';
+
+const LABELS: Readonly<Record<string, string>> = {
+  CREDIT_TRANSFER: 'Credit transfer',
+  ACCOUNT_TO_EXTERNAL: 'Transfer to an external account',
+  INTERNAL_TRANSFER: 'Internal transfer',
+  FEE: 'Fee',
+  REFUND: 'Refund',
+  DISTRIBUTOR_POSTING: 'Distributor posting',
+};
+
+/** One process of the sandbox makes every transaction. */
+const PROCESS_ID = 1;
+
+/** A transaction with both of its accounting entries, as the document writes it. */
+export function transactionView(
+  record: TransactionRecord,
+  accounts: Accounts,
+  codec: AmountCodec,
+): Wire<Transaction> {
+  const id = String(record.id);
+  const label = LABELS[record.type] ?? record.type;
+  return {
+    id,
+    externalId: null,
+    processId: PROCESS_ID,
+    businessProcessId: PROCESS_ID,
+    type: record.type,
+    localizedType: { value: record.type, label },
+    amount: codec.write(record.amountMinor),
+    description: record.description,
+    shortDescription: label,
+    media: 'API',
+    createdAt: timestamp(record.atMs),
+    externalData: record.payment ? externalDataOf(record.payment) : {},
+    accountingEntries: record.legs.map((leg, index) => entryView(record, leg, index, accounts, codec)),
+    contributions: contributionsOf(record, accounts),
+  };
+}
+
+function entryView(
+  record: TransactionRecord,
+  leg: Leg,
+  index: number,
+  accounts: Accounts,
+  codec: AmountCodec,
+): Wire<AccountingEntry> {
+  return {
+    id: `${record.id}-${index + 1}`,
+    accountId: leg.account.id,
+    transactionId: String(record.id),
+    externalId: null,
+    description: record.description,
+    type: 'TRANSFER',
+    amount: codec.write(leg.amountMinor),
+    balance: codec.write(leg.balanceMinor),
+    availableBalance: codec.write(leg.availableMinor),
+    createdAt: timestamp(record.atMs),
+    accountOwner: { ...ownerOf(leg.account, accounts), externalId: null, userRole: 'COMPANY' },
+  };
+}
+
+function ownerOf(account: AccountRecord, accounts: Accounts): { id: string; name: string } {
+  const user = accounts.users.get(account.userId);
+  return { id: String(account.userId), name: user?.holderName ?? accounts.seed.distributor.name };
+}
+
+function contributionsOf(record: TransactionRecord, accounts: Accounts): Contribution[] {
+  const { distributor } = accounts.seed;
+  const intermediary = contribution(record, 1, 'INTERMEDIARY', String(distributor.id), distributor.name);
+  const owners = record.legs
+    .filter(({ account }) => account !== accounts.clearing)
+    .map(({ account }, index) => {
+      const { id, name } = ownerOf(account, accounts);
+      return { ...contribution(record, index + 2, 'ACCOUNT_OWNER', id, name), supportId: Number(account.id) };
+    });
+  return [intermediary, ...owners];
+}
+
+function contribution(
+  record: TransactionRecord,
+  number: number,
+  role: string,
+  contributor: string,
+  name: string,
+): Contribution {
+  const id = `${record.id}-c${number}`;
+  const userRole = { value: role === 'INTERMEDIARY' ? 'DISTRIBUTOR' : 'COMPANY' };
+  return {
+    id,
+    role,
+    device: null,
+    contributor,
+    name,
+    externalId: null,
+    userRole,
+    employee: null,
+    supportId: null,
+  };
+}
+
+function externalDataOf(payment: PaymentRecord): Transaction['externalData'] {
+  const remittance = payment.remittance?.value;
+  const { debtor, creditor } = payment;
+  const bicOf = (party: typeof debtor): string => party.accountId?.bankId?.value ?? SANDBOX_BIC;
+  return {
+    ...(remittance !== undefined && {
+      remittanceInformation: remittance,
+      additionalReferences: { remittanceInfo: remittance },
+    }),
+    debtor: {
+      id: String(payment.account.userId),
+      name: debtor.name,
+      accountId: debtor.accountId?.value ?? '',
+      bic: bicOf(debtor),
+    },
+    creditor: { name: creditor.name, accountId: payment.creditorIban, bic: bicOf(creditor) },
+  };
+}

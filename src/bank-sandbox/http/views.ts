@@ -1,0 +1,184 @@
+import type {
+  Account,
+  CustomerInstruction,
+  Party,
+  PaymentTransaction,
+  PaymentTransactionsStatus,
+} from '../../bank/types';
+import type { AmountCodec, Wire } from '../amounts';
+import { timestamp } from '../clock';
+import { electronicIban, spacedIban } from '../iban';
+import { SANDBOX_BIC } from '../seed';
+import type { Accounts } from '../state/accounts';
+import { paymentInstructionIdOf } from '../state/instructions';
+import type { AccountRecord, InstructionRecord, PaymentRecord } from '../state/records';
+import { groupStatusOf, statusObject } from '../state/status-sequences';
+import type { Variants } from '../variants';
+import type { Links } from './links';
+
+const NOT_PROVIDED = 'NOTPROVIDED';
+
+/** Records of the state as the document writes them, in the unit and the habits the variants ask for. */
+export class Views {
+  constructor(
+    private readonly accounts: Accounts,
+    private readonly codec: AmountCodec,
+    private readonly links: Links,
+    private readonly variants: Variants,
+  ) {}
+
+  account(record: AccountRecord, withIban: boolean): Wire<Account> {
+    const product = this.accounts.seed.products.find(({ id }) => id === String(record.productId));
+    return {
+      id: record.id,
+      externalId: null,
+      userId: record.userId,
+      productId: record.productId,
+      status: record.status,
+      label: `${product?.name ?? ''} ${record.id}`,
+      balance: this.codec.write(record.balanceMinor),
+      availableBalance: this.codec.write(record.balanceMinor - record.heldMinor),
+      createdAt: timestamp(record.createdAtMs),
+      lastUsedAt: timestamp(record.lastUsedAtMs),
+      ...(withIban && { iban: this.iban(record.iban), bic: SANDBOX_BIC }),
+    };
+  }
+
+  /** An instruction as it was at `asOfMs`. */
+  instruction(record: InstructionRecord, asOfMs: number): Wire<CustomerInstruction> {
+    const status = record.history.statusAt(asOfMs);
+    const seen = record.payments.filter(({ createdAtMs }) => createdAtMs <= asOfMs);
+    const submitted = record.submittedAtMs !== undefined && record.submittedAtMs <= asOfMs;
+    const { requestedTotalMinor, ...information } = record.information;
+    return {
+      id: record.id,
+      status: statusObject(status),
+      groupStatus: groupStatusOf(status) ?? statusObject('IN_PROGRESS'),
+      history: record.history.entriesAt(asOfMs),
+      calculatedNbPaymentTransactions: seen.length,
+      calculatedAmount: this.codec.write(totalOf(seen)),
+      ...(submitted && { paymentTransactionsStatus: this.groups(seen) }),
+      customerInstructionInformation: {
+        ...information,
+        ...(requestedTotalMinor !== undefined && {
+          requestedTotalAmount: this.codec.write(BigInt(requestedTotalMinor)),
+        }),
+      },
+      customerInstructionOrderingParties: {
+        initiatingParty: this.initiatingParty(),
+        debtor: this.party(record.debtor),
+      },
+      ...(record.externalData && { externalData: record.externalData }),
+      links: this.links.ofInstruction(record),
+    };
+  }
+
+  /** A payment as it was at `asOfMs`; a list may leave parts of it out. */
+  payment(record: PaymentRecord, asOfMs: number, inList: boolean): Wire<PaymentTransaction> {
+    const left = inList ? this.variants.omitFromLists : [];
+    const paymentInstructionId = paymentInstructionIdOf(record);
+    const instructionId = record.instruction?.id;
+    return {
+      paymentTransactionInformation: this.information(record, left.includes('messageId')),
+      paymentTransactionInternalInformation: this.internalInformation(record, asOfMs),
+      paymentTransactionDateInformation: {
+        creationDate: timestamp(record.createdAtMs),
+        instructedDate: record.instructedDate,
+        ...(record.settlementDate !== undefined && { settlementDate: record.settlementDate }),
+      },
+      paymentTransactionAmountInformation: {
+        instructedAmount: this.codec.write(record.amountMinor),
+        chargesAmount: this.codec.write(0n),
+        ...(record.chargeBearer !== undefined && { chargeBearer: record.chargeBearer }),
+      },
+      ...(!left.includes('parties') && { paymentTransactionParties: this.parties(record) }),
+      ...(record.remittance && {
+        paymentTransactionDedicatedInformations: { remittanceInformation: record.remittance },
+      }),
+      ...(instructionId !== undefined && { customerInstructionId: instructionId }),
+      ...(paymentInstructionId !== undefined && { paymentInstructionId }),
+      ...(record.externalData && { externalData: record.externalData }),
+      links: this.links.ofPayment(record),
+    };
+  }
+
+  iban(iban: string): string {
+    return this.variants.respaceIbans ? spacedIban(electronicIban(iban)) : iban;
+  }
+
+  private information(record: PaymentRecord, withoutMessageId: boolean) {
+    const ordered = record.instruction?.information.customerInstructionTypeInformation?.serviceLevel;
+    return {
+      paymentInstrument: 'CreditTransfer',
+      paymentTransactionIdentification: {
+        messageId: (withoutMessageId ? undefined : record.messageId) ?? NOT_PROVIDED,
+        endToEndId: NOT_PROVIDED,
+        clearingChannel: record.channel,
+        id: record.id,
+        ...(record.instruction && { customerInstructionId: record.instruction.id }),
+      },
+      paymentTransactionTypeInformation: {
+        serviceLevel: record.channel === 'BOOK' ? 'ON_US' : (ordered ?? 'BACI'),
+      },
+      direction: record.direction,
+      ...(record.transactionType !== undefined && { transactionType: record.transactionType }),
+    };
+  }
+
+  private internalInformation(record: PaymentRecord, asOfMs: number) {
+    const status = record.history.statusAt(asOfMs);
+    const groupStatus = groupStatusOf(status);
+    return {
+      id: record.id,
+      status: statusObject(status),
+      ...(groupStatus && { groupStatus }),
+      history: record.history.entriesAt(asOfMs),
+      contractId: record.account.productId,
+    };
+  }
+
+  private parties(record: PaymentRecord): NonNullable<PaymentTransaction['paymentTransactionParties']> {
+    return {
+      ...(record.instruction && { initiatingParty: this.initiatingParty() }),
+      debtor: this.party(record.debtor),
+      creditor: this.party(record.creditor),
+      ...(record.ultimateCreditor && { ultimateCreditor: this.party(record.ultimateCreditor) }),
+    };
+  }
+
+  private initiatingParty(): Party {
+    const { id, name } = this.accounts.seed.distributor;
+    return this.party({ name, id: { type: 'identityId', value: String(id) } });
+  }
+
+  private party(party: Party): Party {
+    const { upperCaseNames, respaceIbans } = this.variants;
+    if (!upperCaseNames && !respaceIbans) return party;
+    const { accountId } = party;
+    return {
+      ...party,
+      name: upperCaseNames ? party.name.toUpperCase() : party.name,
+      ...(accountId && { accountId: { ...accountId, value: this.iban(accountId.value) } }),
+    };
+  }
+
+  private groups(payments: readonly PaymentRecord[]): Wire<PaymentTransactionsStatus>[] {
+    const refused = payments.filter(({ outcome }) => outcome === 'notProcessable');
+    const processable = payments.filter(({ outcome }) => outcome !== 'notProcessable');
+    const groups = [
+      { groupStatus: 'PROCESSABLE', members: processable },
+      { groupStatus: 'NOTPROCESSABLE', members: refused },
+    ];
+    return groups
+      .filter(({ members }) => members.length > 0)
+      .map(({ groupStatus, members }) => ({
+        groupStatus,
+        nbTransactions: members.length,
+        totalAmount: this.codec.write(totalOf(members)),
+      }));
+  }
+}
+
+function totalOf(payments: readonly PaymentRecord[]): bigint {
+  return payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+}

@@ -1,0 +1,130 @@
+import { PATHS } from '../../bank/types';
+import { type Answer, type BankRequest, pathPattern, type Route } from '../http/exchange';
+import { Refusal } from '../refusal';
+import type { InstructionRecord, PaymentRecord } from '../state/records';
+import { asOfMs, type BankRoutes, wholeNumberParam } from './routes';
+import { paymentList } from './transactions';
+
+/** Section "Paths exposed only as links"; methods, scopes and bodies are this sandbox's choice. */
+export function linkedRoutes(context: BankRoutes): Route[] {
+  return [...readRoutes(context), ...changeRoutes(context), ...exchangeRoutes(context)];
+}
+
+function readRoutes(context: BankRoutes): Route[] {
+  const { bank, views, variants } = context;
+  const { instructions } = bank;
+  const read =
+    (answer: (id: number, request: BankRequest) => unknown) =>
+    (request: BankRequest): Answer => {
+      if (variants.linkReads === 'refused')
+        throw new Refusal(403, 'NOT_AVAILABLE', 'this read is not available to distributors');
+      return { status: 200, body: answer(wholeNumberParam(request.params[0]), request) };
+    };
+  return [
+    {
+      operation: 'getInstruction',
+      method: 'GET',
+      path: pathPattern(PATHS.customerInstruction(':id')),
+      scopes: ['customer-instruction_view'],
+      handle: read((id) => views.instruction(instructions.instruction(id), asOfMs(context))),
+    },
+    {
+      operation: 'listInstructionPaymentTransactions',
+      method: 'GET',
+      path: pathPattern(PATHS.instructionPaymentTransactions(':id')),
+      scopes: ['customer-instruction_view'],
+      handle: read((id, { query }) => paymentList(context, instructions.instruction(id).payments, query)),
+    },
+    {
+      operation: 'getPaymentTransaction',
+      method: 'GET',
+      path: pathPattern(PATHS.paymentTransaction(':id')),
+      scopes: ['customer-instruction_view', 'payment-instruction_view'],
+      handle: read((id) => views.payment(instructions.payment(id), asOfMs(context), false)),
+    },
+    {
+      operation: 'getPaymentInstruction',
+      method: 'GET',
+      path: pathPattern(PATHS.paymentInstruction(':id')),
+      scopes: ['payment-instruction_view'],
+      handle: read((id) => views.payment(instructions.instructedPayment(id), asOfMs(context), false)),
+    },
+  ];
+}
+
+function changeRoutes({ bank, requests, views }: BankRoutes): Route[] {
+  const instructionPath = pathPattern(PATHS.creditTransfer(':id'));
+  const paymentPath = pathPattern(PATHS.creditTransferPaymentTransaction(':id'));
+  const scopes = ['customer-instruction_initiation'] as const;
+  const answer = (record: InstructionRecord) => views.instruction(record, bank.clock.now());
+  return [
+    {
+      operation: 'updateInstruction',
+      method: 'PATCH',
+      path: instructionPath,
+      scopes,
+      handle: ({ params, body }) => {
+        const id = wholeNumberParam(params[0]);
+        const changes = requests.initiationChanges(body);
+        return { status: 200, body: answer(bank.execute('updateInstruction', { id, changes })) };
+      },
+    },
+    {
+      operation: 'deleteInstruction',
+      method: 'DELETE',
+      path: instructionPath,
+      scopes,
+      handle: ({ params }) => {
+        bank.execute('deleteInstruction', { id: wholeNumberParam(params[0]) });
+        return { status: 204 };
+      },
+    },
+    {
+      operation: 'updatePayment',
+      method: 'PATCH',
+      path: paymentPath,
+      scopes,
+      handle: ({ params, body }) => {
+        const id = wholeNumberParam(params[0]);
+        const payment = bank.execute('updatePayment', { id, changes: requests.additionChanges(body) });
+        return { status: 200, body: views.payment(payment, bank.clock.now(), false) };
+      },
+    },
+    {
+      operation: 'deletePayment',
+      method: 'DELETE',
+      path: paymentPath,
+      scopes,
+      handle: ({ params }) => {
+        bank.execute('deletePayment', { id: wholeNumberParam(params[0]) });
+        return { status: 204 };
+      },
+    },
+  ];
+}
+
+function exchangeRoutes({ bank, views }: BankRoutes): Route[] {
+  const scopes = ['customer-instruction_submission'] as const;
+  const answer = (payment: PaymentRecord): Answer => ({
+    status: 200,
+    body: views.payment(payment, bank.clock.now(), false),
+  });
+  return [
+    {
+      operation: 'exchange',
+      method: 'POST',
+      path: pathPattern(PATHS.exchange(':id')),
+      scopes,
+      handle: ({ params }) =>
+        answer(bank.execute('exchange', { paymentInstructionId: wholeNumberParam(params[0]) })),
+    },
+    {
+      operation: 'refuse',
+      method: 'POST',
+      path: pathPattern(PATHS.refuse(':id')),
+      scopes,
+      handle: ({ params }) =>
+        answer(bank.execute('refuse', { paymentInstructionId: wholeNumberParam(params[0]) })),
+    },
+  ];
+}

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { timestamp } from '../clock';
+import { type Faults, faultScript } from '../faults';
+import { type Answer, pathPattern, type Route } from '../http/exchange';
+import { parsed } from '../http/requests';
+import { RawNumber } from '../json';
+import { MAGIC_CREDITORS } from '../magic';
+import { conflict, unprocessable } from '../refusal';
+import type { Ticker } from '../ticker';
+import { oracleOf, portalAccounts } from './oracle';
+import { type BankRoutes, wholeNumberParam } from './routes';
+
+const ok: Answer = { status: 200, body: {} };
+
+/** A year: far enough for every return and retry, near enough for every timer. */
+const MAX_ADVANCE_MS = 366 * 24 * 60 * 60 * 1_000;
+
+const clockMove = z.union([
+  z.strictObject({ advanceMs: z.int().min(0).max(MAX_ADVANCE_MS) }),
+  z.strictObject({ now: z.iso.datetime({ offset: true }) }),
+  z.strictObject({ date: z.iso.date() }),
+]);
+
+/** The sandbox's own address space: what a test or a demo needs and a bank does not offer. Needs no token. */
+export function sandboxRoutes(
+  context: BankRoutes,
+  sandbox: { faults: Faults; ticker: Ticker; calls: () => Record<string, number> },
+): Route[] {
+  return [
+    ...clockRoutes(context, sandbox.ticker),
+    ...readRoutes(context),
+    ...stageRoutes(context),
+    ...faultRoutes(sandbox),
+  ];
+}
+
+function clockRoutes({ bank }: BankRoutes, ticker: Ticker): Route[] {
+  const { clock } = bank;
+  const path = pathPattern('/sandbox/clock');
+  const view = (): Answer => {
+    const nowMs = clock.now();
+    return { status: 200, body: { now: timestamp(nowMs), date: clock.dateOf(nowMs) } };
+  };
+  return [
+    { operation: 'sandbox', method: 'GET', path, handle: view },
+    {
+      operation: 'sandbox',
+      method: 'POST',
+      path,
+      handle: async ({ body }) => {
+        const targetMs = targetOf(parsed(clockMove, body), bank);
+        if (targetMs < clock.now()) throw unprocessable('CLOCK_BACKWARDS', 'a bank cannot go back in time');
+        bank.execute('moveClock', { offsetMs: clock.offsetTo(targetMs) });
+        await ticker.drain();
+        return view();
+      },
+    },
+  ];
+}
+
+function targetOf(move: z.infer<typeof clockMove>, { clock }: BankRoutes['bank']): number {
+  if ('advanceMs' in move) return clock.now() + move.advanceMs;
+  if ('now' in move) return Date.parse(move.now);
+  return clock.startOf(move.date) ?? 0;
+}
+
+function readRoutes({ bank }: BankRoutes): Route[] {
+  const get = (path: string, answer: (query: URLSearchParams) => unknown): Route => ({
+    operation: 'sandbox',
+    method: 'GET',
+    path: pathPattern(path),
+    handle: ({ query }) => ({ status: 200, body: answer(query) }),
+  });
+  return [
+    get('/sandbox/ledger', (query) => {
+      const only = query.get('instruction');
+      return oracleOf(bank, only === null ? undefined : wholeNumberParam(only));
+    }),
+    get('/sandbox/portal/accounts', () => portalAccounts(bank)),
+    get('/sandbox/magic-creditors', () => MAGIC_CREDITORS),
+    get('/sandbox/webhooks', () => ({ pending: bank.outbox.pending })),
+  ];
+}
+
+function stageRoutes({ bank, requests }: BankRoutes): Route[] {
+  const post = (path: string, act: (params: string[], body: unknown) => Answer): Route => ({
+    operation: 'sandbox',
+    method: 'POST',
+    path: pathPattern(path),
+    handle: ({ params, body }) => act(params, body),
+  });
+  const blocking = (verb: 'block' | 'unblock'): Route[] => {
+    const blocked = verb === 'block';
+    return [
+      post(`/sandbox/accounts/:id/${verb}`, ([accountId = '']) => {
+        bank.execute('blockAccount', { accountId, blocked });
+        return ok;
+      }),
+      post(`/sandbox/identities/:id/${verb}`, ([identityId]) => {
+        bank.execute('blockIdentity', { identityId: wholeNumberParam(identityId), blocked });
+        return ok;
+      }),
+    ];
+  };
+  return [
+    ...blocking('block'),
+    ...blocking('unblock'),
+    post('/sandbox/users', (_params, body) => {
+      const user = requests.additionalUser(body);
+      if (bank.accounts.users.has(user.userId)) throw conflict('USER_EXISTS', 'the user exists already');
+      bank.execute('addUser', user);
+      return { status: 201, body: user };
+    }),
+    post('/sandbox/incoming-payments', (_params, body) => {
+      const { iban, amountMinor } = requests.incomingPayment(body);
+      const debtor = { name: 'Outside Payer' };
+      const creditor = { name: 'Account holder', accountId: { type: 'IBAN', value: iban } };
+      const { id } = bank.execute('receive', { iban, amountMinor, debtor, creditor });
+      return { status: 201, body: { id } };
+    }),
+  ];
+}
+
+function faultRoutes({ faults, calls }: { faults: Faults; calls: () => Record<string, number> }): Route[] {
+  const path = pathPattern('/sandbox/faults');
+  return [
+    {
+      operation: 'sandbox',
+      method: 'POST',
+      path,
+      handle: ({ body }) => ({ status: 201, body: faults.add(parsed(faultScript, asFloats(body))) }),
+    },
+    { operation: 'sandbox', method: 'GET', path, handle: () => ({ status: 200, body: faults.list() }) },
+    {
+      operation: 'sandbox',
+      method: 'DELETE',
+      path,
+      handle: () => {
+        faults.clear();
+        return { status: 204 };
+      },
+    },
+    {
+      operation: 'sandbox',
+      method: 'GET',
+      path: pathPattern('/sandbox/calls'),
+      handle: () => ({ status: 200, body: calls() }),
+    },
+  ];
+}
+
+/** A rate is a probability, not an amount. */
+function asFloats(body: unknown): unknown {
+  if (body === null || typeof body !== 'object') return body;
+  return Object.fromEntries(
+    Object.entries(body).map(([key, value]) => [
+      key,
+      value instanceof RawNumber ? Number(value.text) : value,
+    ]),
+  );
+}

@@ -1,0 +1,16 @@
+import { pathPattern, type Route } from '../http/exchange';
+import type { Tokens } from '../http/tokens';
+
+/** The document does not show how a token is obtained; this is how this family of interfaces does it. */
+export const TOKEN_PATH = '/api/distributor/v1/oauth2/token';
+
+export function tokenRoutes(tokens: Tokens): Route[] {
+  return [
+    {
+      operation: 'token',
+      method: 'POST',
+      path: pathPattern(TOKEN_PATH),
+      handle: ({ body }) => ({ status: 200, body: tokens.issue(body) }),
+    },
+  ];
+}

@@ -1,0 +1,88 @@
+import { PATHS } from '../../bank/types';
+import { pathPattern, type Route } from '../http/exchange';
+import { pageOf } from '../http/paging';
+import { transactionView } from '../http/transaction-view';
+import { badRequest } from '../refusal';
+import type { PaymentRecord } from '../state/records';
+import { asOfMs, type BankRoutes, wholeNumberParam } from './routes';
+
+/** Section "Transactions". */
+export function transactionRoutes(context: BankRoutes): Route[] {
+  const { bank, codec } = context;
+  return [
+    {
+      operation: 'getTransaction',
+      method: 'GET',
+      path: pathPattern(PATHS.transaction(':id')),
+      scopes: ['transaction_view'],
+      handle: ({ params }) => {
+        const transaction = bank.ledger.transaction(wholeNumberParam(params[0]));
+        return { status: 200, body: transactionView(transaction, bank.accounts, codec) };
+      },
+    },
+    {
+      operation: 'listPaymentTransactions',
+      method: 'GET',
+      path: pathPattern(PATHS.paymentTransactions()),
+      scopes: ['customer-instruction_view', 'payment-instruction_view'],
+      handle: ({ query }) => ({
+        status: 200,
+        body: paymentList(context, bank.instructions.payments, query),
+      }),
+    },
+  ];
+}
+
+/** A page of payments (ascending ids) that pass the filters of the query, as the lag lets them be seen. */
+export function paymentList(context: BankRoutes, payments: readonly PaymentRecord[], query: URLSearchParams) {
+  const seenAtMs = asOfMs(context);
+  const filter = filterOf(context, query, seenAtMs);
+  const visible = visibleCount(payments, seenAtMs);
+  const items = filter ? payments.slice(0, visible).filter(filter) : payments;
+  const total = filter ? items.length : visible;
+  const list = { sort: '+paymentTransactionId', params: 'pages' } as const;
+  const page = pageOf(items, total, query, list, context.variants);
+  return { ...page, items: page.items.map((payment) => context.views.payment(payment, seenAtMs, true)) };
+}
+
+/** Ids and creation times rise together, so the visible ones are a beginning of the list. */
+function visibleCount(payments: readonly PaymentRecord[], seenAtMs: number): number {
+  let low = 0;
+  let high = payments.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((payments[middle]?.createdAtMs ?? 0) <= seenAtMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function filterOf(
+  { codec }: BankRoutes,
+  query: URLSearchParams,
+  seenAtMs: number,
+): ((payment: PaymentRecord) => boolean) | undefined {
+  const tests: ((payment: PaymentRecord) => boolean)[] = [];
+  const status = query.get('status');
+  if (status !== null) tests.push(({ history }) => history.statusAt(seenAtMs) === status);
+  const fromMs = momentOf(query, 'fromDate');
+  if (fromMs !== undefined) tests.push(({ createdAtMs }) => createdAtMs >= fromMs);
+  const toMs = momentOf(query, 'toDate');
+  if (toMs !== undefined) tests.push(({ createdAtMs }) => createdAtMs <= toMs);
+  const minAmount = query.get('minAmount');
+  const minMinor = minAmount === null ? undefined : codec.read(minAmount);
+  if (minMinor !== undefined) tests.push(({ amountMinor }) => amountMinor >= minMinor);
+  const maxAmount = query.get('maxAmount');
+  const maxMinor = maxAmount === null ? undefined : codec.read(maxAmount);
+  if (maxMinor !== undefined) tests.push(({ amountMinor }) => amountMinor <= maxMinor);
+  if (tests.length === 0) return undefined;
+  return (payment) => tests.every((test) => test(payment));
+}
+
+function momentOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const ms = Date.parse(text);
+  if (!/^\d{4}-\d{2}-\d{2}T/.test(text) || Number.isNaN(ms)) throw badRequest(`${name} is not a date-time`);
+  return ms;
+}

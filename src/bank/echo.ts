@@ -1,0 +1,41 @@
+import type { AddPayment, InitiateInstruction } from './prepared';
+import type { BankInstruction, BankPayment } from './records';
+
+/**
+ * Fields of an answer that contradict what was sent; absent is not different. The execution date is left out: a bank
+ * may move it to its next banking day, and the check before the submit looks at it.
+ */
+export function echoFaultsOfInitiate(sent: InitiateInstruction, echo: BankInstruction): string[] {
+  return differing([
+    ['reference', sent.reference, echo.reference],
+    ['count', sent.count, echo.requestedCount],
+    ['total', sent.totalMinor, echo.requestedTotalMinor],
+    ['currency', sent.currency, echo.currency],
+    ['debtorIban', folded(sent.debtor.iban), folded(echo.debtorIban)],
+  ]);
+}
+
+/** As {@link echoFaultsOfInitiate}. A name is not compared: the bank may write it in its own way. */
+export function echoFaultsOfPayment(
+  bankInstructionId: string,
+  sent: AddPayment,
+  echo: BankPayment,
+): string[] {
+  return differing([
+    ['bankInstructionId', bankInstructionId, echo.bankInstructionId],
+    ['messageId', sent.messageId, echo.messageId],
+    ['amount', sent.amountMinor, echo.amountMinor],
+    ['currency', sent.currency, echo.currency],
+    ['iban', folded(sent.creditor.iban), folded(echo.iban)],
+  ]);
+}
+
+type Comparison = [field: string, sent: unknown, echo: unknown];
+
+function differing(comparisons: Comparison[]): string[] {
+  return comparisons.filter(([, sent, echo]) => echo !== undefined && sent !== echo).map(([field]) => field);
+}
+
+function folded(iban: string | undefined): string | undefined {
+  return iban?.replaceAll(' ', '').toUpperCase();
+}

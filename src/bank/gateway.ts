@@ -1,0 +1,157 @@
+import type { BankClient } from './client';
+import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
+import { ContractDrift } from './errors';
+import type { Outcome } from './outcome';
+import {
+  type AddPayment,
+  type InitiateInstruction,
+  type InstructionMarks,
+  prepareAdd,
+  type PreparedAdd,
+  type PreparedInitiate,
+  type PreparedSubmit,
+  prepareInitiate,
+  prepareSubmit,
+  SALARY_MARKS,
+} from './prepared';
+import {
+  accountOf,
+  type BankAccount,
+  type BankInstruction,
+  type BankPayment,
+  instructionOf,
+  paymentOf,
+} from './records';
+
+/** Which payments to list; moments in ISO form, amounts in minor units of `currency` (EUR unless given). */
+export interface BankPaymentFilter {
+  status?: string;
+  from?: string;
+  to?: string;
+  minAmountMinor?: bigint;
+  maxAmountMinor?: bigint;
+  currency?: string;
+}
+
+/**
+ * What the payment protocol needs of the bank, in Payrun's words: bigint minor units in and out. A POST is prepared
+ * first (its bytes and their hash become the intent), then sent as exactly those bytes, once. An answer whose
+ * echo contradicts the request is a doubt, named `echo-differs: <fields>`. Reads throw `BankClientError`s.
+ */
+export class BankGateway {
+  constructor(
+    private readonly client: BankClient,
+    private readonly marks: InstructionMarks = SALARY_MARKS,
+  ) {}
+
+  prepareInitiate(request: InitiateInstruction): PreparedInitiate {
+    return prepareInitiate(request, this.marks, this.client.amounts);
+  }
+
+  prepareAdd(bankInstructionId: string, request: AddPayment): PreparedAdd {
+    return prepareAdd(bankInstructionId, request, this.client.amounts);
+  }
+
+  prepareSubmit(bankInstructionId: string): PreparedSubmit {
+    return prepareSubmit(bankInstructionId);
+  }
+
+  /** Step 1 (Multi-step credit transfer). */
+  async sendInitiate(prepared: PreparedInitiate): Promise<Outcome<BankInstruction>> {
+    const outcome = await this.client.customerInstructions.initiateBytes(prepared.body);
+    const instruction = converted(outcome, (record) => instructionOf(record, this.client.amounts));
+    return checked(instruction, (echo) => echoFaultsOfInitiate(prepared.request, echo));
+  }
+
+  /** Step 2 (Multi-step credit transfer). */
+  async sendAdd(prepared: PreparedAdd): Promise<Outcome<BankPayment>> {
+    const { bankInstructionId, body } = prepared;
+    const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body);
+    const payment = converted(outcome, (record) => paymentOf(record, this.client.amounts));
+    return checked(payment, (echo) => echoFaultsOfPayment(bankInstructionId, prepared.request, echo));
+  }
+
+  /** Step 3 (Multi-step credit transfer): one request on a fresh connection; never sent twice. */
+  async sendSubmit(prepared: PreparedSubmit): Promise<Outcome<BankInstruction>> {
+    const outcome = await this.client.customerInstructions.submit(prepared.bankInstructionId);
+    const instruction = converted(outcome, (record) => instructionOf(record, this.client.amounts));
+    return checked(instruction, (echo) =>
+      echo.bankInstructionId === prepared.bankInstructionId ? [] : ['bankInstructionId'],
+    );
+  }
+
+  initiate(request: InitiateInstruction): Promise<Outcome<BankInstruction>> {
+    return this.sendInitiate(this.prepareInitiate(request));
+  }
+
+  add(bankInstructionId: string, request: AddPayment): Promise<Outcome<BankPayment>> {
+    return this.sendAdd(this.prepareAdd(bankInstructionId, request));
+  }
+
+  submit(bankInstructionId: string): Promise<Outcome<BankInstruction>> {
+    return this.sendSubmit(this.prepareSubmit(bankInstructionId));
+  }
+
+  /** Before its submission only; a yes is to be read back. */
+  deleteInstruction(bankInstructionId: string): Promise<Outcome<undefined>> {
+    return this.client.customerInstructions.delete(bankInstructionId);
+  }
+
+  async getInstruction(bankInstructionId: string): Promise<BankInstruction> {
+    return instructionOf(await this.client.customerInstructions.get(bankInstructionId), this.client.amounts);
+  }
+
+  /** The instruction's payments as far as the bank shows them: one that is missing proves nothing. */
+  async *listInstructionPayments(bankInstructionId: string): AsyncGenerator<BankPayment, void, undefined> {
+    for await (const record of this.client.customerInstructions.listPaymentTransactions(bankInstructionId)) {
+      yield paymentOf(record, this.client.amounts);
+    }
+  }
+
+  /** The general listing: everybody's payments that match. */
+  async *listPayments(filter: BankPaymentFilter = {}): AsyncGenerator<BankPayment, void, undefined> {
+    const records = this.client.paymentTransactions.list({
+      status: filter.status,
+      fromDate: filter.from,
+      toDate: filter.to,
+      minAmount: this.bound(filter.minAmountMinor, filter.currency),
+      maxAmount: this.bound(filter.maxAmountMinor, filter.currency),
+    });
+    for await (const record of records) yield paymentOf(record, this.client.amounts);
+  }
+
+  async getPayment(bankPaymentId: string): Promise<BankPayment> {
+    return paymentOf(await this.client.paymentTransactions.get(bankPaymentId), this.client.amounts);
+  }
+
+  async *listAccounts(): AsyncGenerator<BankAccount, void, undefined> {
+    for await (const record of this.client.accounts.list()) yield accountOf(record, this.client.amounts);
+  }
+
+  async getAccount(bankAccountId: string): Promise<BankAccount> {
+    return accountOf(await this.client.accounts.get(bankAccountId), this.client.amounts);
+  }
+
+  private bound(amountMinor: bigint | undefined, currency = 'EUR'): string | undefined {
+    return amountMinor === undefined
+      ? undefined
+      : this.client.amounts.encodeAsString(amountMinor, currency).value;
+  }
+}
+
+/** A success that cannot be put into our words happened all the same: it is a doubt, not an exception. */
+function converted<From, To>(outcome: Outcome<From>, convert: (value: From) => To): Outcome<To> {
+  if (outcome.kind !== 'yes') return outcome;
+  try {
+    return { ...outcome, value: convert(outcome.value) };
+  } catch (error) {
+    if (!(error instanceof ContractDrift)) throw error;
+    return { kind: 'in-doubt', why: error.message, status: outcome.status };
+  }
+}
+
+function checked<T>(outcome: Outcome<T>, faultsOf: (echo: T) => string[]): Outcome<T> {
+  const faults = outcome.kind === 'yes' ? faultsOf(outcome.value) : [];
+  if (faults.length === 0) return outcome;
+  return { kind: 'in-doubt', why: `echo-differs: ${faults.join(', ')}`, status: outcome.status };
+}

@@ -1,0 +1,47 @@
+import { DynamicModule, Global, Inject, Module, OnApplicationBootstrap } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
+import { CONFIG, Config } from '../config/env';
+import { Database } from './database';
+import { dataSourceOptions } from './data-source';
+import { Leases } from './leases';
+import { pendingMigrations } from './migrate';
+import { PersonalData } from './personal-data';
+import { assertSafeRole } from './roles';
+
+/** The one DataSource and the one door to it. */
+@Global()
+@Module({ providers: [Database, Leases, PersonalData], exports: [Database, Leases, PersonalData] })
+export class DatabaseModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  static with(entities: EntityTarget<ObjectLiteral>[]): DynamicModule {
+    return {
+      module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          inject: [CONFIG],
+          useFactory: (config: Config) =>
+            dataSourceOptions(config.DATABASE_URL, entities, config.DATABASE_POOL_SIZE),
+        }),
+      ],
+    };
+  }
+
+  /** @throws UnsafeRole when the role could see past row-level security; Error when migrations are missing. */
+  async onApplicationBootstrap(): Promise<void> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      await assertSafeRole((await runner.connect()) as Parameters<typeof assertSafeRole>[0]);
+    } finally {
+      await runner.release();
+    }
+    const pending = await pendingMigrations(this.config.DATABASE_URL);
+    if (pending.length > 0) {
+      throw new Error(`The database lacks ${pending.length} migrations: run "npm run migrate" first.`);
+    }
+  }
+}

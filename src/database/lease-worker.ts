@@ -1,0 +1,70 @@
+import { Logger } from '@nestjs/common';
+import { Claim, Fenced, LeaseKind, Leases } from './leases';
+
+/** What one step of work answers: in how many milliseconds it is to be taken up again; 0 goes on at once. */
+export type WakeIn = number | 'never';
+
+interface WorkerOptions {
+  kind: LeaseKind;
+  holder: string;
+  leaseMs: number;
+  /** Steps under way at once in this process. */
+  atOnce: number;
+  step: (claim: Claim) => Promise<WakeIn>;
+}
+
+/** Pause before work that failed for an unforeseen cause is tried again. */
+const FAILURE_PAUSE_MS = 5_000;
+
+/**
+ * Claims due work of one kind and runs its steps side by side, prolonging each lease while its step runs. A step
+ * that was fenced off is dropped; one that failed is taken up again after a pause.
+ */
+export class LeaseWorker {
+  private readonly logger = new Logger(LeaseWorker.name);
+  private readonly running = new Set<Promise<void>>();
+  private stopping = false;
+
+  constructor(
+    private readonly leases: Leases,
+    private readonly options: WorkerOptions,
+  ) {}
+
+  /** Claims what is due, as far as there is room, and starts on it. Answers how much was claimed. */
+  async tick(): Promise<number> {
+    const room = this.options.atOnce - this.running.size;
+    if (room <= 0 || this.stopping) return 0;
+    const { kind, holder, leaseMs } = this.options;
+    const claims = await this.leases.claim(kind, holder, room, leaseMs);
+    for (const claim of claims) {
+      const work = this.run(claim).finally(() => this.running.delete(work));
+      this.running.add(work);
+    }
+    return claims.length;
+  }
+
+  /** Takes no more work and waits for the steps under way. */
+  async drain(): Promise<void> {
+    this.stopping = true;
+    await Promise.all(this.running);
+  }
+
+  private async run(claim: Claim): Promise<void> {
+    const { leaseMs } = this.options;
+    const heartbeat = setInterval(() => {
+      this.leases.renew(claim, leaseMs).catch(() => clearInterval(heartbeat));
+    }, leaseMs / 3);
+    let wakeIn: WakeIn = FAILURE_PAUSE_MS;
+    try {
+      do wakeIn = await this.options.step(claim);
+      while (wakeIn === 0 && !this.stopping);
+    } catch (error) {
+      if (error instanceof Fenced) return;
+      const { name, message } = error instanceof Error ? error : new Error('unknown');
+      this.logger.error(`${claim.kind} ${claim.subjectId} failed: ${name}: ${message}`);
+    } finally {
+      clearInterval(heartbeat);
+    }
+    await this.leases.release(claim, wakeIn).catch(() => undefined);
+  }
+}

@@ -1,0 +1,34 @@
+import { Config } from '../config/env';
+import { BankRead, EmployerAccount } from './employer.entity';
+
+/** Why nothing may be submitted from an account yet. `code` is for programs, `detail` for people. */
+export interface NotReady {
+  readonly code:
+    | 'NOT_PROBED'
+    | 'NO_READ_OF_PAYMENTS'
+    | 'UNIT_NOT_CONFIRMED'
+    | 'UNIT_CONFIRMED_FOR_ANOTHER_SETTING'
+    | 'ACCOUNT_NOT_OPENED';
+  readonly detail: string;
+}
+
+/** Reads that show the payments of an instruction; without any, no submit could be checked beforehand. */
+const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];
+
+/** Every reason why submits from the account are refused; empty when it is ready. */
+export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AMOUNT_UNIT'>): NotReady[] {
+  const reasons: NotReady[] = [];
+  const say = (code: NotReady['code'], detail: string) => reasons.push({ code, detail });
+  if (account.probedAt === null) say('NOT_PROBED', 'which reads the bank allows was not found out yet');
+  else if (!READS_OF_PAYMENTS.some((read) => account.reads.includes(read))) {
+    say('NO_READ_OF_PAYMENTS', 'no read of its payments at the bank was found to be allowed');
+  }
+  if (account.unitConfirmed === null) {
+    say('UNIT_NOT_CONFIRMED', 'nobody has checked the unit of amounts against its balance');
+  } else if (account.unitConfirmed !== config.BANK_AMOUNT_UNIT) {
+    const detail = 'the unit of amounts was checked under another BANK_AMOUNT_UNIT';
+    say('UNIT_CONFIRMED_FOR_ANOTHER_SETTING', detail);
+  }
+  if (account.bankStatus !== 'OPENED') say('ACCOUNT_NOT_OPENED', `the bank says it is ${account.bankStatus}`);
+  return reasons;
+}

@@ -1,0 +1,102 @@
+/** Domain codes that say the request itself is at fault; what is not listed collides with a state: 409. */
+const INVALID_INPUT: ReadonlySet<string> = new Set([
+  'BANKING_DAYS_OUT_OF_RANGE',
+  'DATE_INVALID',
+  'LOCAL_TIME_INVALID',
+  'NO_BANKING_DAY',
+  'NOTHING_TO_PAY',
+  'PAYMENT_NOT_IN_RUN',
+  'PAY_DAY_INVALID',
+  'PERIOD_INVALID',
+  'PERSON_NAME_INVALID',
+  'TIME_ZONE_UNKNOWN',
+]);
+
+/** HTTP status of a domain error's code. Total: a code that is not known is a conflict. */
+export function statusOfDomainCode(code: string): 404 | 409 | 422 {
+  if (code.endsWith('_NOT_FOUND')) return 404;
+  return INVALID_INPUT.has(code) ? 422 : 409;
+}
+
+/** What breaking a named constraint of the schema means to a client. */
+export interface ConstraintMeaning {
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** Constraints a client can run into; breaking any other one is our own defect. */
+export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
+  approver_is_not_preparer: {
+    code: 'APPROVER_IS_PREPARER',
+    detail: 'Who prepared a version of the run may not approve the run.',
+  },
+  employer_account_bank_account_id_key: {
+    code: 'ACCOUNT_ALREADY_CONNECTED',
+    detail: 'This account at the bank is connected already.',
+  },
+  employer_name_key: { code: 'EMPLOYER_NAME_TAKEN', detail: 'An employer with this name exists.' },
+  legal_moves_only: { code: 'ILLEGAL_TRANSITION', detail: 'The current state does not allow this.' },
+  one_active_schedule_per_kind_of_pay: {
+    code: 'SCHEDULE_EXISTS',
+    detail: 'This account has an active schedule for this kind of pay.',
+  },
+  one_live_instruction_per_planned_instruction: {
+    code: 'INSTRUCTION_IS_LIVE',
+    detail: 'An instruction for these rows is alive at the bank.',
+  },
+  one_live_instruction_per_row: {
+    code: 'INSTRUCTION_IS_LIVE',
+    detail: 'An instruction for these rows is alive at the bank.',
+  },
+  one_live_payment_per_employee_and_period: {
+    code: 'POSSIBLE_DUPLICATE_PAY',
+    detail: 'An employee has a live payment of this period and kind of pay.',
+  },
+  one_live_successor_per_payment: {
+    code: 'PAYMENT_ALREADY_REPLACED',
+    detail: 'A live payment replaces this one already.',
+  },
+  one_live_upload_of_a_file: { code: 'FILE_ALREADY_UPLOADED', detail: 'This file was uploaded before.' },
+  one_open_action_per_attention: {
+    code: 'ACTION_ALREADY_PROPOSED',
+    detail: 'An action is proposed and waits for a second person.',
+  },
+  one_open_amendment_per_run: { code: 'AMENDMENT_IS_OPEN', detail: 'An amendment of this run is open.' },
+  one_run_per_schedule_period_and_sequence: {
+    code: 'RUN_EXISTS_FOR_PERIOD',
+    detail: 'The schedule has a run for this period.',
+  },
+  one_standing_approval_per_person: {
+    code: 'ALREADY_APPROVED',
+    detail: 'You approved this version already.',
+  },
+  one_submit_per_planned_instruction: {
+    code: 'ALREADY_SUBMITTED',
+    detail: 'A submit of this instruction was attempted and is not proven unsent.',
+  },
+  second_pay_is_released: {
+    code: 'SECOND_PAY_NOT_RELEASED',
+    detail: 'A second payment of a period needs a release with a reason.',
+  },
+  terminal_never_changes: { code: 'PAYMENT_IS_FINAL', detail: 'A payment in a final state never changes.' },
+  two_people: { code: 'TWO_PEOPLE_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
+};
+
+const INTEGRITY_VIOLATION = /^23[0-9A-Z]{3}$/;
+
+/** The meaning of an integrity violation, or undefined when it is none, or none that a client can cause. */
+export function meaningOfViolation(
+  sqlState: string,
+  constraint: string | undefined,
+): ConstraintMeaning | undefined {
+  if (!INTEGRITY_VIOLATION.test(sqlState) || constraint === undefined) return undefined;
+  return Object.hasOwn(CONSTRAINTS, constraint) ? CONSTRAINTS[constraint] : undefined;
+}
+
+/** Connection lost (08), resources (53), shutdown (57P0x), lock or statement time-out, deadlock, serialization. */
+const TRANSIENT_SQL_STATE = /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|57P0[0-9]|57014|55P03|40001|40P01)$/;
+
+/** Whether the same request may succeed a little later, going by PostgreSQL's SQLSTATE. */
+export function isTransient(sqlState: string): boolean {
+  return TRANSIENT_SQL_STATE.test(sqlState);
+}

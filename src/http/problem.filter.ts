@@ -1,0 +1,43 @@
+import { ArgumentsHost, Catch, ExceptionFilter, Inject, Logger } from '@nestjs/common';
+import { Request, Response } from 'express';
+import { describeError } from './describe-error';
+import { Problem } from './problem';
+import { requestIdOf } from './request-id';
+import { ErrorClass, toProblem } from './to-problem';
+
+/** Injection token of the error classes that mean "try again a little later": `readonly ErrorClass[]`. */
+export const UNAVAILABLE_ERRORS = Symbol('UnavailableErrors');
+
+/** A lease or a lost connection is back within seconds. */
+const RETRY_AFTER_SECONDS = '5';
+
+/** Answers every error as `application/problem+json` (RFC 9457). */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Http');
+
+  constructor(@Inject(UNAVAILABLE_ERRORS) private readonly unavailable: readonly ErrorClass[]) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    const problem = toProblem(error, this.unavailable);
+    const requestId = requestIdOf(request);
+    if (problem.status >= 500) this.log(problem, requestId, error);
+    // An answer that has begun cannot become another one; cutting it tells the client that it is not whole.
+    if (response.headersSent) return void response.destroy();
+    if (problem.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+    if (problem.status === 503) response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
+    response
+      .status(problem.status)
+      .type('application/problem+json')
+      .send(JSON.stringify(problem.toBody(request.originalUrl.split('?', 1)[0] ?? '/', requestId)));
+  }
+
+  private log({ status, code }: Problem, requestId: string, error: unknown): void {
+    const line = { requestId, code, error: describeError(error) };
+    if (status === 503) this.logger.warn(line);
+    else this.logger.error(line);
+  }
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { CallHandler, CustomDecorator, ExecutionContext, Injectable, Logger } from '@nestjs/common';
+import { NestInterceptor, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { Response } from 'express';
+import { catchError, concatMap, Observable, of } from 'rxjs';
+import { describeError } from '../http/describe-error';
+import { Problem } from '../http/problem';
+import { SignedInRequest } from '../http/signed-in';
+import { IdempotencyKeys, KeyedRequest, Reservation } from './idempotency-keys';
+
+const SKIP = 'payrun:skip-idempotency';
+/** The column's bound; printable, because it is shown in logs of proxies. */
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** For routes whose body is a stream: what was uploaded is recognised by its own hash. */
+export function SkipIdempotency(): CustomDecorator {
+  return SetMetadata(SKIP, true);
+}
+
+/**
+ * `Idempotency-Key` on POSTs of an employer's routes: the first request is carried out, the same one again gets
+ * the kept status and body (headers are not kept). A request that failed leaves no trace and may be tried again.
+ */
+@Injectable()
+export class IdempotencyInterceptor implements NestInterceptor {
+  private readonly logger = new Logger('Idempotency');
+
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly keys: IdempotencyKeys,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler<unknown>): Promise<Observable<unknown>> {
+    const skip = this.reflector.getAllAndOverride<boolean>(SKIP, [context.getHandler(), context.getClass()]);
+    const request = skip ? undefined : keyedRequest(context.switchToHttp().getRequest<SignedInRequest>());
+    if (request === undefined) return next.handle();
+    const response = context.switchToHttp().getResponse<Response>();
+    const reserved = await this.keys.reserve(request);
+    switch (reserved.kind) {
+      case 'first':
+        return this.carryOut(reserved.reservation, response, next);
+      case 'replay':
+        response.status(reserved.status).setHeader('Idempotent-Replayed', 'true');
+        return of(reserved.body);
+      case 'reused':
+        throw new Problem(
+          422,
+          'IDEMPOTENCY_KEY_REUSED',
+          'This Idempotency-Key was used for another request.',
+        );
+      case 'in-progress':
+        throw new Problem(
+          409,
+          'IDEMPOTENCY_IN_PROGRESS',
+          'The first request with this key is still running.',
+        );
+    }
+  }
+
+  private carryOut(
+    reservation: Reservation,
+    response: Response,
+    next: CallHandler<unknown>,
+  ): Observable<unknown> {
+    return next.handle().pipe(
+      catchError(async (error: unknown) => {
+        await this.release(reservation);
+        throw error;
+      }),
+      concatMap(async (body) => {
+        if (response.statusCode >= 500) await this.release(reservation);
+        else await this.keys.complete(reservation, response.statusCode, body);
+        return body;
+      }),
+    );
+  }
+
+  /** A key that cannot be given back now may be taken over later; the failure itself is what the client must hear. */
+  private async release(reservation: Reservation): Promise<void> {
+    try {
+      await this.keys.release(reservation);
+    } catch (error) {
+      this.logger.warn({ message: 'an idempotency key was not given back', error: describeError(error) });
+    }
+  }
+}
+
+function keyedRequest(request: SignedInRequest): KeyedRequest | undefined {
+  const key = request.get('idempotency-key');
+  const { signedIn } = request;
+  if (request.method !== 'POST' || key === undefined || signedIn?.employerId === undefined) return undefined;
+  // A body nobody parsed is not in the fingerprint: another one under the same key would pass for this one.
+  if (request.body === undefined && hasBody(request)) return undefined;
+  if (!KEY.test(key)) {
+    throw new Problem(
+      400,
+      'IDEMPOTENCY_KEY_INVALID',
+      'An Idempotency-Key has 1 to 255 printable characters.',
+    );
+  }
+  const { employerId, personId } = signedIn;
+  return { employerId, personId, key, fingerprint: fingerprintOf(request) };
+}
+
+function fingerprintOf({ method, originalUrl, body }: SignedInRequest): Buffer {
+  const asked = JSON.stringify([method, originalUrl, body ?? null]);
+  return createHash('sha256').update(asked).digest();
+}
+
+function hasBody(request: SignedInRequest): boolean {
+  return request.get('transfer-encoding') !== undefined || Number(request.get('content-length') ?? 0) > 0;
+}

@@ -1,0 +1,187 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { Clock } from '../config/clock';
+import { crashPoint } from '../config/crash-point';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { readDriverError } from '../http/driver-error';
+import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { finishDraft, openDraft } from '../pay-run/draft';
+import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
+import { insertPayFile } from './content.store';
+import { PayFile } from './pay-file.entity';
+import { refusePayFile } from './pay-file-fault';
+import { insertPayments, lockPayKey } from './pay-file.store';
+import { copyPayFile } from './row-intake';
+import { assertTerms, BankDays, resolveTerms, UploadFields, UploadTerms } from './terms';
+import { UploadedFile } from './spool';
+import { readUploadAnswer, UploadAnswer } from './upload-answer';
+
+/** A received file, by whom, and what they said of it. */
+export interface Delivery {
+  employerId: string;
+  personId: string;
+  file: UploadedFile;
+  fields: UploadFields;
+}
+
+/** The answer, and whether it had been given before to the same upload. */
+export interface Taken {
+  answer: UploadAnswer;
+  replayed: boolean;
+}
+
+/** Turns a pay file into a pay run that awaits approval, or refuses all of it. */
+@Injectable()
+export class PayFileIntake {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+    private readonly clock: Clock,
+    @Inject(CONFIG)
+    private readonly config: Pick<
+      Config,
+      'BANK_CLOSED_DAYS' | 'BANK_CUT_OFF' | 'BANK_TIME_ZONE' | 'MAX_PAY_FILE_ROWS'
+    >,
+  ) {}
+
+  /**
+   * Stores the file as a run in one transaction. The same file for the same terms is stored once; uploading it again
+   * is answered as the first time.
+   * @throws Problem 422 `PAY_FILE_REFUSED` with every fault, 409 `EMPLOYEE_ALREADY_PAID` after a lost race, and those
+   * of `resolveTerms` and `assertTerms`
+   */
+  async take(delivery: Delivery): Promise<Taken> {
+    try {
+      const taken = await this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery));
+      crashPoint('upload.stored');
+      return taken;
+    } catch (error) {
+      throw lostRace(error) ?? error;
+    }
+  }
+
+  private async takeIn(tx: EmployerTransaction, delivery: Delivery): Promise<Taken> {
+    await lockPayKey(tx, delivery.fields);
+    const terms = await resolveTerms(tx, delivery.fields);
+    const earlier = await findEarlier(tx, delivery.file, terms);
+    const id = earlier?.id ?? (await this.store(tx, delivery, terms));
+    return { answer: await readUploadAnswer(tx, this.personal, id), replayed: earlier !== null };
+  }
+
+  private async store(tx: EmployerTransaction, delivery: Delivery, terms: UploadTerms): Promise<string> {
+    assertTerms(terms, this.bankDays());
+    const faults = await copyPayFile(tx, this.personal, delivery.file.read(), {
+      period: terms.period,
+      kindOfPay: terms.kindOfPay,
+      debtorIban: this.personal.open(terms.account.ibanSealed),
+      defaultRemittance: defaultRemittance(terms),
+      maxRows: this.config.MAX_PAY_FILE_ROWS,
+    });
+    if (faults.count > 0) throw refusePayFile(faults);
+    const payRunId = newId();
+    await openDraft(tx, {
+      id: payRunId,
+      accountId: terms.account.id,
+      period: terms.period,
+      kindOfPay: terms.kindOfPay,
+      executionDate: terms.executionDate,
+      submitAt: terms.submitAt,
+      scheduleId: terms.scheduled?.scheduleId ?? null,
+      sequence: 0,
+      parentRunId: null,
+      createdBy: delivery.personId,
+    });
+    await insertPayments(tx, payRunId, terms);
+    const payFileId = await keep(tx, delivery, terms, payRunId);
+    if (terms.scheduled) await bind(tx, terms.scheduled.scheduleId, terms.period, payRunId);
+    const run = await finishDraft(tx, this.personal, payRunId);
+    await append(tx, {
+      personId: delivery.personId,
+      action: 'pay-file.uploaded',
+      subject: showId('file', payFileId),
+      detail: {
+        payRunId: showId('run', payRunId),
+        rows: run.rowCount,
+        rootHash: run.rootHash?.toString('hex'),
+      },
+    });
+    return payFileId;
+  }
+
+  private bankDays(): BankDays {
+    return {
+      now: this.clock.now(),
+      timeZone: this.config.BANK_TIME_ZONE,
+      cutOff: this.config.BANK_CUT_OFF,
+      closedDays: new Set(this.config.BANK_CLOSED_DAYS),
+    };
+  }
+}
+
+function findEarlier(
+  tx: EmployerTransaction,
+  file: UploadedFile,
+  terms: UploadTerms,
+): Promise<PayFile | null> {
+  return tx.manager.findOneBy(PayFile, {
+    employerId: tx.employerId,
+    sha256: file.sha256,
+    period: terms.period,
+    kindOfPay: terms.kindOfPay,
+    executionDate: terms.executionDate,
+    accountId: terms.account.id,
+    replayable: true,
+  });
+}
+
+async function bind(
+  tx: EmployerTransaction,
+  scheduleId: string,
+  period: string,
+  payRunId: string,
+): Promise<void> {
+  await tx.manager.update(SchedulePeriod, { employerId: tx.employerId, scheduleId, period }, { payRunId });
+}
+
+async function keep(
+  tx: EmployerTransaction,
+  { file, fields, personId }: Delivery,
+  terms: UploadTerms,
+  payRunId: string,
+): Promise<string> {
+  const id = newId();
+  await insertPayFile(
+    tx,
+    {
+      id,
+      sha256: file.sha256,
+      sizeBytes: BigInt(file.sizeBytes),
+      fileName: fields.fileName ?? null,
+      period: terms.period,
+      kindOfPay: terms.kindOfPay,
+      executionDate: terms.executionDate,
+      accountId: terms.account.id,
+      payRunId,
+      uploadedBy: personId,
+    },
+    file.read(),
+  );
+  return id;
+}
+
+/** What a payment says to its receiver where the row says nothing: `Salary 2026-11`. */
+function defaultRemittance({ period, kindOfPay }: UploadTerms): string {
+  const words = kindOfPay.replaceAll('_', ' ');
+  return `${words.slice(0, 1)}${words.slice(1).toLowerCase()} ${period}`;
+}
+
+function lostRace(error: unknown): Problem | undefined {
+  if (readDriverError(error)?.constraint !== 'one_live_payment_per_employee_and_period') return undefined;
+  const detail =
+    'Another run of this period was stored meanwhile. Upload the file again to see who is paid by it.';
+  return new Problem(409, 'EMPLOYEE_ALREADY_PAID', detail);
+}

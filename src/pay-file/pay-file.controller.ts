@@ -1,0 +1,132 @@
+import { Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiCreatedResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+} from '@nestjs/swagger';
+import { Request, Response } from 'express';
+import { CONFIG, Config } from '../config/env';
+import { Database } from '../database/database';
+import { formatMinor } from '../domain/money';
+import { Allow } from '../http/allow';
+import { IdParam, notFound, showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { Me, SignedIn } from '../http/signed-in';
+import { SkipIdempotency } from '../identity/idempotency.interceptor';
+import { sendContent } from './content.store';
+import { PayFileIntake } from './intake';
+import { PayFile } from './pay-file.entity';
+import { ApiUploadFields, PayFileBody, UploadAnswerBody } from './pay-file.dto';
+import { readUploadFields, UploadFields } from './terms';
+import { Upload } from './spool';
+import { UPLOAD_TIMES, withUpload } from './upload';
+import { UploadAnswer } from './upload-answer';
+
+/** Pay files: CSV in, pay run out. */
+@ApiTags('pay files')
+@Controller('v1/employers/:employerId/pay-files')
+export class PayFileController {
+  constructor(
+    private readonly intake: PayFileIntake,
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'MAX_PAY_FILE_BYTES'>,
+  ) {}
+
+  @Post()
+  @Allow('preparer')
+  @SkipIdempotency()
+  @ApiOperation({
+    summary: 'Uploads a pay file; the answer is a pay run that awaits approval, or every fault',
+  })
+  @ApiUploadFields()
+  @ApiConsumes('text/csv', 'multipart/form-data')
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  @ApiCreatedResponse({ type: UploadAnswerBody })
+  async upload(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Me() me: SignedIn,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<UploadAnswer> {
+    const limits = { maxBytes: this.config.MAX_PAY_FILE_BYTES, ...UPLOAD_TIMES };
+    const { answer, replayed } = await withUpload(request, limits, (upload) => {
+      const fields = fieldsOf(request.query, upload);
+      return this.intake.take({ employerId, personId: me.personId, file: upload.file, fields });
+    });
+    if (replayed) response.setHeader('Replayed', 'true');
+    return answer;
+  }
+
+  @Get(':fileId')
+  @Allow('preparer', 'approver', 'finance')
+  @ApiOperation({ summary: 'What is known of a pay file' })
+  @ApiOkResponse({ type: PayFileBody })
+  async show(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('fileId', new IdParam('file')) fileId: string,
+  ): Promise<PayFileBody> {
+    return showFile(await this.find(employerId, fileId));
+  }
+
+  @Get(':fileId/content')
+  @Allow('preparer', 'approver', 'finance')
+  @ApiOperation({ summary: 'The bytes as they were uploaded' })
+  @ApiOkResponse({ content: { 'text/csv': { schema: { type: 'string', format: 'binary' } } } })
+  async content(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('fileId', new IdParam('file')) fileId: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    const file = await this.find(employerId, fileId);
+    response.attachment(file.fileName ?? `${showId('file', file.id)}.csv`).type('text/csv');
+    response.setHeader('Content-Length', file.sizeBytes.toString());
+    try {
+      await sendContent(this.database, employerId, fileId, response);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+
+  private async find(employerId: string, id: string): Promise<PayFile> {
+    const file = await this.database.inEmployer(employerId, (tx) =>
+      tx.manager.findOneBy(PayFile, { employerId, id }),
+    );
+    if (!file) throw notFound('file');
+    return file;
+  }
+}
+
+/** Whoever asked has hung up: there is nobody to tell. */
+function isGone(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
+
+function fieldsOf(query: object, { fields, fileName }: Upload): UploadFields {
+  const asked = Object.entries(query) as [string, unknown][];
+  const twice = asked.find(([name]) => fields.has(name));
+  if (twice)
+    throw new Problem(422, 'FIELD_TWICE', `${twice[0]} is in the address and in the form: name it once.`);
+  return readUploadFields([['fileName', fileName ?? ''], ...asked, ...fields]);
+}
+
+function showFile(file: PayFile): PayFileBody {
+  return {
+    id: showId('file', file.id),
+    sha256: file.sha256.toString('hex'),
+    sizeBytes: file.sizeBytes.toString(),
+    fileName: file.fileName,
+    period: file.period,
+    kindOfPay: file.kindOfPay,
+    executionDate: file.executionDate,
+    accountId: showId('acc', file.accountId),
+    rows: file.rowCount,
+    total: formatMinor(file.totalMinor),
+    currency: 'EUR',
+    payRunId: showId('run', file.payRunId),
+    uploadedBy: showId('per', file.uploadedBy),
+    uploadedAt: file.uploadedAt.toISOString(),
+  };
+}

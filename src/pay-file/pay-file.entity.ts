@@ -1,0 +1,41 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { bigintColumn } from '../database/transformers';
+
+/** A file that became a pay run, kept as it was uploaded. */
+@Entity('pay_file')
+export class PayFile {
+  @PrimaryColumn('uuid') employerId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('bytea') sha256!: Buffer;
+  @Column('bigint', { transformer: bigintColumn }) sizeBytes!: bigint;
+  /** The bytes, compressed; read in parts by `readContent`. */
+  @Column('bytea', { select: false }) content!: Buffer;
+  @Column('text') contentCodec!: 'gzip';
+  @Column('text', { nullable: true }) fileName!: string | null;
+  @Column('text') period!: string;
+  @Column('text') kindOfPay!: string;
+  @Column('date') executionDate!: string;
+  @Column('uuid') accountId!: string;
+  @Column('integer') rowCount!: number;
+  @Column('bigint', { transformer: bigintColumn }) totalMinor!: bigint;
+  @Column('uuid') payRunId!: string;
+  /** Whether the same upload again is answered with this one; false once its run is cancelled. */
+  @Column('boolean') replayable!: boolean;
+  @Column('uuid') uploadedBy!: string;
+  @Column('timestamptz') uploadedAt!: Date;
+}
+
+/** Permission to pay an employee once more in a period, although a live payment exists. */
+@Entity('pay_release')
+export class PayRelease {
+  @PrimaryColumn('uuid') employerId!: string;
+  @Column('uuid') id!: string;
+  @PrimaryColumn('text') period!: string;
+  @PrimaryColumn('text') kindOfPay!: string;
+  @PrimaryColumn('text') employeeId!: string;
+  /** The `releaseSequence` of the payment it allows, from 1. */
+  @PrimaryColumn('smallint') sequence!: number;
+  @Column('text') reason!: string;
+  @Column('uuid') releasedBy!: string;
+  @Column('timestamptz') releasedAt!: Date;
+}

@@ -1,0 +1,44 @@
+import { Body, Controller, Param, Post } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { Database } from '../database/database';
+import { MAX_EMPLOYEE_ID } from '../domain/pay-file';
+import { Allow } from '../http/allow';
+import { IdParam } from '../http/prefixed-id';
+import { Me, SignedIn } from '../http/signed-in';
+import { releaseFurtherPay } from './release';
+import { kindOfPayField, periodField } from './terms';
+
+const releaseFields = z.strictObject({
+  employeeId: z.string().min(1).max(MAX_EMPLOYEE_ID),
+  period: periodField,
+  kindOfPay: kindOfPayField,
+  reason: z.string().trim().min(3).max(500),
+});
+
+class ReleaseBody extends createZodDto(releaseFields) {}
+
+class ReleaseAnswer extends createZodDto(
+  releaseFields.extend({ sequence: z.int().min(1), releasedAt: z.iso.datetime() }),
+) {}
+
+/** Permissions to pay an employee a second time in a period. */
+@ApiTags('pay files')
+@Controller('v1/employers/:employerId/releases')
+export class ReleaseController {
+  constructor(private readonly database: Database) {}
+
+  @Post()
+  @Allow('approver')
+  @ApiOperation({ summary: 'Allows one further payment to an employee who is paid in the period already' })
+  @ApiCreatedResponse({ type: ReleaseAnswer })
+  async release(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Me() me: SignedIn,
+    @Body() body: ReleaseBody,
+  ): Promise<ReleaseAnswer> {
+    const made = await this.database.inEmployer(employerId, (tx) => releaseFurtherPay(tx, me.personId, body));
+    return { ...body, sequence: made.sequence, releasedAt: made.releasedAt.toISOString() };
+  }
+}

@@ -1,0 +1,200 @@
+import { ZodValidationException } from 'nestjs-zod';
+import { z } from 'zod';
+import { EmployerTransaction } from '../database/database';
+import {
+  addDays,
+  ClosedDays,
+  instantOf,
+  isBankingDay,
+  IsoDate,
+  isIsoDate,
+  isPeriod,
+  localDate,
+  nextBankingDay,
+} from '../domain/business-day';
+import { EmployerAccount } from '../employer/employer.entity';
+import { idField, showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
+
+/** A month of pay. */
+export const periodField = z.string().refine(isPeriod, 'must be a month such as 2026-11');
+
+/** A kind of pay; it is part of a default remittance text, so it keeps to letters the bank takes. */
+export const kindOfPayField = z
+  .string()
+  .regex(
+    /^[A-Z0-9](?:[A-Z0-9_-]{0,33}[A-Z0-9])?$/,
+    'must be 1 to 35 capitals, digits, - or _, such as SALARY',
+  )
+  .default('SALARY');
+
+// What file systems allow.
+const MAX_FILE_NAME = 255;
+
+const uploadFields = z.strictObject({
+  period: periodField,
+  executionDate: z.string().refine(isIsoDate, 'must be a date that exists, such as 2026-11-27').optional(),
+  accountId: idField('acc').optional(),
+  kindOfPay: kindOfPayField,
+  submitAt: z.iso
+    .datetime({ offset: true, error: 'must be an instant such as 2026-11-26T09:00:00Z' })
+    .transform((text) => new Date(text))
+    .optional(),
+  fileName: z.string().transform(safeFileName).optional(),
+});
+
+/** The name without folders and invisible characters: it is shown, and offered for downloads. */
+function safeFileName(name: string): string | undefined {
+  const [last = ''] = name.split(/[/\\]/).slice(-1);
+  return (
+    last
+      .replace(/[\p{C}\p{Z}]+/gu, ' ')
+      .trim()
+      .slice(0, MAX_FILE_NAME) || undefined
+  );
+}
+
+/** What a preparer says of a pay file besides its bytes. Ids are UUIDs. */
+export type UploadFields = z.infer<typeof uploadFields>;
+
+/**
+ * Reads the fields of an upload, from its query or its form; an empty field is an absent one.
+ * @throws ZodValidationException naming every faulty field
+ */
+export function readUploadFields(fields: Iterable<readonly [string, unknown]>): UploadFields {
+  const given = Object.fromEntries([...fields].filter(([, value]) => value !== ''));
+  const parsed = uploadFields.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new ZodValidationException(parsed.error);
+}
+
+/** The month of a schedule a run is made for. */
+export interface ScheduledPeriod {
+  scheduleId: string;
+  executionDate: IsoDate;
+  submitAt: Date;
+  payRunId: string | null;
+}
+
+/** What the run of an upload is made of. */
+export interface UploadTerms {
+  account: EmployerAccount;
+  period: string;
+  kindOfPay: string;
+  executionDate: IsoDate;
+  submitAt: Date | null;
+  scheduled: ScheduledPeriod | undefined;
+}
+
+/**
+ * Completes the fields from the employer's account and schedule. The month of the schedule is locked.
+ * @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN`, `EXECUTION_DATE_MISSING`
+ */
+export async function resolveTerms(tx: EmployerTransaction, fields: UploadFields): Promise<UploadTerms> {
+  const account = await resolveAccount(tx, fields.accountId);
+  const scheduled = await findScheduled(tx, account.id, fields);
+  const executionDate = fields.executionDate ?? scheduled?.executionDate;
+  if (executionDate === undefined) {
+    const detail = 'No schedule gives the execution date of this period: name it.';
+    throw new Problem(422, 'EXECUTION_DATE_MISSING', detail);
+  }
+  return {
+    account,
+    period: fields.period,
+    kindOfPay: fields.kindOfPay,
+    executionDate,
+    submitAt: fields.submitAt ?? scheduled?.submitAt ?? null,
+    scheduled,
+  };
+}
+
+async function resolveAccount(tx: EmployerTransaction, id: string | undefined): Promise<EmployerAccount> {
+  const { employerId } = tx;
+  if (id !== undefined) {
+    const account = await tx.manager.findOneBy(EmployerAccount, { employerId, id });
+    if (account) return account;
+    throw new Problem(422, 'ACCOUNT_UNKNOWN', 'The employer has no such account.');
+  }
+  const [account, another] = await tx.manager.find(EmployerAccount, { where: { employerId }, take: 2 });
+  if (account && !another) return account;
+  const detail = account
+    ? 'The employer has several accounts: name one.'
+    : 'The employer has no account yet.';
+  throw new Problem(422, 'ACCOUNT_MISSING', detail);
+}
+
+async function findScheduled(
+  tx: EmployerTransaction,
+  accountId: string,
+  { period, kindOfPay }: UploadFields,
+): Promise<ScheduledPeriod | undefined> {
+  const { employerId } = tx;
+  const schedule = await tx.manager.findOneBy(PaySchedule, {
+    employerId,
+    accountId,
+    kindOfPay,
+    active: true,
+  });
+  if (!schedule) return undefined;
+  const month = await tx.manager.findOne(SchedulePeriod, {
+    where: { employerId, scheduleId: schedule.id, period },
+    lock: { mode: 'for_no_key_update' },
+  });
+  return month ?? undefined;
+}
+
+/** What execution dates are checked against. */
+export interface BankDays {
+  now: Date;
+  timeZone: string;
+  cutOff: string;
+  closedDays: ClosedDays;
+}
+
+// A payroll is prepared weeks ahead, not years; the bank's closing days further on are not known either.
+const MAX_DAYS_AHEAD = 366;
+
+/**
+ * Checks the dates of a new run.
+ * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, `EXECUTION_DATE_PAST`,
+ * `EXECUTION_DATE_TOO_FAR`, `EXECUTION_DATE_NOT_A_BANKING_DAY` (each names a date that will do), `SUBMIT_AT_TOO_LATE`
+ */
+export function assertTerms(terms: UploadTerms, bank: BankDays): void {
+  if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled);
+  assertExecutionDate(terms.executionDate, bank);
+  const latest = instantOf(terms.executionDate, bank.cutOff, bank.timeZone);
+  if (terms.submitAt !== null && terms.submitAt > latest) {
+    const detail = 'The run would be submitted after the cut-off of its execution date.';
+    throw new Problem(422, 'SUBMIT_AT_TOO_LATE', detail, { latest: latest.toISOString() });
+  }
+}
+
+function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod): void {
+  if (scheduled.payRunId !== null) {
+    const payRunId = showId('run', scheduled.payRunId);
+    const detail = `${payRunId} is the run of this period. Cancel it first, or add what is missing as a supplement.`;
+    throw new Problem(409, 'PERIOD_HAS_A_RUN', detail, { payRunId });
+  }
+  if (executionDate !== scheduled.executionDate) {
+    const detail = `The schedule pays this period on ${scheduled.executionDate}; leave the date out or correct it.`;
+    throw new Problem(422, 'EXECUTION_DATE_NOT_SCHEDULED', detail, {
+      executionDate: scheduled.executionDate,
+    });
+  }
+}
+
+function assertExecutionDate(date: IsoDate, { now, timeZone, closedDays }: BankDays): void {
+  const today = localDate(now, timeZone);
+  const refuse = (code: string, why: string, after: IsoDate): never => {
+    const day = nextBankingDay(after, closedDays);
+    throw new Problem(422, code, `The execution date ${why}; ${day} will do.`, { nextBankingDay: day });
+  };
+  if (date < today) refuse('EXECUTION_DATE_PAST', 'is in the past', addDays(today, -1));
+  if (date > addDays(today, MAX_DAYS_AHEAD)) {
+    refuse('EXECUTION_DATE_TOO_FAR', `is more than ${MAX_DAYS_AHEAD} days ahead`, addDays(today, -1));
+  }
+  if (!isBankingDay(date, closedDays)) {
+    refuse('EXECUTION_DATE_NOT_A_BANKING_DAY', 'is no banking day', date);
+  }
+}

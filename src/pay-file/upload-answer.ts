@@ -1,0 +1,78 @@
+import { EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { formatMinor } from '../domain/money';
+import { showId } from '../http/prefixed-id';
+import { PayRun, PayRunVersion } from '../pay-run/pay-run.entity';
+import { PayFile } from './pay-file.entity';
+
+/** What an uploader is told of a file that became a pay run. */
+export interface UploadAnswer {
+  id: string;
+  status: 'READY';
+  runVersion: number;
+  period: string;
+  kindOfPay: string;
+  executionDate: string;
+  submitAt: string | null;
+  accountId: string;
+  payments: number;
+  total: string;
+  currency: 'EUR';
+  rootHash: string;
+  file: { id: string; sha256: string; rows: number };
+  /** Names that are sent to the bank otherwise than they were written, the first ones shown. */
+  namesChanged: { count: number; examples: { line: number; before: string; after: string }[] };
+}
+
+// Enough to see what happens to accents; the payments of the run show the rest.
+const SHOWN_NAMES = 20;
+
+/** The answer to an upload as it was first given: the run's first version, whatever became of the run since. */
+export async function readUploadAnswer(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  payFileId: string,
+): Promise<UploadAnswer> {
+  const { employerId } = tx;
+  const file = await tx.manager.findOneByOrFail(PayFile, { employerId, id: payFileId });
+  const { payRunId } = file;
+  const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: payRunId });
+  const version = await tx.manager.findOneByOrFail(PayRunVersion, { employerId, payRunId, runVersion: 1 });
+  return {
+    id: showId('run', run.id),
+    status: 'READY',
+    runVersion: version.runVersion,
+    period: run.period,
+    kindOfPay: run.kindOfPay,
+    executionDate: version.executionDate,
+    submitAt: run.submitAt?.toISOString() ?? null,
+    accountId: showId('acc', run.accountId),
+    payments: version.rowCount,
+    total: formatMinor(version.totalMinor),
+    currency: run.currency,
+    rootHash: version.rootHash.toString('hex'),
+    file: { id: showId('file', file.id), sha256: file.sha256.toString('hex'), rows: file.rowCount },
+    namesChanged: await readChangedNames(tx, personal, payRunId),
+  };
+}
+
+async function readChangedNames(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  payRunId: string,
+): Promise<UploadAnswer['namesChanged']> {
+  const rows = await tx.query<{ line: number; before: string; after: string; total: string }>(
+    `SELECT line, written_name_sealed AS before, name_sealed AS after, count(*) OVER () AS total
+     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND written_name_sealed IS NOT NULL
+     ORDER BY row_no LIMIT $3`,
+    [tx.employerId, payRunId, SHOWN_NAMES],
+  );
+  return {
+    count: Number(rows[0]?.total ?? 0),
+    examples: rows.map(({ line, before, after }) => ({
+      line,
+      before: personal.open(before),
+      after: personal.open(after),
+    })),
+  };
+}

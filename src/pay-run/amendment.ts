@@ -1,0 +1,119 @@
+import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
+import { isInstructionFinal } from '../domain/instruction';
+import { voidApprovals } from './approval';
+import { Instruction } from './instruction.entity';
+import { Amendment, PayRun } from './pay-run.entity';
+import { moveRun, openAmendment } from './pay-run.store';
+import { movePayments } from './payment.store';
+import { planRun } from './plan';
+
+/** What a preparer proposes to change. */
+export interface Proposal {
+  excludePaymentIds: string[];
+  executionDate?: string;
+  reason: string;
+}
+
+const AMENDABLE = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED'];
+
+/**
+ * Proposes an amendment: the approval is void from this moment. It is applied at once where nothing is at the
+ * bank; otherwise when every instruction of the run has been abandoned.
+ * @throws DomainError NOT_AMENDABLE, AMENDMENT_IS_OPEN, PAYMENT_NOT_IN_RUN, NOTHING_TO_PAY
+ */
+export async function amend(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+  personId: string,
+  proposal: Proposal,
+): Promise<Amendment> {
+  if (!AMENDABLE.includes(run.status)) {
+    throw new DomainError('NOT_AMENDABLE', `The run is ${run.status} and can no longer be amended.`);
+  }
+  if (await openAmendment(tx, run.id)) {
+    throw new DomainError('AMENDMENT_IS_OPEN', 'Another amendment of this run is still being applied.');
+  }
+  await assertExcludable(tx, run, proposal.excludePaymentIds);
+  const amendment = tx.manager.create(Amendment, {
+    employerId: tx.employerId,
+    id: newId(),
+    payRunId: run.id,
+    excludePaymentIds: proposal.excludePaymentIds,
+    executionDate: proposal.executionDate ?? null,
+    reason: proposal.reason,
+    proposedBy: personId,
+  });
+  await tx.manager.insert(Amendment, amendment);
+  const alive = await liveInstructions(tx, run);
+  if (alive.length === 0) {
+    await applyAmendment(tx, personal, run, amendment);
+  } else {
+    await wake(
+      tx,
+      'INSTRUCTION',
+      tx.employerId,
+      alive.map((instruction) => instruction.id),
+    );
+    await wake(tx, 'RUN', tx.employerId, [run.id]);
+  }
+  return amendment;
+}
+
+/** Makes the amendment the next version of a run none of whose instructions is alive. */
+export async function applyAmendment(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+  amendment: Amendment,
+): Promise<void> {
+  const actor = `person:${amendment.proposedBy}` as const;
+  await voidApprovals(tx, run, actor, amendment.reason);
+  await moveRun(tx, run, 'DRAFT', actor, amendment.reason);
+  await movePayments(
+    tx,
+    run.id,
+    'READY',
+    amendment.excludePaymentIds.map((paymentId) => ({ paymentId, to: 'EXCLUDED', reason: amendment.reason })),
+    actor,
+  );
+  if (amendment.executionDate !== null) {
+    run.executionDate = amendment.executionDate;
+    await tx.manager.update(
+      PayRun,
+      { employerId: tx.employerId, id: run.id },
+      { executionDate: run.executionDate },
+    );
+  }
+  run.runVersion += 1;
+  await planRun(tx, personal, run, { by: amendment.proposedBy, reason: amendment.reason });
+  await tx.manager.update(
+    Amendment,
+    { employerId: tx.employerId, id: amendment.id },
+    { appliedAsVersion: run.runVersion },
+  );
+}
+
+/** The instructions of a run that were neither abandoned nor cancelled, nor reached an end of their own. */
+export async function liveInstructions(tx: EmployerTransaction, run: PayRun): Promise<Instruction[]> {
+  const all = await tx.manager.findBy(Instruction, { employerId: tx.employerId, payRunId: run.id });
+  return all.filter((instruction) => !isInstructionFinal(instruction.status));
+}
+
+async function assertExcludable(tx: EmployerTransaction, run: PayRun, paymentIds: string[]): Promise<void> {
+  const [row] = await tx.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM payment
+     WHERE employer_id = $1 AND pay_run_id = $2 AND id = ANY ($3) AND status IN ('READY', 'APPROVED', 'AT_BANK')`,
+    [tx.employerId, run.id, paymentIds],
+  );
+  if (row?.n !== new Set(paymentIds).size) {
+    throw new DomainError('PAYMENT_NOT_IN_RUN', 'A payment to exclude is not a payable payment of this run.');
+  }
+  if (row.n >= run.rowCount) {
+    throw new DomainError('NOTHING_TO_PAY', 'No payment would be left: cancel the run instead.');
+  }
+}

@@ -1,0 +1,78 @@
+import { IsNull } from 'typeorm';
+import { EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { DomainError } from '../domain/errors';
+import { Employer } from '../employer/employer.entity';
+import { Actor } from './history';
+import { Approval, PayRun } from './pay-run.entity';
+import { currentVersion, moveRun } from './pay-run.store';
+import { movePaymentSet } from './payment.store';
+
+/** What the approver saw: it must still be what stands. */
+export interface Seen {
+  rootHash: string;
+  totalMinor: bigint;
+}
+
+/**
+ * Records one person's approval of the standing version; the run becomes APPROVED with the last one required.
+ * The database refuses an approver who prepared any version of the run (`approver_is_not_preparer`).
+ * @throws DomainError NOT_AWAITING_APPROVAL, APPROVAL_OF_ANOTHER_VERSION
+ */
+export async function approve(
+  tx: EmployerTransaction,
+  run: PayRun,
+  personId: string,
+  seen: Seen,
+): Promise<void> {
+  if (run.status !== 'READY') {
+    throw new DomainError('NOT_AWAITING_APPROVAL', `The run is ${run.status}; only a READY run is approved.`);
+  }
+  const version = await currentVersion(tx, run);
+  if (version.rootHash.toString('hex') !== seen.rootHash || version.totalMinor !== seen.totalMinor) {
+    throw new DomainError(
+      'APPROVAL_OF_ANOTHER_VERSION',
+      'The run is not what you looked at: its hash or total differs. Read it again before you approve.',
+    );
+  }
+  await tx.manager.insert(Approval, {
+    employerId: tx.employerId,
+    id: newId(),
+    payRunId: run.id,
+    runVersion: run.runVersion,
+    approverId: personId,
+    preparedBy: version.preparedBy,
+    rootHash: version.rootHash,
+  });
+  const standing = await standingApprovals(tx, run);
+  const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
+  if (standing.length < employer.approvalsRequired) return;
+  const actor: Actor = `person:${personId}`;
+  await movePaymentSet(tx, { payRunId: run.id, from: 'READY', to: 'APPROVED', actor });
+  await moveRun(tx, run, 'APPROVED', actor);
+}
+
+/** The approvals of the standing version that were not voided. */
+export function standingApprovals(tx: EmployerTransaction, run: PayRun): Promise<Approval[]> {
+  return tx.manager.find(Approval, {
+    where: { employerId: tx.employerId, payRunId: run.id, runVersion: run.runVersion, voidedAt: IsNull() },
+    order: { approvedAt: 'ASC' },
+  });
+}
+
+/** Takes back every approval of a run. An APPROVED run, or one whose instructions all ended, is READY again. */
+export async function voidApprovals(
+  tx: EmployerTransaction,
+  run: PayRun,
+  actor: Actor,
+  reason: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE approval SET voided_at = clock_timestamp(), voided_reason = $3
+     WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL`,
+    [tx.employerId, run.id, reason],
+  );
+  if (run.status === 'READY') return;
+  await movePaymentSet(tx, { payRunId: run.id, from: 'APPROVED', to: 'READY', actor, reason });
+  await moveRun(tx, run, 'READY', actor, reason);
+}

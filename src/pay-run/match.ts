@@ -1,0 +1,91 @@
+import { sameIban } from '../domain/party';
+
+/** A row as it was approved and added, to be found again in what the bank shows. Amounts in minor units. */
+export interface ExpectedRow {
+  rowNo: number;
+  messageId: string;
+  /** The ids the add's answer gave; empty while the add is in doubt. */
+  bankIds: readonly string[];
+  amountMinor: bigint;
+  currency: string;
+  iban: string;
+}
+
+/** A payment of an instruction as a read shows it; what the bank leaves out is absent. */
+export interface SeenPayment {
+  bankPaymentId: string;
+  ids: readonly string[];
+  messageId?: string;
+  amountMinor?: bigint;
+  currency?: string;
+  iban?: string;
+  status: string;
+}
+
+/** What a full read of an instruction's payments says against its approved rows. */
+export type Judgement =
+  | { kind: 'equal'; matched: ReadonlyMap<number, SeenPayment> }
+  | { kind: 'fewer'; matched: ReadonlyMap<number, SeenPayment>; missing: readonly number[] }
+  | { kind: 'different'; rowNo: number; fields: readonly string[] }
+  | { kind: 'twice'; rowNo: number }
+  | { kind: 'foreign'; bankPaymentId: string };
+
+/**
+ * Holds what the bank shows against what was approved. Absent is not different; one row seen twice, a payment that
+ * is none of ours or a contradicting field ends the comparison at once (protocol rules 7 and 14).
+ */
+export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<SeenPayment>): Judgement {
+  const byId = new Map(expected.flatMap((row) => row.bankIds.map((id) => [id, row] as const)));
+  const byMessage = new Map(expected.map((row) => [row.messageId, row] as const));
+  const matched = new Map<number, SeenPayment>();
+  for (const payment of seen) {
+    const row = findRow(payment, byId, byMessage);
+    if (!row) return { kind: 'foreign', bankPaymentId: payment.bankPaymentId };
+    const known = matched.get(row.rowNo);
+    if (known && known.bankPaymentId !== payment.bankPaymentId) return { kind: 'twice', rowNo: row.rowNo };
+    const fields = contradictions(row, payment);
+    if (fields.length > 0) return { kind: 'different', rowNo: row.rowNo, fields };
+    matched.set(row.rowNo, payment);
+  }
+  const missing = expected.filter((row) => !matched.has(row.rowNo)).map((row) => row.rowNo);
+  return missing.length === 0 ? { kind: 'equal', matched } : { kind: 'fewer', matched, missing };
+}
+
+function findRow(
+  payment: SeenPayment,
+  byId: ReadonlyMap<string, ExpectedRow>,
+  byMessage: ReadonlyMap<string, ExpectedRow>,
+): ExpectedRow | undefined {
+  for (const id of payment.ids) {
+    const row = byId.get(id);
+    if (row) return row;
+  }
+  return payment.messageId === undefined ? undefined : byMessage.get(payment.messageId);
+}
+
+/** The fields in which a payment contradicts its row, where the bank shows them. */
+export function contradictions(row: ExpectedRow, payment: SeenPayment): string[] {
+  const fields: string[] = [];
+  if (payment.messageId !== undefined && payment.messageId !== row.messageId) fields.push('messageId');
+  if (payment.amountMinor !== undefined && payment.amountMinor !== row.amountMinor) fields.push('amount');
+  if (payment.currency !== undefined && payment.currency !== row.currency) fields.push('currency');
+  if (payment.iban !== undefined && !sameIban(payment.iban, row.iban)) fields.push('iban');
+  return fields;
+}
+
+/** Count and sum, in minor units. */
+export interface Totals {
+  count: number;
+  totalMinor: bigint;
+}
+
+/** Sum over all groups of a submitted instruction; undefined while the bank shows none. */
+export function judgeGroups(
+  planned: Totals,
+  groups: readonly Totals[] | undefined,
+): 'equal' | 'different' | 'absent' {
+  if (groups === undefined || groups.length === 0) return 'absent';
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
+  const totalMinor = groups.reduce((sum, group) => sum + group.totalMinor, 0n);
+  return count === planned.count && totalMinor === planned.totalMinor ? 'equal' : 'different';
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../config/clock';
+import { Database } from '../database/database';
+import { IdempotencyKeys } from '../identity/idempotency-keys';
+import { forEveryEmployer } from './every-employer';
+
+/** The current month and two more: rows find their partition through weeks in which this fails. */
+const MONTHS_OF_PARTITIONS = 3;
+
+/** What keeps the database in shape. Nothing of a payroll is ever deleted here. */
+@Injectable()
+export class Maintenance {
+  constructor(
+    private readonly database: Database,
+    private readonly idempotencyKeys: IdempotencyKeys,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Makes the monthly partitions that are missing. The month is the database's, by whose clock rows are dated.
+   * @returns how many were made.
+   */
+  async ensurePartitions(): Promise<number> {
+    const [row] = await this.database.outsideEmployers((tx) =>
+      tx.query<{ made: number }>(
+        `SELECT ensure_month_partitions((now() AT TIME ZONE 'UTC')::date, $1::integer) AS made`,
+        [MONTHS_OF_PARTITIONS],
+      ),
+    );
+    return row?.made ?? 0;
+  }
+
+  /** Forgets answers kept for idempotency keys that are too old to be asked for again. @returns how many. */
+  async forgetIdempotencyKeys(): Promise<number> {
+    let forgotten = 0;
+    await forEveryEmployer(this.database, 'all', async (employerId) => {
+      forgotten += await this.idempotencyKeys.forgetOldKeys(employerId, this.clock.now());
+    });
+    return forgotten;
+  }
+}

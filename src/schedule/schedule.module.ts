@@ -1,0 +1,56 @@
+import { Module } from '@nestjs/common';
+import { ScheduleModule as IntervalModule } from '@nestjs/schedule';
+import { CONFIG, Config } from '../config/env';
+import { IdentityModule } from '../identity/identity.module';
+import { FollowService } from '../settlement/follow.service';
+import { SettlementModule } from '../settlement/settlement.module';
+import { SubmissionModule } from '../submission/submission.module';
+import { SubmissionService } from '../submission/submission.service';
+import { Maintenance } from './maintenance';
+import { PayScheduleController } from './pay-schedule.controller';
+import { PaySchedules } from './pay-schedules';
+import { PeriodMaker } from './period-maker';
+import { Tick, Ticker, TICKS } from './ticker';
+
+/** Periods are made two months ahead, and a new schedule's at once. */
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Everything the service does by the clock, and the pay schedules of employers. */
+@Module({
+  imports: [IntervalModule.forRoot(), IdentityModule, SubmissionModule, SettlementModule],
+  controllers: [PayScheduleController],
+  providers: [
+    Maintenance,
+    PaySchedules,
+    PeriodMaker,
+    Ticker,
+    {
+      provide: TICKS,
+      inject: [CONFIG, SubmissionService, FollowService, PeriodMaker, Maintenance],
+      useFactory: ticksOf,
+    },
+  ],
+})
+export class ScheduleModule {}
+
+function ticksOf(
+  { TICK_MS }: Config,
+  submission: SubmissionService,
+  follow: FollowService,
+  periods: PeriodMaker,
+  maintenance: Maintenance,
+): readonly Tick[] {
+  return [
+    work('submission', TICK_MS, submission),
+    work('follow', TICK_MS, follow),
+    { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
+    { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
+    { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },
+  ];
+}
+
+/** Work that a tick only starts: it is waited for at the end. */
+function work(name: string, everyMs: number, claiming: Pick<SubmissionService, 'tick' | 'drain'>): Tick {
+  return { name, everyMs, run: () => claiming.tick(), drain: () => claiming.drain() };
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  OnApplicationBootstrap,
+} from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { describeError } from '../http/describe-error';
+
+/** Work that is done again and again in every process. */
+export interface Tick {
+  /** Unique; the name of its interval. */
+  readonly name: string;
+  readonly everyMs: number;
+  /** Looks for work once. */
+  run(): Promise<unknown>;
+  /** Takes no more work and waits for what `run` left under way. May be called more than once. */
+  drain?(): Promise<void>;
+}
+
+/** Injection token of every tick of the service: `readonly Tick[]`. */
+export const TICKS = Symbol('Ticks');
+
+/** Orchestrators kill a process 30 s after the signal; requests in hand and the pool need some of them. */
+const DRAIN_TIMEOUT_MS = 10_000;
+
+/**
+ * Runs every tick once when the application has started and then at its interval. A tick never overlaps itself: one
+ * that is due while it still runs is left out. What it throws is logged, and the next one goes on. Before the
+ * application shuts down the intervals end and what is under way is waited for, at most ten seconds.
+ */
+@Injectable()
+export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(Ticker.name);
+  private readonly running = new Map<string, Promise<void>>();
+  private stopping = false;
+
+  constructor(
+    private readonly registry: SchedulerRegistry,
+    @Inject(TICKS) private readonly ticks: readonly Tick[],
+  ) {}
+
+  onApplicationBootstrap(): void {
+    for (const tick of this.ticks) {
+      const beat = () => this.beat(tick);
+      this.registry.addInterval(tick.name, setInterval(beat, tick.everyMs));
+      beat();
+    }
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping = true;
+    for (const { name } of this.ticks) {
+      // The registry's own hook may have been first.
+      if (this.registry.doesExist('interval', name)) this.registry.deleteInterval(name);
+    }
+    const timeout = new AbortController();
+    const drained = Promise.all(this.ticks.map((tick) => this.drain(tick))).then(() => true);
+    const tooLong = sleep(DRAIN_TIMEOUT_MS, false, { signal: timeout.signal }).catch(() => false);
+    if (!(await Promise.race([drained, tooLong])))
+      this.logger.warn('work is left under way; its leases run out');
+    timeout.abort();
+  }
+
+  private beat(tick: Tick): void {
+    if (this.stopping || this.running.has(tick.name)) return;
+    const run = this.logged(tick, () => tick.run()).finally(() => this.running.delete(tick.name));
+    this.running.set(tick.name, run);
+  }
+
+  private async drain(tick: Tick): Promise<void> {
+    const drain = () => this.logged(tick, async () => tick.drain?.());
+    await Promise.all([this.running.get(tick.name), drain()]);
+    // A claim that was on its way during the first drain may have begun its work since.
+    await drain();
+  }
+
+  private async logged(tick: Tick, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.logger.error({ message: 'a tick failed', tick: tick.name, error: describeError(error) });
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { BankOutcome, climb, readBankStatus } from '../domain/bank-status';
+import { PaymentStatus } from '../domain/payment';
+
+/** A payment of ours as it stands, to be held against what a read shows of it. Amounts in minor units. */
+export interface FollowedPayment {
+  instructionId: string;
+  rowNo: number;
+  paymentId: string;
+  messageId: string;
+  bankIds: readonly string[];
+  iban: string;
+  amountMinor: bigint;
+  currency: string;
+  status: PaymentStatus;
+  bankStatus: string | null;
+  rank: number;
+  returned: boolean;
+}
+
+/** What a read shows of a payment. */
+export interface SeenStatus {
+  status: string;
+  settlementDate?: string;
+  chargesMinor?: bigint;
+}
+
+/** What a newly read status means for a payment. */
+export interface Progress {
+  payment: FollowedPayment;
+  bankStatus: string;
+  rank: number;
+  move?: { to: BankOutcome; settledOn?: string; chargesMinor?: bigint };
+  returned: boolean;
+  alarm?: 'CONTRADICTION' | 'UNKNOWN_STATUS' | 'BANK_ACTION_REQUIRED';
+}
+
+const ENDS: Partial<Record<PaymentStatus, BankOutcome>> = {
+  SETTLED: 'SETTLED',
+  FAILED: 'FAILED',
+  REJECTED: 'REJECTED',
+  CANCELLED: 'CANCELLED',
+};
+
+/**
+ * Translates one newly read status (rule 12): the rank never falls, the first terminal is kept, the unknown changes
+ * nothing. Undefined when there is nothing to write down.
+ */
+export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
+  const terminal = ENDS[payment.status];
+  const position = { rank: payment.rank, terminal, returned: payment.returned };
+  const { next, change } = climb(position, seen.status);
+  const progress: Progress = {
+    payment,
+    bankStatus: seen.status,
+    rank: next.rank,
+    returned: next.returned === true && !payment.returned,
+  };
+  if (next.terminal !== undefined && terminal === undefined) {
+    progress.move = { to: next.terminal, settledOn: seen.settlementDate, chargesMinor: seen.chargesMinor };
+  }
+  const alarm = alarmOf(change, seen.status);
+  if (alarm !== undefined) progress.alarm = alarm;
+  return seen.status === payment.bankStatus && change === 'none' ? undefined : progress;
+}
+
+function alarmOf(change: ReturnType<typeof climb>['change'], status: string): Progress['alarm'] {
+  if (change === 'contradiction') return 'CONTRADICTION';
+  if (change === 'unknown') return 'UNKNOWN_STATUS';
+  const reading = readBankStatus(status);
+  return reading.kind === 'waiting' && reading.needsBankAction ? 'BANK_ACTION_REQUIRED' : undefined;
+}

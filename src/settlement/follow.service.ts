@@ -1,0 +1,99 @@
+import { hostname } from 'node:os';
+import { Inject, Injectable } from '@nestjs/common';
+import { RateLimited } from '../bank/errors';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { Database } from '../database/database';
+import { Claim, Leases } from '../database/leases';
+import { LeaseWorker, WakeIn } from '../database/lease-worker';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { Followed, Follower, loadFollowed } from './follower';
+import { TombstoneWatch } from './tombstone-watch';
+
+/** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
+const FOLLOWED_AT_ONCE = 200;
+
+const DAY_MS = 86_400_000;
+
+/** Bank to our side: reads what was submitted until it ends, and watches what ended for a while longer. */
+@Injectable()
+export class FollowService {
+  private readonly worker: LeaseWorker;
+
+  constructor(
+    private readonly database: Database,
+    leases: Leases,
+    private readonly follower: Follower,
+    private readonly tombstones: TombstoneWatch,
+    private readonly personal: PersonalData,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.worker = new LeaseWorker(leases, {
+      kind: 'FOLLOW',
+      holder: `${hostname()}:${process.pid}:${newId().slice(-12)}`,
+      leaseMs: config.LEASE_MS,
+      atOnce: FOLLOWED_AT_ONCE,
+      step: (claim) => this.step(claim),
+    });
+  }
+
+  /** Claims what is due and starts on it; does not wait for it. */
+  async tick(): Promise<void> {
+    await this.worker.tick();
+  }
+
+  /** Takes no more work and waits for what is under way. */
+  drain(): Promise<void> {
+    return this.worker.drain();
+  }
+
+  private async step(claim: Claim): Promise<WakeIn> {
+    const load = () =>
+      this.database.inEmployer(claim.employerId, (tx) => loadFollowed(tx, this.personal, claim.subjectId));
+    const followed = await load();
+    if (!followed) return 'never';
+    try {
+      await this.read(claim, followed);
+    } catch (error) {
+      if (error instanceof RateLimited) return error.retryAfterMs;
+      throw error;
+    }
+    const after = await load();
+    return after ? this.nextReadMs(after) : 'never';
+  }
+
+  private async read(claim: Claim, followed: Followed): Promise<void> {
+    switch (followed.instruction.status) {
+      case 'SUBMITTED':
+      case 'CLOSED':
+        return this.follower.step(claim, followed);
+      case 'ABANDONED':
+      case 'RELEASED':
+      case 'VOID':
+        return this.tombstones.step(followed);
+      case 'PLANNED':
+      case 'BUILDING':
+      case 'VERIFIED':
+      case 'SUBMIT_INTENT':
+      case 'SUBMIT_REFUSED':
+      case 'SUBMIT_UNKNOWN':
+      case 'CANCELLED':
+        return;
+    }
+  }
+
+  /** Open instructions by the configured delays; what ended once a day, as long as it is watched. */
+  private nextReadMs({ instruction }: Followed): WakeIn {
+    const now = this.clock.now().getTime();
+    const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
+    const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());
+    const watched = ['CLOSED', 'ABANDONED', 'RELEASED', 'VOID'].includes(instruction.status);
+    if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
+    if (instruction.status === 'CLOSED') return DAY_MS;
+    if (!watched && instruction.status !== 'SUBMITTED') return 'never';
+    const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
+    return watched && step === delays.length - 1 ? DAY_MS : (delays[step] ?? DAY_MS);
+  }
+}

@@ -1,0 +1,219 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { NotFound } from '../bank/errors';
+import type { BankInstruction, BankPayment } from '../bank/records';
+import { Clock } from '../config/clock';
+import { crashPoint } from '../config/crash-point';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence, wake } from '../database/leases';
+import { PersonalData } from '../database/personal-data';
+import { addBankingDays, localDate } from '../domain/business-day';
+import { isPaymentFinal } from '../domain/payment';
+import { BankReads } from '../employer/bank-reads';
+import { EmployerAccount } from '../employer/employer.entity';
+import { clear, raise } from '../pay-run/attention.store';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction.store';
+import { contradictions, judgeGroups } from '../pay-run/match';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { stopEverything, totalsDiffer } from '../pay-run/stop';
+import { FollowedPayment, Progress, progressOf } from './follow-plan';
+import { followedPayments, recordProgress } from './follow.store';
+import { PaymentSource } from './payment-source';
+
+/** Days after the execution date on which every payment should be final. */
+const PATIENCE_BANKING_DAYS = 2;
+
+/** An instruction with what is needed to follow it. */
+export interface Followed {
+  instruction: Instruction;
+  planned: PlannedInstruction;
+  run: PayRun;
+  account: EmployerAccount;
+  payments: FollowedPayment[];
+}
+
+/** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
+@Injectable()
+export class Follower {
+  constructor(
+    private readonly database: Database,
+    private readonly source: PaymentSource,
+    private readonly reads: BankReads,
+    private readonly personal: PersonalData,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. */
+  async step(claim: Claim, followed: Followed): Promise<void> {
+    const { instruction, account, payments } = followed;
+    const seen = await this.source.paymentsOf(account, instruction.id, {
+      bankInstructionId: instruction.bankInstructionId ?? '',
+      createdAt: instruction.createdAt,
+      bankIds: payments.flatMap((payment) => payment.bankIds),
+    });
+    const shown = instruction.totalsCheckedAt === null ? await this.readInstruction(followed) : undefined;
+    crashPoint('follow.read');
+    await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, seen, shown));
+    crashPoint('follow.recorded');
+  }
+
+  private async readInstruction({ account, instruction }: Followed): Promise<BankInstruction | undefined> {
+    try {
+      return await this.reads.instruction(account, instruction.bankInstructionId ?? '');
+    } catch (error) {
+      if (error instanceof NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  private async record(
+    tx: EmployerTransaction,
+    claim: Claim,
+    followed: Followed,
+    seen: readonly BankPayment[],
+    shown: BankInstruction | undefined,
+  ): Promise<void> {
+    const instruction = await lockInstruction(tx, followed.instruction.id);
+    await fence(tx, claim);
+    await this.checkTotals(tx, followed, instruction, shown);
+    const payments = await followedPayments(tx, this.personal, instruction.id);
+    const progress = await this.hold(tx, instruction, payments, seen);
+    await recordProgress(tx, instruction, progress);
+    if (instruction.status === 'SUBMITTED') await this.close(tx, followed, instruction);
+  }
+
+  /** The count and sum of a submitted instruction are compared again, as soon as the bank shows them (rule 9). */
+  private async checkTotals(
+    tx: EmployerTransaction,
+    { planned }: Followed,
+    instruction: Instruction,
+    shown: BankInstruction | undefined,
+  ): Promise<void> {
+    if (shown === undefined || instruction.totalsCheckedAt !== null) return;
+    const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown.groups);
+    if (totals === 'different') await totalsDiffer(tx, instruction, planned);
+    if (totals === 'absent') return;
+    await tx.manager.update(
+      Instruction,
+      { employerId: tx.employerId, id: instruction.id },
+      { totalsCheckedAt: new Date(), bankStatus: shown.status },
+    );
+  }
+
+  /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */
+  private async hold(
+    tx: EmployerTransaction,
+    instruction: Instruction,
+    payments: readonly FollowedPayment[],
+    seen: readonly BankPayment[],
+  ): Promise<Progress[]> {
+    const byId = new Map(payments.flatMap((payment) => payment.bankIds.map((id) => [id, payment] as const)));
+    const progress = new Map<number, Progress>();
+    for (const one of seen) {
+      const payment = one.ids.map((id) => byId.get(id)).find((found) => found !== undefined);
+      if (!payment) {
+        await this.foreign(tx, instruction, one);
+        continue;
+      }
+      const fields = contradictions(payment, one);
+      if (fields.length > 0) {
+        await this.differs(tx, instruction, payment, fields);
+        continue;
+      }
+      const step = progressOf(payment, one);
+      if (step) progress.set(payment.rowNo, step);
+    }
+    return [...progress.values()];
+  }
+
+  /** An add after the submit, or a payment of somebody else: outside what is assumed of the bank, so all stops. */
+  private async foreign(
+    tx: EmployerTransaction,
+    instruction: Instruction,
+    payment: BankPayment,
+  ): Promise<void> {
+    await stopEverything(tx, 'FOREIGN_RECORD');
+    await raise(tx, {
+      kind: 'FOREIGN_RECORD',
+      subjectId: instruction.id,
+      payRunId: instruction.payRunId,
+      instructionId: instruction.id,
+      bankReference: instruction.bankInstructionId,
+      happened: `The submitted instruction holds payment ${payment.bankPaymentId}, which was never sent.`,
+    });
+  }
+
+  private differs(
+    tx: EmployerTransaction,
+    instruction: Instruction,
+    payment: FollowedPayment,
+    fields: readonly string[],
+  ): Promise<void> {
+    return raise(tx, {
+      kind: 'ECHO_MISMATCH',
+      subjectId: payment.paymentId,
+      payRunId: instruction.payRunId,
+      instructionId: instruction.id,
+      paymentId: payment.paymentId,
+      bankReference: instruction.bankInstructionId,
+      happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')}.`,
+      payments: 1,
+      amountMinor: payment.amountMinor,
+    });
+  }
+
+  private async close(tx: EmployerTransaction, followed: Followed, instruction: Instruction): Promise<void> {
+    const payments = await followedPayments(tx, this.personal, instruction.id);
+    const open = payments.filter((payment) => !isPaymentFinal(payment.status));
+    if (open.length > 0) {
+      await this.askAfterPatience(tx, followed, open);
+      return;
+    }
+    const settled = payments.filter((payment) => payment.status === 'SETTLED').length;
+    const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+    await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: new Date(), outcome });
+    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
+    await wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+  }
+
+  private async askAfterPatience(
+    tx: EmployerTransaction,
+    { run, instruction }: Followed,
+    open: readonly FollowedPayment[],
+  ): Promise<void> {
+    const patience = addBankingDays(
+      run.executionDate,
+      PATIENCE_BANKING_DAYS,
+      new Set(this.config.BANK_CLOSED_DAYS),
+    );
+    if (localDate(this.clock.now(), this.config.BANK_TIME_ZONE) <= patience) return;
+    await raise(tx, {
+      kind: 'ROW_UNSEEN',
+      subjectId: instruction.id,
+      payRunId: run.id,
+      instructionId: instruction.id,
+      bankReference: instruction.bankInstructionId,
+      happened: `${open.length} payments are not final two banking days after the execution date.`,
+      payments: open.length,
+      amountMinor: open.reduce((sum, payment) => sum + payment.amountMinor, 0n),
+    });
+  }
+}
+
+/** Reads an instruction with what is needed to follow it. */
+export async function loadFollowed(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  instructionId: string,
+): Promise<Followed | undefined> {
+  const { employerId } = tx;
+  const instruction = await tx.manager.findOneBy(Instruction, { employerId, id: instructionId });
+  if (!instruction) return undefined;
+  const planned = await planOf(tx, instruction);
+  const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: instruction.payRunId });
+  const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
+  const payments = await followedPayments(tx, personal, instruction.id);
+  return { instruction, planned, run, account, payments };
+}

@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import { BankGateway } from '../bank/gateway';
+import type { BankPayment } from '../bank/records';
+import { BankReads, InstructionAtBank } from '../employer/bank-reads';
+import { EmployerAccount } from '../employer/employer.entity';
+import { readMessageId } from '../pay-run/message-id';
+
+/** With more instructions open than this, one pass over the general listing is cheaper than a read of each. */
+const FEW = 5;
+
+/** How long a sweep waits for others to join it. */
+const GATHER_MS = 50;
+
+// The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
+const CLOCK_MARGIN_MS = 86_400_000;
+
+interface Joiner {
+  instructionId: string;
+  at: InstructionAtBank;
+  found: BankPayment[];
+  done: (payments: BankPayment[]) => void;
+  failed: (error: unknown) => void;
+}
+
+/**
+ * The payments of open instructions: read one by one while they are few, and by one sweep of the general listing
+ * that serves all who asked when they are many. The sweep has no status filter, since records move between pages.
+ */
+@Injectable()
+export class PaymentSource {
+  private waiting: Joiner[] = [];
+  private sweeping = false;
+  private open = 0;
+
+  constructor(
+    private readonly reads: BankReads,
+    private readonly gateway: BankGateway,
+  ) {}
+
+  async paymentsOf(
+    account: EmployerAccount,
+    instructionId: string,
+    at: InstructionAtBank,
+  ): Promise<BankPayment[]> {
+    this.open += 1;
+    try {
+      const linked = account.reads.includes('INSTRUCTION_PAYMENTS');
+      const listed = account.reads.includes('PAYMENT_LIST');
+      if (!listed || (linked && this.open <= FEW)) return await this.reads.payments(account, at);
+      return await this.join(instructionId, at);
+    } finally {
+      this.open -= 1;
+    }
+  }
+
+  private join(instructionId: string, at: InstructionAtBank): Promise<BankPayment[]> {
+    return new Promise((done, failed) => {
+      this.waiting.push({ instructionId, at, found: [], done, failed });
+      if (!this.sweeping) void this.sweepWhileAsked();
+    });
+  }
+
+  private async sweepWhileAsked(): Promise<void> {
+    this.sweeping = true;
+    while (this.waiting.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      const joiners = this.waiting;
+      this.waiting = [];
+      try {
+        await this.sweep(joiners);
+        for (const joiner of joiners) joiner.done(joiner.found);
+      } catch (error) {
+        for (const joiner of joiners) joiner.failed(error);
+      }
+    }
+    this.sweeping = false;
+  }
+
+  private async sweep(joiners: readonly Joiner[]): Promise<void> {
+    const byInstruction = new Map(joiners.map((joiner) => [joiner.instructionId, joiner]));
+    const byBankInstruction = new Map(joiners.map((joiner) => [joiner.at.bankInstructionId, joiner]));
+    const byBankId = new Map(
+      joiners.flatMap((joiner) => joiner.at.bankIds.map((id) => [id, joiner] as const)),
+    );
+    const oldest = Math.min(...joiners.map((joiner) => joiner.at.createdAt.getTime()));
+    const from = new Date(oldest - CLOCK_MARGIN_MS).toISOString();
+    for await (const payment of this.gateway.listPayments({ from })) {
+      const named = payment.messageId === undefined ? undefined : readMessageId(payment.messageId);
+      const joiner =
+        byBankInstruction.get(payment.bankInstructionId ?? '') ??
+        byInstruction.get(named?.instructionId ?? '') ??
+        payment.ids.map((id) => byBankId.get(id)).find((found) => found !== undefined);
+      joiner?.found.push({ ...payment, history: [] });
+    }
+  }
+}

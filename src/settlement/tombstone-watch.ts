@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { NotFound } from '../bank/errors';
+import { Database } from '../database/database';
+import { isPastSubmit } from '../domain/bank-status';
+import { BankReads } from '../employer/bank-reads';
+import { raise } from '../pay-run/attention.store';
+import { stopEverything } from '../pay-run/stop';
+import type { Followed } from './follower';
+
+/**
+ * What was abandoned or released must never move. One seen past its submit is a breach that stops everything;
+ * cancelled, expired, deleted or gone is how it should be (rule 5).
+ */
+@Injectable()
+export class TombstoneWatch {
+  constructor(
+    private readonly database: Database,
+    private readonly reads: BankReads,
+  ) {}
+
+  async step({ instruction, account, planned, payments }: Followed): Promise<void> {
+    const bankInstructionId = instruction.bankInstructionId;
+    if (bankInstructionId === null) return;
+    const status = await this.statusOf(account, bankInstructionId, instruction.createdAt, payments);
+    if (status === undefined || !isPastSubmit(status)) return;
+    await this.database.inEmployer(instruction.employerId, async (tx) => {
+      await raise(tx, {
+        kind: 'INVARIANT_BREACH',
+        subjectId: instruction.id,
+        payRunId: instruction.payRunId,
+        instructionId: instruction.id,
+        bankReference: bankInstructionId,
+        happened: `An instruction that was ${instruction.status.toLowerCase()} is ${status} at the bank.`,
+        payments: planned.rowCount,
+        amountMinor: planned.totalMinor,
+      });
+      await stopEverything(tx, 'INVARIANT_BREACH');
+    });
+  }
+
+  private async statusOf(
+    account: Followed['account'],
+    bankInstructionId: string,
+    createdAt: Date,
+    payments: Followed['payments'],
+  ): Promise<string | undefined> {
+    try {
+      const instruction = await this.reads.instruction(account, bankInstructionId);
+      if (instruction) return instruction.status;
+      const bankIds = payments.flatMap((payment) => payment.bankIds);
+      const seen = await this.reads.payments(account, { bankInstructionId, createdAt, bankIds });
+      return seen.map((payment) => payment.status).find(isPastSubmit);
+    } catch (error) {
+      if (error instanceof NotFound) return undefined;
+      throw error;
+    }
+  }
+}

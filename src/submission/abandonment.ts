@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence } from '../database/leases';
+import { raise } from '../pay-run/attention.store';
+import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
+import { lockRun } from '../pay-run/pay-run.store';
+import { obstacleOf, Work } from './work';
+
+/** Ends instructions that must not be submitted, and has their rows built again where nobody doubts. */
+@Injectable()
+export class Abandonment {
+  constructor(
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Abandons an instruction and plans its next attempt; after too many a person is asked (rule 4). */
+  async rebuild(claim: Claim, work: Work, reason: string): Promise<'never'> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, work.run.id);
+      const instruction = await lockInstruction(tx, work.instruction.id);
+      await fence(tx, claim);
+      await endUnsubmitted(tx, instruction, 'service', reason);
+      if ((await obstacleOf(tx, run)) === 'ENDED') return;
+      if (instruction.attempt > this.config.REBUILD_LIMIT) {
+        await raise(tx, {
+          kind: 'REBUILD_LIMIT',
+          subjectId: work.planned.id,
+          payRunId: run.id,
+          instructionId: instruction.id,
+          bankReference: instruction.bankInstructionId,
+          happened: `${instruction.attempt} attempts to build this instruction were abandoned; the last because ${reason}.`,
+          payments: work.planned.rowCount,
+          amountMinor: work.planned.totalMinor,
+        });
+        return;
+      }
+      await planAttempt(tx, work.planned, instruction.attempt + 1);
+    });
+    return 'never';
+  }
+
+  /** Ends an instruction whose run is being cancelled or amended; no add of it is in flight. */
+  async end(claim: Claim, work: Work): Promise<'never'> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await lockRun(tx, work.run.id);
+      const instruction = await lockInstruction(tx, work.instruction.id);
+      await fence(tx, claim);
+      await endUnsubmitted(tx, instruction, 'service', 'the run is being amended or cancelled');
+    });
+    return 'never';
+  }
+
+  /** Stops the employer: the bank refuses our access, and going on would only make noise. */
+  async park(tx: EmployerTransaction, work: Work, happened: string): Promise<void> {
+    await tx.query(
+      `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'
+       WHERE id = $1 AND stopped_at IS NULL`,
+      [tx.employerId],
+    );
+    await raise(tx, {
+      kind: 'CREDENTIALS',
+      subjectId: tx.employerId,
+      payRunId: work.run.id,
+      instructionId: work.instruction.id,
+      bankReference: work.instruction.bankInstructionId,
+      happened,
+      payments: work.run.rowCount,
+      amountMinor: work.run.totalMinor,
+    });
+  }
+}

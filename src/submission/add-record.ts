@@ -1,0 +1,96 @@
+import type { Outcome } from '../bank/outcome';
+import type { BankPayment } from '../bank/records';
+import { EmployerTransaction } from '../database/database';
+import { raise } from '../pay-run/attention.store';
+import { AddOutcome } from '../pay-run/instruction.entity';
+import { PayableRow, Work } from './work';
+
+/** One row and what the bank answered to its add. */
+export interface AddResult {
+  row: PayableRow;
+  outcome: Outcome<BankPayment>;
+}
+
+interface Recorded {
+  row: PayableRow;
+  outcome: AddOutcome;
+  payment?: BankPayment;
+  why?: string;
+}
+
+/**
+ * Records the outcomes of adds in one statement. A row the bank provably did not take for want of access, rate or
+ * connection leaves no record: it is simply added later.
+ */
+export async function recordAdds(
+  tx: EmployerTransaction,
+  work: Work,
+  results: readonly AddResult[],
+): Promise<void> {
+  const recorded = results.flatMap(recordOf);
+  const { instruction } = work;
+  await tx.query(
+    `INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
+       bank_transaction_id, add_outcome, bank_status, last_seen_at)
+     SELECT $1, $2, r.row_no, r.payment_id, r.bank_payment_id, r.bank_transaction_id, r.outcome, r.status,
+       CASE WHEN r.bank_payment_id IS NOT NULL THEN clock_timestamp() END
+     FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[])
+       AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status)`,
+    [
+      tx.employerId,
+      instruction.id,
+      recorded.map((one) => one.row.rowNo),
+      recorded.map((one) => one.row.paymentId),
+      recorded.map((one) => one.payment?.bankPaymentId ?? null),
+      recorded.map((one) => one.payment?.ids[1] ?? null),
+      recorded.map((one) => one.outcome),
+      recorded.map((one) => one.payment?.status ?? null),
+    ],
+  );
+  await tx.query(
+    `UPDATE instruction SET last_add_at = clock_timestamp() WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, instruction.id],
+  );
+  for (const one of recorded) {
+    if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one.row, one.why ?? 'no reason was given');
+    if (one.why?.startsWith('echo-differs')) await raiseEcho(tx, work, one.why);
+  }
+}
+
+function recordOf({ row, outcome }: AddResult): Recorded[] {
+  switch (outcome.kind) {
+    case 'yes':
+      return [{ row, outcome: 'ADDED', payment: outcome.value }];
+    case 'in-doubt':
+      return [{ row, outcome: 'IN_DOUBT', why: outcome.why }];
+    case 'no':
+      return outcome.reason === 'invalid' ? [{ row, outcome: 'REFUSED', why: outcome.error?.message }] : [];
+  }
+}
+
+function raiseRefused(tx: EmployerTransaction, work: Work, row: PayableRow, why: string): Promise<void> {
+  return raise(tx, {
+    kind: 'ROW_REFUSED_BY_BANK',
+    subjectId: row.paymentId,
+    payRunId: work.run.id,
+    instructionId: work.instruction.id,
+    paymentId: row.paymentId,
+    bankReference: work.instruction.bankInstructionId,
+    happened: `The bank refused the payment of row ${row.rowNo}: ${why}`,
+    payments: work.run.rowCount,
+    amountMinor: work.run.totalMinor,
+  });
+}
+
+function raiseEcho(tx: EmployerTransaction, work: Work, why: string): Promise<void> {
+  return raise(tx, {
+    kind: 'ECHO_MISMATCH',
+    subjectId: work.instruction.id,
+    payRunId: work.run.id,
+    instructionId: work.instruction.id,
+    bankReference: work.instruction.bankInstructionId,
+    happened: `The bank's answer to an added payment was not what was sent (${why}).`,
+    payments: work.planned.rowCount,
+    amountMinor: work.planned.totalMinor,
+  });
+}

@@ -1,0 +1,227 @@
+import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
+import { append } from '../audit/audit';
+import { Database, EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
+import { showId } from '../http/prefixed-id';
+import { amend } from '../pay-run/amendment';
+import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
+import { clear } from '../pay-run/attention.store';
+import { actionsFor, AttentionAction } from '../pay-run/attention-words';
+import { Instruction } from '../pay-run/instruction.entity';
+import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
+import { lockRun } from '../pay-run/pay-run.store';
+import { resumeAll } from '../pay-run/stop';
+import { Burial } from './burial';
+import { recordExecuted } from './submitter';
+import { loadWork } from './work';
+
+/** What a person proposes to do about an attention. */
+export interface ProposedAction {
+  action: AttentionAction;
+  reason: string;
+  /** The bank's written reference, where the action rests on one. */
+  evidence?: string;
+}
+
+/** The attention desk: one person proposes, another confirms, and only then something is done. */
+@Injectable()
+export class AttentionDesk {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+    private readonly burial: Burial,
+  ) {}
+
+  /** @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_OFFERED, ACTION_IS_PROPOSED */
+  propose(
+    employerId: string,
+    attentionId: string,
+    personId: string,
+    proposed: ProposedAction,
+  ): Promise<AttentionActionRow> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const attention = await lockOpen(tx, attentionId);
+      if (!actionsFor(attention.kind).includes(proposed.action)) {
+        const offered = actionsFor(attention.kind).join(', ');
+        throw new DomainError(
+          'ACTION_NOT_OFFERED',
+          `For ${attention.kind} these actions are offered: ${offered}.`,
+        );
+      }
+      if (await openAction(tx, attentionId)) {
+        throw new DomainError(
+          'ACTION_IS_PROPOSED',
+          'Another action is proposed already: confirm or withdraw it.',
+        );
+      }
+      const row = tx.manager.create(AttentionActionRow, {
+        employerId,
+        id: newId(),
+        attentionId,
+        action: proposed.action,
+        reason: proposed.reason,
+        evidence: proposed.evidence ?? null,
+        proposedBy: personId,
+        proposedAt: new Date(),
+        confirmedBy: null,
+        confirmedAt: null,
+        withdrawnAt: null,
+      });
+      await tx.manager.insert(AttentionActionRow, row);
+      await this.audit(tx, personId, 'proposed', attention, row);
+      return row;
+    });
+  }
+
+  /** Takes an unconfirmed proposal back. @throws DomainError ACTION_NOT_FOUND */
+  withdraw(employerId: string, attentionId: string, personId: string): Promise<void> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const attention = await lockOpen(tx, attentionId);
+      const action = await requireAction(tx, attentionId);
+      await tx.manager.update(AttentionActionRow, { employerId, id: action.id }, { withdrawnAt: new Date() });
+      await this.audit(tx, personId, 'withdrawn', attention, action);
+    });
+  }
+
+  /**
+   * The second person's word: the action is carried out and the attention resolved, in one transaction.
+   * @throws DomainError SAME_PERSON, ACTION_NOT_FOUND, and those of the action itself
+   */
+  async confirm(employerId: string, attentionId: string, personId: string): Promise<void> {
+    const { attention, action } = await this.database.inEmployer(employerId, async (tx) => ({
+      attention: await lockOpen(tx, attentionId),
+      action: await requireAction(tx, attentionId),
+    }));
+    if (action.proposedBy === personId) {
+      throw new DomainError(
+        'SAME_PERSON',
+        'An action is confirmed by another person than the one who proposed it.',
+      );
+    }
+    if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
+    await this.database.inEmployer(employerId, async (tx) => {
+      await this.carryOut(tx, attention, action);
+      await lockOpen(tx, attentionId);
+      await tx.manager.update(
+        AttentionActionRow,
+        { employerId, id: action.id, confirmedAt: IsNull(), withdrawnAt: IsNull() },
+        { confirmedBy: personId, confirmedAt: new Date() },
+      );
+      await clear(tx, [attention.kind], attention.subjectId, `${action.action}: ${action.reason}`);
+      await this.audit(tx, personId, 'confirmed', attention, action);
+    });
+  }
+
+  private async carryOut(
+    tx: EmployerTransaction,
+    attention: Attention,
+    action: AttentionActionRow,
+  ): Promise<void> {
+    switch (action.action) {
+      case 'ACKNOWLEDGE':
+        return;
+      case 'EXECUTED':
+        return this.executed(tx, attention, action);
+      case 'NOT_EXECUTED':
+        return this.burial.bury(tx, attention, action);
+      case 'EXCLUDE_PAYMENT':
+        return this.exclude(tx, attention, action);
+      case 'TRY_AGAIN':
+        return this.tryAgain(tx, attention, action);
+      case 'RESUME':
+        return resumeAll(tx, attention.payRunId);
+    }
+  }
+
+  private async executed(
+    tx: EmployerTransaction,
+    attention: Attention,
+    action: AttentionActionRow,
+  ): Promise<void> {
+    const work = await loadWork(tx, attention.instructionId ?? '');
+    if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
+    const instruction = await lockInstruction(tx, work.instruction.id);
+    await recordExecuted(tx, work, instruction, undefined, `two people: ${action.reason}`);
+  }
+
+  private async exclude(
+    tx: EmployerTransaction,
+    attention: Attention,
+    action: AttentionActionRow,
+  ): Promise<void> {
+    const run = await lockRun(tx, attention.payRunId ?? '');
+    await amend(tx, this.personal, run, action.proposedBy, {
+      excludePaymentIds: attention.paymentId === null ? [] : [attention.paymentId],
+      reason: action.reason,
+    });
+  }
+
+  /** Builds the instruction anew; what was built before stays abandoned. */
+  private async tryAgain(
+    tx: EmployerTransaction,
+    attention: Attention,
+    action: AttentionActionRow,
+  ): Promise<void> {
+    await lockRun(tx, attention.payRunId ?? '');
+    const instruction = await lockInstruction(tx, attention.instructionId ?? '');
+    if (['PLANNED', 'BUILDING', 'VERIFIED'].includes(instruction.status)) {
+      await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
+    }
+    const planned = await planOf(tx, instruction);
+    const attempts = await tx.manager.countBy(Instruction, {
+      employerId: tx.employerId,
+      plannedInstructionId: planned.id,
+    });
+    await planAttempt(tx, planned, attempts + 1);
+  }
+
+  private async audit(
+    tx: EmployerTransaction,
+    personId: string,
+    what: 'proposed' | 'withdrawn' | 'confirmed',
+    attention: Attention,
+    action: AttentionActionRow,
+  ): Promise<void> {
+    await append(tx, {
+      personId,
+      action: `attention.${what}`,
+      subject: showId('att', attention.id),
+      detail: {
+        kind: attention.kind,
+        action: action.action,
+        reason: action.reason,
+        evidence: action.evidence,
+      },
+    });
+  }
+}
+
+async function lockOpen(tx: EmployerTransaction, id: string): Promise<Attention> {
+  const attention = await tx.manager.findOne(Attention, {
+    where: { employerId: tx.employerId, id },
+    lock: { mode: 'for_no_key_update' },
+  });
+  if (!attention) throw new DomainError('ATTENTION_NOT_FOUND', 'There is no such attention.');
+  if (attention.resolvedAt !== null) {
+    throw new DomainError('ATTENTION_IS_RESOLVED', `It is resolved: ${attention.resolution ?? ''}`);
+  }
+  return attention;
+}
+
+function openAction(tx: EmployerTransaction, attentionId: string): Promise<AttentionActionRow | null> {
+  return tx.manager.findOneBy(AttentionActionRow, {
+    employerId: tx.employerId,
+    attentionId,
+    confirmedAt: IsNull(),
+    withdrawnAt: IsNull(),
+  });
+}
+
+async function requireAction(tx: EmployerTransaction, attentionId: string): Promise<AttentionActionRow> {
+  const action = await openAction(tx, attentionId);
+  if (!action) throw new DomainError('ACTION_NOT_FOUND', 'No action is proposed for this attention.');
+  return action;
+}

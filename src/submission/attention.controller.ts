@@ -1,0 +1,164 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { Database, EmployerTransaction } from '../database/database';
+import { formatMinor } from '../domain/money';
+import { Allow } from '../http/allow';
+import { decodeCursor, limitParam, pageOf } from '../http/cursor';
+import { IdParam, notFound, showId } from '../http/prefixed-id';
+import { Me, type SignedIn } from '../http/signed-in';
+import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
+import { actionsFor } from '../pay-run/attention-words';
+import { AttentionDesk } from './attention-desk';
+
+class AttentionQuery extends createZodDto(
+  z.object({
+    state: z.enum(['open', 'resolved', 'all']).default('open'),
+    limit: limitParam,
+    cursor: z.string().max(512).optional(),
+  }),
+) {}
+
+class ActionBody extends createZodDto(
+  z.object({
+    action: z.enum(['ACKNOWLEDGE', 'TRY_AGAIN', 'EXECUTED', 'NOT_EXECUTED', 'EXCLUDE_PAYMENT', 'RESUME']),
+    reason: z.string().min(3).max(500),
+    evidence: z.string().min(3).max(200).optional(),
+  }),
+) {}
+
+/** Ids grow with time, so their order is that of opening. */
+const position = z.object({ id: z.uuid() });
+
+/** What people must decide, and how they decide it two by two. */
+@ApiTags('attention')
+@Controller('v1/employers/:employerId/attention')
+export class AttentionController {
+  constructor(
+    private readonly database: Database,
+    private readonly desk: AttentionDesk,
+  ) {}
+
+  @Get()
+  @Allow('any')
+  @ApiOperation({ summary: 'What needs a person, oldest first' })
+  async list(
+    @Me() me: SignedIn,
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Query() query: AttentionQuery,
+  ) {
+    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, position);
+    return this.database.inEmployer(employerId, async (tx) => {
+      const find = tx.manager
+        .createQueryBuilder(Attention, 'a')
+        .where('a.employerId = :employerId', { employerId });
+      if (query.state === 'open') find.andWhere('a.resolvedAt IS NULL');
+      if (query.state === 'resolved') find.andWhere('a.resolvedAt IS NOT NULL');
+      if (after) find.andWhere('a.id > :id', after);
+      const rows = await find
+        .orderBy('a.id')
+        .limit(query.limit + 1)
+        .getMany();
+      const page = pageOf(rows, query.limit, (last) => ({ id: last.id }));
+      return { ...page, items: page.items.map((one) => viewOf(one, me)) };
+    });
+  }
+
+  @Get(':attentionId')
+  @Allow('any')
+  @ApiOperation({ summary: 'What happened, what is certain, what to ask the bank, and what was decided' })
+  async show(
+    @Me() me: SignedIn,
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('attentionId', new IdParam('att')) id: string,
+  ) {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const attention = await tx.manager.findOneBy(Attention, { employerId, id });
+      if (!attention) throw notFound('att');
+      return { ...viewOf(attention, me), decisions: await decisionsOf(tx, id) };
+    });
+  }
+
+  @Post(':attentionId/actions')
+  @Allow('preparer', 'approver', 'operator', 'finance')
+  @ApiOperation({ summary: 'Propose an action; another person confirms it' })
+  async propose(
+    @Me() me: SignedIn,
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('attentionId', new IdParam('att')) id: string,
+    @Body() body: ActionBody,
+  ) {
+    return actionView(await this.desk.propose(employerId, id, me.personId, body));
+  }
+
+  @Post(':attentionId/actions/confirmation')
+  @Allow('approver', 'operator')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Confirm the proposed action, which is then carried out' })
+  async confirm(
+    @Me() me: SignedIn,
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('attentionId', new IdParam('att')) id: string,
+  ) {
+    await this.desk.confirm(employerId, id, me.personId);
+    return this.show(me, employerId, id);
+  }
+
+  @Delete(':attentionId/actions')
+  @Allow('preparer', 'approver', 'operator', 'finance')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Withdraw the proposed action' })
+  withdraw(
+    @Me() me: SignedIn,
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('attentionId', new IdParam('att')) id: string,
+  ): Promise<void> {
+    return this.desk.withdraw(employerId, id, me.personId);
+  }
+}
+
+/** Sums of one person are shown to those only who may see payments. */
+function viewOf(attention: Attention, me: SignedIn) {
+  const mayThis =
+    attention.payments > 1 ||
+    ['preparer', 'approver', 'finance'].some((role) => me.roles.has(role as 'finance'));
+  return {
+    id: showId('att', attention.id),
+    kind: attention.kind,
+    payRunId: attention.payRunId && showId('run', attention.payRunId),
+    instructionId: attention.instructionId && showId('ins', attention.instructionId),
+    paymentId: attention.paymentId && showId('pay', attention.paymentId),
+    happened: attention.happened,
+    certain: attention.certain,
+    askBank: attention.askBank,
+    actions: actionsFor(attention.kind),
+    payments: attention.payments,
+    amount: mayThis ? formatMinor(attention.amountMinor) : null,
+    openedAt: attention.openedAt.toISOString(),
+    resolvedAt: attention.resolvedAt?.toISOString() ?? null,
+    resolution: attention.resolution,
+  };
+}
+
+async function decisionsOf(tx: EmployerTransaction, attentionId: string) {
+  const rows = await tx.manager.find(AttentionActionRow, {
+    where: { employerId: tx.employerId, attentionId },
+    order: { proposedAt: 'ASC' },
+  });
+  return rows.map(actionView);
+}
+
+function actionView(row: AttentionActionRow) {
+  return {
+    id: showId('act', row.id),
+    action: row.action,
+    reason: row.reason,
+    evidence: row.evidence,
+    proposedBy: showId('per', row.proposedBy),
+    proposedAt: row.proposedAt.toISOString(),
+    confirmedBy: row.confirmedBy && showId('per', row.confirmedBy),
+    confirmedAt: row.confirmedAt?.toISOString() ?? null,
+    withdrawnAt: row.withdrawnAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,292 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { BankGateway } from '../bank/gateway';
+import type { Outcome } from '../bank/outcome';
+import type { PreparedAdd } from '../bank/prepared';
+import type { BankInstruction } from '../bank/records';
+import { CONFIG, Config } from '../config/env';
+import { crashPoint } from '../config/crash-point';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim } from '../database/leases';
+import { WakeIn } from '../database/lease-worker';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { raise } from '../pay-run/attention.store';
+import { moveInstruction } from '../pay-run/instruction.store';
+import { messageIdOf } from '../pay-run/message-id';
+import { movePaymentSet } from '../pay-run/payment.store';
+import { Abandonment } from './abandonment';
+import { recordAdds, AddResult } from './add-record';
+import { finishCall, whyOf } from './call-record';
+import { inFlight } from './in-flight';
+import { afterBuildAnswer, AfterRefusal } from './decision';
+import { assertMayCall, PayableRow, payableRows, Work } from './work';
+import { Verifier } from './verifier';
+
+/** The intents of so many adds are committed together: a kill leaves at most that many in doubt (rule 1). */
+const BATCH_ROWS = 200;
+
+const BUILD_TURNS = ['BUILDING', 'SUBMITTING'] as const;
+
+/** Fills an instruction at the bank: initiate, add every row, then have it verified (rules 1 to 6). */
+@Injectable()
+export class Builder {
+  constructor(
+    private readonly database: Database,
+    private readonly gateway: BankGateway,
+    private readonly personal: PersonalData,
+    private readonly verifier: Verifier,
+    private readonly abandonment: Abandonment,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** One step of building; the answer says when to take the instruction up again. */
+  async step(claim: Claim, work: Work): Promise<WakeIn> {
+    if (work.instruction.bankInstructionId === null) return this.initiate(claim, work);
+    await this.closeOpenIntents(claim, work);
+    const rows = await this.rowsOf(work);
+    const open = rows.filter((row) => row.addOutcome === null);
+    if (open.length > 0) return this.addBatch(claim, work, open.slice(0, BATCH_ROWS));
+    if (rows.some((row) => row.addOutcome === 'REFUSED')) return 'never';
+    return this.verifier.step(claim, work, rows);
+  }
+
+  private rowsOf(work: Work): Promise<PayableRow[]> {
+    return this.database.inEmployer(work.instruction.employerId, (tx) =>
+      payableRows(tx, this.personal, work),
+    );
+  }
+
+  /** Step 1. An initiate in doubt is tried again: what it may have made is an empty orphan (rule 3). */
+  private async initiate(claim: Claim, work: Work): Promise<WakeIn> {
+    const { run, planned, account, instruction } = work;
+    const callId = newId();
+    let attempt = 0;
+    const begun = await this.database.inEmployer(claim.employerId, async (tx) => {
+      const now = await assertMayCall(tx, claim, work, BUILD_TURNS);
+      attempt = await initiatesOf(tx, instruction.id);
+      if (attempt > this.config.REBUILD_LIMIT) return undefined;
+      if (now.instruction.status === 'PLANNED') await this.begin(tx, work, now.instruction);
+      const prepared = this.gateway.prepareInitiate({
+        reference: `${shortId(run.id)}-${planned.ordinal}-${instruction.attempt}-${attempt}`,
+        count: planned.rowCount,
+        totalMinor: planned.totalMinor,
+        currency: run.currency,
+        executionDate: run.executionDate,
+        debtor: {
+          name: account.debtorName,
+          iban: this.personal.open(account.ibanSealed),
+          bic: account.bic ?? undefined,
+          identityId: account.bankUserId,
+        },
+        externalData: { payRunId: run.id, instructionId: instruction.id },
+      });
+      await tx.query(
+        `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
+         VALUES ($1, $2, 'initiate', $3, $4, $5, $6, $7)`,
+        [claim.employerId, callId, instruction.id, prepared.path, prepared.bodyHash, attempt, claim.epoch],
+      );
+      return prepared;
+    });
+    if (!begun) return this.tooManyInitiates(work);
+    crashPoint('build.initiate-intended');
+    const outcome = await this.gateway.sendInitiate(begun);
+    crashPoint('build.initiated');
+    return this.recordInitiate(work, callId, outcome);
+  }
+
+  private async begin(tx: EmployerTransaction, work: Work, instruction: Work['instruction']): Promise<void> {
+    await moveInstruction(tx, instruction, 'BUILDING', 'service');
+    const { run, planned } = work;
+    const moved = await movePaymentSet(tx, {
+      payRunId: run.id,
+      planned,
+      from: 'APPROVED',
+      to: 'AT_BANK',
+      actor: 'service',
+    });
+    if (moved.count !== planned.rowCount || moved.amountMinor !== planned.totalMinor) {
+      throw new Error('the payments of an instruction are not those that were planned');
+    }
+  }
+
+  private recordInitiate(work: Work, callId: string, outcome: Outcome<BankInstruction>): Promise<WakeIn> {
+    const { instruction } = work;
+    return this.database.inEmployer(instruction.employerId, async (tx) => {
+      await finishCall(tx, callId, outcome);
+      if (outcome.kind === 'yes') {
+        await tx.query(
+          `UPDATE instruction SET bank_instruction_id = $3, bank_status = $4
+           WHERE employer_id = $1 AND id = $2 AND bank_instruction_id IS NULL`,
+          [tx.employerId, instruction.id, outcome.value.bankInstructionId, outcome.value.status],
+        );
+        return 0;
+      }
+      const next = afterBuildAnswer(outcome);
+      if (next.kind === 'refused') {
+        await raise(tx, {
+          kind: 'INITIATE_REFUSED',
+          subjectId: instruction.id,
+          payRunId: work.run.id,
+          instructionId: instruction.id,
+          happened: `The bank refused to open an instruction: ${whyOf(outcome)}.`,
+          payments: work.planned.rowCount,
+          amountMinor: work.planned.totalMinor,
+        });
+      }
+      return this.pauseAfter(tx, work, next, whyOf(outcome));
+    });
+  }
+
+  /** Step 2 for a batch: intents in one commit, the adds side by side, their outcomes in one commit. */
+  private async addBatch(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
+    const prepared = rows.map((row) => this.prepare(work, row));
+    const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
+      await assertMayCall(tx, claim, work, BUILD_TURNS);
+      return intendAdds(tx, claim, work, rows, prepared);
+    });
+    crashPoint('build.adds-intended');
+    const results = await this.sendAll(rows, prepared);
+    crashPoint('build.adds-sent');
+    const wakeIn = await this.database.inEmployer(claim.employerId, (tx) =>
+      this.recordBatch(tx, work, batch, results),
+    );
+    crashPoint('build.adds-recorded');
+    return wakeIn;
+  }
+
+  private prepare(work: Work, row: PayableRow): PreparedAdd {
+    const bankInstructionId = work.instruction.bankInstructionId;
+    if (bankInstructionId === null)
+      throw new Error('rows are added only to an instruction the bank has named');
+    const messageId = messageIdOf(work.instruction.id, row.rowNo);
+    return this.gateway.prepareAdd(bankInstructionId, {
+      messageId,
+      amountMinor: row.amountMinor,
+      currency: row.currency,
+      creditor: { name: row.name, iban: row.iban, bic: row.bic ?? undefined },
+      remittance: row.remittance ?? undefined,
+      externalData: { messageId, payRunId: work.run.id, paymentId: row.paymentId },
+    });
+  }
+
+  /** Sends until one answer shows that going on is pointless; rows not sent by then were provably not executed. */
+  private async sendAll(rows: readonly PayableRow[], prepared: readonly PreparedAdd[]): Promise<AddResult[]> {
+    const results: AddResult[] = [];
+    await inFlight(prepared, this.config.BANK_ADDS_IN_FLIGHT, async (add, n) => {
+      const row = rows[n];
+      if (!row) return 'stop';
+      const outcome = await this.gateway.sendAdd(add);
+      results.push({ row, outcome });
+      return outcome.kind === 'no' && outcome.reason !== 'invalid' ? 'stop' : 'go on';
+    });
+    return results;
+  }
+
+  private async recordBatch(
+    tx: EmployerTransaction,
+    work: Work,
+    batch: number,
+    results: readonly AddResult[],
+  ): Promise<WakeIn> {
+    await recordAdds(tx, work, results);
+    await tx.query(
+      `UPDATE add_intent SET finished_at = clock_timestamp()
+       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3`,
+      [tx.employerId, work.instruction.id, batch],
+    );
+    for (const { outcome } of results) {
+      if (outcome.kind !== 'no' || outcome.reason === 'invalid') continue;
+      return this.pauseAfter(tx, work, afterBuildAnswer(outcome), whyOf(outcome));
+    }
+    return 0;
+  }
+
+  /** Intents this process or a dead one left open: their rows may be at the bank, so they are in doubt (rule 4). */
+  private closeOpenIntents(claim: Claim, work: Work): Promise<void> {
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      await tx.query(
+        `WITH open AS (
+           UPDATE add_intent SET finished_at = clock_timestamp()
+           WHERE employer_id = $1 AND instruction_id = $2 AND finished_at IS NULL RETURNING row_nos)
+         INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome)
+         SELECT $1, $2, p.row_no, p.id, 'IN_DOUBT'
+         FROM open, unnest(open.row_nos) AS intended(row_no)
+         JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $3 AND p.row_no = intended.row_no
+         ON CONFLICT DO NOTHING`,
+        [tx.employerId, work.instruction.id, work.run.id],
+      );
+    });
+  }
+
+  private async pauseAfter(
+    tx: EmployerTransaction,
+    work: Work,
+    next: AfterRefusal,
+    why: string,
+  ): Promise<WakeIn> {
+    switch (next.kind) {
+      case 'doubt':
+        return 0;
+      case 'refused':
+        return 'never';
+      case 'wait':
+        return next.ms;
+      case 'credentials':
+        await this.abandonment.park(tx, work, `The bank refused our access while building: ${why}.`);
+        return 'never';
+    }
+  }
+
+  private async tooManyInitiates(work: Work): Promise<WakeIn> {
+    await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      raise(tx, {
+        kind: 'REBUILD_LIMIT',
+        subjectId: work.planned.id,
+        payRunId: work.run.id,
+        instructionId: work.instruction.id,
+        happened: `The initiation stayed unanswered ${this.config.REBUILD_LIMIT} times.`,
+        payments: work.planned.rowCount,
+        amountMinor: work.planned.totalMinor,
+      }),
+    );
+    return 'never';
+  }
+}
+
+async function initiatesOf(tx: EmployerTransaction, instructionId: string): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    `SELECT count(*)::int + 1 AS n FROM bank_call
+     WHERE employer_id = $1 AND instruction_id = $2 AND operation = 'initiate'
+       AND outcome IS DISTINCT FROM 'NO'`,
+    [tx.employerId, instructionId],
+  );
+  return row?.n ?? 1;
+}
+
+async function intendAdds(
+  tx: EmployerTransaction,
+  claim: Claim,
+  work: Work,
+  rows: readonly PayableRow[],
+  prepared: readonly PreparedAdd[],
+): Promise<number> {
+  const [intent] = await tx.query<{ batch: number }>(
+    `INSERT INTO add_intent (employer_id, instruction_id, batch, row_nos, body_hashes, epoch)
+     SELECT $1, $2, coalesce(max(batch), 0) + 1, $3, $4, $5 FROM add_intent
+     WHERE employer_id = $1 AND instruction_id = $2
+     RETURNING batch`,
+    [
+      tx.employerId,
+      work.instruction.id,
+      rows.map((row) => row.rowNo),
+      Buffer.concat(prepared.map((add) => add.bodyHash)),
+      claim.epoch,
+    ],
+  );
+  if (!intent) throw new Error('an intent was not written');
+  return intent.batch;
+}
+
+function shortId(id: string): string {
+  return id.replaceAll('-', '').slice(0, 22);
+}

@@ -1,0 +1,28 @@
+import type { Outcome } from '../bank/outcome';
+import { EmployerTransaction } from '../database/database';
+
+/** Writes down what became of a call whose intent was recorded. */
+export async function finishCall(
+  tx: EmployerTransaction,
+  callId: string,
+  outcome: Outcome<unknown>,
+): Promise<void> {
+  const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
+  await tx.query(
+    `UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
+     WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, callId, told, outcome.kind === 'yes' ? null : whyOf(outcome)],
+  );
+}
+
+/** The bank's words on an outcome that was no yes, masked by the client. */
+export function whyOf(outcome: Outcome<unknown>): string {
+  switch (outcome.kind) {
+    case 'yes':
+      return 'done';
+    case 'no':
+      return outcome.error?.message ?? outcome.why ?? outcome.reason;
+    case 'in-doubt':
+      return outcome.why;
+  }
+}

@@ -1,0 +1,17 @@
+import { EmployerTransaction } from '../database/database';
+import { raise } from '../pay-run/attention.store';
+import { PayRun } from '../pay-run/pay-run.entity';
+
+/** Marks the approval of a run as lapsed and tells why. */
+export async function lapseRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
+  run.lapseReason = reason;
+  await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: reason });
+  await raise(tx, {
+    kind: 'STALE_DATE',
+    subjectId: run.id,
+    payRunId: run.id,
+    happened: `The approval lapsed: ${reason}. Amend the execution date and have it approved again.`,
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+  });
+}

@@ -1,0 +1,155 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { NotFound } from '../bank/errors';
+import type { BankInstruction } from '../bank/records';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence, wake } from '../database/leases';
+import { WakeIn } from '../database/lease-worker';
+import { PersonalData } from '../database/personal-data';
+import { isPastSubmit } from '../domain/bank-status';
+import { BankReads } from '../employer/bank-reads';
+import { clear, raise } from '../pay-run/attention.store';
+import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
+import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { finishAttempt, recordExecuted, TURNED_AWAY } from './submitter';
+import { about } from './verifier';
+import { payableRows, Work } from './work';
+
+const READ_AGAIN_MS = 1_000;
+
+/** What a read says of a submit that was not answered. */
+interface Evidence {
+  executed: boolean;
+  stillInitiated: boolean;
+  instruction?: BankInstruction;
+}
+
+/**
+ * A submit without an answer: read until the bank shows that it was executed, and parked for people when it does
+ * not in time. It is never sent again, unless the bank's own word and a read say that nothing happened (rule 8).
+ */
+@Injectable()
+export class Recovery {
+  constructor(
+    private readonly database: Database,
+    private readonly reads: BankReads,
+    private readonly personal: PersonalData,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async step(claim: Claim, work: Work): Promise<WakeIn> {
+    const evidence = await this.read(work);
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      const instruction = await lockInstruction(tx, work.instruction.id);
+      await fence(tx, claim);
+      if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 'never';
+      if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
+      const attempt = await standingAttempt(tx, instruction);
+      const ageMs = await ageOf(tx, attempt);
+      if (instruction.status !== 'SUBMIT_INTENT') return this.nextReadMs(ageMs);
+      if (this.provenUnexecuted(attempt, evidence, ageMs)) {
+        await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
+        await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, 'the bank turned the submit away');
+        return READ_AGAIN_MS;
+      }
+      if (ageMs < this.config.SUBMIT_DOUBT_MS) return READ_AGAIN_MS;
+      await this.park(tx, work, instruction, attempt);
+      return this.nextReadMs(ageMs);
+    });
+  }
+
+  private async read(work: Work): Promise<Evidence> {
+    const bankInstructionId = work.instruction.bankInstructionId ?? '';
+    let instruction: BankInstruction | undefined;
+    try {
+      instruction = await this.reads.instruction(work.account, bankInstructionId);
+    } catch (error) {
+      if (error instanceof NotFound) return { executed: false, stillInitiated: false };
+      throw error;
+    }
+    if (instruction) {
+      const executed = isPastSubmit(instruction.status);
+      return { executed, stillInitiated: instruction.status === 'INITIATED', instruction };
+    }
+    return { executed: await this.somePaymentMoved(work, bankInstructionId), stillInitiated: false };
+  }
+
+  /** Where the instruction cannot be read, one of its payments past the submit is evidence enough. */
+  private async somePaymentMoved(work: Work, bankInstructionId: string): Promise<boolean> {
+    const rows = await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      payableRows(tx, this.personal, work),
+    );
+    const bankIds = rows.flatMap((row) => (row.bankPaymentId === null ? [] : [row.bankPaymentId]));
+    const { createdAt } = work.instruction;
+    const seen = await this.reads.payments(work.account, { bankInstructionId, createdAt, bankIds });
+    return seen.some((payment) => isPastSubmit(payment.status));
+  }
+
+  private async executed(
+    tx: EmployerTransaction,
+    work: Work,
+    instruction: Instruction,
+    shown: BankInstruction | undefined,
+  ): Promise<WakeIn> {
+    await recordExecuted(tx, work, instruction, shown, 'a later read of the bank');
+    await clear(
+      tx,
+      ['SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'],
+      instruction.id,
+      'a later read of the bank showed that the submit was executed',
+    );
+    return 'never';
+  }
+
+  private provenUnexecuted(attempt: SubmitAttempt, evidence: Evidence, ageMs: number): boolean {
+    return (
+      this.config.BANK_REJECTS_BEFORE_EXECUTING &&
+      (attempt.outcomeDetail?.startsWith(TURNED_AWAY) ?? false) &&
+      evidence.stillInitiated &&
+      ageMs >= this.config.BANK_LAG_BOUND_MS
+    );
+  }
+
+  private async park(
+    tx: EmployerTransaction,
+    work: Work,
+    instruction: Instruction,
+    attempt: SubmitAttempt,
+  ): Promise<void> {
+    const why = attempt.outcomeDetail ?? 'this service ended before an answer was recorded';
+    await finishAttempt(tx, instruction, 'IN_DOUBT', why);
+    await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
+    await raise(tx, {
+      kind: 'SUBMIT_UNKNOWN',
+      ...about(work),
+      happened: `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.`,
+    });
+    await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+  }
+
+  private nextReadMs(ageMs: number): number {
+    const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs } = this.config;
+    const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
+    return delays[step] ?? READ_AGAIN_MS;
+  }
+}
+
+function standingAttempt(tx: EmployerTransaction, instruction: Instruction): Promise<SubmitAttempt> {
+  return tx.manager
+    .createQueryBuilder(SubmitAttempt, 's')
+    .where('s.employerId = :employerId AND s.instructionId = :id', {
+      employerId: tx.employerId,
+      id: instruction.id,
+    })
+    .andWhere(`s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`)
+    .getOneOrFail();
+}
+
+async function ageOf(tx: EmployerTransaction, attempt: SubmitAttempt): Promise<number> {
+  const [row] = await tx.query<{ ms: string }>(
+    `SELECT extract(epoch FROM clock_timestamp() - attempted_at) * 1000 AS ms
+     FROM submit_attempt WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, attempt.id],
+  );
+  return Number(row?.ms ?? 0);
+}

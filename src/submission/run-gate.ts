@@ -1,0 +1,177 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { BankGateway } from '../bank/gateway';
+import type { BankAccount } from '../bank/records';
+import { Clock } from '../config/clock';
+import { crashPoint } from '../config/crash-point';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence, wake } from '../database/leases';
+import { WakeIn } from '../database/lease-worker';
+import { PersonalData } from '../database/personal-data';
+import { BANK_LADDER } from '../domain/bank-status';
+import { Employer, EmployerAccount } from '../employer/employer.entity';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { plannedInstructions } from '../pay-run/instruction.store';
+import { clear, raise } from '../pay-run/attention.store';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { lockRun, moveRun } from '../pay-run/pay-run.store';
+import { approvedHash } from '../pay-run/plan';
+import { lapseRun } from './lapse';
+import { bankHours, submitWindow } from './submit-window';
+import { hashOfRows, obstacleOf, payableRows } from './work';
+
+/** How often a run that waits for money or for its account is tried again. */
+const TRY_AGAIN_MS = 15_000;
+const SUBMIT_MS = 2_000;
+
+/** The run gate, once per run, in VERIFIED → SUBMITTING (rule 7). */
+@Injectable()
+export class RunGate {
+  constructor(
+    private readonly database: Database,
+    private readonly gateway: BankGateway,
+    private readonly personal: PersonalData,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async step(claim: Claim, run: PayRun): Promise<WakeIn> {
+    const account = await this.database.inEmployer(claim.employerId, (tx) =>
+      tx.manager.findOneByOrFail(EmployerAccount, { employerId: claim.employerId, id: run.accountId }),
+    );
+    const atBank = account.reads.includes('BALANCE')
+      ? await this.gateway.getAccount(account.bankAccountId)
+      : undefined;
+    const computed = await this.hashOfRun(run);
+    const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
+      const now = await lockRun(tx, run.id);
+      await fence(tx, claim);
+      if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
+      const refusal = await this.refusalOf(tx, now, computed);
+      if (refusal) {
+        await lapseRun(tx, now, refusal);
+        return 0;
+      }
+      if (!(await this.funded(tx, now, atBank))) return TRY_AGAIN_MS;
+      await this.open(tx, now);
+      return 0;
+    });
+    crashPoint('gate.passed');
+    return wakeIn;
+  }
+
+  /** The root hash computed from the rows themselves, instruction by instruction. */
+  private async hashOfRun(run: PayRun): Promise<Buffer> {
+    const planned = await this.database.inEmployer(run.employerId, (tx) => plannedInstructions(tx, run));
+    const hashes: Buffer[] = [];
+    for (const part of planned) hashes.push(await this.hashOfPart(run, part));
+    return this.database.inEmployer(run.employerId, (tx) => approvedHash(tx, this.personal, run, hashes));
+  }
+
+  private hashOfPart(run: PayRun, planned: PlannedInstruction): Promise<Buffer> {
+    return this.database.inEmployer(run.employerId, async (tx) =>
+      hashOfRows(await payableRows(tx, this.personal, { planned })),
+    );
+  }
+
+  /** Why the approval cannot be used: what was approved is not what stands, or who approved may not. */
+  private async refusalOf(
+    tx: EmployerTransaction,
+    run: PayRun,
+    computed: Buffer,
+  ): Promise<string | undefined> {
+    if (!run.rootHash?.equals(computed)) return 'the rows or terms are not those that were approved';
+    const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
+    const entitled = await this.entitledApprovals(tx, run, run.rootHash);
+    if (entitled < employer.approvalsRequired) return 'an approver is no longer entitled to approve';
+    const window = submitWindow(
+      run,
+      run.createdAt,
+      this.clock.now(),
+      bankHours(this.config),
+      (await plannedInstructions(tx, run)).length * SUBMIT_MS,
+    );
+    return window.kind === 'late' ? 'the cut-off of the execution date cannot be met' : undefined;
+  }
+
+  private async entitledApprovals(tx: EmployerTransaction, run: PayRun, rootHash: Buffer): Promise<number> {
+    const [row] = await tx.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM approval a
+       JOIN person p ON p.id = a.approver_id AND p.disabled_at IS NULL
+       JOIN person_role r ON r.employer_id = a.employer_id AND r.person_id = a.approver_id AND r.role = 'approver'
+       WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.root_hash = $4
+         AND a.voided_at IS NULL
+         AND NOT EXISTS (SELECT FROM pay_run_version v WHERE v.employer_id = a.employer_id
+           AND v.pay_run_id = a.pay_run_id AND v.prepared_by = a.approver_id)`,
+      [tx.employerId, run.id, run.runVersion, rootHash],
+    );
+    return row?.n ?? 0;
+  }
+
+  /** Whether the account is open and its available balance covers this run and what others have reserved on it. */
+  private async funded(
+    tx: EmployerTransaction,
+    run: PayRun,
+    atBank: BankAccount | undefined,
+  ): Promise<boolean> {
+    if (atBank === undefined) return true;
+    const about = {
+      subjectId: run.id,
+      payRunId: run.id,
+      payments: run.rowCount,
+      amountMinor: run.totalMinor,
+    };
+    if (atBank.status !== 'OPENED') {
+      await raise(tx, {
+        ...about,
+        kind: 'ACCOUNT_UNUSABLE',
+        happened: `The bank says the account is ${atBank.status}.`,
+      });
+      return false;
+    }
+    const needed = run.totalMinor + (await reservedByOthers(tx, run));
+    if (atBank.availableMinor !== undefined && atBank.availableMinor < needed) {
+      await raise(tx, {
+        ...about,
+        kind: 'LOW_BALANCE',
+        happened: 'The available balance does not cover this run and what other runs have reserved.',
+      });
+      return false;
+    }
+    await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], run.id, 'the account is open and funded');
+    return true;
+  }
+
+  private async open(tx: EmployerTransaction, run: PayRun): Promise<void> {
+    await moveRun(tx, run, 'SUBMITTING', 'service');
+    const instructions = await tx.manager.findBy(Instruction, {
+      employerId: tx.employerId,
+      payRunId: run.id,
+      status: 'VERIFIED',
+    });
+    await wake(
+      tx,
+      'INSTRUCTION',
+      tx.employerId,
+      instructions.map((one) => one.id),
+    );
+  }
+}
+
+/**
+ * What other runs on the account are about to take: all of a run that is being submitted, and of submitted payments
+ * those on which the bank has not placed its hold yet.
+ */
+async function reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<bigint> {
+  const [row] = await tx.query<{ reserved: string }>(
+    `SELECT coalesce(sum(p.amount_minor), 0) AS reserved
+     FROM pay_run r
+     JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id
+     LEFT JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id AND i.status = 'SUBMITTED'
+     LEFT JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id AND b.row_no = p.row_no
+     WHERE r.employer_id = $1 AND r.account_id = $2 AND r.id <> $3 AND r.status IN ('SUBMITTING', 'FOLLOWING')
+       AND (p.status = 'AT_BANK' OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
+    [tx.employerId, run.accountId, run.id, BANK_LADDER.PRO_DEBIT_HOLD],
+  );
+  return BigInt(row?.reserved ?? 0);
+}

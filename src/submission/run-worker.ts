@@ -1,0 +1,260 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence, wake } from '../database/leases';
+import { WakeIn } from '../database/lease-worker';
+import { PersonalData } from '../database/personal-data';
+import { InstructionStatus } from '../domain/instruction';
+import { PayRunStatus } from '../domain/pay-run';
+import { EmployerAccount } from '../employer/employer.entity';
+import { applyAmendment, liveInstructions } from '../pay-run/amendment';
+import { standingApprovals, voidApprovals } from '../pay-run/approval';
+import { clear, raise } from '../pay-run/attention.store';
+import { finishCancelling } from '../pay-run/cancellation';
+import { Instruction } from '../pay-run/instruction.entity';
+import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
+import { lapseRun } from './lapse';
+import { RunGate } from './run-gate';
+import { bankHours, submitWindow, Window } from './submit-window';
+import { obstacleOf } from './work';
+
+/** A waiting run is looked at this often at least, so that a clock that is set or a switch is noticed. */
+const LOOK_AGAIN_MS = 10_000;
+
+/** A generous guess of what one add and one submit take, for the question whether the cut-off can be met. */
+const ADD_MS = 10;
+const SUBMIT_MS = 2_000;
+
+/** The states an instruction has when nothing more is to be sent for it. */
+const SENT: readonly InstructionStatus[] = [
+  'SUBMITTED',
+  'CLOSED',
+  'SUBMIT_REFUSED',
+  'SUBMIT_UNKNOWN',
+  'VOID',
+  'RELEASED',
+];
+const ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
+
+/** A run's own transitions: one lease a run, one step at a time; its instructions have leases of their own. */
+@Injectable()
+export class RunWorker {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+    private readonly gate: RunGate,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** One step of a run; the answer says when to look at it again. */
+  async step(claim: Claim): Promise<WakeIn> {
+    const run = await this.database.inEmployer(claim.employerId, (tx) => findRun(tx, claim.subjectId));
+    switch (run.status) {
+      case 'APPROVED':
+        return this.locked(claim, 'APPROVED', (tx, now) => this.start(tx, now));
+      case 'BUILDING':
+        return this.locked(claim, 'BUILDING', (tx, now) => this.collect(tx, now));
+      case 'VERIFIED':
+        return this.verified(claim, run);
+      case 'SUBMITTING':
+        return this.locked(claim, 'SUBMITTING', (tx, now) => this.advance(tx, now, SENT, 'FOLLOWING'));
+      case 'FOLLOWING':
+        return this.locked(claim, 'FOLLOWING', (tx, now) => this.finish(tx, now));
+      case 'CANCELLING':
+        return this.locked(claim, 'CANCELLING', (tx, now) => this.cancel(tx, now));
+      case 'DRAFT':
+      case 'READY':
+      case 'SETTLED':
+      case 'PARTLY_SETTLED':
+      case 'FAILED':
+      case 'CANCELLED':
+        return 'never';
+    }
+  }
+
+  private locked(
+    claim: Claim,
+    status: PayRunStatus,
+    work: (tx: EmployerTransaction, run: PayRun) => Promise<WakeIn>,
+  ): Promise<WakeIn> {
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, claim.subjectId);
+      await fence(tx, claim);
+      return run.status === status ? work(tx, run) : 0;
+    });
+  }
+
+  /** APPROVED → BUILDING once it is due, its account is ready and no switch is thrown. */
+  private async start(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
+    if (await obstacleOf(tx, run)) return LOOK_AGAIN_MS;
+    const planned = await plannedInstructions(tx, run);
+    const window = await this.windowOf(tx, run, run.rowCount * ADD_MS + planned.length * SUBMIT_MS);
+    if (window.kind === 'early') return Math.min(window.ms, LOOK_AGAIN_MS);
+    if (window.kind === 'late') return this.lapse(tx, run, 'the cut-off of the execution date cannot be met');
+    if (!(await this.accountReady(tx, run))) return LOOK_AGAIN_MS;
+    await moveRun(tx, run, 'BUILDING', 'service');
+    for (const part of planned) await planAttempt(tx, part, 1);
+    return 'never';
+  }
+
+  private async accountReady(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+    const account = await tx.manager.findOneByOrFail(EmployerAccount, {
+      employerId: tx.employerId,
+      id: run.accountId,
+    });
+    const reasons = notReady(account, this.config);
+    if (reasons.length === 0) {
+      await clear(tx, ['ACCOUNT_UNUSABLE'], run.accountId, 'the account can be used');
+      return true;
+    }
+    await raise(tx, {
+      kind: 'ACCOUNT_UNUSABLE',
+      subjectId: run.accountId,
+      payRunId: run.id,
+      happened: `The run is due, but its account is not ready: ${reasons.join('; ')}.`,
+      payments: run.rowCount,
+      amountMinor: run.totalMinor,
+    });
+    return false;
+  }
+
+  /** BUILDING → VERIFIED when every instruction is; or back to READY when all ended for an amendment. */
+  private async collect(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
+    const ended = await this.endedEarly(tx, run);
+    if (ended !== undefined) return ended;
+    if (!(await this.everyInstruction(tx, run, ['VERIFIED']))) return LOOK_AGAIN_MS;
+    await moveRun(tx, run, 'VERIFIED', 'service');
+    return 0;
+  }
+
+  private async verified(claim: Claim, run: PayRun): Promise<WakeIn> {
+    const early = await this.locked(claim, 'VERIFIED', async (tx, now) => {
+      const ended = await this.endedEarly(tx, now);
+      if (ended !== undefined) return ended === 'never' ? 0 : ended;
+      if (await this.everyInstruction(tx, now, ['VERIFIED'])) return 'never';
+      await moveRun(tx, now, 'BUILDING', 'service', 'an instruction was abandoned');
+      return LOOK_AGAIN_MS;
+    });
+    return early === 'never' ? this.gate.step(claim, run) : early;
+  }
+
+  /** What takes a run that has nothing submitted out of its way: an amendment, a lapse, a missed cut-off. */
+  private async endedEarly(tx: EmployerTransaction, run: PayRun): Promise<WakeIn | undefined> {
+    const obstacle = await obstacleOf(tx, run);
+    if (obstacle === 'STOPPED') return LOOK_AGAIN_MS;
+    if (obstacle === undefined) {
+      const window = await this.windowOf(tx, run, 0);
+      if (window.kind !== 'late') return undefined;
+      await this.lapse(tx, run, 'the cut-off of the execution date passed');
+    }
+    const alive = await liveInstructions(tx, run);
+    if (alive.length > 0) {
+      await wake(
+        tx,
+        'INSTRUCTION',
+        tx.employerId,
+        alive.map((one) => one.id),
+      );
+      return LOOK_AGAIN_MS;
+    }
+    const amendment = await openAmendment(tx, run.id);
+    if (run.lapseReason !== null) await this.backToReady(tx, run, run.lapseReason);
+    if (amendment) await applyAmendment(tx, this.personal, run, amendment);
+    return 'never';
+  }
+
+  /** The approval cannot be used any more: at once when nothing is at the bank, else when all has ended. */
+  private async lapse(tx: EmployerTransaction, run: PayRun, reason: string): Promise<WakeIn> {
+    await lapseRun(tx, run, reason);
+    if (run.status === 'APPROVED') await this.backToReady(tx, run, reason);
+    return 0;
+  }
+
+  private async backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
+    await voidApprovals(tx, run, 'service', reason);
+    run.lapseReason = null;
+    await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: null });
+  }
+
+  private async advance(
+    tx: EmployerTransaction,
+    run: PayRun,
+    when: readonly InstructionStatus[],
+    to: PayRunStatus,
+  ): Promise<WakeIn> {
+    if (!(await this.everyInstruction(tx, run, when))) return LOOK_AGAIN_MS;
+    await moveRun(tx, run, to, 'service');
+    return 0;
+  }
+
+  /** FOLLOWING ends when every instruction did; how, is said by its payments. */
+  private async finish(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
+    if (!(await this.everyInstruction(tx, run, ENDED))) return 'never';
+    const [count] = await tx.query<{ settled: number; unpaid: number }>(
+      `SELECT count(*) FILTER (WHERE status = 'SETTLED')::int AS settled,
+         count(*) FILTER (WHERE status IN ('FAILED', 'REJECTED', 'CANCELLED', 'VOID'))::int AS unpaid
+       FROM payment WHERE employer_id = $1 AND pay_run_id = $2`,
+      [tx.employerId, run.id],
+    );
+    const { settled, unpaid } = count ?? { settled: 0, unpaid: 0 };
+    const to = unpaid === 0 ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+    await moveRun(tx, run, to, 'service');
+    return 'never';
+  }
+
+  private async cancel(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
+    const alive = await liveInstructions(tx, run);
+    if (alive.length > 0) {
+      await wake(
+        tx,
+        'INSTRUCTION',
+        tx.employerId,
+        alive.map((one) => one.id),
+      );
+      return LOOK_AGAIN_MS;
+    }
+    await finishCancelling(tx, run, 'service');
+    return 'never';
+  }
+
+  private async windowOf(tx: EmployerTransaction, run: PayRun, expectedMs: number): Promise<Window> {
+    const approvals = await standingApprovals(tx, run);
+    const approvedAt = approvals.at(-1)?.approvedAt ?? this.clock.now();
+    return submitWindow(run, approvedAt, this.clock.now(), bankHours(this.config), expectedMs);
+  }
+
+  /** Whether each planned instruction of the standing version has a current instruction in one of the states. */
+  private async everyInstruction(
+    tx: EmployerTransaction,
+    run: PayRun,
+    states: readonly InstructionStatus[],
+  ): Promise<boolean> {
+    const planned = await plannedInstructions(tx, run);
+    const instructions = await tx.manager.findBy(Instruction, {
+      employerId: tx.employerId,
+      payRunId: run.id,
+    });
+    return planned.every((part) =>
+      instructions.some((one) => one.plannedInstructionId === part.id && states.includes(one.status)),
+    );
+  }
+}
+
+/** Why nothing may be submitted from an account yet; empty when everything is in order. */
+export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AMOUNT_UNIT'>): string[] {
+  const reasons: string[] = [];
+  const readable = account.reads.some((read) =>
+    ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'].includes(read),
+  );
+  if (!readable) reasons.push('no read of its payments at the bank was found to be allowed');
+  if (account.unitConfirmed === null)
+    reasons.push('nobody has checked the unit of amounts against its balance');
+  else if (account.unitConfirmed !== config.BANK_AMOUNT_UNIT) {
+    reasons.push('the unit of amounts was checked under another BANK_AMOUNT_UNIT');
+  }
+  return reasons;
+}

@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { EmployerModule } from '../employer/employer.module';
+import { Abandonment } from './abandonment';
+import { AttentionController } from './attention.controller';
+import { AttentionDesk } from './attention-desk';
+import { Builder } from './builder';
+import { Burial } from './burial';
+import { InstructionReader } from './read-back';
+import { Recovery } from './recovery';
+import { RunGate } from './run-gate';
+import { RunWorker } from './run-worker';
+import { SubmissionService } from './submission.service';
+import { Submitter } from './submitter';
+import { Verifier } from './verifier';
+
+@Module({
+  imports: [EmployerModule],
+  controllers: [AttentionController],
+  providers: [
+    Abandonment,
+    AttentionDesk,
+    Builder,
+    Burial,
+    InstructionReader,
+    Recovery,
+    RunGate,
+    RunWorker,
+    SubmissionService,
+    Submitter,
+    Verifier,
+  ],
+  exports: [SubmissionService],
+})
+export class SubmissionModule {}

@@ -1,0 +1,119 @@
+import { hostname } from 'node:os';
+import { Inject, Injectable } from '@nestjs/common';
+import { NotAllowed, RateLimited, Unauthorised } from '../bank/errors';
+import { CONFIG, Config } from '../config/env';
+import { Database } from '../database/database';
+import { Claim, Leases } from '../database/leases';
+import { LeaseWorker, WakeIn } from '../database/lease-worker';
+import { newId } from '../database/new-id';
+import { Abandonment } from './abandonment';
+import { Builder } from './builder';
+import { Recovery } from './recovery';
+import { RunWorker } from './run-worker';
+import { Submitter } from './submitter';
+import { Halted, loadWork, obstacleOf, Work } from './work';
+
+/** Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. */
+const RUNS_AT_ONCE = 8;
+const INSTRUCTIONS_AT_ONCE = 4;
+
+/** Work that a switch stopped is looked at again after so long. */
+const STOPPED_PAUSE_MS = 5_000;
+
+/** Our side to the bank: claims runs and instructions and takes each a step further. */
+@Injectable()
+export class SubmissionService {
+  private readonly runs: LeaseWorker;
+  private readonly instructions: LeaseWorker;
+
+  constructor(
+    private readonly database: Database,
+    leases: Leases,
+    runWorker: RunWorker,
+    private readonly builder: Builder,
+    private readonly submitter: Submitter,
+    private readonly recovery: Recovery,
+    private readonly abandonment: Abandonment,
+    @Inject(CONFIG) config: Config,
+  ) {
+    const holder = `${hostname()}:${process.pid}:${newId().slice(-12)}`;
+    const leaseMs = config.LEASE_MS;
+    this.runs = new LeaseWorker(leases, {
+      kind: 'RUN',
+      holder,
+      leaseMs,
+      atOnce: RUNS_AT_ONCE,
+      step: (claim) => runWorker.step(claim),
+    });
+    this.instructions = new LeaseWorker(leases, {
+      kind: 'INSTRUCTION',
+      holder,
+      leaseMs,
+      atOnce: INSTRUCTIONS_AT_ONCE,
+      step: (claim) => this.stepInstruction(claim),
+    });
+  }
+
+  /** Claims what is due and starts on it; does not wait for it. */
+  async tick(): Promise<void> {
+    await this.runs.tick();
+    await this.instructions.tick();
+  }
+
+  /** Takes no more work and waits for what is under way. */
+  async drain(): Promise<void> {
+    await Promise.all([this.runs.drain(), this.instructions.drain()]);
+  }
+
+  private async stepInstruction(claim: Claim): Promise<WakeIn> {
+    const found = await this.database.inEmployer(claim.employerId, async (tx) => {
+      const work = await loadWork(tx, claim.subjectId);
+      return work && { work, obstacle: await obstacleOf(tx, work.run) };
+    });
+    if (!found) return 'never';
+    const { work, obstacle } = found;
+    try {
+      return await this.dispatch(claim, work, obstacle);
+    } catch (error) {
+      if (error instanceof Halted) return error.obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
+      if (error instanceof RateLimited) return error.retryAfterMs;
+      if (error instanceof NotAllowed || error instanceof Unauthorised) return this.park(work, error.message);
+      throw error;
+    }
+  }
+
+  private async dispatch(
+    claim: Claim,
+    work: Work,
+    obstacle: Awaited<ReturnType<typeof obstacleOf>>,
+  ): Promise<WakeIn> {
+    switch (work.instruction.status) {
+      case 'PLANNED':
+      case 'BUILDING':
+      case 'VERIFIED':
+        if (obstacle === 'ENDED' && work.run.status !== 'SUBMITTING')
+          return this.abandonment.end(claim, work);
+        if (obstacle !== undefined) return STOPPED_PAUSE_MS;
+        if (work.instruction.status !== 'VERIFIED') return this.builder.step(claim, work);
+        return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
+      case 'SUBMIT_INTENT':
+      case 'SUBMIT_UNKNOWN':
+      case 'SUBMIT_REFUSED':
+        return this.recovery.step(claim, work);
+      case 'SUBMITTED':
+      case 'CLOSED':
+      case 'ABANDONED':
+      case 'CANCELLED':
+      case 'VOID':
+      case 'RELEASED':
+        return 'never';
+    }
+  }
+
+  private async park(work: Work, why: string): Promise<WakeIn> {
+    await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      this.abandonment.park(tx, work, `The bank refused a read: ${why}.`),
+    );
+    return STOPPED_PAUSE_MS;
+  }
+}

@@ -1,0 +1,280 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { BankGateway } from '../bank/gateway';
+import type { Outcome } from '../bank/outcome';
+import type { PreparedSubmit } from '../bank/prepared';
+import type { BankInstruction } from '../bank/records';
+import { Clock } from '../config/clock';
+import { crashPoint } from '../config/crash-point';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, wake } from '../database/leases';
+import { WakeIn } from '../database/lease-worker';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { raise } from '../pay-run/attention.store';
+import { standingApprovals } from '../pay-run/approval';
+import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
+import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { movePaymentSet } from '../pay-run/payment.store';
+import { totalsDiffer } from '../pay-run/stop';
+import { Abandonment } from './abandonment';
+import { finishCall, whyOf } from './call-record';
+import { judgeGroups } from '../pay-run/match';
+import { afterSubmitAnswer } from './decision';
+import { InstructionReader } from './read-back';
+import { bankHours, submitWindow } from './submit-window';
+import { about, Verifier } from './verifier';
+import { assertMayCall, hashOfRows, payableRows, Work } from './work';
+
+const READ_AGAIN_MS = 1_000;
+
+/** What a submit is allowed to take before the cut-off: its time-out is the most it can. */
+const UNSENT_PAUSE_MS = 2_000;
+
+/** The prefix of an attempt's detail when the bank turned it away before executing anything, by its own word. */
+export const TURNED_AWAY = 'turned away: ';
+
+/** The instruction gate and the one submit (rules 7, 8 and 9). */
+@Injectable()
+export class Submitter {
+  constructor(
+    private readonly database: Database,
+    private readonly gateway: BankGateway,
+    private readonly personal: PersonalData,
+    private readonly reader: InstructionReader,
+    private readonly verifier: Verifier,
+    private readonly abandonment: Abandonment,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Reads the instruction whole once more and, when it equals what was approved, submits it. */
+  async step(claim: Claim, work: Work): Promise<WakeIn> {
+    const rows = await this.database.inEmployer(claim.employerId, (tx) =>
+      payableRows(tx, this.personal, work),
+    );
+    if (!hashOfRows(rows).equals(work.planned.rowHash)) return this.tampered(work);
+    const reading = await this.reader.readBack(work, rows);
+    switch (reading.kind) {
+      case 'equal':
+        return this.submit(claim, work);
+      case 'fewer':
+      case 'wait':
+        return READ_AGAIN_MS;
+      case 'moved':
+        await this.verifier.breach(work, `its status is ${reading.bankStatus} though it was never submitted`);
+        return 'never';
+      case 'dead':
+        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+      case 'different':
+        await this.verifier.mismatch(work, reading);
+        await this.holdRun(work, `an instruction differed at the gate: ${reading.why}`);
+        return this.abandonment.rebuild(claim, work, reading.why);
+    }
+  }
+
+  private async submit(claim: Claim, work: Work): Promise<WakeIn> {
+    const bankInstructionId = work.instruction.bankInstructionId;
+    if (bankInstructionId === null) throw new Error('a verified instruction has an id at the bank');
+    const prepared = this.gateway.prepareSubmit(bankInstructionId);
+    const ids = { attemptId: newId(), callId: newId() };
+    const intended = await this.database.inEmployer(claim.employerId, (tx) =>
+      this.intend(tx, claim, work, prepared, ids),
+    );
+    if (!intended) return 'never';
+    crashPoint('submit.intended');
+    const outcome = await this.gateway.sendSubmit(prepared);
+    crashPoint('submit.sent');
+    const wakeIn = await this.database.inEmployer(claim.employerId, (tx) =>
+      this.record(tx, work, ids, outcome),
+    );
+    crashPoint('submit.recorded');
+    return wakeIn;
+  }
+
+  /** Everything that could still forbid the submit is read in the transaction that writes it down. */
+  private async intend(
+    tx: EmployerTransaction,
+    claim: Claim,
+    work: Work,
+    prepared: PreparedSubmit,
+    ids: { attemptId: string; callId: string },
+  ): Promise<boolean> {
+    const { run, instruction } = await assertMayCall(tx, claim, work, ['SUBMITTING']);
+    if (instruction.status !== 'VERIFIED') return false;
+    if (!(await this.approvalStands(tx, run))) throw new Error('a run is submitted without its approval');
+    const window = submitWindow(
+      run,
+      run.createdAt,
+      this.clock.now(),
+      bankHours(this.config),
+      this.config.BANK_TIMEOUT_MS,
+    );
+    if (window.kind === 'late') {
+      await this.release(tx, work, instruction);
+      return false;
+    }
+    await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service');
+    await tx.manager.insert(SubmitAttempt, {
+      employerId: tx.employerId,
+      id: ids.attemptId,
+      plannedInstructionId: instruction.plannedInstructionId,
+      instructionId: instruction.id,
+      bankInstructionId: prepared.bankInstructionId,
+      rowHash: work.planned.rowHash,
+      epoch: BigInt(claim.epoch),
+    });
+    await tx.query(
+      `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
+       VALUES ($1, $2, 'submit', $3, $4, $5, 1, $6)`,
+      [tx.employerId, ids.callId, instruction.id, prepared.path, prepared.bodyHash, claim.epoch],
+    );
+    return true;
+  }
+
+  private async approvalStands(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+    const approvals = await standingApprovals(tx, run);
+    const { rootHash } = run;
+    return (
+      rootHash !== null && approvals.length > 0 && approvals.every((one) => one.rootHash.equals(rootHash))
+    );
+  }
+
+  private async record(
+    tx: EmployerTransaction,
+    work: Work,
+    ids: { attemptId: string; callId: string },
+    outcome: Outcome<BankInstruction>,
+  ): Promise<WakeIn> {
+    await finishCall(tx, ids.callId, outcome);
+    const instruction = await lockInstruction(tx, work.instruction.id);
+    if (instruction.status !== 'SUBMIT_INTENT') return 'never';
+    const why = whyOf(outcome);
+    switch (afterSubmitAnswer(outcome, this.config.BANK_REJECTS_BEFORE_EXECUTING)) {
+      case 'executed':
+        await recordExecuted(
+          tx,
+          work,
+          instruction,
+          outcome.kind === 'yes' ? outcome.value : undefined,
+          'the answer',
+        );
+        return 'never';
+      case 'unsent':
+        await finishAttempt(tx, instruction, 'PROVEN_UNSENT', why);
+        await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, `the submit never left: ${why}`);
+        return UNSENT_PAUSE_MS;
+      case 'refused':
+        await finishAttempt(tx, instruction, 'REFUSED', why);
+        await moveInstruction(tx, instruction, 'SUBMIT_REFUSED', 'service', {}, why);
+        await raise(tx, {
+          kind: 'SUBMIT_REFUSED',
+          ...about(work),
+          happened: `The bank refused the submit: ${why}`,
+        });
+        await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+        return this.config.FOLLOW_DELAYS_MS[0] ?? READ_AGAIN_MS;
+      case 'rejected-unexecuted':
+        await finishAttempt(tx, instruction, 'IN_DOUBT', TURNED_AWAY + why);
+        return Math.max(this.config.BANK_LAG_BOUND_MS, READ_AGAIN_MS);
+      case 'in-doubt':
+        await finishAttempt(tx, instruction, 'IN_DOUBT', why);
+        return READ_AGAIN_MS;
+    }
+  }
+
+  /** The cut-off passed in mid-run: what was not submitted is not paid by this run any more. */
+  private async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
+    const reason = 'the cut-off passed before its submit';
+    await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
+    await movePaymentSet(tx, {
+      payRunId: work.run.id,
+      planned: work.planned,
+      from: 'AT_BANK',
+      to: 'VOID',
+      actor: 'service',
+      reason,
+    });
+    await raise(tx, {
+      kind: 'STALE_DATE',
+      ...about(work),
+      happened:
+        'The cut-off of the execution date passed before this instruction was submitted. Upload its rows as a new run.',
+    });
+    await wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+  }
+
+  /** The stored rows are not what was approved: nothing more of this employer is sent. */
+  private async tampered(work: Work): Promise<'never'> {
+    await this.database.inEmployer(work.instruction.employerId, async (tx) => {
+      await raise(tx, {
+        kind: 'INVARIANT_BREACH',
+        ...about(work),
+        happened: 'The stored payments of an approved instruction no longer have the approved hash.',
+      });
+      await tx.query(
+        `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'INVARIANT_BREACH'
+         WHERE id = $1 AND stopped_at IS NULL`,
+        [tx.employerId],
+      );
+    });
+    return 'never';
+  }
+
+  private async holdRun(work: Work, reason: string): Promise<void> {
+    await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      tx.query(
+        `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
+         WHERE employer_id = $1 AND id = $2 AND stopped_at IS NULL`,
+        [tx.employerId, work.run.id, reason],
+      ),
+    );
+  }
+}
+
+/** Writes down what is known of the one standing submit attempt of an instruction. */
+export async function finishAttempt(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  outcome: NonNullable<SubmitAttempt['outcome']>,
+  detail: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE submit_attempt SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
+     WHERE employer_id = $1 AND instruction_id = $2 AND outcome IS DISTINCT FROM 'PROVEN_UNSENT'`,
+    [tx.employerId, instruction.id, outcome, detail],
+  );
+}
+
+/**
+ * A submit is known to be executed: the check of its totals and the change of state are this one transaction
+ * (rule 9). Totals the bank does not show yet are polled; a mismatch stops everything.
+ */
+export async function recordExecuted(
+  tx: EmployerTransaction,
+  work: Pick<Work, 'run' | 'planned' | 'account' | 'instruction'>,
+  instruction: Instruction,
+  shown: BankInstruction | undefined,
+  evidence: string,
+): Promise<void> {
+  const { planned } = work;
+  const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
+  await finishAttempt(tx, instruction, 'EXECUTED', evidence);
+  await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {
+    submittedAt: new Date(),
+    bankStatus: shown?.status ?? instruction.bankStatus,
+    totalsCheckedAt: totals === 'equal' ? new Date() : null,
+  });
+  await movePaymentSet(tx, {
+    payRunId: instruction.payRunId,
+    planned,
+    from: 'AT_BANK',
+    to: 'SUBMITTED',
+    actor: 'service',
+  });
+  if (totals === 'different') await totalsDiffer(tx, instruction, planned);
+  await wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+  await wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+}

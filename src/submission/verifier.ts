@@ -1,0 +1,187 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG, Config } from '../config/env';
+import { crashPoint } from '../config/crash-point';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence, wake } from '../database/leases';
+import { WakeIn } from '../database/lease-worker';
+import { clear, raise } from '../pay-run/attention.store';
+import { stopEverything } from '../pay-run/stop';
+import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { Abandonment } from './abandonment';
+import type { SeenPayment } from '../pay-run/match';
+import { InstructionReader, ReadBack } from './read-back';
+import { PayableRow, Work } from './work';
+
+/** Pause between reads that wait for the bank to show what was added. */
+const READ_AGAIN_MS = 1_000;
+
+/** How long rows that were answered with a yes may stay unseen before a person is told. */
+const UNSEEN_DEADLINE_MS = 600_000;
+
+/** Holds a fully built instruction against its approved rows, and settles adds that are in doubt (rules 4 and 7). */
+@Injectable()
+export class Verifier {
+  constructor(
+    private readonly database: Database,
+    private readonly reader: InstructionReader,
+    private readonly abandonment: Abandonment,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async step(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
+    const doubts = rows.filter((row) => row.addOutcome === 'IN_DOUBT');
+    const sinceLastAddMs = await this.sinceLastAddMs(work);
+    const lagLeftMs = this.config.BANK_LAG_BOUND_MS - sinceLastAddMs;
+    if (lagLeftMs > 0 && doubts.length === 0) return Math.ceil(lagLeftMs);
+    const reading = await this.reader.readBack(work, rows);
+    switch (reading.kind) {
+      case 'equal':
+        await this.verified(claim, work, doubts, reading);
+        return 'never';
+      case 'fewer':
+        return this.fewer(claim, work, doubts, reading, { lagLeftMs, sinceLastAddMs });
+      case 'wait':
+        return READ_AGAIN_MS;
+      case 'moved':
+        await this.breach(work, `its status is ${reading.bankStatus} though it was never submitted`);
+        return 'never';
+      case 'dead':
+        return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+      case 'different':
+        await this.mismatch(work, reading);
+        return this.abandonment.rebuild(claim, work, reading.why);
+    }
+  }
+
+  private async sinceLastAddMs(work: Work): Promise<number> {
+    const [row] = await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      tx.query<{ ms: string }>(
+        `SELECT extract(epoch FROM clock_timestamp() - greatest(i.last_add_at,
+             (SELECT max(intended_at) FROM add_intent a
+              WHERE a.employer_id = i.employer_id AND a.instruction_id = i.id))) * 1000 AS ms
+         FROM instruction i WHERE employer_id = $1 AND id = $2`,
+        [work.instruction.employerId, work.instruction.id],
+      ),
+    );
+    return Number(row?.ms ?? 0);
+  }
+
+  private verified(
+    claim: Claim,
+    work: Work,
+    doubts: readonly PayableRow[],
+    reading: ReadBack & { kind: 'equal' },
+  ): Promise<void> {
+    return this.database
+      .inEmployer(claim.employerId, async (tx) => {
+        const instruction = await lockInstruction(tx, work.instruction.id);
+        await fence(tx, claim);
+        await adopt(tx, instruction.id, doubts, reading.judgement.matched);
+        await moveInstruction(tx, instruction, 'VERIFIED', 'service', {
+          verifiedAt: new Date(),
+          bankStatus: reading.instruction?.status ?? instruction.bankStatus,
+        });
+        await clear(
+          tx,
+          ['ROW_UNSEEN', 'ECHO_MISMATCH'],
+          instruction.id,
+          'a later read showed every row as approved',
+        );
+        await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+      })
+      .then(() => crashPoint('build.verified'));
+  }
+
+  /** Doubts not seen when the lag bound has passed end the instruction; rows once confirmed are waited for. */
+  private async fewer(
+    claim: Claim,
+    work: Work,
+    doubts: readonly PayableRow[],
+    reading: ReadBack & { kind: 'fewer' },
+    waited: { lagLeftMs: number; sinceLastAddMs: number },
+  ): Promise<WakeIn> {
+    const unseenDoubt = doubts.some((row) => !reading.judgement.matched.has(row.rowNo));
+    if (unseenDoubt && waited.lagLeftMs <= 0) {
+      return this.abandonment.rebuild(
+        claim,
+        work,
+        'an add without an answer was not seen within the lag bound',
+      );
+    }
+    if (!unseenDoubt && waited.sinceLastAddMs > UNSEEN_DEADLINE_MS) {
+      await this.database.inEmployer(claim.employerId, (tx) => this.unseen(tx, work));
+    }
+    return Math.max(READ_AGAIN_MS, Math.min(waited.lagLeftMs, READ_AGAIN_MS * 5));
+  }
+
+  private unseen(tx: EmployerTransaction, work: Work): Promise<void> {
+    return raise(tx, {
+      kind: 'ROW_UNSEEN',
+      ...about(work),
+      happened: 'Payments the bank confirmed when they were added are not shown by it.',
+    });
+  }
+
+  /** Tells that the bank holds something else than what was sent. */
+  mismatch(work: Work, reading: ReadBack & { kind: 'different' }): Promise<void> {
+    return this.database.inEmployer(work.instruction.employerId, (tx) =>
+      raise(tx, {
+        kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
+        ...about(work),
+        happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
+      }),
+    );
+  }
+
+  /** Money may have moved without a submit of ours: everything stops (rule 5). */
+  breach(work: Work, what: string): Promise<void> {
+    return this.database.inEmployer(work.instruction.employerId, async (tx) => {
+      await raise(tx, {
+        kind: 'INVARIANT_BREACH',
+        ...about(work),
+        happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: ${what}.`,
+      });
+      await stopEverything(tx, 'INVARIANT_BREACH');
+    });
+  }
+}
+
+/** The instruction an attention is about. */
+export function about(work: Work) {
+  return {
+    subjectId: work.instruction.id,
+    payRunId: work.run.id,
+    instructionId: work.instruction.id,
+    bankReference: work.instruction.bankInstructionId,
+    payments: work.planned.rowCount,
+    amountMinor: work.planned.totalMinor,
+  };
+}
+
+/** Rows whose add stayed unanswered and that the bank shows exactly once, as they were sent. */
+async function adopt(
+  tx: EmployerTransaction,
+  instructionId: string,
+  doubts: readonly PayableRow[],
+  matched: ReadonlyMap<number, SeenPayment>,
+): Promise<void> {
+  const seen = doubts.flatMap((row) => {
+    const payment = matched.get(row.rowNo);
+    return payment ? [{ row, payment }] : [];
+  });
+  await tx.query(
+    `UPDATE bank_payment b SET add_outcome = 'ADOPTED', bank_payment_id = a.bank_payment_id,
+       bank_transaction_id = a.bank_transaction_id, bank_status = a.status, last_seen_at = clock_timestamp()
+     FROM unnest($3::int[], $4::text[], $5::text[], $6::text[])
+       AS a(row_no, bank_payment_id, bank_transaction_id, status)
+     WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = a.row_no AND b.add_outcome = 'IN_DOUBT'`,
+    [
+      tx.employerId,
+      instructionId,
+      seen.map(({ row }) => row.rowNo),
+      seen.map(({ payment }) => payment.bankPaymentId),
+      seen.map(({ payment }) => payment.ids[1] ?? null),
+      seen.map(({ payment }) => payment.status),
+    ],
+  );
+}

@@ -1,0 +1,176 @@
+import { EmployerTransaction } from '../database/database';
+import { Claim, fence } from '../database/leases';
+import { PersonalData } from '../database/personal-data';
+import { EmployerAccount } from '../employer/employer.entity';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { lockInstruction, planOf } from '../pay-run/instruction.store';
+import { messageIdOf } from '../pay-run/message-id';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { lockRun, openAmendment } from '../pay-run/pay-run.store';
+import { instructionHash, rowHash } from '../pay-run/run-hash';
+import type { AddOutcome } from '../pay-run/instruction.entity';
+import type { ExpectedRow } from '../pay-run/match';
+
+/** An instruction with what surrounds it, read in one transaction. */
+export interface Work {
+  instruction: Instruction;
+  run: PayRun;
+  planned: PlannedInstruction;
+  account: EmployerAccount;
+}
+
+/** Why work on an instruction may not go on now. */
+export type Obstacle = 'ENDED' | 'STOPPED' | 'NOT_ITS_TURN';
+
+/** Work was stopped between two calls: a switch was thrown, or the run is being amended or cancelled. */
+export class Halted extends Error {
+  constructor(readonly obstacle: Obstacle) {
+    super(`halted: ${obstacle}`);
+  }
+}
+
+/** Reads an instruction with its run, plan and account; locks nothing. */
+export async function loadWork(tx: EmployerTransaction, instructionId: string): Promise<Work | undefined> {
+  const { employerId } = tx;
+  const instruction = await tx.manager.findOneBy(Instruction, { employerId, id: instructionId });
+  if (!instruction) return undefined;
+  const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: instruction.payRunId });
+  const planned = await planOf(tx, instruction);
+  const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
+  return { instruction, run, planned, account };
+}
+
+/** The obstacle that stands in the way of sending anything for this run. */
+export async function obstacleOf(tx: EmployerTransaction, run: PayRun): Promise<Obstacle | undefined> {
+  if (run.status === 'CANCELLING' || run.status === 'CANCELLED' || run.lapseReason !== null) return 'ENDED';
+  if (await openAmendment(tx, run.id)) return 'ENDED';
+  if (run.stoppedAt !== null) return 'STOPPED';
+  const [stopped] = await tx.query<{ stopped: boolean }>(
+    `SELECT e.stopped_at IS NOT NULL OR s.submits_off AS stopped
+     FROM employer e, service_switch s WHERE e.id = $1 FOR SHARE`,
+    [tx.employerId],
+  );
+  return stopped?.stopped ? 'STOPPED' : undefined;
+}
+
+/**
+ * Opens the right to intend a call: the lease stands, the run may be worked on and no switch is thrown, all read
+ * and kept in this transaction. The order of locks is run, instruction, lease everywhere, so that none wait in a circle.
+ * @throws Fenced, Halted
+ */
+export async function assertMayCall(
+  tx: EmployerTransaction,
+  claim: Claim,
+  work: Work,
+  turns: readonly PayRun['status'][],
+): Promise<{ run: PayRun; instruction: Instruction }> {
+  const run = await lockRun(tx, work.run.id, 'pessimistic_read');
+  const obstacle = await obstacleOf(tx, run);
+  if (obstacle) throw new Halted(obstacle);
+  if (!turns.includes(run.status)) throw new Halted('NOT_ITS_TURN');
+  const instruction = await lockInstruction(tx, work.instruction.id);
+  if (instruction.status !== work.instruction.status) throw new Halted('NOT_ITS_TURN');
+  await fence(tx, claim);
+  return { run, instruction };
+}
+
+/** A payment as it goes to the bank, with what is known of it there. */
+export interface PayableRow {
+  rowNo: number;
+  paymentId: string;
+  employeeId: string;
+  name: string;
+  iban: string;
+  bic: string | null;
+  amountMinor: bigint;
+  currency: 'EUR';
+  remittance: string | null;
+  storedHash: Buffer;
+  addOutcome: AddOutcome | null;
+  bankPaymentId: string | null;
+  bankTransactionId: string | null;
+}
+
+interface StoredRow {
+  row_no: number;
+  id: string;
+  employee_id: string;
+  name_sealed: string;
+  iban_sealed: string;
+  bic: string | null;
+  amount_minor: string;
+  currency: 'EUR';
+  remittance: string | null;
+  row_hash: Buffer;
+  add_outcome: AddOutcome | null;
+  bank_payment_id: string | null;
+  bank_transaction_id: string | null;
+}
+
+/** The rows of a planned instruction in order, with the bank's answers so far where an attempt is given. */
+export async function payableRows(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  work: Pick<Work, 'planned'> & Partial<Pick<Work, 'instruction'>>,
+): Promise<PayableRow[]> {
+  const rows = await tx.query<StoredRow>(
+    `SELECT p.row_no, p.id, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
+       p.remittance, p.row_hash, b.add_outcome, b.bank_payment_id, b.bank_transaction_id
+     FROM payment p
+     LEFT JOIN bank_payment b ON b.employer_id = p.employer_id AND b.instruction_id = $5 AND b.row_no = p.row_no
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4
+       AND p.status NOT IN ('HELD', 'EXCLUDED')
+     ORDER BY p.row_no`,
+    [
+      tx.employerId,
+      work.planned.payRunId,
+      work.planned.firstRow,
+      work.planned.lastRow,
+      work.instruction?.id ?? null,
+    ],
+  );
+  return rows.map((row) => ({
+    rowNo: row.row_no,
+    paymentId: row.id,
+    employeeId: row.employee_id,
+    name: personal.open(row.name_sealed),
+    iban: personal.open(row.iban_sealed),
+    bic: row.bic,
+    amountMinor: BigInt(row.amount_minor),
+    currency: row.currency,
+    remittance: row.remittance,
+    storedHash: row.row_hash,
+    addOutcome: row.add_outcome,
+    bankPaymentId: row.bank_payment_id,
+    bankTransactionId: row.bank_transaction_id,
+  }));
+}
+
+/** The hash of rows as they are now, to be held against the approved one: computed from the data, not from its hash. */
+export function hashOfRows(rows: readonly PayableRow[]): Buffer {
+  return instructionHash(
+    rows.map((row) =>
+      rowHash({
+        employeeId: row.employeeId,
+        sepaName: row.name,
+        iban: row.iban,
+        bic: row.bic ?? undefined,
+        amountMinor: row.amountMinor,
+        currency: row.currency,
+        remittance: row.remittance ?? '',
+      }),
+    ),
+  );
+}
+
+/** What a read of the instruction must show. */
+export function expectedRows(instructionId: string, rows: readonly PayableRow[]): ExpectedRow[] {
+  return rows.map((row) => ({
+    rowNo: row.rowNo,
+    messageId: messageIdOf(instructionId, row.rowNo),
+    bankIds: [row.bankPaymentId, row.bankTransactionId].filter((id) => id !== null),
+    amountMinor: row.amountMinor,
+    currency: row.currency,
+    iban: row.iban,
+  }));
+}

@@ -1,0 +1,84 @@
+import { PATHS } from '../../src/bank/types';
+import type { Variants } from '../../src/bank-sandbox/variants';
+import { BIRCH, paymentIdOf, Tester } from './client';
+
+const LIST = PATHS.paymentTransactions();
+let bank: Tester;
+let ids: number[];
+
+async function start(variants: Partial<Variants> = {}): Promise<void> {
+  bank = await Tester.start({ variants });
+  const payments = Array.from({ length: 45 }, (_, index) => ({
+    value: 100 + index,
+    messageId: `m-${index}`,
+  }));
+  ids = (await bank.pay(payments, {}, BIRCH)).added.map(paymentIdOf);
+}
+afterEach(() => bank.close());
+const page = async (query = '') => (await bank.get(LIST + query)).body;
+const idsOf = (body: any): number[] => body.items.map(paymentIdOf);
+
+it('answers the first twenty in ascending order when nothing is asked', async () => {
+  await start();
+  const body = await page();
+  expect(body).toMatchObject({ count: 45, limit: 20, offset: 0, sort: '+paymentTransactionId' });
+  expect(idsOf(body)).toEqual(ids.slice(0, 20));
+});
+
+it('counts pages from one, and answers an empty page behind the last', async () => {
+  await start();
+  expect(idsOf(await page('?page=3&pageSize=20'))).toEqual(ids.slice(40));
+  expect(await page('?page=4&pageSize=20')).toMatchObject({ items: [], offset: 60 });
+  expect((await bank.get(`${LIST}?page=0`)).status).toBe(400);
+  expect((await bank.get(`${LIST}?page=x`)).status).toBe(400);
+});
+
+it('counts pages from zero where the bank does', async () => {
+  await start({ pageBase: 0 });
+  expect(idsOf(await page('?page=0&pageSize=10'))).toEqual(ids.slice(0, 10));
+  expect(idsOf(await page('?page=1&pageSize=10'))).toEqual(ids.slice(10, 20));
+});
+
+it('gives no more than its largest page, and says so', async () => {
+  await start({ maxPageSize: 7 });
+  const body = await page('?page=2&pageSize=30');
+  expect(body).toMatchObject({ limit: 7, offset: 7 });
+  expect(idsOf(body)).toEqual(ids.slice(7, 14));
+});
+
+it('counts the page instead of the list where the bank does', async () => {
+  await start({ countMeans: 'page' });
+  expect((await page('?page=3&pageSize=20')).count).toBe(5);
+});
+
+it('ignores page and pageSize, and reads limit and offset, where the bank does', async () => {
+  await start({ ignorePageParams: true });
+  expect(idsOf(await page('?page=3&pageSize=10'))).toEqual(ids.slice(0, 20));
+  expect(idsOf(await page('?offset=30&limit=10'))).toEqual(ids.slice(30, 40));
+});
+
+it('pages the payments of one instruction the same way', async () => {
+  await start();
+  await bank.pay([{}]);
+  const { customerInstructionId } = (await page()).items[0];
+  const linked = PATHS.instructionPaymentTransactions(String(customerInstructionId));
+  const { body } = await bank.get(`${linked}?page=2&pageSize=40`);
+  expect(body.count).toBe(45);
+  expect(idsOf(body)).toEqual(ids.slice(40));
+});
+
+it('filters by status, time and amount, alone and together', async () => {
+  await start();
+  const { id } = await bank.initiate();
+  await bank.advance(60_000);
+  const { now } = (await bank.get('/sandbox/clock')).body;
+  const late = paymentIdOf((await bank.add(id, { value: 120 })).body);
+  expect(idsOf(await page('?status=INITIATED'))).toEqual([late]);
+  expect((await page('?status=SETTLED')).count).toBe(45);
+  expect(idsOf(await page('?minAmount=143'))).toEqual(ids.slice(43));
+  expect(idsOf(await page('?maxAmount=101'))).toEqual(ids.slice(0, 2));
+  expect(idsOf(await page(`?fromDate=${encodeURIComponent(now)}`))).toEqual([late]);
+  expect((await page(`?toDate=${encodeURIComponent(now)}`)).count).toBe(45);
+  expect(idsOf(await page('?minAmount=120&maxAmount=120&status=SETTLED'))).toEqual([ids[20]]);
+  expect((await bank.get(`${LIST}?fromDate=yesterday`)).status).toBe(400);
+});

@@ -1,0 +1,141 @@
+import { appendFileSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PATHS } from '../../src/bank/types';
+import { BIRCH, paymentIdOf, paymentStatusOf, Tester } from './client';
+import { end, ended, startProcess } from './process';
+
+let stateFile: string;
+beforeEach(() => {
+  stateFile = join(mkdtempSync(join(tmpdir(), 'bank-state-')), 'bank.journal');
+});
+
+it('has every instruction, balance and hook again after a stop and a start', async () => {
+  const before = await Tester.start({ stateFile });
+  const hook = { name: 'hook', url: 'http://127.0.0.1:9/', events: ['transaction.new'] };
+  await before.post(PATHS.hooks(), hook);
+  await before.post(PATHS.hookIdentity('1', '9501'));
+  const { body: opened } = await before.post(PATHS.userAccounts('502'), { productId: 12 });
+  await before.pay([{ value: 100 }, { iban: BIRCH.account!.iban, value: 5 }], { batchBooking: true });
+  const { id: unsubmitted } = await before.initiate();
+  const { body: added } = await before.add(unsubmitted);
+  const { id: deleted } = await before.initiate();
+  await before.delete(PATHS.creditTransfer(String(deleted)));
+  const seen = async (bank: Tester) => [
+    await bank.ledger(),
+    (await bank.get(PATHS.hooks())).body,
+    (await bank.get(PATHS.accounts())).body,
+    (await bank.get(`${PATHS.paymentTransactions()}`)).body.items.map(
+      ({ links: _links, ...payment }: any) => payment,
+    ),
+    (await bank.get('/sandbox/webhooks')).body,
+  ];
+  const told = await seen(before);
+  await before.close();
+
+  const after = await Tester.start({ stateFile });
+  expect(await seen(after)).toEqual(told);
+  expect((await after.account(opened.id)).iban).toBeDefined();
+  const { body: next } = await after.add(unsubmitted, { value: 1 });
+  expect(paymentIdOf(next)).toBe(paymentIdOf(added) + 1);
+  expect((await after.submit(unsubmitted)).status).toBe(201);
+  await after.close();
+});
+
+it('goes on with payments where they were, at the time the bank had', async () => {
+  const before = await Tester.start({ stateFile, stepMs: 1_000 });
+  const { added } = await before.pay([{}]);
+  await before.advance(86_400_000 * 3);
+  await before.pay([{}]);
+  const { date } = (await before.get('/sandbox/clock')).body;
+  await before.close();
+  const after = await Tester.start({ stateFile, stepMs: 1_000 });
+  expect((await after.get('/sandbox/clock')).body.date).toBe(date);
+  expect(paymentStatusOf(await after.payment(paymentIdOf(added[0])))).toBe('SETTLED');
+  await after.advance(60_000);
+  expect((await after.ledger()).payees[0].count).toBe(2);
+  await after.close();
+});
+
+it('forgets a line that a crash cut in two, and nothing else', async () => {
+  const before = await Tester.start({ stateFile });
+  const { id } = await before.initiate();
+  await before.add(id);
+  await before.close();
+  const { size } = statSync(stateFile);
+  appendFileSync(stateFile, '{"command":"add","atMs":1,"inp');
+  const after = await Tester.start({ stateFile });
+  expect(statSync(stateFile).size).toBe(size);
+  expect((await after.add(id)).status).toBe(201);
+  await after.close();
+  expect(readFileSync(stateFile, 'utf8').trim().split('\n')).toHaveLength(6);
+});
+
+it('keeps what happened under other variants when it is started with new ones', async () => {
+  const before = await Tester.start({
+    stateFile,
+    variants: { secondSubmit: 'executed', addAfterSubmit: 'accepted' },
+  });
+  const { id } = await before.pay([{ value: 100 }]);
+  await before.submit(id);
+  await before.add(id, { value: 5 });
+  await before.advance(0);
+  const told = await before.ledger();
+  await before.close();
+  const after = await Tester.start({ stateFile, stepMs: 60_000, variants: { amountUnit: 'major' } });
+  expect(await after.ledger()).toEqual(told);
+  expect((await after.submit(id)).status).toBe(409);
+  expect((await after.account('1001')).balance.value).toBe(249_997.95);
+  await after.close();
+});
+
+it('writes nothing for a request that was refused', async () => {
+  const bank = await Tester.start({ stateFile });
+  const { size } = statSync(stateFile);
+  await bank.submit(1);
+  await bank.delete(PATHS.account('1001'));
+  expect(statSync(stateFile).size).toBe(size);
+  await bank.close();
+});
+
+describe('as a process of its own', () => {
+  it('loses nothing it answered when it is killed', async () => {
+    const first = await startProcess({ SANDBOX_STATE_FILE: stateFile });
+    const before = new Tester(first.url);
+    const { id } = await before.initiate();
+    for (let row = 0; row < 20; row += 1) await before.add(id, { messageId: `m-${row}` });
+    await before.submit(id);
+    await end(first.child, 'SIGKILL');
+
+    const second = await startProcess({ SANDBOX_STATE_FILE: stateFile });
+    const after = new Tester(second.url);
+    await after.advance(0);
+    const { instructions, payees } = await after.ledger();
+    expect(instructions[0]).toMatchObject({ id, submits: 1 });
+    expect(instructions[0].rows).toHaveLength(20);
+    expect(payees[0].count).toBe(20);
+    expect(await end(second.child, 'SIGTERM')).toBe(0);
+  });
+
+  it('takes token, variants and port from the environment', async () => {
+    const { child, url } = await startProcess({
+      SANDBOX_TOKEN: 'mine',
+      SANDBOX_VARIANTS: JSON.stringify({ amountUnit: 'major' }),
+    });
+    const bank = new Tester(url, undefined, 'mine');
+    expect((await bank.account('1001')).balance.value).toBe(250_000);
+    expect((await new Tester(url).get(PATHS.accounts())).status).toBe(401);
+    await end(child, 'SIGTERM');
+    const { port } = new URL(url);
+    const again = await startProcess({ SANDBOX_PORT: port });
+    expect(again.url).toBe(url);
+    await end(again.child, 'SIGTERM');
+  });
+
+  it('does not outlive its parent', async () => {
+    const parent = await startProcess({});
+    const orphan = await startProcess({ SANDBOX_PARENT_PID: String(parent.child.pid) });
+    await end(parent.child, 'SIGKILL');
+    expect(await ended(orphan.child)).toBe(0);
+  });
+});

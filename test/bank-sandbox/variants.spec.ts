@@ -1,0 +1,143 @@
+import { PATHS } from '../../src/bank/types';
+import type { Variants } from '../../src/bank-sandbox/variants';
+import { addition, BIRCH, PAYEE, paymentIdOf, Tester } from './client';
+
+let bank: Tester;
+const start = async (variants: Partial<Variants>): Promise<Tester> =>
+  (bank = await Tester.start({ variants }));
+afterEach(() => bank.close());
+
+it('refuses a second submit', async () => {
+  await start({ secondSubmit: 'refused' });
+  const { id } = await bank.pay([{ value: 100 }]);
+  expect((await bank.submit(id)).status).toBe(409);
+  await bank.advance(0);
+  const { instructions, payees } = await bank.ledger();
+  expect(instructions[0].submits).toBe(1);
+  expect(payees).toEqual([expect.objectContaining({ count: 1, movedMinor: '100' })]);
+});
+
+it('executes a second submit where the bank does: the payee has the money twice, and the ledger says so', async () => {
+  await start({ secondSubmit: 'executed' });
+  const { id } = await bank.pay([{ value: 100 }, { value: 20, iban: BIRCH.account!.iban }]);
+  expect((await bank.submit(id)).status).toBe(201);
+  await bank.advance(60_000);
+  const { instructions, payees, entriesSumMinor } = await bank.ledger();
+  expect(instructions[0].submits).toBe(2);
+  expect(instructions[0].rows.map(({ moved }: any) => moved)).toEqual([2, 2]);
+  expect(payees).toContainEqual(expect.objectContaining({ iban: PAYEE, count: 2, movedMinor: '200' }));
+  expect(entriesSumMinor).toBe('0');
+  expect((await bank.account('1001')).balance.value).toBe(25_000_000 - 240);
+});
+
+it('accepts and pays an add after the submit where the bank does', async () => {
+  await start({ addAfterSubmit: 'accepted' });
+  const { id } = await bank.pay([{ value: 100 }]);
+  expect((await bank.add(id, { value: 50 })).status).toBe(201);
+  await bank.advance(0);
+  const { body } = await bank.get(PATHS.customerInstruction(String(id)));
+  expect(body.paymentTransactionsStatus[0]).toMatchObject({ nbTransactions: 2, totalAmount: { value: 150 } });
+  expect((await bank.ledger()).payees[0]).toMatchObject({ count: 2, movedMinor: '150' });
+});
+
+it.each([
+  ['minor', 'number', 12345, 12345],
+  ['minor', 'string', '12345', '12345'],
+  ['major', 'number', 123.45, 123.45],
+  ['major', 'string', '123.45', '123.45'],
+] as const)('speaks %s units as a %s', async (amountUnit, amountType, sent, answered) => {
+  await start({ amountUnit, amountType });
+  const { id } = await bank.initiate({ requestedTotalAmount: [{ value: sent, currency: 'EUR' }] });
+  const { body } = await bank.add(id, { value: sent });
+  expect(body.paymentTransactionAmountInformation.instructedAmount.value).toBe(answered);
+  expect((await bank.submit(id)).body.calculatedAmount.value).toBe(answered);
+  expect((await bank.ledger()).instructions[0].rows[0].amountMinor).toBe('12345');
+});
+
+it('enforces control totals only where the bank does', async () => {
+  await start({ enforceControlTotals: true });
+  const wrong = {
+    requestedNbPaymentTransactions: 2,
+    requestedTotalAmount: [{ value: 100, currency: 'EUR' }],
+  };
+  const { id } = await bank.initiate(wrong);
+  await bank.add(id, { value: 100 });
+  expect((await bank.submit(id)).body.code).toBe('CONTROL_TOTALS_DIFFER');
+  await bank.close();
+  await start({});
+  const lax = await bank.initiate(wrong);
+  await bank.add(lax.id, { value: 70 });
+  expect((await bank.submit(lax.id)).status).toBe(201);
+});
+
+it('hides new payments and new statuses from reads for as long as the lag lasts', async () => {
+  await start({ listingLagMs: 10_000 });
+  const { id, added } = await bank.pay([{}]);
+  const instruction = () => bank.get(PATHS.customerInstruction(String(id)));
+  expect((await bank.get(PATHS.paymentTransactions())).body).toMatchObject({ items: [], count: 0 });
+  expect((await instruction()).body).toMatchObject({
+    status: { value: 'INI_STARTED' },
+    calculatedNbPaymentTransactions: 0,
+  });
+  await bank.advance(10_000);
+  expect((await bank.get(PATHS.paymentTransactions())).body.count).toBe(1);
+  expect((await instruction()).body.status.value).toBe('SUB_REQUIRED');
+  expect((await bank.get(`${PATHS.paymentTransactions()}?status=SETTLED`)).body.count).toBe(1);
+  expect(paymentIdOf(added[0])).toBeGreaterThan(0);
+});
+
+it('refuses linked reads where they are not for distributors, and still lists payments', async () => {
+  await start({ linkReads: 'refused' });
+  const { id, added } = await bank.pay([{}]);
+  const paths = [
+    PATHS.customerInstruction(String(id)),
+    PATHS.instructionPaymentTransactions(String(id)),
+    PATHS.paymentTransaction(String(paymentIdOf(added[0]))),
+  ];
+  for (const path of paths) expect((await bank.get(path)).status).toBe(403);
+  expect((await bank.get(PATHS.paymentTransactions())).body.count).toBe(1);
+});
+
+it('leaves parties and message ids out of lists, not out of single records', async () => {
+  await start({ omitFromLists: ['parties', 'messageId'] });
+  const { added } = await bank.pay([{}]);
+  const [listed] = (await bank.get(PATHS.paymentTransactions())).body.items;
+  expect(listed).not.toHaveProperty('paymentTransactionParties');
+  const identification = (payment: any) =>
+    payment.paymentTransactionInformation.paymentTransactionIdentification;
+  expect(identification(listed).messageId).toBe('NOTPROVIDED');
+  const single = await bank.payment(paymentIdOf(added[0]));
+  expect(identification(single).messageId).toBe('m-1');
+  expect(single.paymentTransactionParties.creditor.accountId.value).toBe(PAYEE);
+});
+
+it('writes IBANs in groups of four and names in capitals', async () => {
+  await start({ respaceIbans: true, upperCaseNames: true });
+  const { id } = await bank.initiate();
+  const { creditor } = (await bank.add(id)).body.paymentTransactionParties;
+  expect(creditor).toMatchObject({
+    name: 'ÉLODIE MARTIN',
+    accountId: { value: 'FR14 2004 1010 0505 0001 3M02 606' },
+  });
+  expect((await bank.account('1001')).iban).toBe('DE70 9999 0000 0000 0010 01');
+});
+
+it('answers a submit with the status code it is given, and errors in the shape it is given', async () => {
+  await start({ submitStatus: 202, errorShape: 'nested' });
+  const { id } = await bank.initiate();
+  const { body } = await bank.submit(id);
+  expect(body).toEqual({ error: { code: 'INSTRUCTION_EMPTY', message: expect.any(String) } });
+  await bank.add(id);
+  expect((await bank.submit(id)).status).toBe(202);
+});
+
+it('reads IBANs with spaces and small letters, and amounts as strings', async () => {
+  await start({});
+  const { id } = await bank.initiate();
+  const payment = addition({ iban: 'fr14 2004 1010 0505 0001 3m02 606', value: '99' });
+  expect((await bank.post(PATHS.addPaymentTransaction(String(id)), payment)).status).toBe(201);
+  expect((await bank.ledger()).instructions[0].rows[0]).toMatchObject({
+    creditorIban: PAYEE,
+    amountMinor: '99',
+  });
+});

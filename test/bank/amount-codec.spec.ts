@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { LosslessNumber, stringify } from 'lossless-json';
+import { AmountCodec } from '../../src/bank/amount-codec';
+import { ContractDrift } from '../../src/bank/errors';
+import { amount, readAs } from '../../src/bank/schema';
+
+const minorUnits = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n });
+
+describe('the amount codec', () => {
+  it.each(['minor', 'major'] as const)('gives back every amount it wrote, counting in %s units', (unit) => {
+    fc.assert(
+      fc.property(
+        minorUnits,
+        fc.constantFrom('number' as const, 'string' as const),
+        (amountMinor, writeAs) => {
+          const codec = new AmountCodec(unit, writeAs);
+          const onTheWire = stringify(codec.encode(amountMinor, 'EUR')) ?? '';
+          expect(codec.decode(readAs(amount, onTheWire))).toEqual({ amountMinor, currency: 'EUR' });
+          expect(codec.encodeJson(amountMinor, 'EUR')).toBe(onTheWire);
+        },
+      ),
+    );
+  });
+
+  it('reads the same euro from every spelling of the same number', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), fc.nat(4), (euro, zeros) => {
+        const decimals = zeros === 0 ? '' : `.${'0'.repeat(zeros)}`;
+        const codec = new AmountCodec('major');
+        for (const body of [`${euro}${decimals}`, `"${euro}${decimals}"`]) {
+          const read = readAs(amount, `{"value":${body},"currency":"EUR"}`);
+          expect(codec.decode(read).amountMinor).toBe(euro * 100n);
+        }
+      }),
+    );
+  });
+
+  it('writes 1234.56 euro as 123456 cents or as 1234.56 euro, a number that is raw text', () => {
+    expect(stringify(new AmountCodec('minor').encode(123456n, 'EUR'))).toBe(
+      '{"value":123456,"currency":"EUR"}',
+    );
+    expect(stringify(new AmountCodec('major').encode(123456n, 'EUR'))).toBe(
+      '{"value":1234.56,"currency":"EUR"}',
+    );
+    expect(new AmountCodec('major').encode(10n, 'EUR').value).toEqual(new LosslessNumber('0.10'));
+  });
+
+  it('always writes a string for the direct submission', () => {
+    expect(new AmountCodec('major', 'number').encodeAsString(123456n, 'EUR')).toEqual({
+      value: '1234.56',
+      currency: 'EUR',
+    });
+  });
+
+  it('keeps an amount that a float would round', () => {
+    const read = readAs(amount, '{"value":9007199254740993.01,"currency":"EUR"}');
+    expect(new AmountCodec('major').decode(read).amountMinor).toBe(900719925474099301n);
+  });
+
+  it('refuses a part of a cent, a text that is no number, and a currency whose decimals it does not know', () => {
+    const minor = new AmountCodec('minor');
+    const major = new AmountCodec('major');
+    expect(() => minor.decode({ value: '12.34', currency: 'EUR' })).toThrow(ContractDrift);
+    expect(() => major.decode({ value: '12.345', currency: 'EUR' })).toThrow(ContractDrift);
+    expect(() => major.decode({ value: '12,34', currency: 'EUR' })).toThrow(ContractDrift);
+    expect(() => major.decode({ value: '12', currency: 'XXX' })).toThrow(ContractDrift);
+    expect(() => major.encode(1n, 'toString')).toThrow(ContractDrift);
+    expect(minor.decode({ value: '12.00', currency: 'JPY' })).toEqual({ amountMinor: 12n, currency: 'JPY' });
+  });
+});

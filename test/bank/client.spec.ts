@@ -1,0 +1,169 @@
+import { BankClient } from '../../src/bank/client';
+import { LosslessNumber } from 'lossless-json';
+import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from './scripted-bank';
+
+const ACCOUNT = { id: '9', status: 'OPENED' };
+const HOOK = { id: 3, name: 'n', body: 'https://me', distributorId: 1, events: ['account.credited'] };
+const DIRECT = {
+  customerInstructionInformation: {
+    paymentInstrument: 'CreditTransfer',
+    requestedExecutionDate: '2026-03-10',
+  },
+  customerInstructionOrderingParties: { debtor: { name: 'A' } },
+  paymentTransaction: {
+    paymentTransactionAmountInformation: { instructedAmount: { currency: 'EUR', value: '1.00' } },
+    paymentTransactionParties: { creditor: { name: 'B' } },
+  },
+};
+const AMOUNT = { instructedAmount: { value: new LosslessNumber('1.10'), currency: 'EUR' } };
+
+type Call = [route: string, reply: unknown, call: (client: BankClient) => Promise<unknown>, body?: string];
+
+const first = async <T>(items: AsyncIterable<T>): Promise<T | undefined> => {
+  for await (const item of items) return item;
+  return undefined;
+};
+const list = (item: unknown): unknown => ({ items: [item], count: 1, limit: 20, offset: 0, sort: '+id' });
+const SERVICE = '/api/service-domain/v1';
+const TRANSFERS = `${SERVICE}/customer-instructions/credit-transfers`;
+
+const CALLS: Call[] = [
+  ['GET /api/distributor/v1/products?', list({ id: '1' }), (bank) => first(bank.products.list())],
+  [
+    'POST /api/distributor/v1/users/7/accounts',
+    ACCOUNT,
+    (bank) => bank.accounts.create('7', '12'),
+    '{"productId":12}',
+  ],
+  ['GET /api/distributor/v1/accounts/9', ACCOUNT, (bank) => bank.accounts.get('9')],
+  ['GET /api/distributor/v1/accounts?', list(ACCOUNT), (bank) => first(bank.accounts.list())],
+  ['DELETE /api/distributor/v1/accounts/9', '', (bank) => bank.accounts.close('9')],
+  ['DELETE /api/distributor/v1/users/7', '', (bank) => bank.users.close('7')],
+  [
+    'GET /api/distributor/v1/transactions/5',
+    { id: '5', amount: { value: -1, currency: 'EUR' } },
+    (bank) => bank.transactions.get('5'),
+  ],
+  [
+    'GET /service-domain/v1/payment-transactions?',
+    list(PAYMENT_BODY),
+    (bank) => first(bank.paymentTransactions.list()),
+  ],
+  [`GET ${SERVICE}/payment-transactions/5`, PAYMENT_BODY, (bank) => bank.paymentTransactions.get('5')],
+  [
+    `POST ${TRANSFERS}/4/payment-transactions`,
+    PAYMENT_BODY,
+    (bank) =>
+      bank.customerInstructions.add('4', {
+        paymentTransactionAmountInformation: AMOUNT,
+        paymentTransactionParties: { creditor: { name: 'B' } },
+      }),
+    '{"paymentTransactionAmountInformation":{"instructedAmount":{"value":1.10,"currency":"EUR"}},' +
+      '"paymentTransactionParties":{"creditor":{"name":"B"}}}',
+  ],
+  [
+    `POST ${TRANSFERS}/submit`,
+    INSTRUCTION_BODY,
+    (bank) => bank.customerInstructions.submitDirectly(DIRECT),
+    JSON.stringify(DIRECT),
+  ],
+  [`POST ${TRANSFERS}/4/submit`, INSTRUCTION_BODY, (bank) => bank.customerInstructions.submit('4'), ''],
+  [`GET ${SERVICE}/customer-instructions/4`, INSTRUCTION_BODY, (bank) => bank.customerInstructions.get('4')],
+  [
+    `GET ${SERVICE}/customer-instructions/4/payment-transactions?`,
+    list(PAYMENT_BODY),
+    (bank) => first(bank.customerInstructions.listPaymentTransactions('4')),
+  ],
+  [
+    `PATCH ${TRANSFERS}/4`,
+    INSTRUCTION_BODY,
+    (bank) => bank.customerInstructions.update('4', { externalData: { a: 1 } }),
+    '{"externalData":{"a":1}}',
+  ],
+  [`DELETE ${TRANSFERS}/4`, '', (bank) => bank.customerInstructions.delete('4')],
+  [
+    `PATCH ${TRANSFERS}/payment-transactions/5`,
+    PAYMENT_BODY,
+    (bank) => bank.customerInstructions.updatePaymentTransaction('5', {}),
+    '{}',
+  ],
+  [
+    `DELETE ${TRANSFERS}/payment-transactions/5`,
+    '',
+    (bank) => bank.customerInstructions.deletePaymentTransaction('5'),
+  ],
+  [`GET ${SERVICE}/payment-instructions/6`, { id: 6 }, (bank) => bank.paymentInstructions.get('6')],
+  [
+    `POST ${SERVICE}/outward-payment-instructions/6/exchange`,
+    '',
+    (bank) => bank.paymentInstructions.exchange('6'),
+  ],
+  [
+    `POST ${SERVICE}/outward-payment-instructions/6/refuse`,
+    '',
+    (bank) => bank.paymentInstructions.refuse('6'),
+  ],
+  [
+    'POST /api/distributor/v1/hooks',
+    HOOK,
+    (bank) => bank.hooks.subscribe({ name: 'n', url: 'https://me', events: [] }),
+    '{"name":"n","url":"https://me","events":[]}',
+  ],
+  ['GET /api/distributor/v1/hooks', [HOOK], (bank) => bank.hooks.list()],
+  ['DELETE /api/distributor/v1/hooks/3', { message: 'ok', hookId: '3' }, (bank) => bank.hooks.delete('3')],
+  [
+    'POST /api/distributor/v1/hooks/3/identities/8',
+    { message: 'ok', hookId: '3', identityId: '8' },
+    (bank) => bank.hooks.associateIdentity('3', '8'),
+  ],
+];
+
+describe('the client', () => {
+  let bank: ScriptedBank;
+  let client: BankClient;
+
+  beforeAll(async () => {
+    bank = await new ScriptedBank().listen();
+    client = new BankClient({ baseUrl: `${bank.url}/sandbox`, amountUnit: 'minor', token: 'T' });
+  });
+  afterAll(async () => {
+    client.close();
+    await bank.close();
+  });
+
+  it.each(CALLS)('asks %s', async (route, reply, call, body = '') => {
+    bank.handler = (_request, response) => answer(response, reply === '' ? 204 : 200, reply);
+    bank.requests.length = 0;
+    const result = await call(client);
+    const request = bank.requests[0];
+    const asked = `${request?.method} ${request?.url.replace('/sandbox', '').replace(/\?.*/, '?')}`;
+    expect(asked).toBe(route);
+    expect(request?.body).toBe(body);
+    expect(request?.headers.authorization).toBe('Bearer T');
+    expect(request?.headers['content-type']).toBe(body === '' ? undefined : 'application/json');
+    if (request?.method === 'GET') expect(result).toBeDefined();
+    else expect(result).toMatchObject({ kind: 'yes' });
+  });
+
+  it('refuses an id that would leave its place in the path, and sends nothing', async () => {
+    bank.requests.length = 0;
+    expect(() => client.accounts.get('../users/7')).toThrow(RangeError);
+    expect(() => client.customerInstructions.submit('')).toThrow(RangeError);
+    expect(bank.requests).toHaveLength(0);
+  });
+
+  it('shares what each list taught it', async () => {
+    const fresh = new BankClient({ baseUrl: bank.url, amountUnit: 'minor', token: 'T' });
+    const accounts = Array.from({ length: 30 }, (_none, index) => ({ id: `${index}`, status: 'OPENED' }));
+    bank.handler = (request, response) => {
+      const page = Number(new URL(request.url, bank.url).searchParams.get('page'));
+      const offset = Math.max(page - 1, 0) * 20;
+      answer(response, 200, { items: accounts.slice(offset, offset + 20), count: 30, limit: 20, offset });
+    };
+    const ids = [];
+    for await (const account of fresh.accounts.list()) ids.push(account.id);
+    expect(ids).toHaveLength(30);
+    expect(fresh.habits).toMatchObject({ accounts: { pageBase: 1, pageSize: 20 }, products: {} });
+    fresh.close();
+  });
+});

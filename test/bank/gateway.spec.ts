@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { LosslessNumber, parse } from 'lossless-json';
+import type { AmountUnit } from '../../src/bank/amount-codec';
+import { BankClient } from '../../src/bank/client';
+import { ContractDrift } from '../../src/bank/errors';
+import { BankGateway } from '../../src/bank/gateway';
+import type { AddPayment, InitiateInstruction } from '../../src/bank/prepared';
+import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from './scripted-bank';
+
+const INITIATE: InitiateInstruction = {
+  reference: 'run-1-1-1',
+  count: 2,
+  totalMinor: 300_050n,
+  currency: 'EUR',
+  executionDate: '2026-03-10',
+  debtor: { name: 'ACME "Paris"', iban: 'FR7630006000011234567890189', bic: 'AGRIFRPP', identityId: '77' },
+  externalData: { run: 'run_1' },
+};
+const ADD: AddPayment = {
+  messageId: 'm-1',
+  amountMinor: 150_025n,
+  currency: 'EUR',
+  creditor: { name: 'Ada Lovelace', iban: 'FR7630006000011234567890189' },
+  remittance: 'Salary March',
+  externalData: { row: 'pay_1' },
+};
+
+describe('the gateway', () => {
+  let bank: ScriptedBank;
+  let client: BankClient;
+  let gateway: BankGateway;
+
+  const open = (amountUnit: AmountUnit): void => {
+    client = new BankClient({ baseUrl: bank.url, amountUnit, token: 'static' });
+    gateway = new BankGateway(client);
+  };
+  const answering = (body: unknown, status = 201): void => {
+    bank.handler = (_request, response) => answer(response, status, body);
+  };
+
+  beforeEach(async () => {
+    bank = await new ScriptedBank().listen();
+    open('minor');
+  });
+  afterEach(async () => {
+    client.close();
+    await bank.close();
+  });
+
+  it('initiates a salary instruction with control totals, the total as an array', async () => {
+    answering(INSTRUCTION_BODY);
+    expect(await gateway.initiate(INITIATE)).toMatchObject({
+      kind: 'yes',
+      value: { bankInstructionId: '4711', status: 'INITIATED', calculatedCount: 0, calculatedTotalMinor: 0n },
+    });
+    expect(bank.requests[0]).toMatchObject({
+      method: 'POST',
+      url: '/api/service-domain/v1/customer-instructions/credit-transfers',
+    });
+    expect(bank.requests[0]?.headers).toMatchObject({
+      authorization: 'Bearer static',
+      'content-type': 'application/json',
+    });
+    expect(JSON.parse(bank.requests[0]?.body ?? '')).toEqual({
+      customerInstructionInformation: {
+        paymentInstrument: 'CreditTransfer',
+        paymentService: 'PAYMENTS',
+        batchBooking: true,
+        customerInstructionReference: 'run-1-1-1',
+        requestedNbPaymentTransactions: 2,
+        requestedTotalAmount: [{ value: 300050, currency: 'EUR' }],
+        requestedExecutionDate: '2026-03-10',
+        customerInstructionTypeInformation: { categoryPurpose: 'SALA', serviceLevel: 'BACI' },
+      },
+      customerInstructionOrderingParties: {
+        debtor: {
+          name: 'ACME "Paris"',
+          id: { type: 'identityId', value: '77' },
+          accountId: {
+            type: 'IBAN',
+            value: INITIATE.debtor.iban,
+            bankId: { type: 'BIC', value: 'AGRIFRPP' },
+          },
+        },
+      },
+      externalData: { run: 'run_1' },
+    });
+  });
+
+  it('adds a payment and reads it back in minor units', async () => {
+    answering(PAYMENT_BODY);
+    expect(await gateway.add('4711', ADD)).toMatchObject({
+      kind: 'yes',
+      value: {
+        bankPaymentId: '901',
+        ids: ['901', '900'],
+        bankInstructionId: '4711',
+        messageId: 'm-1',
+        amountMinor: 150_025n,
+        status: 'INITIATED',
+        history: [{ status: 'INI_STARTED', at: '2026-03-02T10:00:01+00:00' }],
+        chargesMinor: 0n,
+      },
+    });
+    expect(JSON.parse(bank.requests[0]?.body ?? '')).toEqual({
+      paymentTransactionAmountInformation: {
+        instructedAmount: { value: 150025, currency: 'EUR' },
+        chargeBearer: 'SLEV',
+      },
+      paymentTransactionParties: {
+        creditor: { name: 'Ada Lovelace', accountId: { type: 'IBAN', value: ADD.creditor.iban } },
+      },
+      paymentTransactionDedicatedInformations: {
+        remittanceInformation: { value: 'Salary March', type: 'UNSTRUCTURED' },
+      },
+      paymentTransactionInformation: { paymentTransactionIdentification: { messageId: 'm-1' } },
+      externalData: { row: 'pay_1' },
+    });
+  });
+
+  it('posts exactly the bytes whose hash was recorded, whatever the text', async () => {
+    answering(PAYMENT_BODY);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: 'binary' }),
+        fc.bigInt({ min: 1n, max: 10n ** 18n }),
+        async (name, amountMinor) => {
+          const prepared = gateway.prepareAdd('4711', {
+            ...ADD,
+            amountMinor,
+            creditor: { ...ADD.creditor, name },
+          });
+          bank.requests.length = 0;
+          await gateway.sendAdd(prepared);
+          const sent = bank.requests[0]?.body ?? '';
+          expect(createHash('sha256').update(sent, 'utf8').digest()).toEqual(prepared.bodyHash);
+          expect(parse(sent)).toMatchObject({
+            paymentTransactionAmountInformation: {
+              instructedAmount: { value: new LosslessNumber(amountMinor.toString()) },
+            },
+            paymentTransactionParties: { creditor: { name } },
+          });
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('speaks whole units to a bank that counts in euro', async () => {
+    open('major');
+    answering(JSON.stringify(PAYMENT_BODY).replace('150025', '1500.25'));
+    expect(await gateway.add('4711', ADD)).toMatchObject({ kind: 'yes', value: { amountMinor: 150_025n } });
+    expect(bank.requests[0]?.body).toContain('"instructedAmount":{"value":1500.25,"currency":"EUR"}');
+  });
+
+  const change = (from: string, to: string): string => JSON.stringify(PAYMENT_BODY).replace(from, to);
+
+  it.each([
+    ['amount', change('150025', '150026')],
+    ['currency', change('"currency":"EUR"', '"currency":"USD"')],
+    ['iban', change('7890 189', '7890 188')],
+    ['messageId', change('m-1', 'm-2')],
+    ['bankInstructionId', change('4711', '4712')],
+  ])('calls an add in doubt when the answer echoes another %s', async (field, body) => {
+    answering(body);
+    expect(await gateway.add('4711', ADD)).toMatchObject({ kind: 'in-doubt', why: `echo-differs: ${field}` });
+  });
+
+  it('does not take an absent echo, a spaced IBAN or NOTPROVIDED for a difference', async () => {
+    const { paymentTransactionInternalInformation } = PAYMENT_BODY;
+    for (const body of [{ paymentTransactionInternalInformation }, change('m-1', 'NOTPROVIDED')]) {
+      answering(body);
+      const outcome = await gateway.add('4711', ADD);
+      expect(outcome).toMatchObject({ kind: 'yes', value: { bankPaymentId: '901' } });
+      expect(outcome.kind === 'yes' && outcome.value.messageId).toBeUndefined();
+    }
+  });
+
+  it('calls an add in doubt when the answer holds part of a cent, and a read contract drift', async () => {
+    answering(change('150025', '1500.25'));
+    expect(await gateway.add('4711', ADD)).toMatchObject({ kind: 'in-doubt', status: 201 });
+    await expect(gateway.getPayment('901')).rejects.toThrow(ContractDrift);
+  });
+
+  it('calls an initiation in doubt when control totals come back different', async () => {
+    answering(JSON.stringify(INSTRUCTION_BODY).replace('300050', '300051'));
+    expect(await gateway.initiate(INITIATE)).toMatchObject({ kind: 'in-doubt', why: 'echo-differs: total' });
+  });
+
+  it('submits and reads the groups of the answer', async () => {
+    answering({
+      ...INSTRUCTION_BODY,
+      status: { value: 'SUB_REQUIRED' },
+      paymentTransactionsStatus: [
+        { groupStatus: 'PROCESSABLE', nbTransactions: 2, totalAmount: { value: 300050, currency: 'EUR' } },
+      ],
+    });
+    expect(await gateway.submit('4711')).toMatchObject({
+      kind: 'yes',
+      value: { status: 'SUB_REQUIRED', groups: [{ group: 'PROCESSABLE', count: 2, totalMinor: 300_050n }] },
+    });
+    expect(gateway.prepareSubmit('4711').bodyHash).toEqual(createHash('sha256').digest());
+    expect(await gateway.submit('4712')).toMatchObject({
+      kind: 'in-doubt',
+      why: 'echo-differs: bankInstructionId',
+    });
+  });
+
+  it('lists payments by filter, in the bank’s unit, and accounts with balances', async () => {
+    answering({ items: [PAYMENT_BODY], count: 1, limit: 100, offset: 0 }, 200);
+    const payments = [];
+    const filter = { status: 'SETTLED', from: '2026-03-01T00:00:00+01:00', minAmountMinor: 100n };
+    for await (const payment of gateway.listPayments(filter)) payments.push(payment.bankPaymentId);
+    expect(payments).toEqual(['901']);
+    const query = new URL(bank.requests[0]?.url ?? '', bank.url);
+    expect(query.pathname).toBe('/service-domain/v1/payment-transactions');
+    expect(Object.fromEntries(query.searchParams)).toEqual({
+      status: 'SETTLED',
+      fromDate: '2026-03-01T00:00:00+01:00',
+      minAmount: '100',
+      page: '0',
+      pageSize: '100',
+    });
+    answering({ id: '5', status: 'OPENED', balance: { value: -12, currency: 'EUR' }, userId: 9 }, 200);
+    expect(await gateway.getAccount('5')).toMatchObject({
+      bankAccountId: '5',
+      balanceMinor: -12n,
+      userId: '9',
+    });
+  });
+});

@@ -1,0 +1,208 @@
+import { BankClient } from '../../src/bank/client';
+import {
+  BankError,
+  BankUnreachable,
+  ContractDrift,
+  NotAllowed,
+  NotFound,
+  RateLimited,
+  Unauthorised,
+} from '../../src/bank/errors';
+import { ManualClock } from './manual-clock';
+import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from './scripted-bank';
+
+describe('the outcome of a call', () => {
+  let bank: ScriptedBank;
+  let client: BankClient;
+  let clock: ManualClock;
+  let tokens: number;
+
+  beforeEach(async () => {
+    bank = await new ScriptedBank().listen();
+    clock = new ManualClock();
+    tokens = 0;
+    client = new BankClient({
+      baseUrl: `${bank.url}/`,
+      amountUnit: 'minor',
+      token: { tokenUrl: `${bank.url}/token`, clientId: 'c', clientSecret: 's' },
+      limits: { totalTimeoutMs: 500 },
+      clock,
+    });
+  });
+  afterEach(async () => {
+    client.close();
+    await bank.close();
+  });
+
+  /** Answers every call but those for a token. */
+  const answering = (status: number, body: unknown, headers: Record<string, string> = {}): void => {
+    bank.handler = (request, response) => {
+      if (request.url === '/token') answer(response, 200, { access_token: `t${++tokens}`, expires_in: 600 });
+      else answer(response, status, body, headers);
+    };
+  };
+  const calls = (): string[] =>
+    bank.requests.filter((request) => request.url !== '/token').map(({ url }) => url);
+
+  it.each([200, 201, 202])('is yes for a %s with a valid body', async (status) => {
+    answering(status, INSTRUCTION_BODY);
+    expect(await client.customerInstructions.submit('4711')).toMatchObject({
+      kind: 'yes',
+      status,
+      value: { id: '4711', status: { value: 'INITIATED' } },
+    });
+  });
+
+  it.each([
+    [400, 'invalid'],
+    [422, 'invalid'],
+    [401, 'unauthorised'],
+    [403, 'forbidden'],
+    [429, 'rate-limited'],
+  ])('is no for a %s: %s', async (status, reason) => {
+    answering(status, { code: 'E1', message: 'no' });
+    expect(await client.customerInstructions.addBytes('4711', '{}')).toMatchObject({
+      kind: 'no',
+      reason,
+      status,
+      error: { code: 'E1' },
+    });
+  });
+
+  it.each([100 + 199, 301, 302, 307, 308, 404, 405, 408, 409, 410, 413, 500, 501, 502, 503, 504])(
+    'is in doubt for a %s without its own body',
+    async (status) => {
+      answering(status, 'IBAN FR7630006000011234567890189');
+      const outcome = await client.customerInstructions.addBytes('4711', '{}');
+      expect(outcome).toMatchObject({
+        kind: 'in-doubt',
+        status,
+        raw: expect.stringContaining('FR…0189') as string,
+      });
+      expect(calls()).toHaveLength(1);
+    },
+  );
+
+  it.each(['', 'OK', '{"id":4711', '{"id":4711}', '[]', 'null'])(
+    'is in doubt for a 201 with the body %j',
+    async (body) => {
+      answering(201, body);
+      expect(await client.customerInstructions.submit('4711')).toMatchObject({
+        kind: 'in-doubt',
+        status: 201,
+      });
+    },
+  );
+
+  it('is no where nothing was sent: bank or token endpoint not there', async () => {
+    answering(200, {});
+    await client.accounts.get('1').catch(() => undefined);
+    await bank.close();
+    expect(await client.customerInstructions.submit('1')).toMatchObject({ kind: 'no', reason: 'not-sent' });
+    clock.ms += 3_600_000;
+    expect(await client.customerInstructions.submit('1')).toMatchObject({ kind: 'no', reason: 'not-sent' });
+    await bank.listen();
+  });
+
+  it('is no, unauthorised, where the token endpoint refuses the credentials', async () => {
+    bank.handler = (_request, response) => answer(response, 401, {});
+    const outcome = await client.customerInstructions.submit('1');
+    expect(outcome).toMatchObject({ kind: 'no', reason: 'unauthorised' });
+    expect(calls()).toHaveLength(0);
+  });
+
+  it('renews the token once after a 401 on initiate and add, and sends the same bytes again', async () => {
+    bank.handler = (request, response) => {
+      if (request.url === '/token') answer(response, 200, { access_token: `t${++tokens}`, expires_in: 600 });
+      else if (request.headers.authorization === 'Bearer t1') answer(response, 401, {});
+      else answer(response, 201, PAYMENT_BODY);
+    };
+    expect(await client.customerInstructions.addBytes('4711', '{"x":1}')).toMatchObject({ kind: 'yes' });
+    expect(bank.requests.map((request) => request.body).filter((body) => body === '{"x":1}')).toHaveLength(2);
+    expect(tokens).toBe(2);
+  });
+
+  it('gives up after the second 401', async () => {
+    answering(401, {});
+    expect(await client.customerInstructions.addBytes('1', '{}')).toMatchObject({ reason: 'unauthorised' });
+    expect(calls()).toHaveLength(2);
+  });
+
+  it('never sends a second request for a submit: not after a 401, a reset or silence', async () => {
+    answering(401, {});
+    expect(await client.customerInstructions.submit('1')).toMatchObject({
+      kind: 'no',
+      reason: 'unauthorised',
+    });
+    expect(calls()).toHaveLength(1);
+    for (const fault of ['reset', 'silence']) {
+      bank.requests.length = 0;
+      bank.handler = (request) => (fault === 'reset' ? request.socket.resetAndDestroy() : undefined);
+      expect(await client.customerInstructions.submit('1')).toMatchObject({ kind: 'in-doubt' });
+      expect(calls()).toHaveLength(1);
+    }
+  });
+
+  it('submits without a body on a connection of its own', async () => {
+    answering(201, INSTRUCTION_BODY);
+    await client.customerInstructions.get('1');
+    await client.customerInstructions.submit('1');
+    const [read, submit] = bank.requests.filter((request) => request.url !== '/token');
+    expect(submit?.socket).not.toBe(read?.socket);
+    expect(submit).toMatchObject({ method: 'POST', body: '' });
+    expect(submit?.headers['content-type']).toBeUndefined();
+  });
+
+  it('says how long to wait after a 429, and lets a submit not leave late', async () => {
+    answering(429, {}, { 'Retry-After': '7' });
+    expect(await client.customerInstructions.addBytes('1', '{}')).toMatchObject({ retryAfterMs: 7_000 });
+    expect(await client.customerInstructions.submit('1')).toMatchObject({
+      kind: 'no',
+      reason: 'not-sent',
+      retryAfterMs: 7_000,
+    });
+    expect(calls()).toHaveLength(1);
+  });
+
+  it('waits a minute after a 429 that names no time', async () => {
+    answering(429, {});
+    expect(await client.customerInstructions.addBytes('1', '{}')).toMatchObject({ retryAfterMs: 60_000 });
+  });
+
+  it.each([
+    [401, Unauthorised],
+    [403, NotAllowed],
+    [404, NotFound],
+    [429, RateLimited],
+    [500, BankError],
+    [302, BankError],
+  ])('of a read that meets %s is a typed error', async (status, type) => {
+    answering(status, { error: { code: 'E7', message: 'account 12345678 of "Ada"', hint: 'look' } });
+    const error: unknown = await client.accounts.get('1').catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(type);
+    expect(String(error)).not.toMatch(/12345678|Ada/);
+    if (error instanceof BankError) expect(error).toMatchObject({ status, code: 'E7', hint: 'look' });
+  });
+
+  it('of a read without a usable answer is ContractDrift or BankUnreachable', async () => {
+    answering(200, '{"status":"OPENED"}');
+    await expect(client.accounts.get('1')).rejects.toThrow(ContractDrift);
+    bank.handler = () => undefined;
+    await expect(client.accounts.get('1')).rejects.toThrow(BankUnreachable);
+  });
+
+  it('of a read over a connection that broke is asked again once, on a fresh one', async () => {
+    answering(200, { id: '1', status: 'OPENED' });
+    await client.accounts.get('1');
+    const usual = bank.handler;
+    bank.handler = (request) => {
+      bank.handler = usual;
+      request.socket.destroy();
+    };
+    expect(await client.accounts.get('1')).toMatchObject({ status: 'OPENED' });
+    expect(calls()).toHaveLength(3);
+    bank.handler = (request) => request.socket.destroy();
+    await expect(client.accounts.get('1')).rejects.toThrow(BankUnreachable);
+    expect(calls()).toHaveLength(5);
+  });
+});

@@ -1,0 +1,264 @@
+import fc from 'fast-check';
+import { BankError, BankUnreachable, ListUnreadable } from '../../src/bank/errors';
+import { eachItem, type ListHabits, type ListPage, type PageQuery } from '../../src/bank/pager';
+
+interface Item {
+  id: string;
+}
+
+interface Habit {
+  total: number;
+  base: 0 | 1;
+  /** The most it hands out at once. */
+  cap: number;
+  offset: 'right' | 'absent' | 'zero' | 'page';
+  limit: 'in force' | 'as asked' | 'absent';
+  count: 'page' | 'total' | 'absent';
+  /** What a list that counts from 1 does with page 0. */
+  pageZero: 'clamps' | 'refuses' | 'breaks' | 'empty';
+  pastTheEnd: 'empty' | 'refuses';
+  /** Computes offsets from the size asked, though it hands out fewer. */
+  sparse: boolean;
+  understands: 'page' | 'offset';
+}
+
+const refusal = (status: number): BankError => new BankError(status, { raw: '' });
+
+class FakeList {
+  readonly queries: PageQuery[] = [];
+  items: Item[];
+
+  constructor(readonly habit: Habit) {
+    this.items = Array.from({ length: habit.total }, (_none, index) => ({ id: `i${index}` }));
+  }
+
+  fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+    this.queries.push(query);
+    const { habit } = this;
+    const asked = 'page' in query ? query.pageSize : query.limit;
+    const size = Math.min(asked, habit.cap);
+    const start = this.startOf(query, habit.sparse ? asked : size, size);
+    if (start === undefined) return this.envelope([], 0, size, asked, query);
+    if (start > 0 && start >= this.items.length && habit.pastTheEnd === 'refuses') throw refusal(404);
+    return this.envelope(this.items.slice(start, start + size), start, size, asked, query);
+  };
+
+  private startOf(query: PageQuery, stride: number, size: number): number | undefined {
+    const { habit } = this;
+    if (habit.understands === 'offset') return 'offset' in query ? query.offset : 0;
+    if (!('page' in query)) return 0;
+    const index = query.page - habit.base;
+    if (index >= 0) return index * (size < stride ? stride : size);
+    if (habit.pageZero === 'refuses') throw refusal(400);
+    if (habit.pageZero === 'breaks') throw refusal(500);
+    return habit.pageZero === 'empty' ? undefined : 0;
+  }
+
+  private envelope(
+    items: Item[],
+    start: number,
+    size: number,
+    asked: number,
+    query: PageQuery,
+  ): ListPage<Item> {
+    const { habit } = this;
+    const offsets = { right: start, absent: undefined, zero: 0, page: 'page' in query ? query.page : start };
+    const limits = { 'in force': size, 'as asked': asked, absent: undefined };
+    const counts = { page: items.length, total: this.items.length, absent: undefined };
+    return { items, offset: offsets[habit.offset], limit: limits[habit.limit], count: counts[habit.count] };
+  }
+}
+
+const USUAL: Habit = {
+  total: 45,
+  base: 0,
+  cap: 100,
+  offset: 'right',
+  limit: 'in force',
+  count: 'total',
+  pageZero: 'clamps',
+  pastTheEnd: 'empty',
+  sparse: false,
+  understands: 'page',
+};
+
+async function read(
+  list: FakeList,
+  options: { habits?: ListHabits; pageSize?: number; maxPages?: number; maxItems?: number } = {},
+) {
+  const ids: string[] = [];
+  for await (const item of eachItem({
+    fetch: list.fetch,
+    idOf: (one: Item) => one.id,
+    maxPages: 500,
+    ...options,
+  })) {
+    ids.push(item.id);
+  }
+  return ids;
+}
+
+const everyHabit: fc.Arbitrary<Habit> = fc.record({
+  total: fc.nat(90),
+  base: fc.constantFrom(0, 1),
+  cap: fc.constantFrom(1, 7, 20, 100),
+  offset: fc.constantFrom('right', 'absent', 'zero', 'page'),
+  limit: fc.constantFrom('in force', 'as asked', 'absent'),
+  count: fc.constantFrom('page', 'total', 'absent'),
+  pageZero: fc.constantFrom('clamps', 'refuses', 'empty'),
+  pastTheEnd: fc.constantFrom('empty', 'refuses'),
+  sparse: fc.boolean(),
+  understands: fc.constantFrom('page', 'offset'),
+});
+
+describe('reading a list', () => {
+  it('yields every item exactly once, in order, whatever the list’s habits, and again with what it learned', async () => {
+    await fc.assert(
+      fc.asyncProperty(everyHabit, fc.constantFrom(5, 20, 100), async (habit, pageSize) => {
+        const list = new FakeList(habit);
+        const habits: ListHabits = {};
+        const expected = list.items.map((item) => item.id);
+        expect(await read(list, { habits, pageSize })).toEqual(expected);
+        expect(await read(list, { habits, pageSize })).toEqual(expected);
+      }),
+      { numRuns: 1_500 },
+    );
+  });
+
+  it('yields every item once when what it learned from a short list is used for a longer one', async () => {
+    await fc.assert(
+      fc.asyncProperty(everyHabit, fc.nat(90), async (habit, later) => {
+        const habits: ListHabits = {};
+        await read(new FakeList(habit), { habits });
+        const grown = new FakeList({ ...habit, total: later });
+        expect(await read(grown, { habits })).toEqual(grown.items.map((item) => item.id));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('yields items once while new ones push the pages along', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(4), { maxLength: 6 }), everyHabit, async (planned, habit) => {
+        const pushes = [...planned];
+        const list = new FakeList({ ...habit, cap: 10, total: 35 });
+        const before = list.items.map((item) => item.id);
+        let pushed = 0;
+        const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+          const page = await list.fetch(query);
+          for (let left = pushes.shift() ?? 0; left > 0; left -= 1)
+            list.items.unshift({ id: `new${pushed++}` });
+          return page;
+        };
+        const ids: string[] = [];
+        for await (const item of eachItem({ fetch, idOf: (one) => one.id })) ids.push(item.id);
+        expect(ids.filter((one) => !one.startsWith('new'))).toEqual(before);
+        expect(new Set(ids).size).toBe(ids.length);
+      }),
+    );
+  });
+
+  it('learns from the offset of page 1 whether pages count from 0 or 1', async () => {
+    for (const base of [0, 1] as const) {
+      const habits: ListHabits = {};
+      await read(new FakeList({ ...USUAL, base, cap: 20 }), { habits });
+      expect(habits).toMatchObject({ pageBase: base, pageSize: 20 });
+    }
+  });
+
+  it('learns the base from the ids of pages 0 and 1 where there is no usable offset', async () => {
+    for (const base of [0, 1] as const) {
+      const habits: ListHabits = {};
+      await read(new FakeList({ ...USUAL, base, cap: 20, offset: 'zero' }), { habits });
+      expect(habits.pageBase).toBe(base);
+    }
+  });
+
+  it('asks once for a short list when the habits are known', async () => {
+    const list = new FakeList({ ...USUAL, total: 7, count: 'page' });
+    await read(list, { habits: { pageBase: 0, pageSize: 100 } });
+    expect(list.queries).toEqual([{ page: 0, pageSize: 100 }]);
+  });
+
+  it('turns to limit and offset when page is ignored, and remembers it', async () => {
+    const list = new FakeList({ ...USUAL, cap: 20, understands: 'offset' });
+    const habits: ListHabits = {};
+    await read(list, { habits });
+    expect(habits).toMatchObject({ usesOffset: true });
+    list.queries.length = 0;
+    await read(list, { habits });
+    expect(list.queries[0]).toEqual({ limit: 20, offset: 0 });
+  });
+
+  it.each(['page', 'total', 'absent'] as const)(
+    'stops with an error when both page and offset are ignored and more may exist (count %s)',
+    async (count) => {
+      const stuck = new FakeList({ ...USUAL, cap: 20, count, limit: 'absent' });
+      const fetch = (): Promise<ListPage<Item>> => stuck.fetch({ page: 0, pageSize: 100 });
+      const walk = async (): Promise<void> => {
+        for await (const item of eachItem({ fetch, idOf: (one) => one.id })) expect(item.id).toMatch(/^i/);
+      };
+      await expect(walk()).rejects.toThrow(ListUnreadable);
+      expect(stuck.queries.length).toBeLessThan(6);
+    },
+  );
+
+  it('accepts a list without paging that is all there', async () => {
+    const all = Array.from({ length: 250 }, (_none, index) => ({ id: `i${index}` }));
+    const ids: string[] = [];
+    for await (const item of eachItem({ fetch: async () => ({ items: all }), idOf: (one) => one.id }))
+      ids.push(item.id);
+    expect(ids).toHaveLength(250);
+  });
+
+  it('reads a list that counts from 1 and breaks on page 0', async () => {
+    const list = new FakeList({ ...USUAL, base: 1, pageZero: 'breaks' });
+    expect(await read(list)).toHaveLength(45);
+  });
+
+  it('does not take a failing page 0 for a list that counts from 1', async () => {
+    const list = new FakeList({ ...USUAL, cap: 20 });
+    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+      if ('page' in query && query.page === 0) throw refusal(503);
+      return list.fetch(query);
+    };
+    const habits: ListHabits = {};
+    const walk = async (): Promise<number> => {
+      let seen = 0;
+      for await (const item of eachItem({ fetch, idOf: (one) => one.id, habits })) seen += item.id.length;
+      return seen;
+    };
+    await expect(walk()).rejects.toThrow(BankError);
+    expect(habits.pageBase).toBeUndefined();
+  });
+
+  it('finds the first page again when the remembered base no longer holds', async () => {
+    const habits: ListHabits = { pageBase: 1 };
+    expect(await read(new FakeList({ ...USUAL, cap: 20 }), { habits })).toHaveLength(45);
+    expect(habits.pageBase).toBe(0);
+  });
+
+  it('stops at its caps with an error rather than a part', async () => {
+    await expect(read(new FakeList({ ...USUAL, cap: 1 }), { maxPages: 10 })).rejects.toThrow(
+      'too-many-pages',
+    );
+    await expect(read(new FakeList(USUAL), { maxItems: 44 })).rejects.toThrow('too-many-items');
+  });
+
+  it('passes on an error in mid-list and asks for nothing before it is read', async () => {
+    const list = new FakeList({ ...USUAL, cap: 20 });
+    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+      if (list.queries.length === 2) throw new BankUnreachable('ECONNRESET', true);
+      return list.fetch(query);
+    };
+    const items = eachItem({ fetch, idOf: (one: Item) => one.id });
+    expect(list.queries).toHaveLength(0);
+    expect((await items.next()).value).toEqual({ id: 'i0' });
+    expect(list.queries).toHaveLength(1);
+    await expect(
+      (async () => {
+        for await (const item of items) expect(item.id).toBeDefined();
+      })(),
+    ).rejects.toThrow(BankUnreachable);
+  });
+});

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { RateLimited } from '../../src/bank/errors';
+import { MinuteBudget } from '../../src/bank/rate-budget';
+import { ManualClock } from './manual-clock';
+
+describe('the rate budget', () => {
+  it('never lets more than the limit leave in any sixty seconds', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 120 }),
+        fc.array(fc.nat(3_000), { minLength: 1, maxLength: 300 }),
+        async (perMinute, gaps) => {
+          const clock = new ManualClock();
+          const budget = new MinuteBudget(perMinute, clock);
+          const sent: number[] = [];
+          for (const gap of gaps) {
+            clock.ms += gap;
+            await budget.take();
+            sent.push(clock.ms);
+          }
+          sent.forEach((at, index) => {
+            const earlier = sent[index - Math.max(perMinute, 2)];
+            if (earlier !== undefined) expect(at - earlier).toBeGreaterThan(59_000);
+          });
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('does not wait when no limit is known', async () => {
+    const clock = new ManualClock();
+    const budget = new MinuteBudget(undefined, clock);
+    for (let count = 0; count < 1_000; count += 1) await budget.take();
+    expect(clock.slept).toEqual([]);
+  });
+
+  it('pauses after a 429 and when nothing remains, also those already waiting', async () => {
+    const clock = new ManualClock();
+    const budget = new MinuteBudget(undefined, clock);
+    budget.observe({ status: 429, retryAfterMs: 5_000 });
+    await budget.take();
+    expect(clock.slept).toEqual([5_000]);
+    budget.observe({ status: 200, remaining: 0 });
+    await budget.take();
+    expect(clock.slept).toEqual([5_000, 60_000]);
+  });
+
+  it('adopts a lower limit the bank names, never a higher one', async () => {
+    const clock = new ManualClock();
+    const budget = new MinuteBudget(600, clock);
+    budget.observe({ status: 200, limit: 60, remaining: 59 });
+    budget.observe({ status: 200, limit: 100_000 });
+    const start = clock.ms;
+    for (let count = 0; count < 60; count += 1) await budget.take();
+    expect(clock.ms - start).toBeGreaterThan(55_000);
+  });
+
+  it('refuses at once what would wait too long, and takes nothing', async () => {
+    const clock = new ManualClock();
+    const budget = new MinuteBudget(10, clock);
+    await budget.take(0);
+    await expect(budget.take(1_000)).rejects.toThrow(RateLimited);
+    await expect(budget.take(1_000)).rejects.toMatchObject({ retryAfterMs: Math.ceil(60_000 / 9) });
+    clock.ms += 6_667;
+    await budget.take(0);
+  });
+});

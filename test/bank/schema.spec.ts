@@ -1,0 +1,96 @@
+import { LosslessNumber } from 'lossless-json';
+import { ContractDrift } from '../../src/bank/errors';
+import {
+  account,
+  accountList,
+  customerInstruction,
+  paymentTransaction,
+  paymentTransactionList,
+  readAs,
+} from '../../src/bank/schema';
+import { INSTRUCTION_BODY, PAYMENT_BODY } from './scripted-bank';
+
+const driftOf = (work: () => unknown): readonly string[] => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ContractDrift) return error.fields;
+    throw error;
+  }
+  return [];
+};
+
+describe('reading an answer', () => {
+  it('reads ids as the digits received, from integers and strings, also beyond what a float can hold', () => {
+    const read = readAs(customerInstruction, '{"id":12345678901234567891,"status":{"value":"INITIATED"}}');
+    expect(read.id).toBe('12345678901234567891');
+    expect(readAs(account, '{"id":"007","status":"OPENED","userId":42}')).toMatchObject({
+      id: '007',
+      userId: '42',
+    });
+  });
+
+  it('keeps fields and codes the document does not name', () => {
+    const body = {
+      ...INSTRUCTION_BODY,
+      status: { value: 'C_INST_WAITING_FOR_APPROVAL' },
+      brandNew: { deep: 1 },
+    };
+    const read = readAs(customerInstruction, JSON.stringify(body));
+    expect(read.status.value).toBe('C_INST_WAITING_FOR_APPROVAL');
+    expect(read['brandNew']).toEqual({ deep: new LosslessNumber('1') });
+  });
+
+  it('names the missing required field and no value', () => {
+    expect(driftOf(() => readAs(customerInstruction, '{"status":{"value":"INITIATED"}}'))).toEqual(['id']);
+    expect(driftOf(() => readAs(customerInstruction, '{"id":1,"status":{}}'))).toEqual(['status.value']);
+    const items = [PAYMENT_BODY, { ...PAYMENT_BODY, paymentTransactionInternalInformation: { id: 1 } }];
+    expect(driftOf(() => readAs(paymentTransactionList, JSON.stringify({ items })))).toEqual([
+      'items.1.paymentTransactionInternalInformation.status',
+    ]);
+  });
+
+  it('reads a list item without parties, message id, links, and with nulls', () => {
+    const item = {
+      paymentTransactionInternalInformation: { id: 1, status: { value: 'SETTLED' }, groupStatus: null },
+      paymentTransactionParties: null,
+    };
+    const read = readAs(paymentTransaction, JSON.stringify(item));
+    expect(read.paymentTransactionInternalInformation).toMatchObject({
+      id: '1',
+      status: { value: 'SETTLED' },
+    });
+  });
+
+  it('reads the total whether it comes back alone or as the array that was sent', () => {
+    const information = INSTRUCTION_BODY.customerInstructionInformation;
+    const asArray = {
+      ...INSTRUCTION_BODY,
+      customerInstructionInformation: {
+        ...information,
+        requestedTotalAmount: [information.requestedTotalAmount],
+      },
+    };
+    for (const body of [INSTRUCTION_BODY, asArray]) {
+      const read = readAs(customerInstruction, JSON.stringify(body));
+      expect(read.customerInstructionInformation?.requestedTotalAmount?.value).toBe('300050');
+    }
+  });
+
+  it('does without usable count, limit and offset', () => {
+    const read = readAs(accountList, '{"items":[],"count":"many","limit":null,"offset":-20}');
+    expect(read).toMatchObject({ items: [], limit: null });
+    expect(read.offset).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    'not json',
+    '{"id":1',
+    '<html></html>',
+    '{"id":1,"id":2,"status":{"value":"A"}}',
+    '['.repeat(200_000),
+  ])('calls an unreadable body contract drift', (body) => {
+    expect(driftOf(() => readAs(customerInstruction, body))).toEqual(['body']);
+  });
+});

@@ -1,0 +1,113 @@
+import { TokenUnavailable } from '../../src/bank/errors';
+import { BankHttp } from '../../src/bank/http';
+import { ClientCredentialsToken, StaticToken } from '../../src/bank/token';
+import { ManualClock } from './manual-clock';
+import { answer, ScriptedBank } from './scripted-bank';
+
+describe('the access token', () => {
+  let bank: ScriptedBank;
+  let clock: ManualClock;
+  let token: ClientCredentialsToken;
+  const http = new BankHttp();
+
+  beforeEach(async () => {
+    bank = await new ScriptedBank().listen();
+    bank.handler = (_request, response) =>
+      answer(response, 200, {
+        access_token: `t${bank.requests.length}`,
+        token_type: 'Bearer',
+        expires_in: 600,
+      });
+    clock = new ManualClock();
+    const credentials = {
+      tokenUrl: `${bank.url}/token`,
+      clientId: 'payrun',
+      clientSecret: 's3cret',
+      scope: 'a b',
+    };
+    token = new ClientCredentialsToken(http, credentials, clock);
+  });
+  afterEach(() => bank.close());
+  afterAll(() => http.close());
+
+  it('is asked for with the client credentials in a JSON body', async () => {
+    expect(await token.current()).toBe('t1');
+    expect(JSON.parse(bank.requests[0]?.body ?? '')).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'payrun',
+      client_secret: 's3cret',
+      scope: 'a b',
+    });
+  });
+
+  it('is fetched once for fifty callers at once', async () => {
+    const tokens = await Promise.all(Array.from({ length: 50 }, () => token.current()));
+    expect(new Set(tokens)).toEqual(new Set(['t1']));
+    expect(bank.requests).toHaveLength(1);
+  });
+
+  it('is kept until a minute before its end, then renewed', async () => {
+    await token.current();
+    clock.ms += 539_000;
+    expect(await token.current()).toBe('t1');
+    clock.ms += 1_000;
+    expect(await token.current()).toBe('t2');
+  });
+
+  it('is used to its end when its renewal fails', async () => {
+    await token.current();
+    bank.handler = (_request, response) => answer(response, 503, '');
+    clock.ms += 560_000;
+    expect(await token.current()).toBe('t1');
+    clock.ms += 40_000;
+    await expect(token.current()).rejects.toThrow(TokenUnavailable);
+  });
+
+  it('is renewed once for fifty callers who all met a 401', async () => {
+    const rejected = await token.current();
+    const renewed = await Promise.all(Array.from({ length: 50 }, () => token.renewAfter401(rejected)));
+    expect(new Set(renewed)).toEqual(new Set(['t2']));
+    expect(await token.renewAfter401('t1')).toBe('t2');
+    expect(bank.requests).toHaveLength(2);
+  });
+
+  it('fails for everybody while its endpoint is down, without asking it again at once', async () => {
+    bank.handler = (request) => request.socket.destroy();
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => token.current()));
+    expect(results.every((result) => result.status === 'rejected')).toBe(true);
+    await expect(token.current()).rejects.toMatchObject({ refused: false });
+    expect(bank.requests).toHaveLength(1);
+    clock.ms += 2_000;
+    await expect(token.current()).rejects.toThrow(TokenUnavailable);
+    expect(bank.requests).toHaveLength(2);
+  });
+
+  it('says when the credentials are refused, and never what they are', async () => {
+    bank.handler = (_request, response) => answer(response, 401, { message: 's3cret is wrong' });
+    const error: unknown = await token.current().catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ refused: true });
+    expect(String(error)).not.toContain('s3cret');
+  });
+
+  it.each(['', '[]', 'null', '{"access_token":""}', '{"access_token":"a\\nb"}', '{"access_token":7}'])(
+    'is not taken from the reply %j',
+    async (reply) => {
+      bank.handler = (_request, response) => answer(response, 200, reply);
+      await expect(token.current()).rejects.toThrow('unreadable reply');
+    },
+  );
+
+  it('is assumed short-lived where its life is not told', async () => {
+    bank.handler = (_request, response) =>
+      answer(response, 200, { access_token: `t${bank.requests.length}` });
+    await token.current();
+    clock.ms += 240_000;
+    expect(await token.current()).toBe('t2');
+  });
+
+  it('cannot be renewed when it is static', async () => {
+    const fixed = new StaticToken('fixed');
+    expect(await fixed.current()).toBe('fixed');
+    expect(await fixed.renewAfter401()).toBeUndefined();
+  });
+});

@@ -1,0 +1,81 @@
+import { Controller, Post, Req } from '@nestjs/common';
+import { NestExpressApplication } from '@nestjs/platform-express';
+import { Request } from 'express';
+import request from 'supertest';
+import { httpApp } from './test-app';
+
+@Controller()
+class Routes {
+  @Post('webhooks/bank')
+  webhook(@Req() { body }: Request) {
+    return { buffer: Buffer.isBuffer(body), text: Buffer.isBuffer(body) ? body.toString('latin1') : null };
+  }
+
+  @Post('v1/employers/:employerId/pay-files')
+  async upload(@Req() stream: Request) {
+    let bytes = 0;
+    for await (const chunk of stream) bytes += (chunk as Buffer).length;
+    return { parsed: stream.body !== undefined, bytes };
+  }
+
+  @Post('json')
+  json(@Req() { body }: Request) {
+    return { body };
+  }
+}
+
+describe('bodies', () => {
+  let app: NestExpressApplication;
+  const post = (path: string) => request(app.getHttpServer()).post(path);
+
+  beforeAll(async () => {
+    app = await httpApp({ controllers: [Routes] });
+  });
+  afterAll(() => app.close());
+
+  it('keeps the bytes of a webhook as they were signed, whatever their type', async () => {
+    const body = '{ "a":1.00,  "b":"é" }';
+    for (const type of ['application/json', 'text/plain']) {
+      const answer = await post('/webhooks/bank').set('Content-Type', type).send(body);
+      expect(answer.body).toEqual({ buffer: true, text: Buffer.from(body).toString('latin1') });
+    }
+  });
+
+  it('refuses a webhook of more than 256 KiB', async () => {
+    const answer = await post('/webhooks/bank')
+      .set('Content-Type', 'application/json')
+      .send('x'.repeat(262_145));
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([413, 'BODY_TOO_LARGE']);
+  });
+
+  it.each(['text/csv', 'multipart/form-data; boundary=x', 'application/octet-stream'])(
+    'leaves an upload of %s to its route, however large',
+    async (type) => {
+      const file = 'x'.repeat(3_000_000);
+      const answer = await post('/v1/employers/emp_1/pay-files').set('Content-Type', type).send(file);
+      expect(answer.body).toEqual({ parsed: false, bytes: file.length });
+    },
+  );
+
+  it('parses JSON of up to 1 MiB', async () => {
+    const largest = JSON.stringify({ text: 'x'.repeat(1_048_576 - 11) });
+    const send = (text: string) => post('/json').set('Content-Type', 'application/json').send(text);
+    expect((await send(largest)).status).toBe(201);
+    const answer = await send(`${largest} `);
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([413, 'BODY_TOO_LARGE']);
+  });
+
+  it('refuses broken JSON without quoting it', async () => {
+    const answer = await post('/json').set('Content-Type', 'application/json').send('{"name": Jane}');
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([400, 'JSON_INVALID']);
+    expect(answer.text).not.toContain('Jane');
+  });
+
+  it('refuses an encoding it does not know', async () => {
+    const answer = await post('/json')
+      .set('Content-Type', 'application/json')
+      .set('Content-Encoding', 'lzma')
+      .send('{}');
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([415, 'ENCODING_UNSUPPORTED']);
+  });
+});

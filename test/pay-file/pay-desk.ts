@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { AuditEntry } from '../../src/audit/audit-entry';
+import { Clock } from '../../src/config/clock';
+import { Database } from '../../src/database/database';
+import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
+import { newId } from '../../src/database/new-id';
+import { PersonalData } from '../../src/database/personal-data';
+import { Employer, EmployerAccount } from '../../src/employer/employer.entity';
+import { Problem } from '../../src/http/problem';
+import { PayFileIntake, Taken } from '../../src/pay-file/intake';
+import { PayFile, PayRelease } from '../../src/pay-file/pay-file.entity';
+import { PayFileFault } from '../../src/pay-file/pay-file-fault';
+import { UploadedFile } from '../../src/pay-file/spool';
+import { readUploadFields } from '../../src/pay-file/terms';
+import { PayRun, PayRunVersion } from '../../src/pay-run/pay-run.entity';
+import { PaySchedule, SchedulePeriod } from '../../src/pay-run/pay-schedule.entity';
+import { Payment } from '../../src/pay-run/payment.entity';
+import { TestDatabase, testDatabase } from '../support/database';
+
+export const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
+/** The account of the sample `creditor-is-debtor.csv`. */
+const DEBTOR_IBAN = 'DE70999900000000001001';
+
+export const sample = (name: string): Buffer => readFileSync(`${__dirname}/../../samples/${name}`);
+
+/** A valid row for an employee. */
+export const row = (employeeId: string, amount = '1000.00', name = 'Zoë Müller'): string =>
+  `${employeeId},${name},DE42950800200355765512,ELBKDEHHXXX,${amount},EUR,Salary`;
+
+/** A file of rows below the header. */
+export const csv = (...rows: string[]): Buffer => Buffer.from([HEADER, ...rows, ''].join('\n'));
+
+class FixedClock extends Clock {
+  constructor(readonly instant: Date) {
+    super();
+  }
+  override now(): Date {
+    return this.instant;
+  }
+}
+
+export interface Desk {
+  employerId: string;
+  personId: string;
+  accountId: string;
+}
+
+/** The intake on a database of its own, at 2026-11-02 in the morning. */
+export class PayDesk {
+  static readonly NOW = new Date('2026-11-02T09:00:00Z');
+  readonly personal = new PersonalData({ PAYRUN_HASH_KEY: 'a key of at least thirty-two letters' });
+
+  private constructor(
+    private readonly test: TestDatabase,
+    private readonly source: DataSource,
+    readonly database: Database,
+  ) {}
+
+  static async open(): Promise<PayDesk> {
+    const test = await testDatabase();
+    const entities = [
+      Employer,
+      EmployerAccount,
+      PayRun,
+      PayRunVersion,
+      PaySchedule,
+      SchedulePeriod,
+      Payment,
+      PayFile,
+      PayRelease,
+    ];
+    const source = await openDataSource(dataSourceOptions(test.url, entities, 6));
+    return new PayDesk(test, source, new Database(source));
+  }
+
+  async close(): Promise<void> {
+    await this.source.destroy();
+    await this.test.drop();
+  }
+
+  intake(limits: { maxRows?: number; closedDays?: string[]; now?: Date } = {}): PayFileIntake {
+    return new PayFileIntake(this.database, this.personal, new FixedClock(limits.now ?? PayDesk.NOW), {
+      BANK_CLOSED_DAYS: limits.closedDays ?? [],
+      BANK_CUT_OFF: '16:00',
+      BANK_TIME_ZONE: 'Europe/Paris',
+      MAX_PAY_FILE_ROWS: limits.maxRows ?? 1_000_000,
+    });
+  }
+
+  /** A new employer with one account, and a person. */
+  async employer(accounts = 1): Promise<Desk> {
+    const [employerId, personId] = [newId(), newId()];
+    await this.database.outsideEmployers((tx) =>
+      tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Petra Preparer')`, [personId]),
+    );
+    const accountIds = Array.from({ length: accounts }, () => newId());
+    await this.database.inEmployer(employerId, async (tx) => {
+      await tx.manager.insert(Employer, {
+        id: employerId,
+        name: `Employer ${employerId}`,
+        timeZone: 'Europe/Madrid',
+        rowsPerInstruction: 100,
+      });
+      for (const id of accountIds) {
+        await tx.manager.insert(EmployerAccount, {
+          employerId,
+          id,
+          bankAccountId: `bank-${id}`,
+          bankUserId: '7',
+          debtorName: 'Employer Ltd',
+          ibanSealed: this.personal.seal(DEBTOR_IBAN),
+          ibanHash: this.personal.hash(DEBTOR_IBAN),
+          currency: 'EUR',
+          bankStatus: 'OPENED',
+          reads: [],
+        });
+      }
+    });
+    return { employerId, personId, accountId: accountIds[0] ?? '' };
+  }
+
+  /** Uploads bytes for November, to be paid on the 27th unless `fields` say otherwise. */
+  upload(
+    desk: Desk,
+    bytes: Buffer,
+    fields: Record<string, string> = {},
+    intake = this.intake(),
+  ): Promise<Taken> {
+    return intake.take({
+      ...desk,
+      file: fileOf(bytes),
+      fields: readUploadFields(Object.entries({ period: '2026-11', executionDate: '2026-11-27', ...fields })),
+    });
+  }
+
+  /** The Problem an upload ends with. */
+  async refusal(
+    desk: Desk,
+    bytes: Buffer,
+    fields: Record<string, string> = {},
+    intake = this.intake(),
+  ): Promise<Problem> {
+    const thrown: unknown = await this.upload(desk, bytes, fields, intake).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (thrown instanceof Problem) return thrown;
+    throw thrown ?? new Error('the upload was taken');
+  }
+
+  /** How many rows of the employer there are in the tables an upload writes. */
+  async stored({ employerId }: Desk): Promise<{ runs: number; files: number; payments: number }> {
+    const [counts] = await this.database.inEmployer(employerId, (tx) =>
+      tx.query<{ runs: number; files: number; payments: number }>(
+        `SELECT (SELECT count(*)::int FROM pay_run) AS runs, (SELECT count(*)::int FROM pay_file) AS files,
+           (SELECT count(*)::int FROM payment) AS payments`,
+      ),
+    );
+    return counts ?? { runs: 0, files: 0, payments: 0 };
+  }
+
+  query<Row>({ employerId }: Desk, sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return this.database.inEmployer(employerId, (tx) => tx.query<Row>(sql, parameters));
+  }
+
+  audit(desk: Desk): Promise<Pick<AuditEntry, 'action' | 'subject' | 'detail'>[]> {
+    return this.query(desk, 'SELECT action, subject, detail FROM audit_entry ORDER BY seq');
+  }
+
+  /** A connection that row-level security does not bind. */
+  async asSuperuser(sql: string, parameters: unknown[] = []): Promise<void> {
+    const client = new Client({ connectionString: this.test.superuserUrl });
+    await client.connect();
+    await client.query(sql, parameters).finally(() => client.end());
+  }
+}
+
+export function fileOf(bytes: Buffer): UploadedFile {
+  return {
+    sha256: createHash('sha256').update(bytes).digest(),
+    sizeBytes: bytes.length,
+    read: () => Readable.from([bytes]),
+  };
+}
+
+/** The faults of a refusal, as line, column and code. */
+export function faultsOf(problem: Problem): [number, string | null, string][] {
+  expect(problem).toMatchObject({ status: 422, code: 'PAY_FILE_REFUSED' });
+  return (problem.extra['faults'] as PayFileFault[]).map(({ line, column, code }) => [line, column, code]);
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { initRoles, urlOfDatabase } from '../../src/database/roles';
+
+/** Where the jest run's one server is; set by the global set-up. */
+export const SERVER_ENV = {
+  superuserUrl: 'PAYRUN_TEST_SUPERUSER_URL',
+  appUrl: 'PAYRUN_TEST_APP_URL',
+  ownerUrl: 'PAYRUN_TEST_OWNER_URL',
+} as const;
+
+/** The migrated database that every spec file copies. */
+export const TEMPLATE = 'payrun';
+
+/** A database of one spec file's own, migrated and empty. */
+export interface TestDatabase {
+  /** The application's role, as the service connects. */
+  readonly url: string;
+  /** The owner, as migrations connect; row-level security hides every row from it. */
+  readonly adminUrl: string;
+  /** The superuser, for what only an attacker or an accident does. */
+  readonly superuserUrl: string;
+  drop(): Promise<void>;
+}
+
+/** Copies the template into a new database. Close every connection to it before `drop`, or they are cut. */
+export async function testDatabase(): Promise<TestDatabase> {
+  const server = {
+    superuserUrl: given(SERVER_ENV.superuserUrl),
+    appUrl: given(SERVER_ENV.appUrl),
+    ownerUrl: given(SERVER_ENV.ownerUrl),
+  };
+  const database = `test_${randomBytes(8).toString('hex')}`;
+  await initRoles(server.superuserUrl, {
+    database,
+    template: TEMPLATE,
+    ownerPassword: passwordOf(server.ownerUrl),
+    appPassword: passwordOf(server.appUrl),
+  });
+  return {
+    url: urlOfDatabase(server.appUrl, database),
+    adminUrl: urlOfDatabase(server.ownerUrl, database),
+    superuserUrl: urlOfDatabase(server.superuserUrl, database),
+    drop: () => execute(server.superuserUrl, `DROP DATABASE ${database} WITH (FORCE)`),
+  };
+}
+
+/** Runs one statement over a connection of its own. */
+export async function execute(url: string, sql: string, parameters: unknown[] = []): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql, parameters);
+  } finally {
+    await client.end();
+  }
+}
+
+function given(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run jest with its globalSetup`);
+  return value;
+}
+
+function passwordOf(url: string): string {
+  return decodeURIComponent(new URL(url).password);
+}
