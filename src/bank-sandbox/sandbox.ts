@@ -4,6 +4,7 @@ import { BankClock } from './clock';
 import { Faults } from './faults';
 import type { Route } from './http/exchange';
 import { Links } from './http/links';
+import { RateLimit } from './http/rate-limit';
 import { Requests } from './http/requests';
 import { BankServer } from './http/server';
 import { type Client, type StaticToken, Tokens } from './http/tokens';
@@ -19,7 +20,7 @@ import { DEFAULT_SEED, type Seed } from './seed';
 import { Bank } from './state/bank';
 import { Journal } from './state/journal';
 import { Ticker } from './ticker';
-import { DEFAULT_VARIANTS, type Variants } from './variants';
+import { completeVariants, type Variants } from './variants';
 import { Deliveries } from './webhooks/delivery';
 
 /** How a sandbox bank is started; everything has a default. */
@@ -76,7 +77,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const links = new Links();
   const routes: Route[] = [];
-  const server = new BankServer(routes, tokens, faults, variants, wake);
+  const server = new BankServer(
+    routes,
+    { tokens, faults, variants, rateLimit: new RateLimit(variants, clock) },
+    wake,
+  );
   const sandbox = { faults, ticker, calls: () => server.calls };
   routes.push(...allRoutes(bank, links, variants, tokens, sandbox));
 
@@ -96,6 +101,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 /** Brings back what the state file holds, or plants the seed. */
 function remember(bank: Bank, options: SandboxOptions): Journal | undefined {
+  const configuration = {
+    variants: completeVariants(options.variants),
+    stepMs: options.stepMs ?? DEFAULT_STEP_MS,
+    timeZone: options.timeZone ?? 'UTC',
+  };
   let isFresh = true;
   const journal = options.stateFile
     ? Journal.open(options.stateFile, (line) => {
@@ -104,15 +114,14 @@ function remember(bank: Bank, options: SandboxOptions): Journal | undefined {
       })
     : undefined;
   if (journal) bank.recordIn(journal);
-  bank.execute('configure', {
-    variants: { ...DEFAULT_VARIANTS, ...options.variants },
-    stepMs: options.stepMs ?? DEFAULT_STEP_MS,
-    timeZone: options.timeZone ?? 'UTC',
-  });
-  if (!isFresh) return journal;
-  if (options.nowMs !== undefined)
-    bank.execute('moveClock', { offsetMs: bank.clock.offsetTo(options.nowMs) });
-  bank.execute('seed', options.seed ?? DEFAULT_SEED);
+  if (isFresh && options.nowMs !== undefined) {
+    const offsetMs = bank.clock.offsetTo(options.nowMs);
+    // Before its first look at the clock: a bank that has seen today cannot start yesterday.
+    bank.clock.setOffset(offsetMs);
+    bank.execute('moveClock', { offsetMs });
+  }
+  bank.execute('configure', configuration);
+  if (isFresh) bank.execute('seed', options.seed ?? DEFAULT_SEED);
   return journal;
 }
 

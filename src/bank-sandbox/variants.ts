@@ -44,6 +44,10 @@ export interface Variants {
   webhooksPerMinute: number;
   /** How often SUB_IS_VALID appears in the history of a submitted instruction (it "may repeat"). */
   subIsValidRepeats: number;
+  /** Whether execution dates may be any day, or TARGET days only (else 422). */
+  executionDays: 'every' | 'target';
+  /** Requests a minute before 429, told in `X-RateLimit-*` headers; 0 is without a limit. */
+  requestsPerMinute: number;
 }
 
 export const DEFAULT_VARIANTS: Readonly<Variants> = {
@@ -68,4 +72,13 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   hooksWithoutIdentity: 'nothing',
   webhooksPerMinute: 100,
   subIsValidRepeats: 1,
+  executionDays: 'every',
+  requestsPerMinute: 0,
 };
+
+/** All variants, those not given at their defaults. Throws for a name that is none. */
+export function completeVariants(given: Partial<Variants> = {}): Variants {
+  for (const name of Object.keys(given))
+    if (!(name in DEFAULT_VARIANTS)) throw new Error(`there is no variant ${name}`);
+  return { ...DEFAULT_VARIANTS, ...given };
+}

@@ -109,7 +109,8 @@ function foldBank(
   return folded;
 }
 
-function bankGroup(status: string): 'settled' | 'notPaid' | 'inFlight' {
+/** Where money is that the bank calls by a status, as received: an unknown one is still on its way. */
+export function bankGroup(status: string): 'settled' | 'notPaid' | 'inFlight' {
   const reading = readBankStatus(status);
   if (reading.kind === 'returned') return 'settled';
   if (reading.kind !== 'terminal') return 'inFlight';

@@ -1,5 +1,11 @@
-import { BankClientError, BankUnreachable, NotAllowed, RateLimited } from '../bank/errors';
-import { TokenUnavailable, Unauthorised } from '../bank/errors';
+import {
+  BankClientError,
+  BankUnreachable,
+  NotAllowed,
+  RateLimited,
+  TokenUnavailable,
+  Unauthorised,
+} from '../bank/errors';
 import { Problem } from '../http/problem';
 
 /** Reads the bank for a person who waits: what the bank fails in is told as a problem. @throws Problem 502, 503 */
@@ -20,11 +26,7 @@ function bankProblem(error: BankClientError): Problem {
   if (error instanceof NotAllowed) {
     return tell(502, 'BANK_DOES_NOT_ALLOW', 'The bank does not allow this service to read that.');
   }
-  if (
-    error instanceof BankUnreachable ||
-    error instanceof RateLimited ||
-    error instanceof TokenUnavailable
-  ) {
+  if (error instanceof BankUnreachable || error instanceof RateLimited || error instanceof TokenUnavailable) {
     return tell(503, 'BANK_UNAVAILABLE', 'The bank cannot be reached; try again in a moment.');
   }
   return tell(502, 'BANK_ANSWER_UNUSABLE', 'The bank answered something that cannot be used.');

@@ -29,6 +29,11 @@ export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AM
     const detail = 'the unit of amounts was checked under another BANK_AMOUNT_UNIT';
     say('UNIT_CONFIRMED_FOR_ANOTHER_SETTING', detail);
   }
-  if (account.bankStatus !== 'OPENED') say('ACCOUNT_NOT_OPENED', `the bank says it is ${account.bankStatus}`);
+  if (account.bankStatus !== 'OPENED') {
+    say(
+      'ACCOUNT_NOT_OPENED',
+      `the bank said it is ${account.bankStatus} when it was last probed; probe it again`,
+    );
+  }
   return reasons;
 }

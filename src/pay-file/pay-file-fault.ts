@@ -70,6 +70,7 @@ export const FILE_FAULT_CODES = {
   },
 } as const;
 
+/** The code of a fault of a file or a whole row. */
 export type FileFaultCode = keyof typeof FILE_FAULT_CODES;
 
 /**

@@ -24,18 +24,3 @@ export class PayFile {
   @Column('uuid') uploadedBy!: string;
   @Column('timestamptz') uploadedAt!: Date;
 }
-
-/** Permission to pay an employee once more in a period, although a live payment exists. */
-@Entity('pay_release')
-export class PayRelease {
-  @PrimaryColumn('uuid') employerId!: string;
-  @Column('uuid') id!: string;
-  @PrimaryColumn('text') period!: string;
-  @PrimaryColumn('text') kindOfPay!: string;
-  @PrimaryColumn('text') employeeId!: string;
-  /** The `releaseSequence` of the payment it allows, from 1. */
-  @PrimaryColumn('smallint') sequence!: number;
-  @Column('text') reason!: string;
-  @Column('uuid') releasedBy!: string;
-  @Column('timestamptz') releasedAt!: Date;
-}

@@ -174,12 +174,22 @@ export async function analyseRows(tx: EmployerTransaction): Promise<void> {
   await tx.query('ANALYZE pg_temp.uploaded_row');
 }
 
+/** Rows inserted by one statement, which has two minutes to end: it takes some seconds. */
+const ROWS_AT_ONCE = 100_000;
+
 /** Makes the copied rows payments of a run, in state READY. */
 export async function insertPayments(tx: EmployerTransaction, payRunId: string, key: PayKey): Promise<void> {
-  await tx.query(
-    `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence, ${COLUMNS})
-     SELECT $1, $2, $3, $4, 'READY', true, release_sequence, ${COLUMNS}
-     FROM pg_temp.uploaded_row ORDER BY row_no`,
-    [tx.employerId, payRunId, key.period, key.kindOfPay],
-  );
+  let inserted = ROWS_AT_ONCE;
+  for (let first = 1; inserted === ROWS_AT_ONCE; first += ROWS_AT_ONCE) {
+    const [row] = await tx.query<{ inserted: number }>(
+      `WITH made AS (
+         INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence, ${COLUMNS})
+         SELECT $1, $2, $3, $4, 'READY', true, release_sequence, ${COLUMNS}
+         FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 ORDER BY row_no
+         RETURNING 1)
+       SELECT count(*)::int AS inserted FROM made`,
+      [tx.employerId, payRunId, key.period, key.kindOfPay, first, first + ROWS_AT_ONCE - 1],
+    );
+    inserted = row?.inserted ?? 0;
+  }
 }

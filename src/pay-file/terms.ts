@@ -1,20 +1,11 @@
 import { ZodValidationException } from 'nestjs-zod';
 import { z } from 'zod';
 import { EmployerTransaction } from '../database/database';
-import {
-  addDays,
-  ClosedDays,
-  instantOf,
-  isBankingDay,
-  IsoDate,
-  isIsoDate,
-  isPeriod,
-  localDate,
-  nextBankingDay,
-} from '../domain/business-day';
+import { IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
 import { EmployerAccount } from '../employer/employer.entity';
 import { idField, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
+import { assertExecutionDate, assertSubmitInTime, BankCalendar } from '../pay-run/execution-date';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 
 /** A month of pay. */
@@ -144,30 +135,20 @@ async function findScheduled(
   return month ?? undefined;
 }
 
-/** What execution dates are checked against. */
-export interface BankDays {
-  now: Date;
-  timeZone: string;
+/** What the dates of a run are checked against. `cutOff` is `HH:MM` in the bank's zone. */
+export interface BankDays extends BankCalendar {
   cutOff: string;
-  closedDays: ClosedDays;
 }
-
-// A payroll is prepared weeks ahead, not years; the bank's closing days further on are not known either.
-const MAX_DAYS_AHEAD = 366;
 
 /**
  * Checks the dates of a new run.
- * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, `EXECUTION_DATE_PAST`,
- * `EXECUTION_DATE_TOO_FAR`, `EXECUTION_DATE_NOT_A_BANKING_DAY` (each names a date that will do), `SUBMIT_AT_TOO_LATE`
+ * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertExecutionDate` and
+ * `assertSubmitInTime`
  */
 export function assertTerms(terms: UploadTerms, bank: BankDays): void {
   if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled);
   assertExecutionDate(terms.executionDate, bank);
-  const latest = instantOf(terms.executionDate, bank.cutOff, bank.timeZone);
-  if (terms.submitAt !== null && terms.submitAt > latest) {
-    const detail = 'The run would be submitted after the cut-off of its execution date.';
-    throw new Problem(422, 'SUBMIT_AT_TOO_LATE', detail, { latest: latest.toISOString() });
-  }
+  assertSubmitInTime(terms.executionDate, terms.submitAt, bank);
 }
 
 function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod): void {
@@ -181,20 +162,5 @@ function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod): 
     throw new Problem(422, 'EXECUTION_DATE_NOT_SCHEDULED', detail, {
       executionDate: scheduled.executionDate,
     });
-  }
-}
-
-function assertExecutionDate(date: IsoDate, { now, timeZone, closedDays }: BankDays): void {
-  const today = localDate(now, timeZone);
-  const refuse = (code: string, why: string, after: IsoDate): never => {
-    const day = nextBankingDay(after, closedDays);
-    throw new Problem(422, code, `The execution date ${why}; ${day} will do.`, { nextBankingDay: day });
-  };
-  if (date < today) refuse('EXECUTION_DATE_PAST', 'is in the past', addDays(today, -1));
-  if (date > addDays(today, MAX_DAYS_AHEAD)) {
-    refuse('EXECUTION_DATE_TOO_FAR', `is more than ${MAX_DAYS_AHEAD} days ahead`, addDays(today, -1));
-  }
-  if (!isBankingDay(date, closedDays)) {
-    refuse('EXECUTION_DATE_NOT_A_BANKING_DAY', 'is no banking day', date);
   }
 }

@@ -48,10 +48,16 @@ export async function readForm(
     if (saved === undefined) throw malformed('It has no file.');
     return { file: await saved, fileName, fields };
   } catch (error) {
-    throw error instanceof Problem ? error : malformed('It ends too early or a part has no valid head.');
+    if (error instanceof Problem || isOfTheSystem(error)) throw error;
+    throw malformed('It ends too early or a part has no valid head.');
   } finally {
     stop();
   }
+}
+
+/** A full disk has a code; what the parser finds wrong with the form has none. */
+function isOfTheSystem(error: unknown): boolean {
+  return error instanceof Error && 'code' in error;
 }
 
 function openForm(headers: IncomingHttpHeaders): Busboy {

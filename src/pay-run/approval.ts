@@ -1,12 +1,16 @@
 import { IsNull } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { Employer } from '../employer/employer.entity';
+import { clear } from './attention.store';
 import { Actor } from './history';
+import { plannedInstructions } from './instruction.store';
 import { Approval, PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePaymentSet } from './payment.store';
+import { approvedHash } from './plan';
 
 /** What the approver saw: it must still be what stands. */
 export interface Seen {
@@ -17,10 +21,11 @@ export interface Seen {
 /**
  * Records one person's approval of the standing version; the run becomes APPROVED with the last one required.
  * The database refuses an approver who prepared any version of the run (`approver_is_not_preparer`).
- * @throws DomainError NOT_AWAITING_APPROVAL, APPROVAL_OF_ANOTHER_VERSION
+ * @throws DomainError NOT_AWAITING_APPROVAL, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED
  */
 export async function approve(
   tx: EmployerTransaction,
+  personal: PersonalData,
   run: PayRun,
   personId: string,
   seen: Seen,
@@ -33,6 +38,19 @@ export async function approve(
     throw new DomainError(
       'APPROVAL_OF_ANOTHER_VERSION',
       'The run is not what you looked at: its hash or total differs. Read it again before you approve.',
+    );
+  }
+  const planned = await plannedInstructions(tx, run);
+  const standsNow = await approvedHash(
+    tx,
+    personal,
+    run,
+    planned.map((part) => part.rowHash),
+  );
+  if (!standsNow.equals(version.rootHash)) {
+    throw new DomainError(
+      'RUN_TERMS_CHANGED',
+      'The account or the terms of the run changed since it was prepared. Amend it, so that they are approved as they are.',
     );
   }
   await tx.manager.insert(Approval, {
@@ -50,6 +68,7 @@ export async function approve(
   const actor: Actor = `person:${personId}`;
   await movePaymentSet(tx, { payRunId: run.id, from: 'READY', to: 'APPROVED', actor });
   await moveRun(tx, run, 'APPROVED', actor);
+  await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
 }
 
 /** The approvals of the standing version that were not voided. */

@@ -81,7 +81,12 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   STALE_DATE: {
-    certain: 'Nothing of this run was submitted. The approval has lapsed.',
+    certain: 'Nothing of this instruction was submitted, and it never will be.',
+    askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
+  APPROVAL_LAPSED: {
+    certain: 'Nothing of this run was submitted. It waits for an amendment and a new approval.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },

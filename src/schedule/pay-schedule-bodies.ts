@@ -7,7 +7,7 @@ import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { NewSchedule } from './pay-schedules';
 
 const LAST_BANKING_DAY = 'LAST_BANKING_DAY';
-/** A month has no more banking days than this ahead of a pay date; the column's bound. */
+/** About a month of banking days; the column's bound. */
 const MAX_SUBMIT_DAYS_BEFORE = 20;
 /** The longest name of an IANA zone has 32 characters. */
 const MAX_ZONE_CHARACTERS = 64;

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   BeforeApplicationShutdown,
   Inject,
@@ -56,12 +55,9 @@ export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown
       // The registry's own hook may have been first.
       if (this.registry.doesExist('interval', name)) this.registry.deleteInterval(name);
     }
-    const timeout = new AbortController();
-    const drained = Promise.all(this.ticks.map((tick) => this.drain(tick))).then(() => true);
-    const tooLong = sleep(DRAIN_TIMEOUT_MS, false, { signal: timeout.signal }).catch(() => false);
-    if (!(await Promise.race([drained, tooLong])))
-      this.logger.warn('work is left under way; its leases run out');
-    timeout.abort();
+    const drained = Promise.all(this.ticks.map((tick) => this.drain(tick)));
+    if (await isDoneWithin(DRAIN_TIMEOUT_MS, drained)) return;
+    this.logger.warn('some work is left under way; another process takes it up when its lease runs out');
   }
 
   private beat(tick: Tick): void {
@@ -84,4 +80,11 @@ export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown
       this.logger.error({ message: 'a tick failed', tick: tick.name, error: describeError(error) });
     }
   }
+}
+
+function isDoneWithin(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, timeoutMs, false);
+    work.finally(() => clearTimeout(timer)).then(() => resolve(true), reject);
+  });
 }

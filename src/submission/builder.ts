@@ -27,6 +27,9 @@ const BATCH_ROWS = 200;
 
 const BUILD_TURNS = ['BUILDING', 'SUBMITTING'] as const;
 
+/** The payments of an instruction are not those that were planned. */
+export class RowsChanged extends Error {}
+
 /** Fills an instruction at the bank: initiate, add every row, then have it verified (rules 1 to 6). */
 @Injectable()
 export class Builder {
@@ -104,9 +107,7 @@ export class Builder {
       to: 'AT_BANK',
       actor: 'service',
     });
-    if (moved.count !== planned.rowCount || moved.amountMinor !== planned.totalMinor) {
-      throw new Error('the payments of an instruction are not those that were planned');
-    }
+    if (moved.count !== planned.rowCount || moved.amountMinor !== planned.totalMinor) throw new RowsChanged();
   }
 
   private recordInitiate(work: Work, callId: string, outcome: Outcome<BankInstruction>): Promise<WakeIn> {

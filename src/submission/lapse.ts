@@ -7,10 +7,10 @@ export async function lapseRun(tx: EmployerTransaction, run: PayRun, reason: str
   run.lapseReason = reason;
   await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: reason });
   await raise(tx, {
-    kind: 'STALE_DATE',
+    kind: 'APPROVAL_LAPSED',
     subjectId: run.id,
     payRunId: run.id,
-    happened: `The approval lapsed: ${reason}. Amend the execution date and have it approved again.`,
+    happened: `The approval lapsed: ${reason}. Amend the run and have it approved again.`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   });

@@ -18,6 +18,7 @@ import { lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
 import { lapseRun } from './lapse';
 import { bankHours, submitWindow } from './submit-window';
+import { reportTampering } from './tampering';
 import { hashOfRows, obstacleOf, payableRows } from './work';
 
 /** How often a run that waits for money or for its account is tried again. */
@@ -42,11 +43,13 @@ export class RunGate {
     const atBank = account.reads.includes('BALANCE')
       ? await this.gateway.getAccount(account.bankAccountId)
       : undefined;
-    const computed = await this.hashOfRun(run);
+    const { computed, tampered } = await this.readRun(run);
     const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
       if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
+      for (const part of tampered) await reportTampering(tx, part);
+      if (tampered.length > 0) return TRY_AGAIN_MS;
       const refusal = await this.refusalOf(tx, now, computed);
       if (refusal) {
         await lapseRun(tx, now, refusal);
@@ -60,18 +63,20 @@ export class RunGate {
     return wakeIn;
   }
 
-  /** The root hash computed from the rows themselves, instruction by instruction. */
-  private async hashOfRun(run: PayRun): Promise<Buffer> {
+  /** The root hash computed from the rows themselves, and the parts whose rows are not those approved. */
+  private async readRun(run: PayRun): Promise<{ computed: Buffer; tampered: PlannedInstruction[] }> {
     const planned = await this.database.inEmployer(run.employerId, (tx) => plannedInstructions(tx, run));
     const hashes: Buffer[] = [];
-    for (const part of planned) hashes.push(await this.hashOfPart(run, part));
-    return this.database.inEmployer(run.employerId, (tx) => approvedHash(tx, this.personal, run, hashes));
-  }
-
-  private hashOfPart(run: PayRun, planned: PlannedInstruction): Promise<Buffer> {
-    return this.database.inEmployer(run.employerId, async (tx) =>
-      hashOfRows(await payableRows(tx, this.personal, { planned })),
+    for (const part of planned) {
+      const rows = await this.database.inEmployer(run.employerId, (tx) =>
+        payableRows(tx, this.personal, { planned: part }),
+      );
+      hashes.push(hashOfRows(rows));
+    }
+    const computed = await this.database.inEmployer(run.employerId, (tx) =>
+      approvedHash(tx, this.personal, run, hashes),
     );
+    return { computed, tampered: planned.filter((part, n) => hashes[n]?.equals(part.rowHash) !== true) };
   }
 
   /** Why the approval cannot be used: what was approved is not what stands, or who approved may not. */
@@ -80,7 +85,8 @@ export class RunGate {
     run: PayRun,
     computed: Buffer,
   ): Promise<string | undefined> {
-    if (!run.rootHash?.equals(computed)) return 'the rows or terms are not those that were approved';
+    if (!run.rootHash?.equals(computed))
+      return 'the account or terms of the run are not those that were approved';
     const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
     const entitled = await this.entitledApprovals(tx, run, run.rootHash);
     if (entitled < employer.approvalsRequired) return 'an approver is no longer entitled to approve';

@@ -8,6 +8,7 @@ import { PersonalData } from '../database/personal-data';
 import { InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
+import { notReady } from '../employer/readiness';
 import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals, voidApprovals } from '../pay-run/approval';
 import { clear, raise } from '../pay-run/attention.store';
@@ -106,7 +107,7 @@ export class RunWorker {
       employerId: tx.employerId,
       id: run.accountId,
     });
-    const reasons = notReady(account, this.config);
+    const reasons = notReady(account, this.config).map((reason) => reason.detail);
     if (reasons.length === 0) {
       await clear(tx, ['ACCOUNT_UNUSABLE'], run.accountId, 'the account can be used');
       return true;
@@ -242,19 +243,4 @@ export class RunWorker {
       instructions.some((one) => one.plannedInstructionId === part.id && states.includes(one.status)),
     );
   }
-}
-
-/** Why nothing may be submitted from an account yet; empty when everything is in order. */
-export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AMOUNT_UNIT'>): string[] {
-  const reasons: string[] = [];
-  const readable = account.reads.some((read) =>
-    ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'].includes(read),
-  );
-  if (!readable) reasons.push('no read of its payments at the bank was found to be allowed');
-  if (account.unitConfirmed === null)
-    reasons.push('nobody has checked the unit of amounts against its balance');
-  else if (account.unitConfirmed !== config.BANK_AMOUNT_UNIT) {
-    reasons.push('the unit of amounts was checked under another BANK_AMOUNT_UNIT');
-  }
-  return reasons;
 }

@@ -7,10 +7,11 @@ import { Claim, Leases } from '../database/leases';
 import { LeaseWorker, WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { Abandonment } from './abandonment';
-import { Builder } from './builder';
+import { Builder, RowsChanged } from './builder';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
+import { reportTampering } from './tampering';
 import { Halted, loadWork, obstacleOf, Work } from './work';
 
 /** Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. */
@@ -77,6 +78,7 @@ export class SubmissionService {
     } catch (error) {
       if (error instanceof Halted) return error.obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
       if (error instanceof RateLimited) return error.retryAfterMs;
+      if (error instanceof RowsChanged) return this.tampered(work);
       if (error instanceof NotAllowed || error instanceof Unauthorised) return this.park(work, error.message);
       throw error;
     }
@@ -108,6 +110,13 @@ export class SubmissionService {
       case 'RELEASED':
         return 'never';
     }
+  }
+
+  private async tampered(work: Work): Promise<WakeIn> {
+    await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      reportTampering(tx, work.planned, work.instruction.id),
+    );
+    return STOPPED_PAUSE_MS;
   }
 
   private async park(work: Work, why: string): Promise<WakeIn> {

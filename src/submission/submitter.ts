@@ -24,6 +24,7 @@ import { judgeGroups } from '../pay-run/match';
 import { afterSubmitAnswer } from './decision';
 import { InstructionReader } from './read-back';
 import { bankHours, submitWindow } from './submit-window';
+import { reportTampering } from './tampering';
 import { about, Verifier } from './verifier';
 import { assertMayCall, hashOfRows, payableRows, Work } from './work';
 
@@ -206,20 +207,10 @@ export class Submitter {
     await wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
 
-  /** The stored rows are not what was approved: nothing more of this employer is sent. */
   private async tampered(work: Work): Promise<'never'> {
-    await this.database.inEmployer(work.instruction.employerId, async (tx) => {
-      await raise(tx, {
-        kind: 'INVARIANT_BREACH',
-        ...about(work),
-        happened: 'The stored payments of an approved instruction no longer have the approved hash.',
-      });
-      await tx.query(
-        `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'INVARIANT_BREACH'
-         WHERE id = $1 AND stopped_at IS NULL`,
-        [tx.employerId],
-      );
-    });
+    await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      reportTampering(tx, work.planned, work.instruction.id),
+    );
     return 'never';
   }
 

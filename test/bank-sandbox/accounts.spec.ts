@@ -1,7 +1,7 @@
 import { PATHS } from '../../src/bank/types';
 import { isIban } from '../../src/bank-sandbox/iban';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
-import { ALDER, BIRCH, PAYEE, Tester } from './client';
+import { ALDER, BIRCH, PAYEE, Tester, type Json } from './client';
 
 describe('products and accounts', () => {
   let bank: Tester;
@@ -19,10 +19,10 @@ describe('products and accounts', () => {
   it('lists the accounts of the distributor with IBAN and BIC', async () => {
     const { body } = await bank.get(PATHS.accounts());
     expect(body).toMatchObject({ count: 3, limit: 20, offset: 0, sort: '+ids' });
-    expect(body.items.map((account: any) => account.iban)).toEqual(
+    expect(body.items.map((account: Json) => account.iban)).toEqual(
       DEFAULT_SEED.users.map((user) => user.account?.iban),
     );
-    expect(body.items.every((account: any) => isIban(account.iban) && account.bic === 'SBOXDEFFXXX')).toBe(
+    expect(body.items.every((account: Json) => isIban(account.iban) && account.bic === 'SBOXDEFFXXX')).toBe(
       true,
     );
   });

@@ -9,11 +9,19 @@ export const CEDAR = DEFAULT_SEED.users[2]!;
 /** A payee at a real-looking bank elsewhere: the registry's own example. */
 export const PAYEE = 'FR1420041010050500013M02606';
 
+/** Whatever an answer holds; what a test expects of it is the check. */
+export type Json = ReturnType<typeof JSON.parse>;
+
 export interface Reply {
   status: number;
-  body: any;
+  body: Json;
   headers: Headers;
 }
+
+const open = new Set<Tester>();
+afterAll(async () => {
+  for (const tester of open) await tester.close();
+});
 
 /** A sandbox and the shortest ways to talk to it. */
 export class Tester {
@@ -25,7 +33,9 @@ export class Tester {
 
   static async start(options: SandboxOptions = {}): Promise<Tester> {
     const sandbox = await startSandbox({ stepMs: 0, ...options });
-    return new Tester(sandbox.url, sandbox);
+    const tester = new Tester(sandbox.url, sandbox);
+    open.add(tester);
+    return tester;
   }
 
   as(token: string): Tester {
@@ -33,6 +43,7 @@ export class Tester {
   }
 
   close(): Promise<void> {
+    open.delete(this);
     return this.sandbox ? this.sandbox.close() : Promise.resolve();
   }
 
@@ -59,7 +70,7 @@ export class Tester {
   patch = (path: string, body?: unknown) => this.call('PATCH', path, body);
   delete = (path: string) => this.call('DELETE', path);
 
-  async initiate(changes: Record<string, unknown> = {}, debtor = ALDER): Promise<any> {
+  async initiate(changes: Record<string, unknown> = {}, debtor = ALDER): Promise<Json> {
     return (await this.post(PATHS.initiate(), await this.initiation(changes, debtor))).body;
   }
 
@@ -79,7 +90,7 @@ export class Tester {
     };
   }
 
-  add(instructionId: number, payment: Parameters<typeof addition>[0] = {}): Promise<Reply> {
+  add(instructionId: number, payment: AdditionChanges = {}): Promise<Reply> {
     return this.post(PATHS.addPaymentTransaction(String(instructionId)), addition(payment));
   }
 
@@ -88,13 +99,9 @@ export class Tester {
   }
 
   /** An instruction with these payments, submitted and processed as far as the clock lets it. */
-  async pay(
-    payments: Parameters<typeof addition>[0][],
-    changes: Record<string, unknown> = {},
-    debtor = ALDER,
-  ) {
+  async pay(payments: AdditionChanges[], changes: Record<string, unknown> = {}, debtor = ALDER) {
     const { id } = await this.initiate(changes, debtor);
-    const added: any[] = [];
+    const added: Json[] = [];
     for (const payment of payments) added.push((await this.add(id, payment)).body);
     const submitted = (await this.submit(id)).body;
     await this.advance(0);
@@ -106,15 +113,15 @@ export class Tester {
     expect(status).toBe(200);
   }
 
-  async payment(id: number): Promise<any> {
+  async payment(id: number): Promise<Json> {
     return (await this.get(PATHS.paymentTransaction(String(id)))).body;
   }
 
-  async ledger(): Promise<any> {
+  async ledger(): Promise<Json> {
     return (await this.get('/sandbox/ledger')).body;
   }
 
-  async account(accountId: string): Promise<any> {
+  async account(accountId: string): Promise<Json> {
     return (await this.get(PATHS.account(accountId))).body;
   }
 
@@ -123,12 +130,20 @@ export class Tester {
   }
 }
 
+/** A payment that is fine but for what a test changes. */
+export interface AdditionChanges {
+  value?: number | string;
+  iban?: string;
+  messageId?: string;
+  name?: string;
+}
+
 export function addition({
-  value = 12345 as number | string,
+  value = 12345,
   iban = PAYEE,
   messageId = 'm-1',
   name = 'Élodie Martin',
-} = {}) {
+}: AdditionChanges = {}) {
   return {
     paymentTransactionAmountInformation: {
       instructedAmount: { value, currency: 'EUR' },
@@ -146,9 +161,9 @@ export function addition({
   };
 }
 
-export const statusesOf = (history: any[]): string[] => history.map(({ status }) => status.value);
-export const paymentIdOf = (payment: any): number =>
+export const statusesOf = (history: Json[]): string[] => history.map(({ status }) => status.value);
+export const paymentIdOf = (payment: Json): number =>
   payment.paymentTransactionInformation.paymentTransactionIdentification.id;
-export const paymentStatusOf = (payment: any): string =>
+export const paymentStatusOf = (payment: Json): string =>
   payment.paymentTransactionInternalInformation.status.value;
-export const historyOf = (payment: any): any[] => payment.paymentTransactionInternalInformation.history;
+export const historyOf = (payment: Json): Json[] => payment.paymentTransactionInternalInformation.history;

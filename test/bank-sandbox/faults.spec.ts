@@ -1,5 +1,5 @@
 import { PATHS } from '../../src/bank/types';
-import { addition, paymentIdOf, Tester } from './client';
+import { addition, paymentIdOf, Tester, type Json } from './client';
 import { pause } from './receiver';
 
 let bank: Tester;
@@ -93,11 +93,14 @@ it('drips its answer byte by byte', async () => {
 });
 
 it.each([
-  ['amount', (body: any) => body.paymentTransactionAmountInformation.instructedAmount.value],
-  ['currency', (body: any) => body.paymentTransactionAmountInformation.instructedAmount.currency],
-  ['iban', (body: any) => body.paymentTransactionParties.creditor.accountId.value],
-  ['name', (body: any) => body.paymentTransactionParties.creditor.name],
-  ['messageId', (body: any) => body.paymentTransactionInformation.paymentTransactionIdentification.messageId],
+  ['amount', (body: Json) => body.paymentTransactionAmountInformation.instructedAmount.value],
+  ['currency', (body: Json) => body.paymentTransactionAmountInformation.instructedAmount.currency],
+  ['iban', (body: Json) => body.paymentTransactionParties.creditor.accountId.value],
+  ['name', (body: Json) => body.paymentTransactionParties.creditor.name],
+  [
+    'messageId',
+    (body: Json) => body.paymentTransactionInformation.paymentTransactionIdentification.messageId,
+  ],
   ['id', paymentIdOf],
 ] as const)('corrupts the %s in the echo only', async (field, read) => {
   await bank.fault({ operation: 'add', kind: 'echo-corrupted', field, nth: 1 });
@@ -136,7 +139,7 @@ it('strikes the nth call, every nth call, or a share of them that a seed repeats
   expect(struck).toBeLessThan(25);
 });
 
-it('strikes any operation with "*", and none after the scripts are deleted', async () => {
+it('strikes Json operation with "*", and none after the scripts are deleted', async () => {
   await bank.fault({ operation: '*', kind: '500-before' });
   expect((await bank.get(PATHS.accounts())).status).toBe(500);
   expect((await bank.get('/sandbox/faults')).body).toEqual([expect.objectContaining({ calls: 1, hits: 1 })]);

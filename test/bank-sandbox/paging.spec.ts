@@ -1,6 +1,6 @@
 import { PATHS } from '../../src/bank/types';
 import type { Variants } from '../../src/bank-sandbox/variants';
-import { BIRCH, paymentIdOf, Tester } from './client';
+import { BIRCH, paymentIdOf, Tester, type Json } from './client';
 
 const LIST = PATHS.paymentTransactions();
 let bank: Tester;
@@ -16,7 +16,7 @@ async function start(variants: Partial<Variants> = {}): Promise<void> {
 }
 afterEach(() => bank.close());
 const page = async (query = '') => (await bank.get(LIST + query)).body;
-const idsOf = (body: any): number[] => body.items.map(paymentIdOf);
+const idsOf = (body: Json): number[] => body.items.map(paymentIdOf);
 
 it('answers the first twenty in ascending order when nothing is asked', async () => {
   await start();

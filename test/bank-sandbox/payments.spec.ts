@@ -13,6 +13,7 @@ import {
   paymentStatusOf,
   statusesOf,
   Tester,
+  type Json,
 } from './client';
 
 const magic = (effect: MagicCreditor['effect']): string =>
@@ -70,7 +71,7 @@ describe('credit transfers', () => {
       if (!rel.startsWith('get')) continue;
       expect((await bank.get(href)).status).toBe(200);
     }
-    expect(instruction.links.map(({ rel }: any) => rel)).toEqual([
+    expect(instruction.links.map(({ rel }: Json) => rel)).toEqual([
       'updateCustomerInstruction',
       'deleteCustomerInstruction',
       'getCustomerInstruction',
@@ -170,7 +171,7 @@ describe('credit transfers', () => {
     const ids = [];
     for (const payment of added) {
       const { paymentInstructionId, links } = await slow.payment(paymentIdOf(payment));
-      expect(links.map(({ rel }: any) => rel)).toContain('refusePaymentInstruction');
+      expect(links.map(({ rel }: Json) => rel)).toContain('refusePaymentInstruction');
       ids.push(String(paymentInstructionId));
     }
     expect((await slow.get(PATHS.paymentInstruction(ids[0]!))).status).toBe(200);
@@ -178,7 +179,7 @@ describe('credit transfers', () => {
     expect(paymentStatusOf((await slow.post(PATHS.refuse(ids[1]!))).body)).toBe('EXT_REFUSED');
     expect((await slow.post(PATHS.refuse(ids[0]!))).status).toBe(409);
     await slow.advance(60_000);
-    const statuses = (await slow.ledger()).instructions[0].rows.map(({ status }: any) => status);
+    const statuses = (await slow.ledger()).instructions[0].rows.map(({ status }: Json) => status);
     expect(statuses).toEqual(['SETTLED', 'EXT_REFUSED']);
     const history = statusesOf(historyOf(await slow.payment(paymentIdOf(added[0]))));
     expect(history.filter((status) => status === 'EXCHANGED')).toHaveLength(1);
@@ -244,7 +245,7 @@ describe('the book', () => {
     const [row] = (await bank.ledger()).instructions[0].rows;
     const { body } = await bank.get(PATHS.transaction(row.transactionId));
     expect(body).toMatchObject({ type: 'INTERNAL_TRANSFER', media: 'API', amount: { value: 300 } });
-    expect(body.accountingEntries.map(({ accountId, amount }: any) => [accountId, amount.value])).toEqual([
+    expect(body.accountingEntries.map(({ accountId, amount }: Json) => [accountId, amount.value])).toEqual([
       ['1001', -300],
       ['1002', 300],
     ]);
@@ -254,7 +255,7 @@ describe('the book', () => {
       availableBalance: { value: 24_999_700 },
       accountOwner: { id: '501', name: ALDER.holderName, userRole: 'COMPANY' },
     });
-    expect(body.contributions.map(({ role }: any) => role)).toEqual([
+    expect(body.contributions.map(({ role }: Json) => role)).toEqual([
       'INTERMEDIARY',
       'ACCOUNT_OWNER',
       'ACCOUNT_OWNER',
@@ -266,11 +267,11 @@ describe('the book', () => {
     const payments = [{ value: 100 }, { value: 200, iban: BIRCH.account!.iban }, { value: 400 }];
     await bank.pay(payments, { batchBooking: true, customerInstructionReference: 'RUN-9' });
     const { instructions, payees, entriesSumMinor } = await bank.ledger();
-    const ids = new Set(instructions[0].rows.map(({ transactionId }: any) => transactionId));
+    const ids = new Set(instructions[0].rows.map(({ transactionId }: Json) => transactionId));
     expect(ids.size).toBe(1);
     const { body } = await bank.get(PATHS.transaction([...ids][0] as string));
     expect(body).toMatchObject({ description: 'RUN-9', amount: { value: 700 } });
-    expect(payees.map(({ movedMinor }: any) => movedMinor).sort()).toEqual(['200', '500']);
+    expect(payees.map(({ movedMinor }: Json) => movedMinor).sort()).toEqual(['200', '500']);
     expect((await bank.account('1002')).balance.value).toBe(100_000_000_200);
     expect(entriesSumMinor).toBe('0');
   });
@@ -294,9 +295,9 @@ describe('the book', () => {
             expect(BigInt(balanceMinor) >= BigInt(heldMinor)).toBe(true);
           }
           const spent = instructions
-            .flatMap(({ rows }: any) => rows)
-            .reduce((sum: bigint, row: any) => sum + BigInt(row.amountMinor) * BigInt(row.moved), 0n);
-          const cedar = accounts.find(({ accountId }: any) => accountId === '1003');
+            .flatMap(({ rows }: Json) => rows)
+            .reduce((sum: bigint, row: Json) => sum + BigInt(row.amountMinor) * BigInt(row.moved), 0n);
+          const cedar = accounts.find(({ accountId }: Json) => accountId === '1003');
           expect(BigInt(cedar.balanceMinor)).toBe(150_000n - spent);
         },
       ),

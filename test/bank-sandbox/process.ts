@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { transformFileSync } from '@swc/core';
@@ -24,6 +24,12 @@ function compiled(): string {
   return join(target, 'bank-sandbox/main.js');
 }
 
+const children = new Set<ChildProcess>();
+afterAll(async () => {
+  for (const child of children) await end(child, 'SIGKILL');
+  if (main !== undefined) rmSync(resolve(main, '../..'), { recursive: true });
+});
+
 let main: string | undefined;
 
 /** Starts the sandbox as its own process; resolves with the address of the line it prints. */
@@ -35,6 +41,7 @@ export async function startProcess(
     env: { ...process.env, NODE_PATH: join(ROOT, 'node_modules'), SANDBOX_STEP_MS: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  children.add(child);
   const line = await new Promise<string>((resolveLine, reject) => {
     child.stdout.once('data', (data: Buffer) => resolveLine(data.toString()));
     child.once('exit', (code) => reject(new Error(`the sandbox ended with ${code}`)));

@@ -1,9 +1,10 @@
+import type { Json } from './client';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Received {
   raw: string;
-  body: any;
+  body: Json;
   signature: string;
 }
 

@@ -84,6 +84,23 @@ describe('the moves the document shows', () => {
     expect(information.paymentTransactionIdentification.clearingChannel).toBe('BOOK');
   });
 
+  it('pays a direct submission once, and lets nothing be added to it or submitted again', async () => {
+    const { body } = await bank.post(PATHS.submitDirectly(), await direct(bank, BIRCH.account!.iban));
+    await bank.advance(0);
+    expect(paymentStatusOf(await bank.payment(paymentIdOf(body.paymentTransaction)))).toBe('SETTLED');
+    expect((await bank.add(body.id)).status).toBe(409);
+    expect((await bank.submit(body.id)).status).toBe(409);
+    const { payees, instructions } = await bank.ledger();
+    expect(payees).toEqual([expect.objectContaining({ count: 1, movedMinor: '500' })]);
+    expect(instructions[0]).toMatchObject({ direct: true, submits: 1 });
+  });
+
+  it('refuses a direct submission as a whole: no instruction is left behind', async () => {
+    const refused = await bank.post(PATHS.submitDirectly(), await direct(bank, 'DE86999900000000009999'));
+    expect(refused.status).toBe(422);
+    expect((await bank.ledger()).instructions).toEqual([]);
+  });
+
   it('shows an incoming payment as INWARD, INI_STARTED and SETTLED, and credits the account', async () => {
     const before = (await bank.account('1001')).balance.value;
     const iban = (await bank.account('1001')).iban;

@@ -1,6 +1,6 @@
 import { PATHS } from '../../src/bank/types';
 import type { Variants } from '../../src/bank-sandbox/variants';
-import { addition, BIRCH, PAYEE, paymentIdOf, Tester } from './client';
+import { addition, BIRCH, PAYEE, paymentIdOf, Tester, type Json } from './client';
 
 let bank: Tester;
 const start = async (variants: Partial<Variants>): Promise<Tester> =>
@@ -24,7 +24,7 @@ it('executes a second submit where the bank does: the payee has the money twice,
   await bank.advance(60_000);
   const { instructions, payees, entriesSumMinor } = await bank.ledger();
   expect(instructions[0].submits).toBe(2);
-  expect(instructions[0].rows.map(({ moved }: any) => moved)).toEqual([2, 2]);
+  expect(instructions[0].rows.map(({ moved }: Json) => moved)).toEqual([2, 2]);
   expect(payees).toContainEqual(expect.objectContaining({ iban: PAYEE, count: 2, movedMinor: '200' }));
   expect(entriesSumMinor).toBe('0');
   expect((await bank.account('1001')).balance.value).toBe(25_000_000 - 240);
@@ -103,7 +103,7 @@ it('leaves parties and message ids out of lists, not out of single records', asy
   const { added } = await bank.pay([{}]);
   const [listed] = (await bank.get(PATHS.paymentTransactions())).body.items;
   expect(listed).not.toHaveProperty('paymentTransactionParties');
-  const identification = (payment: any) =>
+  const identification = (payment: Json) =>
     payment.paymentTransactionInformation.paymentTransactionIdentification;
   expect(identification(listed).messageId).toBe('NOTPROVIDED');
   const single = await bank.payment(paymentIdOf(added[0]));
@@ -129,6 +129,50 @@ it('answers a submit with the status code it is given, and errors in the shape i
   expect(body).toEqual({ error: { code: 'INSTRUCTION_EMPTY', message: expect.any(String) } });
   await bank.add(id);
   expect((await bank.submit(id)).status).toBe(202);
+});
+
+it('takes execution dates on TARGET days only, where the bank does', async () => {
+  bank = await Tester.start({
+    variants: { executionDays: 'target' },
+    nowMs: Date.parse('2026-03-30T08:00:00Z'),
+  });
+  const closed = [
+    '2026-04-03',
+    '2026-04-04',
+    '2026-04-05',
+    '2026-04-06',
+    '2026-05-01',
+    '2026-12-25',
+    '2027-03-26',
+  ];
+  const open = ['2026-03-30', '2026-04-02', '2026-04-07', '2026-12-24', '2027-03-30'];
+  const statusOf = async (requestedExecutionDate: string) =>
+    (await bank.post(PATHS.initiate(), await bank.initiation({ requestedExecutionDate }))).status;
+  for (const date of closed) expect([date, await statusOf(date)]).toEqual([date, 422]);
+  for (const date of open) expect([date, await statusOf(date)]).toEqual([date, 201]);
+});
+
+it('answers 429 above its requests a minute, tells what is left, and executes nothing', async () => {
+  bank = await Tester.start({
+    variants: { requestsPerMinute: 3 },
+    nowMs: Math.floor(Date.now() / 60_000) * 60_000 + 1_000,
+  });
+  const { id } = await bank.initiate();
+  const second = await bank.add(id);
+  expect(second.headers.get('x-ratelimit-remaining')).toBe('1');
+  await bank.add(id);
+  const fourth = await bank.add(id);
+  expect(fourth.status).toBe(429);
+  expect(fourth.headers.get('x-ratelimit-limit')).toBe('3');
+  expect((await bank.ledger()).instructions[0].rows).toHaveLength(2);
+  await bank.advance(60_000);
+  expect((await bank.add(id)).status).toBe(201);
+});
+
+it('does not start with a variant it does not know', async () => {
+  await start({});
+  const variants = { amountUnits: 'major' } as Partial<Variants>;
+  await expect(Tester.start({ variants })).rejects.toThrow('there is no variant amountUnits');
 });
 
 it('reads IBANs with spaces and small letters, and amounts as strings', async () => {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { EVENTS, PATHS } from '../../src/bank/types';
 import type { SandboxOptions } from '../../src/bank-sandbox/main';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
-import { ALDER, BIRCH, paymentIdOf, Tester } from './client';
+import { ALDER, BIRCH, paymentIdOf, Tester, type Json } from './client';
 import { Receiver } from './receiver';
 
 const SECRET = 'a secret';
@@ -72,7 +72,7 @@ describe('deliveries', () => {
     await start();
     await subscribe(['payment_transaction.settled']);
     await bank.pay([{}]);
-    const [{ raw, signature }] = (await receiver.until(1)) as [any];
+    const [{ raw, signature }] = (await receiver.until(1)) as [Json];
     expect(signature).toBe(createHmac('sha256', SECRET).update(raw).digest('hex'));
   });
 
@@ -80,7 +80,7 @@ describe('deliveries', () => {
     await start();
     const hook = await subscribe(['payment_transaction.settled']);
     const { id, added } = await bank.pay([{}]);
-    const [{ body }] = (await receiver.until(1)) as [any];
+    const [{ body }] = (await receiver.until(1)) as [Json];
     expect(body).toEqual({
       id: 'evt-1',
       webhookId: String(hook.id),
@@ -94,7 +94,7 @@ describe('deliveries', () => {
     await start();
     await subscribe(['transaction.new']);
     await bank.pay([{ value: 77 }]);
-    const [{ body }] = (await receiver.until(1)) as [any];
+    const [{ body }] = (await receiver.until(1)) as [Json];
     const transaction = await bank.get(PATHS.transaction(body.data.transactionId));
     expect(transaction.body.amount.value).toBe(77);
   });
@@ -126,7 +126,7 @@ describe('deliveries', () => {
     await start({ variants: { webhookId: 'entity' } });
     await subscribe(['payment_transaction.settled']);
     const { added } = await bank.pay([{}]);
-    const [{ body }] = (await receiver.until(1)) as [any];
+    const [{ body }] = (await receiver.until(1)) as [Json];
     expect(body.id).toBe(String(paymentIdOf(added[0])));
   });
 

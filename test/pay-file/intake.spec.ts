@@ -129,7 +129,7 @@ describe('a good pay file', () => {
     expect(planned?.row_hash).toEqual(instructionHash(hashes));
   });
 
-  it('counts lines past quoted line breaks, and says so where a payment came from', async () => {
+  it('keeps the line a payment came from, past blank ones', async () => {
     const file = csv('E1,"Ann Smith",DE42950800200355765512,,1.00,EUR,', '', row('E2'));
     await desk.upload(employer, file);
     expect((await payments(employer)).map(({ rowNo, line }) => [rowNo, line])).toEqual([

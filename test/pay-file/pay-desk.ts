@@ -12,10 +12,11 @@ import { PersonalData } from '../../src/database/personal-data';
 import { Employer, EmployerAccount } from '../../src/employer/employer.entity';
 import { Problem } from '../../src/http/problem';
 import { PayFileIntake, Taken } from '../../src/pay-file/intake';
-import { PayFile, PayRelease } from '../../src/pay-file/pay-file.entity';
+import { PayFile } from '../../src/pay-file/pay-file.entity';
 import { PayFileFault } from '../../src/pay-file/pay-file-fault';
 import { UploadedFile } from '../../src/pay-file/spool';
 import { readUploadFields } from '../../src/pay-file/terms';
+import { Instruction } from '../../src/pay-run/instruction.entity';
 import { PayRun, PayRunVersion } from '../../src/pay-run/pay-run.entity';
 import { PaySchedule, SchedulePeriod } from '../../src/pay-run/pay-schedule.entity';
 import { Payment } from '../../src/pay-run/payment.entity';
@@ -71,7 +72,7 @@ export class PayDesk {
       SchedulePeriod,
       Payment,
       PayFile,
-      PayRelease,
+      Instruction,
     ];
     const source = await openDataSource(dataSourceOptions(test.url, entities, 6));
     return new PayDesk(test, source, new Database(source));
@@ -149,7 +150,7 @@ export class PayDesk {
       (error: unknown) => error,
     );
     if (thrown instanceof Problem) return thrown;
-    throw thrown ?? new Error('the upload was taken');
+    throw thrown instanceof Error ? thrown : new Error('the upload was taken');
   }
 
   /** How many rows of the employer there are in the tables an upload writes. */

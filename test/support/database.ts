@@ -47,10 +47,19 @@ export async function testDatabase(): Promise<TestDatabase> {
 
 /** Runs one statement over a connection of its own. */
 export async function execute(url: string, sql: string, parameters: unknown[] = []): Promise<void> {
+  await select(url, sql, parameters);
+}
+
+/** The rows of one statement over a connection of its own. */
+export async function select<Row = Record<string, string>>(
+  url: string,
+  sql: string,
+  parameters: unknown[] = [],
+): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql, parameters);
+    return (await client.query(sql, parameters)).rows as Row[];
   } finally {
     await client.end();
   }

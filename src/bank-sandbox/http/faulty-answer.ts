@@ -58,7 +58,7 @@ export async function sendFaulty(
     case 'truncated':
       return send(response, answer.status, body.slice(0, Math.floor(body.length / 2)));
     case 'echo-corrupted':
-      return send(response, answer.status, writeJson(corrupted(parseJson(body), script.field ?? 'amount')));
+      return send(response, answer.status, corruptedText(body, script.field ?? 'amount'));
     case 'slow-drip':
       return drip(response, answer.status, body, script.delayMs ?? DEFAULT_DRIP_MS);
     case 'doubled':
@@ -93,6 +93,10 @@ const KEYS = {
   messageId: ['messageId'],
   id: ['id'],
 } as const;
+
+function corruptedText(body: string, field: NonNullable<FaultScript['field']>): string {
+  return body === '' ? body : writeJson(corrupted(parseJson(body), field));
+}
 
 /** A copy in which one field, wherever it occurs, says something else. */
 function corrupted(value: unknown, field: NonNullable<FaultScript['field']>): unknown {

@@ -6,6 +6,7 @@ import { badRequest, notFound, Refusal } from '../refusal';
 import type { Variants } from '../variants';
 import type { Answer, BankRequest, Route } from './exchange';
 import { type Interception, interceptionOf, sendFaulty } from './faulty-answer';
+import type { RateLimit } from './rate-limit';
 import type { Tokens } from './tokens';
 
 /** A megabyte holds any request of the document many times over. */
@@ -28,9 +29,12 @@ export class BankServer {
 
   constructor(
     private readonly routes: readonly Route[],
-    private readonly tokens: Tokens,
-    private readonly faults: Faults,
-    private readonly variants: Pick<Variants, 'errorShape'>,
+    private readonly parts: {
+      tokens: Tokens;
+      faults: Faults;
+      variants: Pick<Variants, 'errorShape'>;
+      rateLimit: RateLimit;
+    },
     private readonly afterCall: () => void,
   ) {
     this.server = createServer((message, response) => void this.serve(message, response));
@@ -61,7 +65,7 @@ export class BankServer {
       const { route, params } = this.match(message.method ?? '', url.pathname);
       const isControl = url.pathname.startsWith(SANDBOX_PREFIX);
       if (!isControl) this.calls[route.operation] = (this.calls[route.operation] ?? 0) + 1;
-      const fault = isControl ? undefined : this.faults.next(route.operation);
+      const fault = isControl ? undefined : this.parts.faults.next(route.operation);
       const parse = (): Call => ({
         route,
         request: { params, query: url.searchParams, body: bodyOf(message, body) },
@@ -104,12 +108,16 @@ export class BankServer {
 
   /** Never throws: a refusal is an answer. */
   private async process(parse: () => Call): Promise<Answer> {
+    const { tokens, rateLimit } = this.parts;
     try {
       const { route, request, authorization } = parse();
-      if (route.scopes) this.tokens.require(authorization, route.scopes);
-      return await route.handle(request);
+      if (!route.scopes) return await route.handle(request);
+      rateLimit.take();
+      tokens.require(authorization, route.scopes);
+      const answer = await route.handle(request);
+      return { ...answer, headers: { ...answer.headers, ...rateLimit.headers() } };
     } catch (error) {
-      return this.refuse(error);
+      return { ...this.refuse(error), headers: rateLimit.headers() };
     } finally {
       this.afterCall();
     }
@@ -128,11 +136,11 @@ export class BankServer {
     const refusal = error instanceof Refusal ? error : new Refusal(500, 'INTERNAL', String(error));
     const { status, code, message } = refusal;
     const body = { code, message };
-    return { status, body: this.variants.errorShape === 'nested' ? { error: body } : body };
+    return { status, body: this.parts.variants.errorShape === 'nested' ? { error: body } : body };
   }
 
   private send(response: ServerResponse, answer: Answer): void {
-    if (response.destroyed) return;
+    if (response.destroyed || response.headersSent) return;
     if (answer.body === undefined) {
       response.writeHead(answer.status, { ...answer.headers, 'content-length': 0 }).end();
       return;

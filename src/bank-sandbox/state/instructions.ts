@@ -1,4 +1,5 @@
 import type { Party } from '../../bank/types';
+import { isTargetDay } from '../business-days';
 import type { BankClock } from '../clock';
 import { electronicIban, isIban } from '../iban';
 import { magicEffect, type Outcome } from '../magic';
@@ -67,32 +68,9 @@ export class Instructions {
   }
 
   add(instruction: InstructionRecord, input: PaymentInput, atMs: number): PaymentRecord {
-    if (instruction.submits > 0 && !instruction.direct && this.variants.addAfterSubmit === 'refused')
-      throw conflict('INSTRUCTION_SUBMITTED', 'the customer instruction was submitted');
-    const checked = this.checkCreditor(input.creditor, instruction.account);
-    const id = this.nextPaymentId++;
-    const history = new History(id);
-    history.recordAll(instruction.direct ? PAYMENT_DIRECT : PAYMENT_ADDED, atMs);
-    const payment: PaymentRecord = {
-      ...input,
-      ...checked,
-      id,
-      instruction,
-      account: instruction.account,
-      direction: 'OUTWARD',
-      amountMinor: BigInt(input.amountMinor),
-      debtor: instruction.debtor,
-      createdAtMs: atMs,
-      instructedDate: instruction.information.requestedExecutionDate,
-      history,
-      held: false,
-      booked: false,
-      moved: 0,
-      returned: false,
-    };
-    instruction.payments.push(payment);
-    instruction.totalMinor += payment.amountMinor;
-    return this.keep(payment);
+    if (instruction.direct || this.variants.addAfterSubmit === 'refused')
+      this.requireUnsubmitted(instruction);
+    return this.append(instruction, input, atMs);
   }
 
   /** One instruction with one payment, submitted as it is made; nothing is kept of a refused one. */
@@ -102,7 +80,7 @@ export class Instructions {
     const effect = magicEffect(creditorIban);
     if (effect === 'submitRefused' || effect === 'notProcessable')
       throw unprocessable('SUBMISSION_REFUSED', 'the submission was refused');
-    return this.add(this.initiate(input, true, atMs), payment, atMs);
+    return this.append(this.initiate(input, true, atMs), payment, atMs);
   }
 
   /** A payment from outside into an account of the distributor. */
@@ -206,6 +184,33 @@ export class Instructions {
     return payment;
   }
 
+  private append(instruction: InstructionRecord, input: PaymentInput, atMs: number): PaymentRecord {
+    const checked = this.checkCreditor(input.creditor, instruction.account);
+    const id = this.nextPaymentId++;
+    const history = new History(id);
+    history.recordAll(instruction.direct ? PAYMENT_DIRECT : PAYMENT_ADDED, atMs);
+    const payment: PaymentRecord = {
+      ...input,
+      ...checked,
+      id,
+      instruction,
+      account: instruction.account,
+      direction: 'OUTWARD',
+      amountMinor: BigInt(input.amountMinor),
+      debtor: instruction.debtor,
+      createdAtMs: atMs,
+      instructedDate: instruction.information.requestedExecutionDate,
+      history,
+      held: false,
+      booked: false,
+      moved: 0,
+      returned: false,
+    };
+    instruction.payments.push(payment);
+    instruction.totalMinor += payment.amountMinor;
+    return this.keep(payment);
+  }
+
   private keep(payment: PaymentRecord): PaymentRecord {
     this.payments.push(payment);
     this.paymentById.set(payment.id, payment);
@@ -238,6 +243,8 @@ export class Instructions {
       throw unprocessable('EXECUTION_DATE_INVALID', 'requestedExecutionDate is not a date');
     if (date < this.clock.dateOf(atMs))
       throw unprocessable('EXECUTION_DATE_PAST', 'requestedExecutionDate is in the past');
+    if (this.variants.executionDays === 'target' && !isTargetDay(date))
+      throw unprocessable('EXECUTION_DATE_CLOSED', 'requestedExecutionDate is not a bank day');
   }
 
   private requireUnsubmitted(instruction: InstructionRecord): void {

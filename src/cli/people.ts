@@ -1,0 +1,86 @@
+import { append } from '../audit/audit';
+import { Clock } from '../config/clock';
+import { dataSourceOptions, openDataSource } from '../database/data-source';
+import { Database } from '../database/database';
+import { ENTITIES } from '../entities';
+import { EmployerRole } from '../http/allow';
+import { readId, showId } from '../http/prefixed-id';
+import { IssuedKey, People } from '../identity/people.service';
+
+const DAY_MS = 86_400_000;
+/** One command does one thing at a time. */
+const POOL_SIZE = 2;
+
+/**
+ * Persons, keys and roles from the command line: whoever may connect to the database may make the first
+ * administrator. Ids are as the API shows them; every change is audited as the service's own.
+ */
+export class Register {
+  constructor(
+    private readonly database: Database,
+    private readonly people: People,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @returns the id. @throws DomainError PERSON_NAME_INVALID */
+  createPerson(name: string, administrator: boolean): Promise<string> {
+    return this.database.outsideEmployers(async (tx) => {
+      const person = await this.people.createPerson(tx, name, administrator);
+      const subject = showId('per', person.id);
+      await append(tx, { action: 'person.created', subject, detail: { administrator } });
+      return subject;
+    });
+  }
+
+  /** The key can be read now and never again. @throws DomainError PERSON_NOT_FOUND, PERSON_DISABLED; Problem 404 */
+  issueKey(personId: string, label: string, days: number): Promise<IssuedKey> {
+    const expiresAt = new Date(this.clock.now().getTime() + days * DAY_MS);
+    return this.database.outsideEmployers(async (tx) => {
+      const issued = await this.people.issueKey(tx, readId('per', personId), label, expiresAt);
+      const keyId = showId('key', issued.keyId);
+      const detail = { personId, expiresAt: expiresAt.toISOString() };
+      await append(tx, { action: 'key.issued', subject: keyId, detail });
+      return { keyId, key: issued.key };
+    });
+  }
+
+  /** @throws DomainError API_KEY_NOT_FOUND; Problem 404 */
+  revokeKey(keyId: string): Promise<void> {
+    return this.database.outsideEmployers(async (tx) => {
+      await this.people.revokeKey(tx, readId('key', keyId));
+      await append(tx, { action: 'key.revoked', subject: keyId, detail: {} });
+    });
+  }
+
+  /** @returns false when the role was held already. @throws DomainError PERSON_NOT_FOUND, EMPLOYER_NOT_FOUND */
+  grantRole(personId: string, employerId: string, role: EmployerRole): Promise<boolean> {
+    return this.database.inEmployer(readId('emp', employerId), async (tx) => {
+      const granted = await this.people.grantRole(tx, readId('per', personId), role);
+      if (granted) await append(tx, { action: 'role.granted', subject: personId, detail: { role } });
+      return granted;
+    });
+  }
+
+  /** @returns false when the role was not held. */
+  revokeRole(personId: string, employerId: string, role: EmployerRole): Promise<boolean> {
+    return this.database.inEmployer(readId('emp', employerId), async (tx) => {
+      const revoked = await this.people.revokeRole(tx, readId('per', personId), role);
+      if (revoked) await append(tx, { action: 'role.revoked', subject: personId, detail: { role } });
+      return revoked;
+    });
+  }
+}
+
+/** Opens the register of a database for `work`. @param databaseUrl the application's role */
+export async function withRegister<T>(
+  databaseUrl: string,
+  work: (register: Register) => Promise<T>,
+): Promise<T> {
+  const dataSource = await openDataSource(dataSourceOptions(databaseUrl, ENTITIES, POOL_SIZE));
+  const clock = new Clock();
+  try {
+    return await work(new Register(new Database(dataSource), new People(clock), clock));
+  } finally {
+    await dataSource.destroy();
+  }
+}

@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { IdentityModule } from '../identity/identity.module';
+import { AccountController } from './account.controller';
+import { Attachment } from './attachment';
+import { BankReads } from './bank-reads';
+import { EmployerController } from './employer.controller';
+import { HookController } from './hook.controller';
+import { HookService } from './hook.service';
+import { KillSwitch } from './kill-switch';
+import { EmployerSwitchController, ServiceSwitchController } from './kill-switch.controller';
+import { Onboarding } from './onboarding';
+import { PeopleController } from './people.controller';
+import { ProbeCalls } from './probe-calls';
+import { UnitCheck } from './unit-check';
+
+/** Employers, who works for them, their accounts at the bank and the switches that stop them. */
+@Module({
+  imports: [IdentityModule],
+  controllers: [
+    EmployerController,
+    PeopleController,
+    AccountController,
+    HookController,
+    EmployerSwitchController,
+    ServiceSwitchController,
+  ],
+  providers: [Attachment, BankReads, HookService, KillSwitch, Onboarding, ProbeCalls, UnitCheck],
+  exports: [BankReads],
+})
+export class EmployerModule {}

@@ -1,0 +1,90 @@
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { Allow } from '../http/allow';
+import { IdParam } from '../http/prefixed-id';
+import { Me, SignedIn } from '../http/signed-in';
+import { employerBody, EmployerItem, showEmployer } from './employer-view';
+import { KillSwitch, ServiceSwitch } from './kill-switch';
+
+class Reason extends createZodDto(z.strictObject({ reason: z.string().trim().min(3).max(500) })) {}
+
+class EmployerBody extends createZodDto(employerBody) {}
+
+const serviceBody = z.object({
+  submitsOff: z.boolean(),
+  reason: z.string().nullable(),
+  changedAt: z.iso.datetime(),
+});
+class ServiceBody extends createZodDto(serviceBody) {}
+
+/** The kill switch of one employer: one person stops, another one resumes. */
+@ApiTags('kill switch')
+@Controller('v1/employers/:employerId')
+export class EmployerSwitchController {
+  constructor(private readonly killSwitch: KillSwitch) {}
+
+  @Post('stop')
+  @HttpCode(200)
+  @Allow('operator', 'approver', 'finance')
+  @ApiOperation({ summary: 'Stops everything this employer sends to the bank' })
+  @ApiOkResponse({ type: EmployerBody })
+  async stop(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Me() me: SignedIn,
+    @Body() { reason }: Reason,
+  ): Promise<EmployerItem> {
+    return showEmployer(await this.killSwitch.stopEmployer(employerId, me.personId, reason));
+  }
+
+  @Post('resume')
+  @HttpCode(200)
+  @Allow('operator', 'approver')
+  @ApiOperation({ summary: 'Lets the employer go on; not for the person who stopped it' })
+  @ApiOkResponse({ type: EmployerBody })
+  async resume(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Me() me: SignedIn,
+    @Body() { reason }: Reason,
+  ): Promise<EmployerItem> {
+    return showEmployer(await this.killSwitch.resumeEmployer(employerId, me.personId, reason));
+  }
+}
+
+/** The kill switch of the installation. */
+@ApiTags('kill switch')
+@Controller('v1/service')
+export class ServiceSwitchController {
+  constructor(private readonly killSwitch: KillSwitch) {}
+
+  @Get()
+  @Allow('any')
+  @ApiOperation({ summary: 'Whether submits are off for everybody' })
+  @ApiOkResponse({ type: ServiceBody })
+  async get(): Promise<z.infer<typeof serviceBody>> {
+    return show(await this.killSwitch.service());
+  }
+
+  @Post('stop')
+  @HttpCode(200)
+  @Allow('administrator')
+  @ApiOperation({ summary: 'Turns every submit of every employer off' })
+  @ApiOkResponse({ type: ServiceBody })
+  async stop(@Me() me: SignedIn, @Body() { reason }: Reason): Promise<z.infer<typeof serviceBody>> {
+    return show(await this.killSwitch.stopService(me.personId, reason));
+  }
+
+  @Post('resume')
+  @HttpCode(200)
+  @Allow('administrator')
+  @ApiOperation({ summary: 'Turns submits on again' })
+  @ApiOkResponse({ type: ServiceBody })
+  async resume(@Me() me: SignedIn, @Body() { reason }: Reason): Promise<z.infer<typeof serviceBody>> {
+    return show(await this.killSwitch.resumeService(me.personId, reason));
+  }
+}
+
+function show({ submitsOff, reason, changedAt }: ServiceSwitch): z.infer<typeof serviceBody> {
+  return { submitsOff, reason, changedAt: changedAt.toISOString() };
+}

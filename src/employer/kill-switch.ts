@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { Database, EmployerTransaction, Transaction } from '../database/database';
+import { wakeAll } from '../database/leases';
+import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { Employer } from './employer.entity';
+import { lockEmployer } from './employer.store';
+
+const STOPPED = 'employer.stopped';
+
+/** Whether submits are off for the whole installation, since when and why. */
+export interface ServiceSwitch {
+  readonly submitsOff: boolean;
+  readonly reason: string | null;
+  readonly changedAt: Date;
+}
+
+/**
+ * The kill switches. They are read inside the transaction of every intent and kept to its commit, so that nothing
+ * new is sent to the bank once a stop has been answered; what was sent before takes its course.
+ */
+@Injectable()
+export class KillSwitch {
+  constructor(private readonly database: Database) {}
+
+  /** Stops an employer. One that is stopped stays so, for the reason it was stopped for first. */
+  stopEmployer(employerId: string, personId: string, reason: string): Promise<Employer> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const employer = await lockEmployer(tx);
+      if (employer.stoppedAt !== null) return employer;
+      await tx.query(
+        // Not finer than the audit's clock, by which the two are put in order.
+        `UPDATE employer SET stopped_at = date_trunc('milliseconds', clock_timestamp()), stopped_reason = $2
+         WHERE id = $1`,
+        [employerId, reason],
+      );
+      await append(tx, { personId, action: STOPPED, subject: showId('emp', employerId), detail: { reason } });
+      return lockEmployer(tx);
+    });
+  }
+
+  /**
+   * Lets an employer go on and wakes its work.
+   * @throws Problem 409 `NOT_STOPPED`, 403 `SECOND_PERSON_REQUIRED` for the person who stopped it.
+   */
+  resumeEmployer(employerId: string, personId: string, reason: string): Promise<Employer> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const employer = await lockEmployer(tx);
+      if (employer.stoppedAt === null) throw notStopped();
+      if ((await whoStopped(tx, employer.stoppedAt)) === personId) {
+        throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
+      }
+      await tx.manager.update(Employer, { id: employerId }, { stoppedAt: null, stoppedReason: null });
+      await wakeAll(tx, employerId);
+      const detail = { reason, stoppedReason: employer.stoppedReason };
+      await append(tx, { personId, action: 'employer.resumed', subject: showId('emp', employerId), detail });
+      return { ...employer, stoppedAt: null, stoppedReason: null };
+    });
+  }
+
+  /** The switch of the whole installation. */
+  service(): Promise<ServiceSwitch> {
+    return this.database.outsideEmployers(readSwitch);
+  }
+
+  /** Turns every submit off. A switch that is thrown keeps its first reason. */
+  stopService(personId: string, reason: string): Promise<ServiceSwitch> {
+    return this.database.outsideEmployers(async (tx) => {
+      const thrown = await tx.query(
+        `UPDATE service_switch SET submits_off = true, reason = $1, changed_at = clock_timestamp()
+         WHERE NOT submits_off RETURNING id`,
+        [reason],
+      );
+      if (thrown.length > 0) {
+        await append(tx, { personId, action: 'service.stopped', subject: 'service', detail: { reason } });
+      }
+      return readSwitch(tx);
+    });
+  }
+
+  /** Turns submits on again and wakes what waited. @throws Problem 409 `NOT_STOPPED` */
+  resumeService(personId: string, reason: string): Promise<ServiceSwitch> {
+    return this.database.outsideEmployers(async (tx) => {
+      const turned = await tx.query(
+        `UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = clock_timestamp()
+         WHERE submits_off RETURNING id`,
+      );
+      if (turned.length === 0) throw notStopped();
+      await wakeAll(tx);
+      await append(tx, { personId, action: 'service.resumed', subject: 'service', detail: { reason } });
+      return readSwitch(tx);
+    });
+  }
+}
+
+/** Undefined where the service itself stopped the employer. */
+async function whoStopped(tx: EmployerTransaction, stoppedAt: Date): Promise<string | undefined> {
+  const [entry] = await tx.query<{ person_id: string }>(
+    `SELECT person_id FROM audit_entry WHERE chain_id = $1 AND action = $2 AND at >= $3
+     ORDER BY seq DESC LIMIT 1`,
+    [tx.employerId, STOPPED, stoppedAt],
+  );
+  return entry?.person_id;
+}
+
+async function readSwitch(tx: Transaction): Promise<ServiceSwitch> {
+  const [row] = await tx.query<{ submits_off: boolean; reason: string | null; changed_at: Date }>(
+    'SELECT submits_off, reason, changed_at FROM service_switch',
+  );
+  if (row === undefined) throw new Error('the service switch is missing');
+  return { submitsOff: row.submits_off, reason: row.reason, changedAt: row.changed_at };
+}
+
+function notStopped(): Problem {
+  return new Problem(409, 'NOT_STOPPED', 'It is not stopped.');
+}

@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { BankClient } from '../bank/client';
+import { BankClientError, BankError, NotFound } from '../bank/errors';
+import type { Account, PaymentTransaction } from '../bank/schema';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { Database } from '../database/database';
+import { newId } from '../database/new-id';
+import { localDate, nextBankingDay } from '../domain/business-day';
+import { showId } from '../http/prefixed-id';
+import { BANK_READS } from './account-view';
+import { findAccount } from './account.store';
+import { BankRead, EmployerAccount } from './employer.entity';
+import { ProbeCalls } from './probe-calls';
+
+/** A second page of a hundred shows how pages are counted; more would tell nothing new. */
+const LISTED_PAYMENTS = 150;
+/** How often a record just made is looked for while a read may still be older than it. */
+const LOOK_AGAIN_MS = 500;
+/** The answers of a bank that does not offer a read at all. */
+const NOT_OFFERED: ReadonlySet<number> = new Set([403, 404, 405, 501]);
+
+/** What was found out of one read; `unknown` when the bank could not be asked. */
+export type Finding = 'allowed' | 'refused' | 'unknown';
+export type Findings = Readonly<Record<BankRead, Finding>>;
+
+type Asked<T> =
+  | { finding: 'allowed'; value: T; missing?: undefined }
+  | { finding: 'refused' | 'unknown'; value?: undefined; missing: boolean };
+
+/** Finds out which reads the bank allows for an account, before money depends on them (protocol rule 7). */
+@Injectable()
+export class Onboarding {
+  constructor(
+    private readonly database: Database,
+    private readonly client: BankClient,
+    private readonly calls: ProbeCalls,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * Probes an account and keeps what was found. A read of which nothing could be found out stays as it was: a bank
+   * that is down for a minute takes nothing from an account that is ready. Moves no money.
+   */
+  async probe(
+    account: EmployerAccount,
+    personId: string,
+  ): Promise<{ account: EmployerAccount; findings: Findings }> {
+    const detail = await ask(() => this.client.accounts.get(account.bankAccountId));
+    const listed = await ask(() => this.firstPayments());
+    const findings: Findings = {
+      BALANCE: balanceFinding(detail),
+      PAYMENT_LIST: listed.finding,
+      PAYMENT: await this.singlePayment(listed.value?.at(-1)),
+      ...(await this.readsOfInstruction(account)),
+    };
+    const probed = await this.keep(account, personId, findings, detail.value?.status);
+    return { account: probed, findings };
+  }
+
+  private async firstPayments(): Promise<PaymentTransaction[]> {
+    const payments: PaymentTransaction[] = [];
+    for await (const payment of this.client.paymentTransactions.list()) {
+      payments.push(payment);
+      if (payments.length === LISTED_PAYMENTS) break;
+    }
+    return payments;
+  }
+
+  private async singlePayment(payment: PaymentTransaction | undefined): Promise<Finding> {
+    if (payment === undefined) return 'unknown';
+    const { id } = payment.paymentTransactionInternalInformation;
+    return (await ask(() => this.client.paymentTransactions.get(id))).finding;
+  }
+
+  private async readsOfInstruction(
+    account: EmployerAccount,
+  ): Promise<Pick<Findings, 'INSTRUCTION' | 'INSTRUCTION_PAYMENTS'>> {
+    const now = this.clock.now();
+    const probeId = newId(now.getTime());
+    const today = localDate(now, this.config.BANK_TIME_ZONE);
+    const date = nextBankingDay(today, new Set(this.config.BANK_CLOSED_DAYS));
+    const id = await this.calls.initiate(account, probeId, date);
+    if (id === undefined) return { INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'unknown' };
+    const [instruction, payments] = await Promise.all([
+      this.askUntilShown(() => this.client.customerInstructions.get(id)),
+      this.askUntilShown(() => this.firstPaymentOf(id)),
+    ]);
+    await this.calls.delete(account, probeId, id);
+    return { INSTRUCTION: instruction.finding, INSTRUCTION_PAYMENTS: payments.finding };
+  }
+
+  /** Nothing is in it; that the list answers is what counts. */
+  private async firstPaymentOf(bankInstructionId: string): Promise<void> {
+    for await (const _ of this.client.customerInstructions.listPaymentTransactions(bankInstructionId)) return;
+  }
+
+  /** A 404 of a record just made means that the read is not offered only once the lag bound has passed. */
+  private async askUntilShown<T>(read: () => Promise<T>): Promise<Asked<T>> {
+    const attempts = Math.ceil(this.config.BANK_LAG_BOUND_MS / LOOK_AGAIN_MS);
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const asked = await ask(read);
+      if (!asked.missing) return asked;
+      await pause(LOOK_AGAIN_MS);
+    }
+    return ask(read);
+  }
+
+  private keep(
+    { employerId, id }: EmployerAccount,
+    personId: string,
+    findings: Findings,
+    status: string | undefined,
+  ): Promise<EmployerAccount> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const before = await findAccount(tx, id);
+      const reads = BANK_READS.filter(
+        (read) =>
+          findings[read] === 'allowed' || (findings[read] === 'unknown' && before.reads.includes(read)),
+      );
+      const found = {
+        reads,
+        pageBase: this.client.habits.paymentTransactions.pageBase ?? before.pageBase,
+        probedAt: this.clock.now(),
+        bankStatus: status ?? before.bankStatus,
+      };
+      await tx.manager.update(EmployerAccount, { employerId, id }, found);
+      const detail = { ...findings, pageBase: found.pageBase };
+      await append(tx, { personId, action: 'account.probed', subject: showId('acc', id), detail });
+      return { ...before, ...found };
+    });
+  }
+}
+
+function balanceFinding(detail: Asked<Account>): Finding {
+  if (detail.finding !== 'allowed') return detail.finding;
+  return detail.value.availableBalance ? 'allowed' : 'refused';
+}
+
+async function ask<T>(read: () => Promise<T>): Promise<Asked<T>> {
+  try {
+    return { finding: 'allowed', value: await read() };
+  } catch (error) {
+    if (!(error instanceof BankClientError)) throw error;
+    const finding = error instanceof BankError && NOT_OFFERED.has(error.status) ? 'refused' : 'unknown';
+    return { finding, missing: error instanceof NotFound };
+  }
+}

@@ -1,0 +1,56 @@
+import {
+  addDays,
+  ClosedDays,
+  instantOf,
+  isBankingDay,
+  IsoDate,
+  localDate,
+  nextBankingDay,
+} from '../domain/business-day';
+import { Problem } from '../http/problem';
+
+// A payroll is prepared weeks ahead, not years; the bank's closing days further on are not known either.
+const MAX_DAYS_AHEAD = 366;
+
+/** What an execution date is checked against. */
+export interface BankCalendar {
+  now: Date;
+  /** The bank's zone: it decides which day is today. */
+  timeZone: string;
+  closedDays: ClosedDays;
+}
+
+/**
+ * Checks a date on which the bank is asked to pay.
+ * @throws Problem 422 `EXECUTION_DATE_PAST`, `EXECUTION_DATE_TOO_FAR`, `EXECUTION_DATE_NOT_A_BANKING_DAY`, each
+ * naming a date that will do
+ */
+export function assertExecutionDate(date: IsoDate, { now, timeZone, closedDays }: BankCalendar): void {
+  const today = localDate(now, timeZone);
+  const refuse = (code: string, why: string, after: IsoDate): never => {
+    const day = nextBankingDay(after, closedDays);
+    throw new Problem(422, code, `The execution date ${why}; ${day} will do.`, { nextBankingDay: day });
+  };
+  if (date < today) refuse('EXECUTION_DATE_PAST', 'is in the past', addDays(today, -1));
+  if (date > addDays(today, MAX_DAYS_AHEAD)) {
+    refuse('EXECUTION_DATE_TOO_FAR', `is more than ${MAX_DAYS_AHEAD} days ahead`, addDays(today, -1));
+  }
+  if (!isBankingDay(date, closedDays)) {
+    refuse('EXECUTION_DATE_NOT_A_BANKING_DAY', 'is no banking day', date);
+  }
+}
+
+/**
+ * Checks that a run is submitted before the bank's cut-off `HH:MM` on its execution date.
+ * @throws Problem 422 `SUBMIT_AT_TOO_LATE`
+ */
+export function assertSubmitInTime(
+  date: IsoDate,
+  submitAt: Date | null,
+  bank: { cutOff: string; timeZone: string },
+): void {
+  const latest = instantOf(date, bank.cutOff, bank.timeZone);
+  if (submitAt === null || submitAt <= latest) return;
+  const detail = 'The run would be submitted after the cut-off of its execution date.';
+  throw new Problem(422, 'SUBMIT_AT_TOO_LATE', detail, { latest: latest.toISOString() });
+}

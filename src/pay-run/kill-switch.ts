@@ -1,0 +1,67 @@
+import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { DomainError } from '../domain/errors';
+import { InstructionStatus } from '../domain/instruction';
+import { isPayRunFinal } from '../domain/pay-run';
+import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
+import { PayRun } from './pay-run.entity';
+
+/** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
+const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMIT_INTENT'];
+
+const KINDS = Object.keys(ATTENTION_WORDS) as AttentionKind[];
+const DECIDED_BY_TWO = KINDS.filter((kind) => actionsFor(kind).includes('RESUME'));
+
+/**
+ * The run's kill switch: from the commit on nothing is sent to the bank for it. What the bank has stays there.
+ * @throws DomainError RUN_IS_FINISHED, ALREADY_STOPPED
+ */
+export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
+  if (isPayRunFinal(run.status)) {
+    throw new DomainError('RUN_IS_FINISHED', `The run is ${run.status}: there is nothing left to stop.`);
+  }
+  if (run.stoppedAt !== null) throw new DomainError('ALREADY_STOPPED', 'The run is stopped already.');
+  await tx.query(
+    // Not finer than the audit's clock, by which the two are put in order.
+    `UPDATE pay_run SET stopped_at = date_trunc('milliseconds', clock_timestamp()), stopped_reason = $3
+     WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, run.id, reason],
+  );
+}
+
+/**
+ * Lets a stopped run go on, and wakes what waits for it.
+ * @throws DomainError NOT_STOPPED, ATTENTION_DECIDES while an open attention leaves the resuming to two people
+ */
+export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
+  const open = await tx.query<{ kind: string }>(
+    `SELECT DISTINCT kind FROM attention
+     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL AND kind = ANY ($3) ORDER BY kind`,
+    [tx.employerId, run.id, DECIDED_BY_TWO],
+  );
+  if (open.length > 0) {
+    throw new DomainError(
+      'ATTENTION_DECIDES',
+      'Two people decide this: resolve the open attention instead.',
+      {
+        attentions: open.map(({ kind }) => kind),
+      },
+    );
+  }
+  await tx.query(
+    `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, run.id],
+  );
+  const waiting = await tx.query<{ id: string }>(
+    `SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)`,
+    [tx.employerId, run.id, UNSUBMITTED],
+  );
+  await wake(tx, 'RUN', tx.employerId, [run.id]);
+  await wake(
+    tx,
+    'INSTRUCTION',
+    tx.employerId,
+    waiting.map(({ id }) => id),
+  );
+}

@@ -1,0 +1,152 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { Json } from '../audit/audit-entry';
+import { Clock } from '../config/clock';
+import { crashPoint } from '../config/crash-point';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
+import { assertIfMatch } from '../http/etag';
+import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { amend, Proposal } from './amendment';
+import { approve, Seen, standingApprovals, voidApprovals } from './approval';
+import { cancelRun } from './cancellation';
+import { assertExecutionDate, assertSubmitInTime } from './execution-date';
+import { Actor } from './history';
+import { resumeRun, stopRun } from './kill-switch';
+import { PayRun } from './pay-run.entity';
+import { readRun, RunRecord } from './pay-run.reads';
+import { lockRun } from './pay-run.store';
+import { Command } from './run-command';
+
+/** What is written to the audit chain of what was done; no name, IBAN or amount of a person. */
+type Audited = Record<string, Json | undefined>;
+
+const STOPPED = 'pay-run.stopped';
+
+/** What people do to a run: each in one transaction with the run locked, and its audit entry. */
+@Injectable()
+export class PayRunCommands {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+    private readonly clock: Clock,
+    @Inject(CONFIG)
+    private readonly config: Pick<Config, 'BANK_CLOSED_DAYS' | 'BANK_CUT_OFF' | 'BANK_TIME_ZONE'>,
+  ) {}
+
+  /** Approves the version that was looked at. @throws those of `approve`; 409 APPROVER_IS_PREPARER by constraint */
+  async approve(command: Command, seen: Seen): Promise<RunRecord> {
+    const record = await this.carryOut(command, 'pay-run.approved', async (tx, run) => {
+      const { runVersion } = run;
+      await approve(tx, this.personal, run, command.personId, seen);
+      return { runVersion, rootHash: seen.rootHash, payments: run.rowCount, status: run.status };
+    });
+    crashPoint('approval.recorded');
+    return record;
+  }
+
+  /** Takes every approval back while nothing is at the bank. @throws DomainError NOT_VOIDABLE, NO_STANDING_APPROVAL */
+  voidApprovals(command: Command, reason: string): Promise<RunRecord> {
+    return this.carryOut(command, 'pay-run.approvals-voided', async (tx, run) => {
+      const { runVersion } = run;
+      if (run.status !== 'READY' && run.status !== 'APPROVED') {
+        throw new DomainError('NOT_VOIDABLE', `The run is ${run.status}: amend or cancel it instead.`);
+      }
+      const approvals = await standingApprovals(tx, run);
+      if (approvals.length === 0)
+        throw new DomainError('NO_STANDING_APPROVAL', 'There is no approval to void.');
+      await voidApprovals(tx, run, actorOf(command), reason);
+      return { runVersion, approvals: approvals.length, reason };
+    });
+  }
+
+  /** @throws those of `assertExecutionDate`, `assertSubmitInTime` and `amend` */
+  amend(command: Command, proposal: Proposal): Promise<RunRecord> {
+    return this.carryOut(command, 'pay-run.amended', async (tx, run) => {
+      this.assertDate(run, proposal.executionDate);
+      const amendment = await amend(tx, this.personal, run, command.personId, proposal);
+      return {
+        amendment: showId('amd', amendment.id),
+        excluded: proposal.excludePaymentIds.map((id) => showId('pay', id)),
+        executionDate: proposal.executionDate,
+        reason: proposal.reason,
+      };
+    });
+  }
+
+  /** @throws those of `cancelRun` */
+  cancel(command: Command, reason: string): Promise<RunRecord> {
+    return this.carryOut(command, 'pay-run.cancelled', async (tx, run) => {
+      await cancelRun(tx, run, actorOf(command), reason);
+      return { status: run.status, reason };
+    });
+  }
+
+  /** @throws those of `stopRun` */
+  stop(command: Command, reason: string): Promise<RunRecord> {
+    return this.carryOut(command, STOPPED, async (tx, run) => {
+      await stopRun(tx, run, reason);
+      return { status: run.status, reason };
+    });
+  }
+
+  /** @throws those of `resumeRun`; Problem 403 SECOND_PERSON_REQUIRED for the person who stopped it */
+  resume(command: Command, reason: string): Promise<RunRecord> {
+    return this.carryOut(command, 'pay-run.resumed', async (tx, run) => {
+      if ((await whoStopped(tx, run)) === command.personId) {
+        throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the run may not resume it.');
+      }
+      await resumeRun(tx, run);
+      return { status: run.status, reason };
+    });
+  }
+
+  private assertDate(run: PayRun, executionDate: string | undefined): void {
+    if (executionDate === undefined) return;
+    const timeZone = this.config.BANK_TIME_ZONE;
+    const closedDays = new Set(this.config.BANK_CLOSED_DAYS);
+    assertExecutionDate(executionDate, { now: this.clock.now(), timeZone, closedDays });
+    assertSubmitInTime(executionDate, run.submitAt, { cutOff: this.config.BANK_CUT_OFF, timeZone });
+  }
+
+  private carryOut(
+    { employerId, payRunId, personId, ifMatch }: Command,
+    action: string,
+    work: (tx: EmployerTransaction, run: PayRun) => Promise<Audited>,
+  ): Promise<RunRecord> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const run = await lockRun(tx, payRunId);
+      const { revision } = run;
+      assertIfMatch(ifMatch, revision);
+      const detail = await work(tx, run);
+      if (run.revision === revision) await raiseRevision(tx, run);
+      await append(tx, { personId, action, subject: showId('run', payRunId), detail });
+      return readRun(tx, payRunId);
+    });
+  }
+}
+
+/** What people did shows in the entity tag, also where the run's state did not move. */
+async function raiseRevision(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(`UPDATE pay_run SET revision = revision + 1 WHERE employer_id = $1 AND id = $2`, [
+    tx.employerId,
+    run.id,
+  ]);
+}
+
+/** Undefined where the service itself stopped the run. */
+async function whoStopped(tx: EmployerTransaction, run: PayRun): Promise<string | undefined> {
+  const [entry] = await tx.query<{ person_id: string }>(
+    `SELECT person_id FROM audit_entry WHERE chain_id = $1 AND action = $2 AND subject = $3 AND at >= $4
+     ORDER BY seq DESC LIMIT 1`,
+    [tx.employerId, STOPPED, showId('run', run.id), run.stoppedAt],
+  );
+  return entry?.person_id;
+}
+
+function actorOf({ personId }: Command): Actor {
+  return `person:${personId}`;
+}

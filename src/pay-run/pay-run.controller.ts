@@ -1,0 +1,103 @@
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Response } from 'express';
+import { z } from 'zod';
+import { Database } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { Allow, EmployerRole } from '../http/allow';
+import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
+import { etagOf } from '../http/etag';
+import { IdParam } from '../http/prefixed-id';
+import { Me, SignedIn } from '../http/signed-in';
+import { HistoryPage, PaymentListQuery, PaymentPage, RunBody, RunListQuery, RunPage } from './pay-run.dto';
+import { listChanges, listPayments, listRuns, readRun } from './pay-run.reads';
+import { findRun } from './pay-run.store';
+import { showChange, showPayment, showRun, showRunSummary } from './pay-run.view';
+
+/** Who may know what a person earns. An operator keeps the service running and needs no salaries for it. */
+const SEE_PAYMENTS = ['preparer', 'approver', 'finance'] as const satisfies EmployerRole[];
+
+const byId = z.object({ id: z.uuid() });
+const byRow = z.object({ row: z.int().min(1) });
+const bySeq = z.object({ seq: z.int().min(1) });
+
+/** Pay runs and what is in them. */
+@ApiTags('pay runs')
+@Controller('v1/employers/:employerId/pay-runs')
+export class PayRunController {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+  ) {}
+
+  @Get()
+  @Allow('any')
+  @ApiOperation({ summary: 'Pay runs, the newest first' })
+  @ApiOkResponse({ type: RunPage })
+  async list(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Query() { limit, cursor, status, period }: RunListQuery,
+  ): Promise<RunPage> {
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, byId).id;
+    const runs = await this.database.inEmployer(employerId, (tx) =>
+      listRuns(tx, { before, status, period }, limit + 1),
+    );
+    const { items, nextCursor } = pageOf(runs, limit, ({ id }) => ({ id }));
+    return { items: items.map(showRunSummary), nextCursor };
+  }
+
+  @Get(':runId')
+  @Allow('any')
+  @ApiOperation({ summary: 'A pay run: what there is to approve, and where it stands' })
+  @ApiOkResponse({ type: RunBody, headers: { ETag: { schema: { type: 'string' } } } })
+  async show(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('runId', new IdParam('run')) runId: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<RunBody> {
+    const record = await this.database.inEmployer(employerId, (tx) => readRun(tx, runId));
+    response.setHeader('ETag', etagOf(record.run.revision));
+    return showRun(record);
+  }
+
+  @Get(':runId/payments')
+  @Allow(...SEE_PAYMENTS)
+  @ApiOperation({ summary: 'The payments of a run in the order of its rows' })
+  @ApiOkResponse({ type: PaymentPage })
+  async payments(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('runId', new IdParam('run')) runId: string,
+    @Query() { limit, cursor, status }: PaymentListQuery,
+  ): Promise<PaymentPage> {
+    const after = cursor === undefined ? 0 : decodeCursor(cursor, byRow).row;
+    const rows = await this.database.inEmployer(employerId, async (tx) => {
+      await findRun(tx, runId);
+      return listPayments(tx, runId, { after, status }, limit + 1);
+    });
+    const { items, nextCursor } = pageOf(rows, limit, ({ row_no: row }) => ({ row }));
+    return {
+      items: items.map((row) => showPayment(row, (sealed) => this.personal.open(sealed))),
+      nextCursor,
+    };
+  }
+
+  @Get(':runId/history')
+  @Allow('any')
+  @ApiOperation({ summary: 'Every change of state, the oldest first' })
+  @ApiOkResponse({ type: HistoryPage })
+  async history(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('runId', new IdParam('run')) runId: string,
+    @Query() { limit, cursor }: PageQuery,
+    @Me() me: SignedIn,
+  ): Promise<HistoryPage> {
+    const after = cursor === undefined ? 0 : decodeCursor(cursor, bySeq).seq;
+    const singlePayments = SEE_PAYMENTS.some((role) => me.roles.has(role));
+    const rows = await this.database.inEmployer(employerId, async (tx) => {
+      await findRun(tx, runId);
+      return listChanges(tx, runId, { after, singlePayments }, limit + 1);
+    });
+    const { items, nextCursor } = pageOf(rows, limit, ({ seq }) => ({ seq: Number(seq) }));
+    return { items: items.map(showChange), nextCursor };
+  }
+}

@@ -1,0 +1,179 @@
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { isIsoDate, isPeriod } from '../domain/business-day';
+import { INSTRUCTION_STATUSES } from '../domain/instruction';
+import { AmountBounds, parseDecimalAmount } from '../domain/money';
+import { PAY_RUN_STATUSES } from '../domain/pay-run';
+import { PAYMENT_STATUSES } from '../domain/payment';
+import { PageQuery } from '../http/cursor';
+import { idField } from '../http/prefixed-id';
+
+/** The bound of the column: ninety trillion euro, more than any payroll and safe in every sum. */
+const TOTAL_BOUNDS: AmountBounds = { minMinor: 0n, maxMinor: 9_000_000_000_000_000n };
+/** Enough for every row of a large payroll that a bank could refuse, in a body of 400 kB. */
+const MAX_EXCLUDED = 10_000;
+
+const reason = z.string().trim().min(3).max(500);
+const totalText = z.string().transform((text, context) => {
+  const parsed = parseDecimalAmount(text, TOTAL_BOUNDS);
+  if (parsed.ok) return parsed.amountMinor;
+  context.addIssue({ code: 'custom', message: 'must be an amount such as 1234.50' });
+  return z.NEVER;
+});
+
+/** The query of the list of runs. */
+export class RunListQuery extends createZodDto(
+  PageQuery.schema.extend({
+    status: z.enum(PAY_RUN_STATUSES).optional(),
+    period: z.string().refine(isPeriod, 'must be a month such as 2026-11').optional(),
+  }),
+) {}
+
+/** The query of the payments of a run. */
+export class PaymentListQuery extends createZodDto(
+  PageQuery.schema.extend({ status: z.enum(PAYMENT_STATUSES).optional() }),
+) {}
+
+/** What the approver looked at. */
+export class ApprovalRequest extends createZodDto(
+  z.strictObject({
+    rootHash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the rootHash of the run'),
+    total: totalText,
+  }),
+) {}
+
+/** Why something is done to a run; it is shown and audited, so no name, IBAN or amount of a person belongs in it. */
+export class ReasonRequest extends createZodDto(z.strictObject({ reason })) {}
+
+/** Payments to take out of a run, a new execution date, or both. */
+export class AmendmentRequest extends createZodDto(
+  z
+    .strictObject({
+      excludePaymentIds: z.array(idField('pay')).max(MAX_EXCLUDED).default([]),
+      executionDate: z
+        .string()
+        .refine(isIsoDate, 'must be a date that exists, such as 2026-11-27')
+        .optional(),
+      reason,
+    })
+    .refine(
+      (body) => body.excludePaymentIds.length > 0 || body.executionDate !== undefined,
+      'must exclude a payment or name an execution date',
+    ),
+) {}
+
+const amount = z.string().regex(/^\d+\.\d{2}$/);
+const counted = z.object({ payments: z.int(), amount });
+const instant = z.iso.datetime();
+const nextCursor = z.string().nullable();
+
+const runSummary = z.object({
+  id: z.string(),
+  status: z.enum(PAY_RUN_STATUSES),
+  period: z.string(),
+  kindOfPay: z.string(),
+  executionDate: z.iso.date(),
+  submitAt: instant.nullable(),
+  accountId: z.string(),
+  scheduleId: z.string().nullable(),
+  parentRunId: z.string().nullable(),
+  sequence: z.int(),
+  runVersion: z.int(),
+  payments: z.int(),
+  total: amount,
+  currency: z.literal('EUR'),
+  stopped: z.object({ at: instant, reason: z.string() }).nullable(),
+  createdBy: z.string(),
+  createdAt: instant,
+});
+/** A run in a list. */
+export type RunSummary = z.infer<typeof runSummary>;
+
+const instruction = z.object({
+  ordinal: z.int(),
+  payments: z.int(),
+  total: amount,
+  id: z.string().nullable(),
+  status: z.enum(INSTRUCTION_STATUSES),
+  attempt: z.int(),
+  bankInstructionId: z.string().nullable(),
+  bankStatus: z.string().nullable(),
+  submittedAt: instant.nullable(),
+  outcome: z.string().nullable(),
+  endedReason: z.string().nullable(),
+});
+
+const run = runSummary.extend({
+  rootHash: z.string().nullable(),
+  preparedBy: z.string().nullable(),
+  lapseReason: z.string().nullable(),
+  paymentsByStatus: z.partialRecord(z.enum(PAYMENT_STATUSES), counted),
+  returned: counted,
+  approvalsRequired: z.int(),
+  approvals: z.array(
+    z.object({
+      id: z.string(),
+      person: z.object({ id: z.string(), name: z.string() }),
+      approvedAt: instant,
+    }),
+  ),
+  amendment: z
+    .object({
+      id: z.string(),
+      executionDate: z.iso.date().nullable(),
+      excludedPayments: z.int(),
+      reason: z.string(),
+      proposedBy: z.string(),
+      proposedAt: instant,
+    })
+    .nullable(),
+  instructionsByStatus: z.partialRecord(z.enum(INSTRUCTION_STATUSES), z.int()),
+  instructions: z.array(instruction),
+  openAttentions: z.int(),
+});
+/** A run with all that is known of it. */
+export type RunDocument = z.infer<typeof run>;
+
+const payment = z.object({
+  id: z.string(),
+  row: z.int(),
+  line: z.int(),
+  employeeId: z.string(),
+  name: z.string(),
+  iban: z.string(),
+  bic: z.string().nullable(),
+  amount,
+  currency: z.literal('EUR'),
+  remittance: z.string().nullable(),
+  status: z.enum(PAYMENT_STATUSES),
+  excludedReason: z.string().nullable(),
+  replacesPaymentId: z.string().nullable(),
+  bankPaymentId: z.string().nullable(),
+  bankStatus: z.string().nullable(),
+  charges: amount.nullable(),
+  settledOn: z.iso.date().nullable(),
+  returnedAt: instant.nullable(),
+});
+/** A payment as those who may know salaries see it: the IBAN is masked. */
+export type PaymentDocument = z.infer<typeof payment>;
+
+const change = z.object({
+  seq: z.int(),
+  at: instant,
+  subject: z.enum(['pay_run', 'instruction', 'payment', 'payments_of_run', 'payments_of_instruction']),
+  subjectId: z.string().nullable(),
+  ordinal: z.int().nullable(),
+  from: z.string(),
+  to: z.string(),
+  payments: z.int(),
+  amount,
+  actor: z.string(),
+  reason: z.string().nullable(),
+});
+/** One line of a run's history. */
+export type ChangeDocument = z.infer<typeof change>;
+
+export class RunBody extends createZodDto(run) {}
+export class RunPage extends createZodDto(z.object({ items: z.array(runSummary), nextCursor })) {}
+export class PaymentPage extends createZodDto(z.object({ items: z.array(payment), nextCursor })) {}
+export class HistoryPage extends createZodDto(z.object({ items: z.array(change), nextCursor })) {}

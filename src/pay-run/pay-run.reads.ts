@@ -1,0 +1,235 @@
+import { LessThan } from 'typeorm';
+import { EmployerTransaction } from '../database/database';
+import { InstructionStatus } from '../domain/instruction';
+import { PayRunStatus } from '../domain/pay-run';
+import { PaymentStatus } from '../domain/payment';
+import { Employer } from '../employer/employer.entity';
+import { Subject } from './history';
+import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
+import { findRun, openAmendment } from './pay-run.store';
+
+/** A run of a million rows in instructions of 500 has 2,000 of them; a page shows the first, the counts tell all. */
+const SHOWN_INSTRUCTIONS = 500;
+
+/** How many payments are in one state, and their sum in minor units; `returned` of them came back. */
+export interface StatusTotal {
+  status: PaymentStatus;
+  count: number;
+  amount_minor: string;
+  returned: number;
+  returned_minor: string;
+}
+
+/** A planned instruction and its latest attempt; one that was never begun is PLANNED. */
+export interface PlannedRow {
+  ordinal: number;
+  row_count: number;
+  total_minor: string;
+  id: string | null;
+  status: InstructionStatus;
+  attempt: number;
+  bank_instruction_id: string | null;
+  bank_status: string | null;
+  submitted_at: Date | null;
+  outcome: string | null;
+  ended_reason: string | null;
+}
+
+/** A standing approval with the name of the approver. */
+export interface ApprovalRow {
+  id: string;
+  approver_id: string;
+  approver_name: string;
+  approved_at: Date;
+}
+
+/** A run with what belongs to it. */
+export interface RunRecord {
+  run: PayRun;
+  version: PayRunVersion | null;
+  approvalsRequired: number;
+  approvals: ApprovalRow[];
+  amendment: Amendment | null;
+  payments: StatusTotal[];
+  instructions: PlannedRow[];
+  instructionCounts: { status: InstructionStatus; count: number }[];
+  openAttentions: number;
+}
+
+/** What a list of runs is narrowed to. */
+export interface RunFilter {
+  before?: string;
+  status?: PayRunStatus;
+  period?: string;
+}
+
+/** Runs, the newest first: their ids grow with time. */
+export function listRuns(tx: EmployerTransaction, filter: RunFilter, limit: number): Promise<PayRun[]> {
+  return tx.manager.find(PayRun, {
+    where: {
+      employerId: tx.employerId,
+      ...(filter.status !== undefined && { status: filter.status }),
+      ...(filter.period !== undefined && { period: filter.period }),
+      ...(filter.before !== undefined && { id: LessThan(filter.before) }),
+    },
+    order: { id: 'DESC' },
+    take: limit,
+  });
+}
+
+/** Reads a run with all that belongs to it. @throws DomainError PAY_RUN_NOT_FOUND */
+export async function readRun(tx: EmployerTransaction, payRunId: string): Promise<RunRecord> {
+  const { employerId } = tx;
+  const run = await findRun(tx, payRunId);
+  const { runVersion } = run;
+  const employer = await tx.manager.findOneByOrFail(Employer, { id: employerId });
+  return {
+    run,
+    version: await tx.manager.findOneBy(PayRunVersion, { employerId, payRunId, runVersion }),
+    approvalsRequired: employer.approvalsRequired,
+    approvals: await approvalsOf(tx, run),
+    amendment: await openAmendment(tx, payRunId),
+    payments: await totalsOf(tx, payRunId),
+    instructions: await instructionsOf(tx, run),
+    instructionCounts: await instructionCounts(tx, run),
+    openAttentions: await countOpenAttentions(tx, payRunId),
+  };
+}
+
+function approvalsOf(tx: EmployerTransaction, run: PayRun): Promise<ApprovalRow[]> {
+  return tx.query<ApprovalRow>(
+    `SELECT a.id, a.approver_id, p.name AS approver_name, a.approved_at
+     FROM approval a JOIN person p ON p.id = a.approver_id
+     WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.voided_at IS NULL
+     ORDER BY a.approved_at, a.id`,
+    [tx.employerId, run.id, run.runVersion],
+  );
+}
+
+function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTotal[]> {
+  return tx.query<StatusTotal>(
+    `SELECT status, count(*)::int AS count, sum(amount_minor) AS amount_minor,
+       count(returned_at)::int AS returned,
+       coalesce(sum(amount_minor) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
+     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
+    [tx.employerId, payRunId],
+  );
+}
+
+/** The planned instructions of a version ($3), each with its latest attempt. */
+const LATEST_ATTEMPTS = `
+  SELECT DISTINCT ON (p.ordinal) p.ordinal, p.row_count, p.total_minor, i.id, coalesce(i.status, 'PLANNED') AS status,
+    coalesce(i.attempt, 0) AS attempt, i.bank_instruction_id, i.bank_status, i.submitted_at, i.outcome, i.ended_reason
+  FROM planned_instruction p
+  LEFT JOIN instruction i ON i.employer_id = p.employer_id AND i.planned_instruction_id = p.id
+  WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.run_version = $3
+  ORDER BY p.ordinal, i.attempt DESC`;
+
+function instructionsOf(tx: EmployerTransaction, run: PayRun): Promise<PlannedRow[]> {
+  return tx.query<PlannedRow>(`${LATEST_ATTEMPTS} LIMIT ${SHOWN_INSTRUCTIONS}`, [
+    tx.employerId,
+    run.id,
+    run.runVersion,
+  ]);
+}
+
+function instructionCounts(
+  tx: EmployerTransaction,
+  run: PayRun,
+): Promise<{ status: InstructionStatus; count: number }[]> {
+  return tx.query(
+    `SELECT status, count(*)::int AS count FROM (${LATEST_ATTEMPTS}) AS latest GROUP BY status`,
+    [tx.employerId, run.id, run.runVersion],
+  );
+}
+
+async function countOpenAttentions(tx: EmployerTransaction, payRunId: string): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM attention
+     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL`,
+    [tx.employerId, payRunId],
+  );
+  return row?.count ?? 0;
+}
+
+/** A payment with what the bank says of it. */
+export interface PaymentRow {
+  id: string;
+  row_no: number;
+  line: number;
+  employee_id: string;
+  name_sealed: string;
+  iban_sealed: string;
+  bic: string | null;
+  amount_minor: string;
+  currency: 'EUR';
+  remittance: string | null;
+  status: PaymentStatus;
+  excluded_reason: string | null;
+  replaces_payment_id: string | null;
+  charges_minor: string | null;
+  settled_on: string | null;
+  returned_at: Date | null;
+  bank_payment_id: string | null;
+  bank_status: string | null;
+}
+
+/** Payments of a run after a row, in row order. */
+export function listPayments(
+  tx: EmployerTransaction,
+  payRunId: string,
+  filter: { after: number; status?: PaymentStatus },
+  limit: number,
+): Promise<PaymentRow[]> {
+  return tx.query<PaymentRow>(
+    `WITH page AS MATERIALIZED (
+       SELECT * FROM payment
+       WHERE employer_id = $1 AND pay_run_id = $2 AND row_no > $3 AND ($4::text IS NULL OR status = $4)
+       ORDER BY row_no LIMIT $5)
+     SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
+       p.remittance, p.status, p.excluded_reason, p.replaces_payment_id, p.charges_minor,
+       p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id, b.bank_status
+     FROM page p
+     LEFT JOIN (instruction i
+       JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id)
+       ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
+       AND i.status NOT IN ('ABANDONED', 'CANCELLED') AND b.row_no = p.row_no
+     ORDER BY p.row_no`,
+    [tx.employerId, payRunId, filter.after, filter.status ?? null, limit],
+  );
+}
+
+/** A line of history; `ordinal` is that of the instruction it is about. */
+export interface ChangeRow {
+  seq: string;
+  at: Date;
+  subject: Subject;
+  subject_id: string;
+  ordinal: number | null;
+  from_status: string;
+  to_status: string;
+  payments: number;
+  amount_minor: string;
+  actor: string;
+  reason: string | null;
+}
+
+/** History of a run after a number, the oldest first; single payments are left out for who may not see them. */
+export function listChanges(
+  tx: EmployerTransaction,
+  payRunId: string,
+  filter: { after: number; singlePayments: boolean },
+  limit: number,
+): Promise<ChangeRow[]> {
+  return tx.query<ChangeRow>(
+    `SELECT c.seq, c.at, c.subject, c.subject_id, p.ordinal, c.from_status, c.to_status, c.payments,
+       c.amount_minor, c.actor, c.reason
+     FROM state_change c
+     LEFT JOIN instruction i ON i.employer_id = c.employer_id AND i.id = c.subject_id
+     LEFT JOIN planned_instruction p
+       ON p.employer_id = c.employer_id AND p.id = coalesce(i.planned_instruction_id, c.subject_id)
+     WHERE c.employer_id = $1 AND c.pay_run_id = $2 AND c.seq > $3 AND ($4 OR c.subject <> 'payment')
+     ORDER BY c.seq LIMIT $5`,
+    [tx.employerId, payRunId, filter.after, filter.singlePayments, limit],
+  );
+}

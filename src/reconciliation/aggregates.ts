@@ -1,0 +1,148 @@
+import { EmployerTransaction } from '../database/database';
+import { InstructionStatus } from '../domain/instruction';
+import { PayRunStatus } from '../domain/pay-run';
+import { PaymentStatus } from '../domain/payment';
+import { CountAndSum, NOTHING } from '../domain/reconciliation';
+import type { AddOutcome } from '../pay-run/instruction.entity';
+
+/** What the bank has of one kind: rows of instructions in a state, by add outcome and bank status as received. */
+export interface BankPart extends CountAndSum {
+  instruction: InstructionStatus;
+  /** Empty while the bank has not said a status. */
+  bankStatus: string;
+  addOutcome: AddOutcome;
+}
+
+/** Payments in one state against the status of their bank payment; null where the bank has none of theirs. */
+export interface Pair extends CountAndSum {
+  status: PaymentStatus;
+  bankStatus: string | null;
+}
+
+/**
+ * The counts and sums of one run. Each member comes from a table of its own, so that a row changed in one of them
+ * shows as a difference; only the amounts of bank payments are those of our rows, which the gate compared with the
+ * bank's before the submit.
+ */
+export interface RunAggregates {
+  status: PayRunStatus;
+  /** What the run says of itself, and what its standing version does. */
+  recorded: CountAndSum;
+  version: CountAndSum;
+  /** What was counted when the file was uploaded. */
+  uploaded: CountAndSum;
+  /** Moves of payments in the history, by `from>to`. */
+  moves: ReadonlyMap<string, CountAndSum>;
+  payments: ReadonlyMap<PaymentStatus, CountAndSum>;
+  returned: CountAndSum;
+  /** Planned instructions of the standing version by the state of their live instruction, PLANNED where none is. */
+  planned: ReadonlyMap<InstructionStatus, CountAndSum>;
+  bank: readonly BankPart[];
+  pairs: readonly Pair[];
+}
+
+type Part = 'record' | 'version' | 'file' | 'move' | 'payment' | 'returned' | 'plan' | 'bank' | 'pair';
+
+interface Row {
+  part: Part;
+  pay_run_id: string;
+  k1: string;
+  k2: string | null;
+  k3: string | null;
+  count: string;
+  amount_minor: string;
+}
+
+/** One statement, hence one moment: work that goes on meanwhile is in all of the parts or in none. */
+const AGGREGATES = `
+  WITH run AS (SELECT * FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)),
+  at_bank AS (
+    SELECT i.pay_run_id, i.status, b.row_no, b.payment_id, b.add_outcome,
+      coalesce(b.bank_status, '') AS bank_status
+    FROM instruction i
+    JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+    WHERE i.employer_id = $1 AND i.pay_run_id = ANY ($2))
+  SELECT 'record' AS part, id AS pay_run_id, status AS k1, NULL AS k2, NULL AS k3, row_count::bigint AS count,
+    total_minor::numeric AS amount_minor
+  FROM run
+  UNION ALL
+  SELECT 'version', r.id, '', NULL, NULL, v.row_count, v.total_minor
+  FROM run r JOIN pay_run_version v
+    ON v.employer_id = r.employer_id AND v.pay_run_id = r.id AND v.run_version = r.run_version
+  UNION ALL
+  SELECT 'file', r.id, '', NULL, NULL, f.row_count, f.total_minor
+  FROM run r JOIN pay_file f ON f.employer_id = r.employer_id AND f.pay_run_id = r.id
+  UNION ALL
+  SELECT 'move', pay_run_id, from_status, to_status, NULL, sum(payments), sum(amount_minor)
+  FROM state_change
+  WHERE employer_id = $1 AND pay_run_id = ANY ($2)
+    AND subject IN ('payment', 'payments_of_run', 'payments_of_instruction')
+    AND (from_status = 'HELD' OR to_status IN ('HELD', 'EXCLUDED'))
+  GROUP BY pay_run_id, from_status, to_status
+  UNION ALL
+  SELECT 'payment', pay_run_id, status, NULL, NULL, count(*), sum(amount_minor)
+  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) GROUP BY pay_run_id, status
+  UNION ALL
+  SELECT 'returned', pay_run_id, '', NULL, NULL, count(*), sum(amount_minor)
+  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL GROUP BY pay_run_id
+  UNION ALL
+  SELECT 'plan', r.id, coalesce(i.status, 'PLANNED'), NULL, NULL, sum(p.row_count), sum(p.total_minor)
+  FROM run r
+  JOIN planned_instruction p
+    ON p.employer_id = r.employer_id AND p.pay_run_id = r.id AND p.run_version = r.run_version
+  LEFT JOIN instruction i ON i.employer_id = p.employer_id AND i.planned_instruction_id = p.id
+    AND i.status NOT IN ('ABANDONED', 'CANCELLED')
+  GROUP BY r.id, coalesce(i.status, 'PLANNED')
+  UNION ALL
+  SELECT 'bank', l.pay_run_id, l.status, l.bank_status, l.add_outcome, count(*), coalesce(sum(p.amount_minor), 0)
+  FROM at_bank l LEFT JOIN payment p ON p.employer_id = $1 AND p.id = l.payment_id
+  GROUP BY l.pay_run_id, l.status, l.bank_status, l.add_outcome
+  UNION ALL
+  SELECT 'pair', p.pay_run_id, p.status, l.bank_status, NULL, count(*), sum(p.amount_minor)
+  FROM payment p
+  LEFT JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
+    AND l.status NOT IN ('ABANDONED', 'CANCELLED')
+  WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
+  GROUP BY p.pay_run_id, p.status, l.bank_status`;
+
+/** The aggregates of runs of the transaction's employer, by run id. */
+export async function readAggregates(
+  tx: EmployerTransaction,
+  payRunIds: readonly string[],
+): Promise<Map<string, RunAggregates>> {
+  const rows = await tx.query<Row>(AGGREGATES, [tx.employerId, payRunIds]);
+  return new Map(payRunIds.map((id) => [id, gather(rows.filter((row) => row.pay_run_id === id))]));
+}
+
+function gather(rows: readonly Row[]): RunAggregates {
+  const of = (part: Part): Row[] => rows.filter((row) => row.part === part);
+  const one = (part: Part): CountAndSum => {
+    const [row] = of(part);
+    return row ? sumOf(row) : NOTHING;
+  };
+  return {
+    status: (of('record')[0]?.k1 ?? 'DRAFT') as PayRunStatus,
+    recorded: one('record'),
+    version: one('version'),
+    uploaded: one('file'),
+    moves: new Map(of('move').map((row) => [`${row.k1}>${row.k2 ?? ''}`, sumOf(row)])),
+    payments: new Map(of('payment').map((row) => [row.k1 as PaymentStatus, sumOf(row)])),
+    returned: one('returned'),
+    planned: new Map(of('plan').map((row) => [row.k1 as InstructionStatus, sumOf(row)])),
+    bank: of('bank').map((row) => ({
+      instruction: row.k1 as InstructionStatus,
+      bankStatus: row.k2 ?? '',
+      addOutcome: row.k3 as AddOutcome,
+      ...sumOf(row),
+    })),
+    pairs: of('pair').map((row) => ({
+      status: row.k1 as PaymentStatus,
+      bankStatus: row.k2,
+      ...sumOf(row),
+    })),
+  };
+}
+
+function sumOf(row: Row): CountAndSum {
+  return { count: Number(row.count), amountMinor: BigInt(row.amount_minor) };
+}

@@ -1,0 +1,123 @@
+import QueryStream from 'pg-query-stream';
+import { EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { maskIban } from '../domain/iban';
+import { PaymentStatus } from '../domain/payment';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { rowHash } from '../pay-run/run-hash';
+import { judgeRow, RowDifference } from './row-difference';
+
+/** A row of a run with what we and the bank say of it. The IBAN is masked, the amount in minor units. */
+export interface ReconciledRow {
+  paymentId: string;
+  row: number;
+  line: number;
+  employeeId: string;
+  name: string;
+  iban: string;
+  amountMinor: bigint;
+  currency: 'EUR';
+  status: PaymentStatus;
+  bankPaymentId: string | null;
+  bankStatus: string | null;
+  settledOn: string | null;
+  returnedAt: Date | null;
+  difference: RowDifference | undefined;
+}
+
+interface StoredRow {
+  id: string;
+  row_no: number;
+  line: number;
+  employee_id: string;
+  name_sealed: string;
+  iban_sealed: string;
+  bic: string | null;
+  amount_minor: string;
+  currency: 'EUR';
+  remittance: string | null;
+  row_hash: Buffer;
+  status: PaymentStatus;
+  settled_on: string | null;
+  returned_at: Date | null;
+  bank_payment_id: string | null;
+  bank_status: string | null;
+}
+
+const ROWS = `
+  SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
+    p.remittance, p.row_hash, p.status, p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id,
+    b.bank_status
+  FROM payment p
+  LEFT JOIN (
+    SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_status
+    FROM instruction i
+    JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+    WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status NOT IN ('ABANDONED', 'CANCELLED')
+      AND b.bank_payment_id IS NOT NULL) AS b
+    ON b.payment_id = p.id AND b.row_no = p.row_no
+  WHERE p.employer_id = $1 AND p.pay_run_id = $2
+  ORDER BY p.row_no`;
+
+/** Rows fetched at once: some hundred kilobytes, whatever the length of the run. */
+const FETCH_ROWS = 500;
+
+/** Every row of a run in order, through a cursor: one moment, and never the whole result in memory. */
+export async function* reconciledRows(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+): AsyncGenerator<ReconciledRow> {
+  const stream = new QueryStream(ROWS, [tx.employerId, run.id], { batchSize: FETCH_ROWS });
+  const rows: AsyncIterable<StoredRow> = tx.client.query(stream);
+  for await (const row of rows) yield readRow(personal, run, row);
+}
+
+/** Row numbers of the file, of which there is no payment; at most `limit`. */
+export async function missingRows(
+  tx: EmployerTransaction,
+  run: PayRun,
+  uploadedRows: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await tx.query<{ row_no: number }>(
+    `SELECT n AS row_no FROM generate_series(1, $3::int) AS n
+     WHERE NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no = n)
+     ORDER BY n LIMIT $4`,
+    [tx.employerId, run.id, uploadedRows, limit],
+  );
+  return rows.map(({ row_no }) => row_no);
+}
+
+function readRow(personal: PersonalData, run: PayRun, row: StoredRow): ReconciledRow {
+  const name = personal.open(row.name_sealed);
+  const iban = personal.open(row.iban_sealed);
+  const amountMinor = BigInt(row.amount_minor);
+  const asItIs = rowHash({
+    employeeId: row.employee_id,
+    sepaName: name,
+    iban,
+    bic: row.bic ?? undefined,
+    amountMinor,
+    currency: row.currency,
+    remittance: row.remittance ?? '',
+  });
+  const bankStatus = row.bank_payment_id === null ? null : (row.bank_status ?? '');
+  const changed = row.row_hash.equals(asItIs) ? undefined : 'ROW_CHANGED';
+  return {
+    paymentId: row.id,
+    row: row.row_no,
+    line: row.line,
+    employeeId: row.employee_id,
+    name,
+    iban: maskIban(iban),
+    amountMinor,
+    currency: row.currency,
+    status: row.status,
+    bankPaymentId: row.bank_payment_id,
+    bankStatus: row.bank_status,
+    settledOn: row.settled_on,
+    returnedAt: row.returned_at,
+    difference: changed ?? judgeRow(run.status, row.status, bankStatus),
+  };
+}

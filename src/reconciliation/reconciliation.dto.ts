@@ -1,0 +1,87 @@
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { isPeriod } from '../domain/business-day';
+import { PAY_RUN_STATUSES } from '../domain/pay-run';
+import { PAYMENT_STATUSES } from '../domain/payment';
+import { ROW_DIFFERENCES, RowDifference } from './row-difference';
+import { TABLE_LINES } from './report';
+
+/** `?format=` goes before the header `Accept`. */
+export class ReportQuery extends createZodDto(z.object({ format: z.enum(['json', 'csv']).optional() })) {}
+
+/** As `ReportQuery`, for rows. */
+export class RowsQuery extends createZodDto(z.object({ format: z.enum(['csv', 'ndjson']).optional() })) {}
+
+/** Which month is reconciled. */
+export class PeriodQuery extends createZodDto(
+  z.object({
+    period: z.string().refine(isPeriod, 'must be a month such as 2026-11'),
+    format: z.enum(['json', 'csv']).optional(),
+  }),
+) {}
+
+const amount = z.string().regex(/^-?\d+\.\d{2}$/);
+const counted = z.object({ payments: z.int(), amount });
+const table = z.record(z.enum(TABLE_LINES), counted);
+const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
+
+const runReport = z.object({
+  runId: z.string(),
+  status: z.enum(PAY_RUN_STATUSES),
+  period: z.string(),
+  kindOfPay: z.string(),
+  executionDate: z.iso.date(),
+  runVersion: z.int(),
+  currency: z.literal('EUR'),
+  explained: z.boolean(),
+  difference: amount,
+  table: table,
+  equations: z.array(
+    z.object({
+      name: z.string(),
+      meaning: z.string(),
+      expected: counted,
+      actual: counted,
+      difference: counted,
+    }),
+  ),
+  byPaymentStatus: z.partialRecord(z.enum(PAYMENT_STATUSES), counted),
+  byBankStatus: z.record(z.string(), counted),
+  contradictions: counted,
+  differences: z.array(
+    z.object({
+      row: z.int(),
+      line: z.int().nullable(),
+      paymentId: z.string().nullable(),
+      code: z.enum(differenceCodes),
+      meaning: z.string(),
+    }),
+  ),
+  moreDifferences: z.boolean(),
+});
+/** The reconciliation of a run as JSON. */
+export type RunReportDocument = z.infer<typeof runReport>;
+
+const periodReport = z.object({
+  period: z.string(),
+  currency: z.literal('EUR'),
+  explained: z.boolean(),
+  difference: amount,
+  totals: table,
+  runs: z.array(
+    runReport.pick({
+      runId: true,
+      status: true,
+      kindOfPay: true,
+      executionDate: true,
+      explained: true,
+      difference: true,
+      table: true,
+    }),
+  ),
+});
+/** The reconciliation of a month as JSON. */
+export type PeriodReportDocument = z.infer<typeof periodReport>;
+
+export class RunReportBody extends createZodDto(runReport) {}
+export class PeriodReportBody extends createZodDto(periodReport) {}

@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { Database, EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { Problem } from '../http/problem';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { findRun } from '../pay-run/pay-run.store';
+import { readAggregates } from './aggregates';
+import { missingRows, reconciledRows } from './reconciled-rows';
+import { drawUp, Report, sumTables, Table } from './report';
+import { RowDifference } from './row-difference';
+
+/** More than a person looks through; the export of the rows has them all. */
+const SHOWN_DIFFERENCES = 200;
+/** A dozen runs a month are many; each of these adds its aggregates to one answer. */
+const MAX_RUNS_OF_A_PERIOD = 500;
+
+/** A row that differs; a row without a payment has no line nor id. */
+export interface FoundDifference {
+  row: number;
+  line: number | null;
+  paymentId: string | null;
+  difference: RowDifference;
+}
+
+/** A run with its report, and the rows that differ where it is not explained. */
+export interface RunReport {
+  run: PayRun;
+  report: Report;
+  differences: FoundDifference[];
+  moreDifferences: boolean;
+}
+
+/** The runs of a month and their sum; a cancelled run is listed and not part of the sum. */
+export interface PeriodReport {
+  period: string;
+  runs: { run: PayRun; report: Report }[];
+  totals: Table;
+  explained: boolean;
+}
+
+/** Compares the file, the run and the bank to the cent. */
+@Injectable()
+export class Reconciliations {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+  ) {}
+
+  /** @throws DomainError PAY_RUN_NOT_FOUND */
+  ofRun(employerId: string, payRunId: string): Promise<RunReport> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const run = await findRun(tx, payRunId);
+      const aggregates = (await readAggregates(tx, [payRunId])).get(payRunId);
+      if (!aggregates) throw new Error('the aggregates of a run are missing');
+      const report = drawUp(aggregates);
+      const found = report.explained ? [] : await this.differences(tx, run, aggregates.uploaded.count);
+      return {
+        run,
+        report,
+        differences: found.slice(0, SHOWN_DIFFERENCES),
+        moreDifferences: found.length > SHOWN_DIFFERENCES,
+      };
+    });
+  }
+
+  /** @throws Problem 422 TOO_MANY_RUNS */
+  ofPeriod(employerId: string, period: string): Promise<PeriodReport> {
+    return this.database.inEmployer(employerId, async (tx) => {
+      const runs = await tx.manager.find(PayRun, {
+        where: { employerId, period },
+        order: { id: 'ASC' },
+        take: MAX_RUNS_OF_A_PERIOD + 1,
+      });
+      if (runs.length > MAX_RUNS_OF_A_PERIOD) {
+        const detail = `The period has more than ${MAX_RUNS_OF_A_PERIOD} runs: reconcile them one by one.`;
+        throw new Problem(422, 'TOO_MANY_RUNS', detail);
+      }
+      const aggregates = await readAggregates(
+        tx,
+        runs.map(({ id }) => id),
+      );
+      const reports = runs.flatMap((run) => {
+        const sums = aggregates.get(run.id);
+        return sums ? [{ run, report: drawUp(sums) }] : [];
+      });
+      const counting = reports.filter(({ run }) => run.status !== 'CANCELLED');
+      return {
+        period,
+        runs: reports,
+        totals: sumTables(counting.map(({ report }) => report.table)),
+        explained: reports.every(({ report }) => report.explained),
+      };
+    });
+  }
+
+  private async differences(
+    tx: EmployerTransaction,
+    run: PayRun,
+    uploadedRows: number,
+  ): Promise<FoundDifference[]> {
+    const missing = await missingRows(tx, run, uploadedRows, SHOWN_DIFFERENCES + 1);
+    const found: FoundDifference[] = missing.map((row) => ({
+      row,
+      line: null,
+      paymentId: null,
+      difference: 'PAYMENT_MISSING',
+    }));
+    for await (const { row, line, paymentId, difference } of reconciledRows(tx, this.personal, run)) {
+      if (difference !== undefined) found.push({ row, line, paymentId, difference });
+      if (found.length > SHOWN_DIFFERENCES) break;
+    }
+    return found;
+  }
+}

@@ -1,0 +1,157 @@
+import { formatMinor, sumMinor } from '../domain/money';
+import { CountAndSum } from '../domain/reconciliation';
+import { showId } from '../http/prefixed-id';
+import { Cell, csvLine } from './csv';
+import { PeriodReportDocument, RunReportDocument } from './reconciliation.dto';
+import { PeriodReport, RunReport } from './reconciliation';
+import { Report, ReportLine, Table, TABLE_LINES } from './report';
+import { ROW_DIFFERENCES } from './row-difference';
+
+interface Counted {
+  payments: number;
+  amount: string;
+}
+
+/** The reconciliation of a run as JSON. */
+export function showRunReport({ run, report, differences, moreDifferences }: RunReport): RunReportDocument {
+  return {
+    runId: showId('run', run.id),
+    status: run.status,
+    period: run.period,
+    kindOfPay: run.kindOfPay,
+    executionDate: run.executionDate,
+    runVersion: run.runVersion,
+    currency: run.currency,
+    explained: report.explained,
+    difference: formatMinor(report.difference.amountMinor),
+    table: showTable(report.table),
+    equations: report.lines.map((line) => ({
+      name: line.name,
+      meaning: line.meaning,
+      expected: counted(line.expected),
+      actual: counted(line.actual),
+      difference: counted(differenceOf(line)),
+    })),
+    byPaymentStatus: showStatuses(report.byPaymentStatus),
+    byBankStatus: showStatuses(report.byBankStatus),
+    contradictions: counted(report.contradictions),
+    differences: differences.map(({ row, line, paymentId, difference }) => ({
+      row,
+      line,
+      paymentId: paymentId === null ? null : showId('pay', paymentId),
+      code: difference,
+      meaning: ROW_DIFFERENCES[difference],
+    })),
+    moreDifferences,
+  };
+}
+
+/** The same as CSV: the table, the equations, and both sides by status. */
+export function csvOfRunReport({ report }: RunReport): string {
+  const { table, lines, difference, byPaymentStatus, byBankStatus } = report;
+  const part = (name: string, statuses: ReadonlyMap<string, CountAndSum>): Cell[][] =>
+    [...statuses].map(([status, sum]) => [name, status, sum.count, sum.amountMinor]);
+  return [
+    ['part', 'name', 'payments', 'amount', 'compared_payments', 'compared_amount'].concat([
+      'difference_payments',
+      'difference_amount',
+    ]),
+    ...TABLE_LINES.map((name) => ['table', name, table[name].count, table[name].amountMinor]),
+    ['table', 'difference', difference.count, difference.amountMinor],
+    ...lines.map(equationCells),
+    ...part('payment status', byPaymentStatus),
+    ...part('bank status', byBankStatus),
+  ]
+    .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))
+    .join('');
+}
+
+const CSV_COLUMNS = 8;
+
+function equationCells(line: ReportLine): Cell[] {
+  const { name, expected, actual, differenceCount, differenceMinor } = line;
+  return [
+    'equation',
+    name,
+    expected.count,
+    expected.amountMinor,
+    actual.count,
+    actual.amountMinor,
+    differenceCount,
+    differenceMinor,
+  ];
+}
+
+/** The reconciliation of a month as JSON. */
+export function showPeriodReport({ period, runs, totals, explained }: PeriodReport): PeriodReportDocument {
+  return {
+    period,
+    currency: 'EUR',
+    explained,
+    difference: formatMinor(differenceIn(runs)),
+    totals: showTable(totals),
+    runs: runs.map(({ run, report }) => ({
+      runId: showId('run', run.id),
+      status: run.status,
+      kindOfPay: run.kindOfPay,
+      executionDate: run.executionDate,
+      explained: report.explained,
+      difference: formatMinor(report.difference.amountMinor),
+      table: showTable(report.table),
+    })),
+  };
+}
+
+/** The same as CSV: one line for each run, the totals last. */
+export function csvOfPeriodReport({ runs, totals, explained }: PeriodReport): string {
+  const columns = TABLE_LINES.flatMap((name) => [`${name}_payments`, `${name}_amount`]);
+  const header = [
+    'run',
+    'status',
+    'kind_of_pay',
+    'execution_date',
+    ...columns,
+    'difference_amount',
+    'explained',
+  ];
+  return [
+    header,
+    ...runs.map(({ run, report }): Cell[] => [
+      showId('run', run.id),
+      run.status,
+      run.kindOfPay,
+      run.executionDate,
+      ...tableCells(report.table),
+      report.difference.amountMinor,
+      String(report.explained),
+    ]),
+    ['total', null, null, null, ...tableCells(totals), differenceIn(runs), String(explained)],
+  ]
+    .map(csvLine)
+    .join('');
+}
+
+function differenceIn(runs: readonly { report: Report }[]): bigint {
+  return sumMinor(runs.map(({ report }) => report.difference.amountMinor));
+}
+
+function tableCells(table: Table): Cell[] {
+  return TABLE_LINES.flatMap((name) => [table[name].count, table[name].amountMinor]);
+}
+
+function showTable(table: Table): RunReportDocument['table'] {
+  const lines = TABLE_LINES.map((name) => [name, counted(table[name])] as const);
+  return Object.fromEntries(lines) as RunReportDocument['table'];
+}
+
+function showStatuses(statuses: ReadonlyMap<string, CountAndSum>): Record<string, Counted> {
+  return Object.fromEntries([...statuses].map(([status, sum]) => [status, counted(sum)]));
+}
+
+function differenceOf({ differenceCount, differenceMinor }: ReportLine): CountAndSum {
+  return { count: differenceCount, amountMinor: differenceMinor };
+}
+
+function counted({ count, amountMinor }: CountAndSum): Counted {
+  return { payments: count, amount: formatMinor(amountMinor) };
+}

@@ -1,0 +1,187 @@
+import { isPastSubmit } from '../domain/bank-status';
+import { InstructionStatus } from '../domain/instruction';
+import { sumMinor } from '../domain/money';
+import { PaymentStatus } from '../domain/payment';
+import { CountAndSum, NOTHING, reconcile, ReconciliationLine } from '../domain/reconciliation';
+import { BankPart, RunAggregates } from './aggregates';
+import { judgeRow } from './row-difference';
+
+/** The places where money of a run is, in the order it passes them. */
+export const TABLE_LINES = [
+  'uploaded',
+  'refused',
+  'held',
+  'excluded',
+  'approved',
+  'notSent',
+  'atBank',
+  'settled',
+  'returned',
+  'notPaid',
+  'inFlight',
+  'void',
+] as const;
+export type TableLine = (typeof TABLE_LINES)[number];
+export type Table = Readonly<Record<TableLine, CountAndSum>>;
+
+/** One equation: what one table says and what another does. */
+export type ReportLine = Omit<ReconciliationLine, 'name'> & { name: string };
+
+/** A run's reconciliation. The difference is the sum of magnitudes over all equations: it is zero or something is wrong. */
+export interface Report {
+  table: Table;
+  lines: ReportLine[];
+  byPaymentStatus: ReadonlyMap<PaymentStatus, CountAndSum>;
+  byBankStatus: ReadonlyMap<string, CountAndSum>;
+  /** Payments whose status and bank status cannot both be true, also where sums agree. */
+  contradictions: CountAndSum;
+  difference: CountAndSum;
+  explained: boolean;
+}
+
+const ENDED_UNSUBMITTED: readonly InstructionStatus[] = ['ABANDONED', 'CANCELLED'];
+const SUBMITTED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
+const WAITING: readonly InstructionStatus[] = [
+  'BUILDING',
+  'VERIFIED',
+  'SUBMIT_INTENT',
+  'SUBMIT_REFUSED',
+  'SUBMIT_UNKNOWN',
+];
+const DROPPED: readonly InstructionStatus[] = ['VOID', 'RELEASED'];
+const BUILT: readonly InstructionStatus[] = [
+  ...WAITING.filter((status) => status !== 'BUILDING'),
+  ...SUBMITTED,
+  ...DROPPED,
+];
+
+/** Draws up the report of a run from its aggregates. */
+export function drawUp(run: RunAggregates): Report {
+  const bank = run.bank.filter(({ addOutcome }) => addOutcome === 'ADDED' || addOutcome === 'ADOPTED');
+  const ofSubmitted = byStatus(bank.filter(({ instruction }) => SUBMITTED.includes(instruction)));
+  const { lines: conservation } = reconcile({
+    uploaded: run.uploaded,
+    // A file with a fault is refused as a whole, so a run's file has no refused rows.
+    refused: NOTHING,
+    held: less(moved(run, 'to', 'HELD'), moved(run, 'from', 'HELD')),
+    excluded: moved(run, 'to', 'EXCLUDED'),
+    approved: rowsOfRun(run),
+    byPaymentStatus: Object.fromEntries(run.payments),
+    submitted: planned(run, SUBMITTED),
+    bankByStatus: Object.fromEntries(ofSubmitted),
+  });
+  const lines = [...conservation, ...furtherLines(run, bank)];
+  const contradictions = add(
+    run.pairs.filter(({ status, bankStatus }) => judgeRow(run.status, status, bankStatus) !== undefined),
+  );
+  const difference = magnitude(lines);
+  return {
+    table: tableOf(run, bank, conservation),
+    lines,
+    byPaymentStatus: run.payments,
+    byBankStatus: byStatus(bank.filter(isLive)),
+    contradictions,
+    difference,
+    explained: difference.count === 0 && difference.amountMinor === 0n && contradictions.count === 0,
+  };
+}
+
+/** Held rows of a cancelled run became rows of the run when it was cancelled. */
+function rowsOfRun(run: RunAggregates): CountAndSum {
+  return add([run.version, run.moves.get('HELD>CANCELLED') ?? NOTHING]);
+}
+
+function furtherLines(run: RunAggregates, bank: readonly BankPart[]): ReportLine[] {
+  const ours = (...statuses: PaymentStatus[]) => add(statuses.map((status) => run.payments.get(status)));
+  const atBank = (statuses: readonly InstructionStatus[]) =>
+    add(bank.filter(({ instruction }) => statuses.includes(instruction)));
+  const abandoned = bank.filter((part) => !isLive(part) && isPastSubmit(part.bankStatus));
+  return [
+    line(
+      'PLAN',
+      'The run is the sum of its planned instructions.',
+      run.recorded,
+      add([...run.planned.values()]),
+    ),
+    line('BUILT', 'A built instruction holds its planned rows.', planned(run, BUILT), atBank(BUILT)),
+    line('AT_BANK', 'What we call at the bank waits there.', ours('AT_BANK'), planned(run, WAITING)),
+    line('VOID', 'What we call void was never submitted.', ours('VOID'), planned(run, DROPPED)),
+    line('ABANDONED', 'Nothing of an abandoned instruction has moved.', NOTHING, add(abandoned)),
+  ];
+}
+
+function tableOf(run: RunAggregates, bank: readonly BankPart[], lines: readonly ReconciliationLine[]): Table {
+  const actual = (name: ReconciliationLine['name']) =>
+    lines.find((each) => each.name === name)?.actual ?? NOTHING;
+  const expected = (name: ReconciliationLine['name']) =>
+    lines.find((each) => each.name === name)?.expected ?? NOTHING;
+  return {
+    uploaded: run.uploaded,
+    refused: NOTHING,
+    held: expected('HELD'),
+    excluded: expected('EXCLUDED'),
+    approved: rowsOfRun(run),
+    notSent: add([run.payments.get('READY'), run.payments.get('APPROVED')]),
+    atBank: add(bank.filter(isLive)),
+    settled: actual('SETTLED'),
+    returned: run.returned,
+    notPaid: actual('NOT_PAID'),
+    inFlight: actual('IN_FLIGHT'),
+    void: run.payments.get('VOID') ?? NOTHING,
+  };
+}
+
+/** Adds tables up, line by line. */
+export function sumTables(tables: readonly Table[]): Table {
+  const sums = TABLE_LINES.map((name) => [name, add(tables.map((table) => table[name]))] as const);
+  return Object.fromEntries(sums) as Record<TableLine, CountAndSum>;
+}
+
+function isLive({ instruction }: BankPart): boolean {
+  return !ENDED_UNSUBMITTED.includes(instruction);
+}
+
+function planned(run: RunAggregates, statuses: readonly InstructionStatus[]): CountAndSum {
+  return add(statuses.map((status) => run.planned.get(status)));
+}
+
+function moved(run: RunAggregates, end: 'from' | 'to', status: PaymentStatus): CountAndSum {
+  const place = end === 'from' ? 0 : 1;
+  const moves = [...run.moves].filter(([move]) => move.split('>')[place] === status);
+  return add(moves.map(([, sum]) => sum));
+}
+
+function byStatus(parts: readonly BankPart[]): Map<string, CountAndSum> {
+  const statuses = [...new Set(parts.map(({ bankStatus }) => bankStatus))].sort();
+  return new Map(
+    statuses.map((status) => [status, add(parts.filter(({ bankStatus }) => bankStatus === status))]),
+  );
+}
+
+function line(name: string, meaning: string, expected: CountAndSum, actual: CountAndSum): ReportLine {
+  const { count, amountMinor } = less(expected, actual);
+  return { name, meaning, expected, actual, differenceCount: count, differenceMinor: amountMinor };
+}
+
+/** Magnitudes, so that two opposite errors do not cancel out. */
+function magnitude(lines: readonly ReportLine[]): CountAndSum {
+  return {
+    count: lines.reduce((sum, each) => sum + Math.abs(each.differenceCount), 0),
+    amountMinor: sumMinor(
+      lines.map(({ differenceMinor }) => (differenceMinor < 0n ? -differenceMinor : differenceMinor)),
+    ),
+  };
+}
+
+/** The sum of counts and of amounts in minor units; what is not there counts as nothing. */
+export function add(parts: readonly (CountAndSum | undefined)[]): CountAndSum {
+  const present = parts.filter((part) => part !== undefined);
+  return {
+    count: present.reduce((sum, part) => sum + part.count, 0),
+    amountMinor: sumMinor(present.map((part) => part.amountMinor)),
+  };
+}
+
+function less(a: CountAndSum, b: CountAndSum): CountAndSum {
+  return { count: a.count - b.count, amountMinor: a.amountMinor - b.amountMinor };
+}

@@ -1,0 +1,25 @@
+import { EmployerTransaction } from '../database/database';
+import { raise } from '../pay-run/attention.store';
+import { PlannedInstruction } from '../pay-run/instruction.entity';
+
+/** The stored rows are not what was approved: nothing more of this employer is sent, and a person is told. */
+export async function reportTampering(
+  tx: EmployerTransaction,
+  planned: PlannedInstruction,
+  instructionId?: string,
+): Promise<void> {
+  await raise(tx, {
+    kind: 'INVARIANT_BREACH',
+    subjectId: planned.id,
+    payRunId: planned.payRunId,
+    instructionId,
+    happened: `The stored payments of rows ${planned.firstRow} to ${planned.lastRow} are not those that were approved.`,
+    payments: planned.rowCount,
+    amountMinor: planned.totalMinor,
+  });
+  await tx.query(
+    `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'INVARIANT_BREACH'
+     WHERE id = $1 AND stopped_at IS NULL`,
+    [tx.employerId],
+  );
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../src/database/data-source';
+import { revertMigration, runMigrations } from '../../src/database/migrate';
+import { INSTRUCTION_TRANSITIONS } from '../../src/domain/instruction';
+import { LIVE_PAYMENT_STATUSES, PAYMENT_FINALS } from '../../src/domain/payment';
+import { PAY_RUN_TRANSITIONS } from '../../src/domain/pay-run';
+import { ENTITIES } from '../../src/entities';
+import { execute, select, testDatabase } from '../support/database';
+
+type Database = Awaited<ReturnType<typeof testDatabase>>;
+
+const SCHEMA = `
+  SELECT 'column' AS kind, table_name || '.' || column_name AS name,
+    data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '') AS definition
+  FROM information_schema.columns WHERE table_schema = 'public'
+  UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+  UNION ALL SELECT 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+  UNION ALL SELECT 'policy', tablename || '.' || policyname, roles::text || cmd || coalesce(qual, '') || coalesce(with_check, '')
+    FROM pg_policies WHERE schemaname = 'public'
+  UNION ALL SELECT 'trigger', tgrelid::regclass || '.' || tgname, pg_get_triggerdef(oid)
+    FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL SELECT 'function', proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+  UNION ALL SELECT 'grant', grantee || ' ' || table_name, string_agg(privilege_type, ',' ORDER BY privilege_type)
+    FROM information_schema.role_table_grants WHERE table_schema = 'public' AND grantee LIKE 'payrun_%'
+    GROUP BY grantee, table_name
+  UNION ALL SELECT 'column grant', grantee || ' ' || table_name || '.' || column_name, privilege_type
+    FROM information_schema.column_privileges WHERE table_schema = 'public' AND grantee LIKE 'payrun_%'
+  ORDER BY 1, 2, 3`;
+
+describe('the schema', () => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it('is the same after up, all the way down, and up again', async () => {
+    const before = await select(database.superuserUrl, SCHEMA);
+    for (let left = 20; left > 0; left -= 1) {
+      const reverted = await revertMigration(database.adminUrl);
+      if (!reverted || reverted.length === 0) break;
+    }
+    const bare = await select(database.superuserUrl, SCHEMA);
+    expect(bare.filter((row) => !JSON.stringify(row).includes('migrations'))).toEqual([]);
+    await runMigrations(database.adminUrl);
+    expect(await select(database.superuserUrl, SCHEMA)).toEqual(before);
+    expect(before.length).toBeGreaterThan(300);
+  });
+
+  it('has a column for every property of every entity, with its type and nullability, and no other', async () => {
+    const source = await new DataSource(dataSourceOptions(database.url, ENTITIES, 2)).initialize();
+    try {
+      for (const entity of source.entityMetadatas) {
+        const columns = await select(
+          database.superuserUrl,
+          `SELECT column_name, is_nullable, data_type, domain_name, udt_name
+           FROM information_schema.columns WHERE table_name = $1`,
+          [entity.tableName],
+        );
+        const inSchema = columns.map((column) => `${column.column_name} ${column.is_nullable}`).sort();
+        const inEntity = entity.columns.map(
+          (column) => `${column.databaseName} ${column.isNullable ? 'YES' : 'NO'}`,
+        );
+        const uploaded = entity.tableName === 'pay_file' ? ['content NO'] : [];
+        expect({
+          [entity.tableName]: [...inEntity, ...uploaded.filter((one) => !inEntity.includes(one))].sort(),
+        }).toEqual({
+          [entity.tableName]: inSchema,
+        });
+        for (const column of entity.columns) {
+          const stored = columns.find((one) => one.column_name === column.databaseName);
+          const type = String(column.type);
+          const actual = stored?.udt_name?.replace(/^_/, '');
+          const names: Record<string, string> = {
+            integer: 'int4',
+            bigint: 'int8',
+            smallint: 'int2',
+            boolean: 'bool',
+          };
+          expect(`${entity.tableName}.${column.databaseName} ${names[type] ?? type}`).toBe(
+            `${entity.tableName}.${column.databaseName} ${actual}`,
+          );
+        }
+      }
+    } finally {
+      await source.destroy();
+    }
+  });
+
+  it('allows exactly the moves of the domain', async () => {
+    const rows = await select(database.superuserUrl, 'SELECT * FROM allowed_move');
+    const inSchema = rows.map((row) => `${row.subject} ${row.from_status} ${row.to_status}`).sort();
+    const inDomain = Object.entries({
+      pay_run: PAY_RUN_TRANSITIONS,
+      instruction: INSTRUCTION_TRANSITIONS,
+    }).flatMap(([subject, table]) =>
+      Object.entries(table).flatMap(([from, tos]) => tos.map((to: string) => `${subject} ${from} ${to}`)),
+    );
+    expect(inSchema).toEqual(inDomain.sort());
+  });
+
+  it('names the live and the final states of a payment as the domain does', async () => {
+    const [check] = await select(
+      database.superuserUrl,
+      `SELECT pg_get_constraintdef(oid) AS def FROM pg_constraint
+       WHERE conrelid = 'payment'::regclass AND pg_get_constraintdef(oid) LIKE '%live =%'`,
+    );
+    expect(wordsIn(check!.def!)).toEqual([...LIVE_PAYMENT_STATUSES].sort());
+    const [trigger] = await select(
+      database.superuserUrl,
+      `SELECT pg_get_triggerdef(oid) AS def FROM pg_trigger WHERE tgname = 'refuse_change_of_a_final_payment'`,
+    );
+    expect(wordsIn(trigger!.def!)).toEqual([...PAYMENT_FINALS].sort());
+  });
+
+  it('shows no row of any employer without an employer, and none of another', async () => {
+    const employers = [randomUUID(), randomUUID()];
+    for (const id of employers) {
+      await execute(
+        database.superuserUrl,
+        `INSERT INTO employer (id, name, time_zone) VALUES ($1, $2, 'Europe/Paris')`,
+        [id, `Employer ${id}`],
+      );
+      await execute(database.superuserUrl, `INSERT INTO fact_sequence (employer_id) VALUES ($1)`, [id]);
+    }
+    expect(await select(database.url, 'SELECT * FROM employer')).toEqual([]);
+    expect(await select(database.url, 'SELECT * FROM fact_sequence')).toEqual([]);
+    const tables = await select(
+      database.superuserUrl,
+      `SELECT c.table_name FROM information_schema.columns c JOIN pg_class k ON k.relname = c.table_name
+       WHERE c.table_schema = 'public' AND c.column_name = 'employer_id' AND k.relispartition = false
+         AND NOT (k.relrowsecurity AND k.relforcerowsecurity)`,
+    );
+    expect(tables.map((row) => row.table_name).sort()).toEqual(['lease', 'person_role']);
+  });
+});
+
+function wordsIn(definition: string): string[] {
+  return [...new Set([...definition.matchAll(/'([A-Z_]+)'/g)].map((match) => match[1]!))].sort();
+}

@@ -1,0 +1,226 @@
+import { BankClient } from '../../src/bank/client';
+import { NotFound } from '../../src/bank/errors';
+import { SCOPES } from '../../src/bank/types';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { makePerson } from '../http/test-app';
+import { Answer, Body, Company, Desk } from './desk';
+
+const IBANS = DEFAULT_SEED.users.map((user) => user.account!.iban);
+const codes = (answer: Answer) => answer.body.notReady.map(({ code }: Body) => code);
+
+describe('attaching an account', () => {
+  let desk: Desk;
+  let alder: Company;
+  let birch: Company;
+  beforeAll(async () => {
+    desk = await Desk.open();
+    alder = await desk.employer('Alder Logistics GmbH');
+    birch = await desk.employer('Birch Foods SARL');
+  });
+  afterAll(() => desk.close());
+
+  it('finds the accounts by listing them and shows no IBAN whole', async () => {
+    const { status, body } = await alder.as('operator', 'GET', '/bank-accounts');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      complete: true,
+      items: expect.arrayContaining([
+        {
+          bankAccountId: '1001',
+          iban: 'DE…1001',
+          status: 'OPENED',
+          label: expect.any(String),
+          attached: false,
+        },
+      ]),
+    });
+    expect((await alder.as('finance', 'GET', '/bank-accounts')).status).toBe(403);
+  });
+
+  it('refuses one the bank does not have, and a name the bank could not take', async () => {
+    expect((await alder.attach('4711')).body.code).toBe('BANK_ACCOUNT_UNKNOWN');
+    for (const debtorName of ['Cedar Crèches SAS', 'x'.repeat(71), ' Alder', 'A  B', '12', 'Алдер']) {
+      const { status, body } = await alder.attach('1001', { debtorName });
+      expect([debtorName, status, body.errors?.[0]?.pointer]).toEqual([debtorName, 422, '#/debtorName']);
+    }
+    expect((await alder.as('preparer', 'POST', '/accounts', {})).status).toBe(403);
+    expect(await alder.query('SELECT 1 FROM employer_account')).toEqual([]);
+  });
+
+  it('says that the bank cannot be reached, and attaches nothing', async () => {
+    await desk.sandbox('POST', '/sandbox/faults', { operation: 'getAccount', kind: 'request-lost' });
+    expect(await alder.attach()).toMatchObject({ status: 503, body: { code: 'BANK_UNAVAILABLE' } });
+    await desk.sandbox('DELETE', '/sandbox/faults');
+    await desk.sandbox('POST', '/sandbox/faults', { operation: 'getAccount', kind: '401' });
+    expect((await alder.attach()).body.code).toBe('BANK_REFUSES_CREDENTIALS');
+    await desk.sandbox('DELETE', '/sandbox/faults');
+    expect(await alder.query('SELECT 1 FROM employer_account')).toEqual([]);
+  });
+
+  it('takes IBAN and BIC from the bank, keeps the IBAN sealed, and says what is still missing', async () => {
+    const attached = await alder.attach();
+    expect(attached).toMatchObject({
+      status: 201,
+      body: {
+        id: expect.stringMatching(/^acc_/),
+        iban: 'DE…1001',
+        debtorName: 'Alder Logistics GmbH',
+        status: 'OPENED',
+        ready: false,
+        unitConfirmed: null,
+        hook: 'OFF',
+      },
+    });
+    expect(codes(attached)).toEqual(['UNIT_NOT_CONFIRMED']);
+    const [row] = await alder.query<Body>('SELECT iban_sealed, bic, bank_user_id FROM employer_account');
+    expect(row).toEqual({ iban_sealed: `0:${IBANS[0]}`, bic: 'SBOXDEFFXXX', bank_user_id: '501' });
+    for (const role of ['operator', 'finance', 'preparer', 'approver'] as const) {
+      const listed = await alder.as(role, 'GET', '/accounts');
+      expect(listed.body.items).toMatchObject([{ id: attached.body.id, iban: 'DE…1001', ready: false }]);
+    }
+    const one = await alder.as('preparer', 'GET', `/accounts/${attached.body.id}`);
+    expect(one.body.id).toBe(attached.body.id);
+    expect((await birch.as('operator', 'GET', `/accounts/${attached.body.id}`)).status).toBe(404);
+    const actions = (await alder.audited()).map(({ action }) => action);
+    expect(actions).toEqual(['employer.created', 'account.attached', 'account.probed']);
+  });
+
+  it('gives one account to one employer, and hides it from the others', async () => {
+    expect(await birch.attach()).toMatchObject({
+      status: 409,
+      body: { code: 'ACCOUNT_ALREADY_CONNECTED' },
+    });
+    const listedBy = async (company: Company) =>
+      (await company.as('operator', 'GET', '/bank-accounts')).body.items.map(
+        ({ bankAccountId, attached }: Body) => `${bankAccountId} ${attached}`,
+      );
+    expect(await listedBy(alder)).toEqual(['1001 true', '1002 false', '1003 false']);
+    expect(await listedBy(birch)).toEqual(['1002 false', '1003 false']);
+  });
+
+  it('carries a request under the same idempotency key out once', async () => {
+    const { authorization } = await makePerson(desk.database, 'Retrier', { [birch.uuid]: ['operator'] });
+    const url = `${await desk.app.getUrl()}/v1/employers/${birch.id}/accounts`;
+    const post = async () => {
+      const headers = { authorization, 'idempotency-key': 'k1', 'content-type': 'application/json' };
+      const body = JSON.stringify({ bankAccountId: '1002', debtorName: 'Birch Foods SARL' });
+      const answer = await fetch(url, { method: 'POST', headers, body });
+      return { status: answer.status, body: (await answer.json()) as { id: string } };
+    };
+    const first = await post();
+    expect(first.status).toBe(201);
+    expect(await post()).toEqual(first);
+  });
+
+  it('never answered with a whole IBAN', () => {
+    const everything = desk.said.join('\n');
+    expect(everything).toContain('DE…1001');
+    for (const iban of IBANS) expect(everything.replaceAll(' ', '')).not.toContain(iban.slice(4));
+  });
+});
+
+describe('the probe', () => {
+  let desk: Desk | undefined;
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await desk?.close();
+    desk = undefined;
+  });
+
+  async function attached(...options: Parameters<typeof Desk.open>) {
+    desk = await Desk.open(...options);
+    const company = await desk.employer('Alder Logistics GmbH');
+    return { desk, company, answer: await company.attach() };
+  }
+
+  it('finds every read that the bank allows, moves no money and tidies up', async () => {
+    const { desk, company, answer } = await attached();
+    expect(answer.body.reads).toEqual(['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'BALANCE']);
+    expect(answer.body.findings.PAYMENT).toBe('unknown');
+    const calls = await desk.sandbox('GET', '/sandbox/calls');
+    expect(calls).toMatchObject({ initiate: 1, deleteInstruction: 1 });
+    expect(Object.keys(calls).filter((name) => /^(add|submit)/.test(name))).toEqual([]);
+    const ledger = await desk.sandbox('GET', '/sandbox/ledger');
+    expect(ledger.payees).toEqual([]);
+    const intents = await company.query(
+      `SELECT operation, outcome, octet_length(body_hash) AS hashed FROM bank_call ORDER BY intended_at`,
+    );
+    expect(intents).toEqual([
+      { operation: 'initiate', outcome: 'YES', hashed: 32 },
+      { operation: 'delete', outcome: 'YES', hashed: 32 },
+    ]);
+  });
+
+  it('reads one payment where there is one, and learns from which number pages count', async () => {
+    const { desk, company, answer } = await attached();
+    for (let n = 0; n < 101; n += 1) {
+      await desk.sandbox('POST', '/sandbox/incoming-payments', { iban: IBANS[0], amountMinor: '1' });
+    }
+    const again = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    expect(again.body).toMatchObject({ pageBase: 1, findings: { PAYMENT: 'allowed' } });
+    expect(again.body.reads).toContain('PAYMENT');
+  });
+
+  it('marks what the bank answers with 403 as not allowed', async () => {
+    const { answer } = await attached({}, { variants: { linkReads: 'refused' } });
+    expect(answer.body.findings).toEqual({
+      INSTRUCTION: 'refused',
+      INSTRUCTION_PAYMENTS: 'refused',
+      PAYMENT_LIST: 'allowed',
+      PAYMENT: 'unknown',
+      BALANCE: 'allowed',
+    });
+    expect(answer.body.reads).toEqual(['PAYMENT_LIST', 'BALANCE']);
+    expect(codes(answer)).not.toContain('NO_READ_OF_PAYMENTS');
+  });
+
+  it('says that submits will be refused where no read of payments is allowed', async () => {
+    const scopes = SCOPES.filter((scope) => !/^(customer|payment)-instruction_view$/.test(scope));
+    const { answer, company } = await attached({}, { tokens: [{ token: DEFAULT_TOKEN, scopes }] });
+    expect(answer.status).toBe(201);
+    expect(answer.body.reads).toEqual(['BALANCE']);
+    expect(codes(answer)).toContain('NO_READ_OF_PAYMENTS');
+    const checked = await company.as('finance', 'POST', `/accounts/${answer.body.id}/balance-check`, {
+      balance: '250000.00',
+    });
+    expect(checked.body).toMatchObject({ ready: false, unitConfirmed: 'minor' });
+    expect(codes(checked)).toEqual(['NO_READ_OF_PAYMENTS']);
+  });
+
+  it('takes nothing from an account while the bank is down, and a read that is refused later', async () => {
+    const { desk, company, answer } = await attached();
+    await desk.sandbox('POST', '/sandbox/faults', { operation: '*', kind: '500-before' });
+    const down = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    expect(down.status).toBe(200);
+    expect(new Set(Object.values(down.body.findings))).toEqual(new Set(['unknown']));
+    expect(down.body.reads).toEqual(answer.body.reads);
+    await desk.sandbox('DELETE', '/sandbox/faults');
+    await desk.sandbox('POST', '/sandbox/faults', { operation: 'listPaymentTransactions', kind: '403' });
+    const refused = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    expect(refused.body.reads).toEqual(['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'BALANCE']);
+  });
+
+  it('sees that an account was blocked, and that it is open again', async () => {
+    const { desk, company, answer } = await attached();
+    const probe = () => company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    await desk.sandbox('POST', '/sandbox/accounts/1001/block');
+    expect(codes(await probe())).toContain('ACCOUNT_NOT_OPENED');
+    await desk.sandbox('POST', '/sandbox/accounts/1001/unblock');
+    expect(codes(await probe())).not.toContain('ACCOUNT_NOT_OPENED');
+  });
+
+  it('looks again for an instruction that is not shown yet, as long as a read may be old', async () => {
+    desk = await Desk.open({ BANK_LAG_BOUND_MS: '1000' });
+    const { customerInstructions } = desk.app.get(BankClient);
+    const get = jest.spyOn(customerInstructions, 'get');
+    const company = await desk.employer('Alder Logistics GmbH');
+    get.mockRejectedValueOnce(new NotFound(404, { raw: '' }));
+    const { body } = await company.attach();
+    expect(body.findings.INSTRUCTION).toBe('allowed');
+    get.mockRejectedValue(new NotFound(404, { raw: '' }));
+    const again = await company.as('operator', 'POST', `/accounts/${body.id}/probe`);
+    expect(again.body.findings).toMatchObject({ INSTRUCTION: 'refused', INSTRUCTION_PAYMENTS: 'allowed' });
+    expect(again.body.reads).not.toContain('INSTRUCTION');
+  });
+});

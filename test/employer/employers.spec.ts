@@ -1,0 +1,218 @@
+import { Leases, wake } from '../../src/database/leases';
+import { newId } from '../../src/database/new-id';
+import { apiDocument } from '../../src/http/openapi';
+import { makePerson } from '../http/test-app';
+import { Body, Company, Desk, person } from './desk';
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await Desk.open();
+});
+afterAll(() => desk.close());
+
+describe('employers', () => {
+  it('are created by an administrator, with settings of their own, and are not readable to others', async () => {
+    const body = { name: 'Dogwood SAS', timeZone: 'Europe/Madrid', approvalsRequired: 2 };
+    const created = await desk.call('POST', '/v1/employers', desk.administrator, body);
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({ ...body, rowsPerInstruction: 500, stopped: null });
+    const stranger = await makePerson(desk.database, 'Stranger');
+    const path = `/v1/employers/${created.body.id}`;
+    expect(await desk.call('GET', path, stranger.authorization)).toMatchObject({
+      status: 404,
+      body: { code: 'EMPLOYER_NOT_FOUND' },
+    });
+    expect((await desk.call('POST', '/v1/employers', stranger.authorization, body)).status).toBe(403);
+    expect((await desk.call('GET', path, desk.administrator)).body).toEqual(created.body);
+  });
+
+  it('refuses a name that is taken and a time zone that does not exist', async () => {
+    const { body } = await desk.call('POST', '/v1/employers', desk.administrator, {
+      name: 'Elm BV',
+      timeZone: 'Europe/Atlantis',
+      rowsPerInstruction: 0,
+    });
+    expect(body.errors.map(({ pointer }: Body) => pointer)).toEqual(['#/timeZone', '#/rowsPerInstruction']);
+    await desk.employer('Elm BV');
+    const again = { name: ' Elm BV ', timeZone: 'Europe/Paris' };
+    expect(await desk.call('POST', '/v1/employers', desk.administrator, again)).toMatchObject({
+      status: 409,
+      body: { code: 'EMPLOYER_NAME_TAKEN' },
+    });
+  });
+
+  it('lists all of them to an administrator, page by page, and to others those of their roles', async () => {
+    const mine = await desk.employer('Fir AG');
+    const also = await desk.employer('Gum Oy');
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const page = await desk.call('GET', `/v1/employers?limit=2${cursor}`, desk.administrator);
+      seen.push(...page.body.items.map(({ name }: Body) => name));
+      cursor = page.body.nextCursor === null ? '' : `&cursor=${page.body.nextCursor}`;
+    } while (cursor !== '');
+    expect(seen).toEqual(expect.arrayContaining(['Dogwood SAS', 'Elm BV', 'Fir AG', 'Gum Oy']));
+    expect(new Set(seen).size).toBe(seen.length);
+    const { authorization } = await makePerson(desk.database, 'Both', {
+      [mine.uuid]: ['finance'],
+      [also.uuid]: ['preparer'],
+    });
+    const listed = await desk.call('GET', '/v1/employers', authorization);
+    expect(listed.body.items.map(({ name }: Body) => name)).toEqual(['Fir AG', 'Gum Oy']);
+    expect((await desk.call('GET', '/v1/employers?cursor=nonsense', authorization)).status).toBe(422);
+  });
+
+  it('lets an operator change settings and raise the approvals, and only an administrator lower them', async () => {
+    const company = await desk.employer('Hazel KG');
+    const raised = await company.as('operator', 'PATCH', '', {
+      approvalsRequired: 3,
+      rowsPerInstruction: 20,
+    });
+    expect(raised.body).toMatchObject({ approvalsRequired: 3, rowsPerInstruction: 20, name: 'Hazel KG' });
+    const lower = { approvalsRequired: 1 };
+    expect(await company.as('operator', 'PATCH', '', lower)).toMatchObject({
+      status: 403,
+      body: { code: 'ADMINISTRATOR_REQUIRED' },
+    });
+    expect((await company.as('preparer', 'PATCH', '', lower)).status).toBe(403);
+    expect((await company.as('operator', 'PATCH', '', {})).status).toBe(422);
+    expect((await company.as('finance', 'GET', '')).body.approvalsRequired).toBe(3);
+    expect((await company.asAdministrator('PATCH', '', lower)).body.approvalsRequired).toBe(1);
+    expect((await company.audited()).map(({ action }) => action)).toEqual([
+      'employer.created',
+      'employer.changed',
+      'employer.changed',
+    ]);
+  });
+
+  it('describes its routes in the OpenAPI document', () => {
+    const { paths } = apiDocument(desk.app);
+    const check = '/v1/employers/{employerId}/accounts/{accountId}/balance-check';
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining([check, '/v1/employers', '/v1/service/stop']));
+    expect(JSON.stringify(paths[check]?.post?.requestBody)).toContain('BalanceCheck');
+  });
+});
+
+describe('roles at an employer', () => {
+  it('are granted and taken back by an administrator and count from the next request on', async () => {
+    const company = await desk.employer('Ivy Ltd');
+    const { personId, authorization } = await makePerson(desk.database, 'Newcomer');
+    const path = `/people/${person(personId)}/roles`;
+    expect((await company.as('operator', 'POST', path, { role: 'approver' })).status).toBe(403);
+    const granted = await company.asAdministrator('POST', path, { role: 'finance' });
+    expect(granted.body.items).toContainEqual({
+      id: person(personId),
+      name: 'Newcomer',
+      disabled: false,
+      roles: ['finance'],
+    });
+    await company.asAdministrator('POST', path, { role: 'finance' });
+    expect((await desk.call('GET', `/v1/employers/${company.id}`, authorization)).status).toBe(200);
+    expect((await company.asAdministrator('DELETE', `${path}/finance`)).status).toBe(204);
+    expect((await desk.call('GET', `/v1/employers/${company.id}`, authorization)).status).toBe(404);
+    expect((await company.asAdministrator('DELETE', `${path}/king`)).body.code).toBe('ROLE_NOT_FOUND');
+    const actions = (await company.audited()).filter(({ subject }) => subject === person(personId));
+    expect(actions.map(({ action, detail }) => [action, detail.role])).toEqual([
+      ['role.granted', 'finance'],
+      ['role.revoked', 'finance'],
+    ]);
+  });
+
+  it('cannot be given to somebody who does not exist', async () => {
+    const company = await desk.employer('Juniper SL');
+    const path = `/people/${person(newId())}/roles`;
+    expect((await company.asAdministrator('POST', path, { role: 'finance' })).body.code).toBe(
+      'PERSON_NOT_FOUND',
+    );
+  });
+});
+
+describe('the kill switch of an employer', () => {
+  let company: Company;
+  beforeAll(async () => {
+    company = await desk.employer('Kauri Inc');
+  });
+
+  it('is thrown by one person, keeps its first reason, and is not turned back by the same person', async () => {
+    expect((await company.as('preparer', 'POST', '/stop', { reason: 'no right' })).status).toBe(403);
+    const stopped = await company.as('operator', 'POST', '/stop', { reason: 'strange payees' });
+    expect(stopped).toMatchObject({ status: 200, body: { stopped: { reason: 'strange payees' } } });
+    const again = await company.as('finance', 'POST', '/stop', { reason: 'me too' });
+    expect(again.body.stopped).toEqual(stopped.body.stopped);
+    expect(await company.as('operator', 'POST', '/resume', { reason: 'all clear' })).toMatchObject({
+      status: 403,
+      body: { code: 'SECOND_PERSON_REQUIRED' },
+    });
+    expect((await company.as('finance', 'POST', '/resume', { reason: 'all clear' })).status).toBe(403);
+    const resumed = await company.as('approver', 'POST', '/resume', { reason: 'all clear' });
+    expect(resumed).toMatchObject({ status: 200, body: { stopped: null } });
+    expect(await company.as('approver', 'POST', '/resume', { reason: 'once more' })).toMatchObject({
+      status: 409,
+      body: { code: 'NOT_STOPPED' },
+    });
+    const switched = (await company.audited()).filter(({ action }) => action !== 'employer.created');
+    expect(switched.map(({ action, person_id }) => [action, person_id])).toEqual([
+      ['employer.stopped', company.people.operator.personId],
+      ['employer.resumed', company.people.approver.personId],
+    ]);
+  });
+
+  it('may be turned back by any one person when the service threw it, whoever threw it before', async () => {
+    await company.query(`UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'`);
+    const resumed = await company.as('operator', 'POST', '/resume', { reason: 'new secret in place' });
+    expect(resumed.body).toMatchObject({ stopped: null });
+  });
+
+  it('wakes the work of its employer, and of no other, when it is turned back', async () => {
+    const other = await desk.employer('Larch SpA');
+    const [mine, theirs] = [newId(), newId()];
+    await parked(company.uuid, mine);
+    await parked(other.uuid, theirs);
+    await company.as('operator', 'POST', '/stop', { reason: 'a look first' });
+    expect(await due()).toEqual([]);
+    await company.as('approver', 'POST', '/resume', { reason: 'looked' });
+    expect(await due()).toEqual([mine]);
+    await desk.call('POST', '/v1/service/stop', desk.administrator, { reason: 'bank incident' });
+    await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'incident over' });
+    expect(await due()).toEqual([theirs]);
+  });
+
+  async function parked(employerId: string, subjectId: string): Promise<void> {
+    await desk.database.inEmployer(employerId, async (tx) => {
+      await wake(tx, 'RUN', employerId, [subjectId]);
+      await tx.query(`UPDATE lease SET wake_at = 'infinity' WHERE subject_id = $1`, [subjectId]);
+    });
+  }
+
+  async function due(): Promise<string[]> {
+    const claims = await desk.app.get(Leases).claim('RUN', 'test', 10, 1_000);
+    return claims.map(({ subjectId }) => subjectId);
+  }
+});
+
+describe('the kill switch of the installation', () => {
+  it("is an administrator's, is seen by everybody, and is audited", async () => {
+    const company = await desk.employer('Maple LLC');
+    const { authorization } = company.people.operator;
+    const reason = { reason: 'the bank reports doubles' };
+    expect((await desk.call('POST', '/v1/service/stop', authorization, reason)).status).toBe(403);
+    expect((await desk.call('POST', '/v1/service/stop', desk.administrator, reason)).status).toBe(200);
+    await desk.call('POST', '/v1/service/stop', desk.administrator, { reason: 'again' });
+    const seen = await desk.call('GET', '/v1/service', authorization);
+    expect(seen.body).toMatchObject({ submitsOff: true, ...reason });
+    const resumed = await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'solved' });
+    expect(resumed.body).toMatchObject({ submitsOff: false, reason: null });
+    expect(
+      (await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'solved' })).status,
+    ).toBe(409);
+    const entries = await desk.database.outsideEmployers((tx) =>
+      tx.query<{ action: string; reason: string }>(
+        `SELECT action, detail->>'reason' AS reason FROM audit_entry ORDER BY seq DESC LIMIT 2`,
+      ),
+    );
+    expect(entries).toEqual([
+      { action: 'service.resumed', reason: 'solved' },
+      { action: 'service.stopped', reason: 'the bank reports doubles' },
+    ]);
+  });
+});

@@ -1,0 +1,137 @@
+import { execute, select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+describe('nothing is paid that was not approved', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    payroll = await Payroll.start();
+  });
+  afterAll(() => payroll.close());
+
+  const uuid = (id: string) => id.replace(/^[a-z]+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const paid = async () => (await payroll.ledger()).payees.length;
+
+  it('not by somebody without the role, and not by who prepared it even with the role', async () => {
+    const run = await payroll.uploaded(payFile(payRows(3)));
+    const path = payroll.path(`/pay-runs/${run.id}/approvals`);
+    const body = { rootHash: run.rootHash, total: run.total };
+    for (const role of ['preparer', 'finance', 'operator'] as const) {
+      expect((await payroll.as(role).post(path, body)).status).toBe(403);
+    }
+    await execute(
+      payroll.database.superuserUrl,
+      `INSERT INTO person_role (employer_id, person_id, role) SELECT employer_id, person_id, 'approver' FROM person_role
+       WHERE role = 'preparer' ON CONFLICT DO NOTHING`,
+    );
+    const own = await payroll.as('preparer').post(path, body);
+    expect(own.status).toBeGreaterThanOrEqual(400);
+    expect(own.data.code).toBe('APPROVER_IS_PREPARER');
+    expect((await payroll.run(run.id)).status).toBe('READY');
+    await execute(
+      payroll.database.superuserUrl,
+      `DELETE FROM person_role r USING person p WHERE p.id = r.person_id AND p.name = 'preparer' AND r.role = 'approver'`,
+    );
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'test over' });
+  });
+
+  it('not with another hash or total than those that stand', async () => {
+    const run = await payroll.uploaded(payFile(payRows(3, 10)));
+    const wrongHash = await payroll.approve({ ...run, rootHash: '0'.repeat(64) });
+    expect(wrongHash.data.code).toBe('APPROVAL_OF_ANOTHER_VERSION');
+    const wrongTotal = await payroll.approve({ ...run, total: '1.00' });
+    expect(wrongTotal.data.code).toBe('APPROVAL_OF_ANOTHER_VERSION');
+    expect((await payroll.run(run.id)).status).toBe('READY');
+  });
+
+  it.each([
+    ['an amount', `UPDATE payment SET amount_minor = amount_minor + 1 WHERE pay_run_id = $1 AND row_no = 2`],
+    [
+      'an account',
+      `UPDATE payment SET iban_sealed = '0:DE89370400440532013000' WHERE pay_run_id = $1 AND row_no = 1`,
+    ],
+    ['a name', `UPDATE payment SET name_sealed = '0:Somebody Else' WHERE pay_run_id = $1 AND row_no = 3`],
+    ['the execution date', `UPDATE pay_run SET execution_date = execution_date + 1 WHERE id = $1`],
+  ])('not when %s was changed in the database after the approval', async (_what, change) => {
+    const before = await paid();
+    const rows = payRows(3, 20);
+    const run = await payroll.uploaded(payFile(rows), {
+      submitAt: new Date(Date.now() + 600_000).toISOString(),
+    });
+    await payroll.approve(run);
+    await execute(payroll.database.superuserUrl, change, [uuid(run.id)]);
+    await execute(payroll.database.superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [
+      uuid(run.id),
+    ]);
+    await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [
+      uuid(run.id),
+    ]);
+    await payroll.until(run.id, ['READY'], 20_000);
+    expect((await payroll.attention()).some((one) => one.payRunId === run.id)).toBe(true);
+    expect(await paid()).toBe(before);
+    const attempts = await select(
+      payroll.database.superuserUrl,
+      `SELECT s.* FROM submit_attempt s JOIN instruction i
+      ON i.id = s.instruction_id WHERE i.pay_run_id = $1`,
+      [uuid(run.id)],
+    );
+    expect(attempts).toEqual([]);
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'test over' });
+  });
+
+  it('not once the approver has lost the role', async () => {
+    const run = await payroll.uploaded(payFile(payRows(3, 60)), {
+      submitAt: new Date(Date.now() + 600_000).toISOString(),
+    });
+    await payroll.approve(run);
+    await execute(
+      payroll.database.superuserUrl,
+      `DELETE FROM person_role r USING person p
+      WHERE p.id = r.person_id AND p.name = 'approver' AND r.role = 'approver'`,
+    );
+    await execute(payroll.database.superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [
+      uuid(run.id),
+    ]);
+    await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [
+      uuid(run.id),
+    ]);
+    await payroll.until(run.id, ['READY'], 20_000);
+    await execute(
+      payroll.database.superuserUrl,
+      `INSERT INTO person_role (employer_id, person_id, role)
+      SELECT e.id, p.id, 'approver' FROM employer e, person p WHERE p.name = 'approver'`,
+    );
+  });
+
+  it('an amendment voids the approval, and what it takes out is not paid', async () => {
+    const rows = payRows(4, 80);
+    const run = await payroll.uploaded(payFile(rows), {
+      submitAt: new Date(Date.now() + 600_000).toISOString(),
+    });
+    await payroll.approve(run);
+    const payments = (await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/payments`))).data
+      .items;
+    const amended = await payroll.as('preparer').post(payroll.path(`/pay-runs/${run.id}/amendments`), {
+      excludePaymentIds: [payments[1].id],
+      reason: 'left the company',
+    });
+    expect(amended.status).toBeLessThan(300);
+    const after = await payroll.run(run.id);
+    expect(after).toMatchObject({ status: 'READY', runVersion: 2 });
+    expect(after.rootHash).not.toBe(run.rootHash);
+    expect((await payroll.approve(run)).data.code).toBe('APPROVAL_OF_ANOTHER_VERSION');
+    await execute(payroll.database.superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [
+      uuid(run.id),
+    ]);
+    expect(
+      (await payroll.approve({ id: run.id, rootHash: after.rootHash, total: after.total })).status,
+    ).toBeLessThan(300);
+    await payroll.until(run.id, ['SETTLED']);
+    const payees = (await payroll.ledger()).payees.map((payee) => payee.iban);
+    expect(rows.map((row) => payees.includes(row.iban))).toEqual([true, false, true, true]);
+  });
+});

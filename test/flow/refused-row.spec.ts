@@ -1,0 +1,90 @@
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
+
+describe('rows the bank does not take', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 4 });
+  });
+  afterAll(() => payroll.close());
+
+  it('refused when added: nobody is paid until two people have excluded it and the rest is approved again', async () => {
+    const rows = payRows(10);
+    rows[5]!.iban = magic('refusedAtAdd');
+    const run = await payroll.uploaded(payFile(rows));
+    await payroll.approve(run);
+    let attention: { id: string; kind: string } | undefined;
+    await eventually(async () => {
+      attention = (await payroll.attention()).find((one) => one.kind === 'ROW_REFUSED_BY_BANK');
+      return attention !== undefined;
+    }, 15_000);
+    expect((await payroll.ledger()).payees).toEqual([]);
+    const path = payroll.path(`/attention/${attention!.id}/actions`);
+    const proposal = { action: 'EXCLUDE_PAYMENT', reason: 'the bank does not know the account' };
+    expect((await payroll.as('operator').post(path, proposal)).status).toBe(201);
+    expect((await payroll.as('operator').post(`${path}/confirmation`)).data.code).toBe('SAME_PERSON');
+    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    await payroll.until(run.id, ['READY']);
+    const amended = await payroll.run(run.id);
+    expect(amended.runVersion).toBe(2);
+    expect((await payroll.ledger()).payees).toEqual([]);
+    const approved = await payroll.approve({ id: run.id, rootHash: amended.rootHash, total: amended.total });
+    expect(approved.status).toBeLessThan(300);
+    await payroll.until(run.id, ['SETTLED']);
+    const payees = (await payroll.ledger()).payees;
+    expect(payees.map((payee) => payee.count)).toEqual(Array(9).fill(1));
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
+    expect(report.data).toMatchObject({ explained: true });
+  });
+
+  it.each([
+    ['notProcessable', 'FAILED'],
+    ['routingFails', 'FAILED'],
+    ['refusedAfterExchange', 'REJECTED'],
+  ])('%s after the submit: the others are paid, and it ends %s', async (effect, status) => {
+    const rows = payRows(6, effect === 'notProcessable' ? 100 : effect === 'routingFails' ? 200 : 300);
+    rows[2]!.iban = magic(effect);
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['PARTLY_SETTLED']);
+    const payments = (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments`))).data.items;
+    expect(payments.map((payment: { status: string }) => payment.status)).toEqual(
+      rows.map((_, n) => (n === 2 ? status : 'SETTLED')),
+    );
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({ explained: true });
+  });
+
+  it('never settles: the run stays open, and an unknown status raises attention and moves nothing', async () => {
+    const rows = payRows(3, 400);
+    rows[1]!.iban = magic('undocumentedStatus');
+    const id = await payroll.paid(payFile(rows));
+    await eventually(
+      async () =>
+        (await payroll.attention()).some((one) => one.kind === 'UNKNOWN_STATUS' && one.payRunId === id),
+      15_000,
+    );
+    expect((await payroll.run(id)).status).toBe('FOLLOWING');
+  });
+
+  it('a refused submit parks its instruction alone: the others of the run are paid', async () => {
+    const rows = payRows(8, 450);
+    rows[6]!.iban = magic('submitRefused');
+    const id = await payroll.paid(payFile(rows));
+    await eventually(
+      async () =>
+        (await payroll.attention()).some((one) => one.kind === 'SUBMIT_REFUSED' && one.payRunId === id),
+      15_000,
+    );
+    await payroll.until(id, ['FOLLOWING']);
+    const wanted = rows.slice(0, 4).map((row) => row.iban);
+    await eventually(async () => {
+      const payees = (await payroll.ledger()).payees.map((payee) => payee.iban);
+      return wanted.every((iban) => payees.includes(iban));
+    }, 15_000);
+    const payees = (await payroll.ledger()).payees.map((payee) => payee.iban);
+    expect(rows.slice(4).some((row) => payees.includes(row.iban))).toBe(false);
+  });
+});

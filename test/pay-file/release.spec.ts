@@ -1,0 +1,112 @@
+import { readId } from '../../src/http/prefixed-id';
+import { releaseFurtherPay } from '../../src/pay-file/release';
+import { cancelRun } from '../../src/pay-run/cancellation';
+import { lockRun } from '../../src/pay-run/pay-run.store';
+import { csv, Desk, faultsOf, PayDesk, row } from './pay-desk';
+
+let desk: PayDesk;
+let employer: Desk;
+
+beforeAll(async () => {
+  desk = await PayDesk.open();
+});
+beforeEach(async () => {
+  employer = await desk.employer();
+});
+afterAll(() => desk.close());
+
+const release = (employeeId: string, period = '2026-11', kindOfPay = 'SALARY') =>
+  desk.database.inEmployer(employer.employerId, (tx) =>
+    releaseFurtherPay(tx, employer.personId, { employeeId, period, kindOfPay, reason: 'paid too little' }),
+  );
+
+const sequences = () =>
+  desk.query<{ employee_id: string; release_sequence: number }>(
+    employer,
+    'SELECT employee_id, release_sequence FROM payment WHERE live ORDER BY employee_id, release_sequence',
+  );
+
+const cancel = (runId: string): Promise<void> =>
+  desk.database.inEmployer(employer.employerId, async (tx) =>
+    cancelRun(tx, await lockRun(tx, readId('run', runId)), `person:${employer.personId}`, 'a test'),
+  );
+
+describe('the release of a further payment', () => {
+  it('lets the next file pay the employee once more, and no file after it', async () => {
+    await desk.upload(employer, csv(row('E1'), row('E2')));
+    expect(await release('E1')).toMatchObject({ sequence: 1 });
+    await desk.upload(employer, csv(row('E1', '5.00'), row('E3')));
+    expect(await sequences()).toEqual([
+      { employee_id: 'E1', release_sequence: 0 },
+      { employee_id: 'E1', release_sequence: 1 },
+      { employee_id: 'E2', release_sequence: 0 },
+      { employee_id: 'E3', release_sequence: 0 },
+    ]);
+    const problem = await desk.refusal(employer, csv(row('E1', '6.00')));
+    expect(faultsOf(problem)).toEqual([[2, 'employee_id', 'EMPLOYEE_ALREADY_PAID']]);
+  });
+
+  it('is of one employee, period and kind of pay only', async () => {
+    await desk.upload(employer, csv(row('E1'), row('E2')));
+    await desk.upload(employer, csv(row('E1'), row('E2')), { kindOfPay: 'BONUS' });
+    await release('E1', '2026-11', 'BONUS');
+    const problem = await desk.refusal(employer, csv(row('E1', '5.00'), row('E2', '5.00')));
+    expect(faultsOf(problem)).toHaveLength(2);
+  });
+
+  it('is not used by the same rows in one file', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    const problem = await desk.refusal(employer, csv(row('E1', '5.00'), row('E1', '6.00')));
+    expect(faultsOf(problem)).toEqual([[3, 'employee_id', 'EMPLOYEE_TWICE']]);
+  });
+
+  it('is open again when the run that used it was cancelled', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    const { answer } = await desk.upload(employer, csv(row('E1', '5.00')));
+    await cancel(answer.id);
+    await desk.upload(employer, csv(row('E1', '5.00')));
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 1]);
+  });
+
+  it('is not needed once nothing live pays the employee any more', async () => {
+    const first = await desk.upload(employer, csv(row('E1')));
+    await cancel(first.answer.id);
+    await desk.upload(employer, csv(row('E1', '2.00')));
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0]);
+  });
+
+  it('stays needed when only the released payment is left', async () => {
+    const first = await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    await desk.upload(employer, csv(row('E1', '5.00')));
+    await cancel(first.answer.id);
+    const problem = await desk.refusal(employer, csv(row('E1', '7.00')));
+    expect(faultsOf(problem)).toEqual([[2, 'employee_id', 'EMPLOYEE_ALREADY_PAID']]);
+    expect(await release('E1')).toMatchObject({ sequence: 2 });
+    await desk.upload(employer, csv(row('E1', '7.00')));
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([1, 2]);
+  });
+
+  it('is refused for an employee whom nothing pays yet', async () => {
+    await expect(release('E1')).rejects.toMatchObject({ code: 'NO_LIVE_PAYMENT' });
+  });
+
+  it('is refused while another one is unused, also of two at once', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    const ended = await Promise.allSettled([release('E1'), release('E1')]);
+    expect(ended.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    await expect(release('E1')).rejects.toMatchObject({ code: 'RELEASE_UNUSED' });
+  });
+
+  it('is audited with its reason', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    expect((await desk.audit(employer)).at(-1)).toEqual({
+      action: 'pay.released',
+      subject: 'E1',
+      detail: { period: '2026-11', kindOfPay: 'SALARY', sequence: 1, reason: 'paid too little' },
+    });
+  });
+});

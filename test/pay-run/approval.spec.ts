@@ -1,0 +1,181 @@
+import { showId } from '../../src/http/prefixed-id';
+import { Company, pathOf, PayOffice, rows } from './pay-office';
+
+describe('approving a pay run', () => {
+  let office: PayOffice;
+  let company: Company;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+    company = await office.company();
+  });
+  afterAll(() => office?.close());
+
+  const readyRun = async (of = company) => {
+    const run = await office.run(of, rows(100_000, 250_050));
+    return { run, seen: { rootHash: run.rootHash?.toString('hex'), total: '3500.50' } };
+  };
+
+  it('makes the run APPROVED, with the approver named and an entity tag that moved', async () => {
+    const { run, seen } = await readyRun();
+    const before = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    const after = await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    expect(after.body).toMatchObject({
+      status: 'APPROVED',
+      approvals: [{ person: { id: showId('per', company.approver.personId), name: 'A approver' } }],
+      paymentsByStatus: { APPROVED: { payments: 2, amount: '3500.50' } },
+    });
+    expect(after.headers['etag']).not.toBe(before.headers['etag']);
+  });
+
+  it('refuses a person who prepared any version of the run, whatever roles they hold', async () => {
+    const both = await office.person(company.employerId, 'Both', ['preparer', 'approver']);
+    const run = await office.run(company, rows(100), { createdBy: both.personId });
+    const seen = { rootHash: run.rootHash?.toString('hex'), total: '1.00' };
+    const answer = await office.as(company, both).post(pathOf(run, '/approvals'), seen);
+    expect([answer.status, answer.body.code]).toEqual([409, 'APPROVER_IS_PREPARER']);
+  });
+
+  it('refuses somebody who prepared an earlier version only', async () => {
+    const both = await office.person(company.employerId, 'Amender', ['preparer', 'approver']);
+    const run = await office.run(company, rows(100, 200), { createdBy: both.personId });
+    const amended = await office
+      .as(company, 'preparer')
+      .post(pathOf(run, '/amendments'), { executionDate: '2026-11-30', reason: 'a day later' })
+      .expect(200);
+    const seen = { rootHash: amended.body.rootHash, total: amended.body.total };
+    const answer = await office.as(company, both).post(pathOf(run, '/approvals'), seen);
+    expect([answer.status, answer.body.code]).toEqual([409, 'APPROVER_IS_PREPARER']);
+  });
+
+  it.each([
+    ['another hash', { rootHash: 'ab'.repeat(32), total: '3500.50' }],
+    ['another total', { total: '3500.51' }],
+  ])('refuses %s than the one that stands', async (_what, change) => {
+    const { run, seen } = await readyRun();
+    const answer = await office
+      .as(company, 'approver')
+      .post(pathOf(run, '/approvals'), { ...seen, ...change });
+    expect([answer.status, answer.body.code]).toEqual([409, 'APPROVAL_OF_ANOTHER_VERSION']);
+  });
+
+  it.each([['1e3'], ['3,500.50'], ['-1.00'], ['3500.501'], ['']])(
+    'refuses the total %p as malformed',
+    async (total) => {
+      const { run, seen } = await readyRun();
+      const answer = await office.as(company, 'approver').post(pathOf(run, '/approvals'), { ...seen, total });
+      expect([answer.status, answer.body.code]).toEqual([422, 'VALIDATION_FAILED']);
+      expect(answer.body.errors[0].pointer).toBe('#/total');
+    },
+  );
+
+  it.each(['preparer', 'finance', 'operator'] as const)('is not open to a %s', async (role) => {
+    const { run, seen } = await readyRun();
+    await office.as(company, role).post(pathOf(run, '/approvals'), seen).expect(403);
+  });
+
+  it('needs as many people as the employer requires, and each of them once', async () => {
+    const strict = await office.company({ approvalsRequired: 2 });
+    const second = await office.person(strict.employerId, 'Second', ['approver']);
+    const { run, seen } = await readyRun(strict);
+    const first = await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    expect(first.body).toMatchObject({ status: 'READY', approvalsRequired: 2 });
+    const again = await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen);
+    expect([again.status, again.body.code]).toEqual([409, 'ALREADY_APPROVED']);
+    const last = await office.as(strict, second).post(pathOf(run, '/approvals'), seen).expect(200);
+    expect(last.body.status).toBe('APPROVED');
+    expect(last.body.approvals).toHaveLength(2);
+  });
+
+  it('lets exactly one of two approvers through when both send the entity tag they read', async () => {
+    const strict = await office.company({ approvalsRequired: 2 });
+    const second = await office.person(strict.employerId, 'Second', ['approver']);
+    const { run, seen } = await readyRun(strict);
+    const { headers } = await office.as(strict, 'approver').get(pathOf(run));
+    const tag = headers['etag'] ?? '';
+    const answers = await Promise.all(
+      [strict.approver, second].map((who) =>
+        office.as(strict, who).post(pathOf(run, '/approvals'), seen).set('If-Match', tag),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
+  });
+
+  it('leaves nothing behind when it is refused: no approval, no audit entry', async () => {
+    const { run, seen } = await readyRun();
+    await office
+      .as(company, 'approver')
+      .post(pathOf(run, '/approvals'), { ...seen, total: '1.00' })
+      .expect(409);
+    const [left] = await office.query<{ approvals: string; entries: string }>(
+      company,
+      `SELECT (SELECT count(*) FROM approval WHERE pay_run_id = $1) AS approvals,
+         (SELECT count(*) FROM audit_entry WHERE subject = $2) AS entries`,
+      [run.id, showId('run', run.id)],
+    );
+    expect(left).toEqual({ approvals: '0', entries: '0' });
+  });
+
+  it('is audited with the version and the hash, and no amount', async () => {
+    const { run, seen } = await readyRun();
+    await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    const [entry] = await office.query(
+      company,
+      'SELECT action, person_id, detail FROM audit_entry WHERE subject = $1',
+      [showId('run', run.id)],
+    );
+    expect(entry).toEqual({
+      action: 'pay-run.approved',
+      person_id: company.approver.personId,
+      detail: { runVersion: 1, rootHash: seen.rootHash, payments: 2, status: 'APPROVED' },
+    });
+  });
+
+  it('is given back once under one Idempotency-Key', async () => {
+    const { run, seen } = await readyRun();
+    const send = () =>
+      office
+        .as(company, 'approver')
+        .post(pathOf(run, '/approvals'), seen)
+        .set('Idempotency-Key', `a-${run.id}`);
+    await send().expect(200);
+    const again = await send();
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect(again.body.approvals).toHaveLength(1);
+  });
+
+  it('can be taken back while nothing is at the bank, by an approver or an operator', async () => {
+    const { run, seen } = await readyRun();
+    await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    const reason = { reason: 'the bonus is missing' };
+    await office.as(company, 'preparer').delete(pathOf(run, '/approvals'), reason).expect(403);
+    const { body } = await office
+      .as(company, 'operator')
+      .delete(pathOf(run, '/approvals'), reason)
+      .expect(200);
+    expect(body).toMatchObject({
+      status: 'READY',
+      approvals: [],
+      paymentsByStatus: { READY: { payments: 2 } },
+    });
+    const nothing = await office.as(company, 'operator').delete(pathOf(run, '/approvals'), reason);
+    expect([nothing.status, nothing.body.code]).toEqual([409, 'NO_STANDING_APPROVAL']);
+    await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+  });
+
+  it('cannot be taken back once instructions are being built', async () => {
+    const { run, seen } = await readyRun();
+    await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    await office.query(company, `UPDATE pay_run SET status = 'BUILDING' WHERE id = $1`, [run.id]);
+    const answer = await office
+      .as(company, 'approver')
+      .delete(pathOf(run, '/approvals'), { reason: 'too late' });
+    expect([answer.status, answer.body.code]).toEqual([409, 'NOT_VOIDABLE']);
+  });
+
+  it('does not see the run of another employer', async () => {
+    const { run, seen } = await readyRun();
+    const other = await office.company();
+    const answer = await office.as(other, 'approver').post(pathOf(run, '/approvals'), seen);
+    expect([answer.status, answer.body.code]).toEqual([404, 'PAY_RUN_NOT_FOUND']);
+  });
+});

@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { ExpectedRow, judgeGroups, judgePayments, SeenPayment } from '../../src/pay-run/match';
+import { judgeTotals } from '../../src/submission/decision';
+
+function row(n: number): ExpectedRow {
+  return {
+    rowNo: n,
+    messageId: `m-${n}`,
+    bankIds: [`b${n}`, `t${n}`],
+    amountMinor: BigInt(100 + n),
+    currency: 'EUR',
+    iban: `DE00 0000 ${n}`,
+  };
+}
+
+function seen(n: number, change: Partial<SeenPayment> = {}): SeenPayment {
+  return {
+    bankPaymentId: `b${n}`,
+    ids: [`b${n}`],
+    messageId: `m-${n}`,
+    amountMinor: BigInt(100 + n),
+    currency: 'EUR',
+    iban: `de000000${n}`,
+    status: 'INITIATED',
+    ...change,
+  };
+}
+
+const rows = [row(1), row(2), row(3)];
+
+describe('a full read of an instruction against its rows', () => {
+  it('is equal in any order, however IBANs are spaced, and with fields left out', () => {
+    const bare = seen(2, {
+      messageId: undefined,
+      iban: undefined,
+      amountMinor: undefined,
+      currency: undefined,
+    });
+    expect(judgePayments(rows, [seen(3), bare, seen(1)]).kind).toBe('equal');
+  });
+
+  it('finds a row by its message id while the ids of its add are not known', () => {
+    const doubt = { ...row(2), bankIds: [] };
+    const judged = judgePayments([row(1), doubt], [seen(1), seen(2, { bankPaymentId: 'new', ids: ['new'] })]);
+    expect(judged).toMatchObject({ kind: 'equal' });
+  });
+
+  it('names the rows that are missing', () => {
+    expect(judgePayments(rows, [seen(2)])).toMatchObject({ kind: 'fewer', missing: [1, 3] });
+  });
+
+  it.each([
+    ['amount', { amountMinor: 999n }],
+    ['currency', { currency: 'USD' }],
+    ['iban', { iban: 'FR00' }],
+    ['messageId', { messageId: 'm-9' }],
+  ])('is different when the %s is another', (field, change) => {
+    expect(judgePayments(rows, [seen(1), seen(2, change), seen(3)])).toEqual({
+      kind: 'different',
+      rowNo: 2,
+      fields: [field],
+    });
+  });
+
+  it('does not take one row seen twice for two rows', () => {
+    const again = seen(1, { bankPaymentId: 'b9', ids: ['b9'] });
+    expect(judgePayments(rows, [seen(1), seen(2), seen(3), again])).toEqual({ kind: 'twice', rowNo: 1 });
+  });
+
+  it('tells of a payment that was never sent', () => {
+    const strange = seen(9, { messageId: undefined });
+    expect(judgePayments(rows, [seen(1), strange])).toEqual({ kind: 'foreign', bankPaymentId: 'b9' });
+  });
+});
+
+describe('totals', () => {
+  const planned = { count: 3, totalMinor: 306n };
+
+  it.each([
+    [{ count: 3, totalMinor: 306n }, 'equal'],
+    [{}, 'equal'],
+    [{ count: 2, totalMinor: 203n }, 'fewer'],
+    [{ count: 4, totalMinor: 306n }, 'different'],
+    [{ count: 3, totalMinor: 305n }, 'different'],
+    [{ count: 2, totalMinor: 307n }, 'different'],
+  ])('%j of 3 payments and 3.06 euro: %s', (calculated, judged) => {
+    expect(judgeTotals(planned, calculated)).toBe(judged);
+  });
+
+  it('sums over all groups of a submitted instruction, whatever their names and split', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ count: fc.nat(50), totalMinor: fc.bigInt(0n, 10n ** 12n) }), { minLength: 1 }),
+        (groups) => {
+          const sum = {
+            count: groups.reduce((all, group) => all + group.count, 0),
+            totalMinor: groups.reduce((all, group) => all + group.totalMinor, 0n),
+          };
+          expect(judgeGroups(sum, groups)).toBe('equal');
+          expect(judgeGroups({ ...sum, totalMinor: sum.totalMinor + 1n }, groups)).toBe('different');
+          expect(judgeGroups({ ...sum, count: sum.count + 1 }, groups)).toBe('different');
+        },
+      ),
+    );
+    expect(judgeGroups(planned, undefined)).toBe('absent');
+    expect(judgeGroups(planned, [])).toBe('absent');
+  });
+});

@@ -1,0 +1,152 @@
+import { EmployerTransaction } from '../../src/database/database';
+import { BANK_LADDER, readBankStatus, TERMINAL_RANK } from '../../src/domain/bank-status';
+import { PaymentStatus } from '../../src/domain/payment';
+import { approve } from '../../src/pay-run/approval';
+import { Instruction, PlannedInstruction } from '../../src/pay-run/instruction.entity';
+import {
+  endUnsubmitted,
+  moveInstruction,
+  planAttempt,
+  plannedInstructions,
+  planOf,
+} from '../../src/pay-run/instruction.store';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { lockRun, moveRun } from '../../src/pay-run/pay-run.store';
+import { Payment } from '../../src/pay-run/payment.entity';
+import { movePayments, movePaymentSet } from '../../src/pay-run/payment.store';
+import { newId } from '../../src/database/new-id';
+import { Company, PayOffice } from './pay-office';
+
+/** What the bank says of a payment in the end, and what we make of it. */
+export const FATES = {
+  EXCHANGED: 'SUBMITTED',
+  WAREHOUSED: 'SUBMITTED',
+  NEVER_HEARD_OF: 'SUBMITTED',
+  SETTLED: 'SETTLED',
+  RETURNED: 'SETTLED',
+  PRO_ROUTING_FAILED: 'FAILED',
+  EXT_REFUSED: 'REJECTED',
+  CANCELLED: 'CANCELLED',
+} as const satisfies Record<string, PaymentStatus>;
+export type Fate = keyof typeof FATES;
+
+/** Takes a run through the record's own functions as the workers do, without a bank. */
+export class RunAtBank {
+  private constructor(
+    private readonly office: PayOffice,
+    private readonly company: Company,
+    readonly run: PayRun,
+  ) {}
+
+  static async approved(office: PayOffice, company: Company, run: PayRun): Promise<RunAtBank> {
+    await office.in(company, async (tx) => {
+      const locked = await lockRun(tx, run.id);
+      const rootHash = locked.rootHash?.toString('hex') ?? '';
+      await approve(tx, office.personal, locked, company.approver.personId, { rootHash, totalMinor: locked.totalMinor });
+    });
+    return new RunAtBank(office, company, run);
+  }
+
+  /** Plans an instruction for every part of the standing version. */
+  start(): Promise<void> {
+    return this.work(async (tx, run) => {
+      await moveRun(tx, run, 'BUILDING', 'service');
+      for (const planned of await plannedInstructions(tx, run)) await planAttempt(tx, planned, 1);
+    });
+  }
+
+  /** Builds the n-th instruction (from 1): the first `added` of its rows, or all and VERIFIED. */
+  build(ordinal: number, added?: number): Promise<void> {
+    return this.work(async (tx, run) => {
+      const { instruction, planned } = await live(tx, run, ordinal);
+      await moveInstruction(tx, instruction, 'BUILDING', 'service', { bankInstructionId: newId() });
+      await movePaymentSet(tx, {
+        payRunId: run.id,
+        planned,
+        from: 'APPROVED',
+        to: 'AT_BANK',
+        actor: 'service',
+      });
+      await tx.query(
+        `INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id, add_outcome,
+           bank_status)
+         SELECT employer_id, $2, row_no, id, gen_random_uuid(), 'ADDED', 'INITIATED' FROM payment
+         WHERE employer_id = $1 AND pay_run_id = $3 AND row_no BETWEEN $4 AND $5 AND status = 'AT_BANK'
+         ORDER BY row_no LIMIT $6`,
+        [tx.employerId, instruction.id, run.id, planned.firstRow, planned.lastRow, added ?? null],
+      );
+      if (added === undefined) await moveInstruction(tx, instruction, 'VERIFIED', 'service');
+    });
+  }
+
+  /** Abandons the n-th instruction and plans its next attempt. */
+  rebuild(ordinal: number): Promise<void> {
+    return this.work(async (tx, run) => {
+      const { instruction, planned } = await live(tx, run, ordinal);
+      await endUnsubmitted(tx, instruction, 'service', 'an add was in doubt');
+      await planAttempt(tx, planned, instruction.attempt + 1);
+    });
+  }
+
+  move(...path: PayRun['status'][]): Promise<void> {
+    return this.work(async (tx, run) => {
+      for (const status of path) await moveRun(tx, run, status, 'service');
+    });
+  }
+
+  /** Takes the n-th instruction along: its payments follow when it is submitted, void or released. */
+  instruction(ordinal: number, ...path: Instruction['status'][]): Promise<void> {
+    return this.work(async (tx, run) => {
+      const { instruction, planned } = await live(tx, run, ordinal);
+      for (const status of path) await moveInstruction(tx, instruction, status, 'service');
+      const last = path.at(-1);
+      const to =
+        last === 'SUBMITTED' ? 'SUBMITTED' : last === 'VOID' || last === 'RELEASED' ? 'VOID' : undefined;
+      if (to) await movePaymentSet(tx, { payRunId: run.id, planned, from: 'AT_BANK', to, actor: 'service' });
+    });
+  }
+
+  /** What the bank says of submitted payments, by row number. */
+  fates(byRow: ReadonlyMap<number, Fate>): Promise<void> {
+    return this.work(async (tx, run) => {
+      for (const [rowNo, fate] of byRow) {
+        await tx.query(
+          `UPDATE bank_payment b SET bank_status = $3, bank_rank = $4 FROM instruction i
+           WHERE b.employer_id = $1 AND i.employer_id = b.employer_id AND i.id = b.instruction_id
+             AND i.pay_run_id = $2 AND i.status = 'SUBMITTED' AND b.row_no = $5`,
+          [tx.employerId, run.id, fate, rankOf(fate), rowNo],
+        );
+        const { id } = await tx.manager.findOneByOrFail(Payment, { payRunId: run.id, rowNo });
+        const to = FATES[fate];
+        const settledOn = to === 'SETTLED' ? '2026-11-27' : undefined;
+        if (to !== 'SUBMITTED') {
+          await movePayments(tx, run.id, 'SUBMITTED', [{ paymentId: id, to, settledOn }], 'service');
+        }
+        if (fate === 'RETURNED') await tx.query('UPDATE payment SET returned_at = now() WHERE id = $1', [id]);
+      }
+    });
+  }
+
+  private work(work: (tx: EmployerTransaction, run: PayRun) => Promise<void>): Promise<void> {
+    return this.office.in(this.company, async (tx) => work(tx, await lockRun(tx, this.run.id)));
+  }
+}
+
+async function live(
+  tx: EmployerTransaction,
+  run: PayRun,
+  ordinal: number,
+): Promise<{ instruction: Instruction; planned: PlannedInstruction }> {
+  const all = await tx.manager.findBy(Instruction, { employerId: tx.employerId, payRunId: run.id });
+  for (const instruction of all.filter(({ status }) => status !== 'ABANDONED')) {
+    const planned = await planOf(tx, instruction);
+    if (planned.ordinal === ordinal && planned.runVersion === run.runVersion) return { instruction, planned };
+  }
+  throw new Error(`no live instruction ${ordinal}`);
+}
+
+function rankOf(status: string): number {
+  const reading = readBankStatus(status);
+  if (reading.kind === 'progress') return reading.rank;
+  return reading.kind === 'terminal' || reading.kind === 'returned' ? TERMINAL_RANK : BANK_LADDER.SUBMITTED;
+}

@@ -1,0 +1,66 @@
+import { PersonalData } from '../../src/database/personal-data';
+import { IdempotencyKeys } from '../../src/identity/idempotency-keys';
+import { Maintenance } from '../../src/schedule/maintenance';
+import { testConfig } from '../http/test-app';
+import { execute, testDatabase, TestDatabase } from '../support/database';
+import { makeEmployerWithAccount, openReplica, Replica, SetClock } from './schedules';
+
+const clock = new SetClock('2026-12-01T00:00:00Z');
+let store: TestDatabase;
+let replica: Replica;
+let maintenance: Maintenance;
+
+beforeAll(async () => {
+  store = await testDatabase();
+  replica = await openReplica(store.url, clock, testConfig());
+  const keys = new IdempotencyKeys(replica.database, new PersonalData(testConfig()));
+  maintenance = new Maintenance(replica.database, keys, clock);
+});
+
+afterAll(async () => {
+  await replica.dataSource.destroy();
+  await store.drop();
+});
+
+async function monthlyPartitions(): Promise<string[]> {
+  const rows = await replica.database.outsideEmployers((tx) =>
+    tx.query<{ name: string }>(
+      `SELECT inhrelid::regclass::text AS name FROM pg_inherits
+       WHERE inhparent = 'state_change'::regclass AND inhrelid::regclass::text ~ '[0-9]{6}$' ORDER BY 1`,
+    ),
+  );
+  return rows.map(({ name }) => name);
+}
+
+it('makes the partitions that are missing of this month and the next two, as the application’s role', async () => {
+  const before = await monthlyPartitions();
+  expect(before.length).toBeGreaterThanOrEqual(3);
+  await execute(store.superuserUrl, `DROP TABLE ${before.slice(0, 3).join(', ')}`);
+  expect(await maintenance.ensurePartitions()).toBe(3);
+  expect(await monthlyPartitions()).toEqual(before);
+});
+
+it('makes each partition once, however many ask at the same time', async () => {
+  const [first = ''] = await monthlyPartitions();
+  await execute(store.superuserUrl, `DROP TABLE ${first}`);
+  const made = await Promise.all([1, 2, 3, 4].map(() => maintenance.ensurePartitions()));
+  expect(made.sort()).toEqual([0, 0, 0, 1]);
+});
+
+it('forgets the idempotency keys of every employer after thirty days, and no younger ones', async () => {
+  for (const name of ['one', 'other']) {
+    const { employerId, personId } = await makeEmployerWithAccount(replica.database);
+    await replica.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `INSERT INTO idempotency_key (employer_id, person_id, key, fingerprint, created_at)
+         SELECT $1, $2, $3 || age, sha256('x'), timestamptz '2026-12-01T00:00:00Z' - age
+         FROM unnest(ARRAY[interval '31 days', interval '29 days']) AS age`,
+        [employerId, personId, name],
+      ),
+    );
+  }
+  expect(await maintenance.forgetIdempotencyKeys()).toBe(2);
+  expect(await maintenance.forgetIdempotencyKeys()).toBe(0);
+  clock.set('2026-12-03T00:00:00Z');
+  expect(await maintenance.forgetIdempotencyKeys()).toBe(2);
+});

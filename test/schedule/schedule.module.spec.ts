@@ -1,0 +1,98 @@
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { Test, TestingModule } from '@nestjs/testing';
+import { BankModule } from '../../src/bank/bank.module';
+import { Clock } from '../../src/config/clock';
+import { ConfigModule } from '../../src/config/config.module';
+import { Database, NotDurable } from '../../src/database/database';
+import { DatabaseModule } from '../../src/database/database.module';
+import { Fenced } from '../../src/database/leases';
+import { ENTITIES } from '../../src/entities';
+import { HttpModule } from '../../src/http/http.module';
+import { ScheduleModule } from '../../src/schedule/schedule.module';
+import { FollowService } from '../../src/settlement/follow.service';
+import { SubmissionService } from '../../src/submission/submission.service';
+import { testConfig } from '../http/test-app';
+import { execute, testDatabase, TestDatabase } from '../support/database';
+import { makeSchedule, periodsOf, SetClock } from './schedules';
+
+const clock = new SetClock('2026-03-10T10:00:00Z');
+let store: TestDatabase;
+
+beforeAll(async () => {
+  store = await testDatabase();
+});
+
+afterAll(() => store.drop());
+
+function replica(): Promise<TestingModule> {
+  const config = testConfig({ DATABASE_URL: store.url, TICK_MS: '20' });
+  return Test.createTestingModule({
+    imports: [
+      ConfigModule.with(config),
+      DatabaseModule.with(ENTITIES),
+      HttpModule.with([Fenced, NotDurable]),
+      BankModule,
+      ScheduleModule,
+    ],
+  })
+    .overrideProvider(Clock)
+    .useValue(clock)
+    .compile();
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let step = 0; step < 500; step += 1) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('waited five seconds in vain');
+}
+
+it('makes periods and partitions when it starts, in two replicas at once, and stops with its application', async () => {
+  const replicas = [await replica(), await replica()];
+  const [database] = replicas.map((one) => one.get(Database));
+  const schedule = await makeSchedule(database!, '2026-03-10T10:00:00Z');
+  await execute(
+    store.superuserUrl,
+    `DO $$ BEGIN EXECUTE 'DROP TABLE bank_call_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMM'); END $$`,
+  );
+  const partition = () =>
+    database!.outsideEmployers((tx) =>
+      tx.query<{ made: boolean }>(
+        `SELECT to_regclass('bank_call_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMM')) IS NOT NULL AS made`,
+      ),
+    );
+  await Promise.all(replicas.map((one) => one.init()));
+  await until(async () => (await periodsOf(database!, schedule)).length > 0);
+  expect((await periodsOf(database!, schedule)).map(({ period }) => period)).toEqual([
+    '2026-03',
+    '2026-04',
+    '2026-05',
+  ]);
+  await until(async () => (await partition())[0]?.made === true);
+  await Promise.all(replicas.map((one) => one.close()));
+});
+
+it('looks for work at the bank at the interval of the configuration, and drains it in the end', async () => {
+  const started = await replica();
+  const workers = [
+    started.get(SubmissionService, { strict: false }),
+    started.get(FollowService, { strict: false }),
+  ];
+  const ticks = workers.map((worker) => jest.spyOn(worker, 'tick'));
+  const drains = workers.map((worker) => jest.spyOn(worker, 'drain'));
+  await started.init();
+  await until(() => ticks.every((tick) => tick.mock.calls.length >= 3));
+  expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
+    'submission',
+    'follow',
+    'pay periods',
+    'partitions',
+    'idempotency keys',
+  ]);
+  await started.close();
+  expect(drains.every((drain) => drain.mock.calls.length > 0)).toBe(true);
+  const after = ticks.map((tick) => tick.mock.calls.length);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(ticks.map((tick) => tick.mock.calls.length)).toEqual(after);
+});

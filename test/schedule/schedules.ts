@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { Clock } from '../../src/config/clock';
+import { Config } from '../../src/config/env';
+import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
+import { Database } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
+import { EmployerAccount } from '../../src/employer/employer.entity';
+import { ApiKey, Person, PersonRole } from '../../src/identity/person.entity';
+import { PaySchedule, SchedulePeriod } from '../../src/pay-run/pay-schedule.entity';
+import { PeriodMaker } from '../../src/schedule/period-maker';
+
+/** A clock that stands until a test sets it. */
+export class SetClock extends Clock {
+  private time: Date;
+
+  constructor(time: string) {
+    super();
+    this.time = new Date(time);
+  }
+
+  set(time: string): void {
+    this.time = new Date(time);
+  }
+
+  override now(): Date {
+    return this.time;
+  }
+}
+
+const ENTITIES = [PaySchedule, SchedulePeriod, EmployerAccount, Person, ApiKey, PersonRole];
+
+/** One process of several on the same database. */
+export interface Replica {
+  readonly dataSource: DataSource;
+  readonly database: Database;
+  readonly maker: PeriodMaker;
+}
+
+export async function openReplica(url: string, clock: Clock, config: Config): Promise<Replica> {
+  const dataSource = await openDataSource(dataSourceOptions(url, ENTITIES, 5));
+  const database = new Database(dataSource);
+  return { dataSource, database, maker: new PeriodMaker(database, clock, config) };
+}
+
+/** An employer with an account at the bank, and the person who connected it. */
+export async function makeEmployerWithAccount(
+  database: Database,
+): Promise<{ employerId: string; accountId: string; personId: string }> {
+  const employerId = newId();
+  const accountId = newId();
+  const personId = newId();
+  await database.outsideEmployers((tx) =>
+    tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Olga Operator')`, [personId]),
+  );
+  await database.inEmployer(employerId, async (tx) => {
+    await tx.query(`INSERT INTO employer (id, name, time_zone) VALUES ($1, $2, 'Europe/Paris')`, [
+      employerId,
+      `Employer ${employerId}`,
+    ]);
+    await tx.query(
+      `INSERT INTO employer_account (employer_id, id, bank_account_id, bank_user_id, debtor_name, iban_sealed,
+         iban_hash, currency, bank_status)
+       VALUES ($1, $2, $3, '7', 'Example SAS', 'sealed', $4, 'EUR', 'OPENED')`,
+      [employerId, accountId, accountId, randomBytes(32)],
+    );
+  });
+  return { employerId, accountId, personId };
+}
+
+/** Terms of a schedule: the 25th or the banking day before, submitted two banking days ahead at nine. */
+export const TERMS = {
+  kindOfPay: 'SALARY',
+  dayOfMonth: 25,
+  whenClosed: 'PREVIOUS',
+  submitDaysBefore: 2,
+  submitTime: '09:00',
+  timeZone: 'Europe/Paris',
+  firstPeriod: '2026-01',
+} as const satisfies Partial<PaySchedule>;
+
+/** Stores a schedule of an employer of its own, active, without any period. */
+export async function makeSchedule(
+  database: Database,
+  createdAt: string,
+  terms: Partial<PaySchedule> = {},
+): Promise<PaySchedule> {
+  const { employerId, accountId, personId } = await makeEmployerWithAccount(database);
+  const schedule = {
+    ...TERMS,
+    employerId,
+    id: newId(),
+    accountId,
+    active: true,
+    createdBy: personId,
+    createdAt: new Date(createdAt),
+    ...terms,
+  };
+  await database.inEmployer(employerId, (tx) => tx.manager.insert(PaySchedule, schedule));
+  return schedule;
+}
+
+/** Every period of a schedule, oldest first. */
+export function periodsOf(database: Database, { employerId, id }: PaySchedule): Promise<SchedulePeriod[]> {
+  return database.inEmployer(employerId, (tx) =>
+    tx.manager.find(SchedulePeriod, { where: { employerId, scheduleId: id }, order: { period: 'ASC' } }),
+  );
+}

@@ -1,0 +1,29 @@
+import { readDelivery } from '../../src/settlement/delivery';
+
+const read = (value: unknown) =>
+  readDelivery(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
+
+describe('a webhook delivery', () => {
+  it('gives its event and every id in its data, numbers as the text they were', () => {
+    const body =
+      '{"id":"evt-1","webhookId":"7","type":"payment_transaction","event":"payment_transaction.settled","data":{"paymentTransactionId":90071992547409931,"more":{"ids":[12,"x"]}}}';
+    expect(read(body)).toEqual({
+      event: 'payment_transaction.settled',
+      references: ['evt-1', '90071992547409931', '12', 'x'],
+    });
+  });
+
+  it.each([['not json'], ['[]'], ['null'], ['{}'], ['{"event":7}']])(
+    'takes %s for an event without a name',
+    (body) => {
+      expect(read(body)).toEqual({ event: 'unnamed', references: [] });
+    },
+  );
+
+  it('looks no deeper and at no more than a delivery can need', () => {
+    const deep = { event: 'e', data: { a: { b: { c: { d: { e: 'too deep' } } } } } };
+    expect(read(deep).references).toEqual([]);
+    const many = { event: 'e', data: { ids: Array.from({ length: 500 }, (_, n) => `id${n}`) } };
+    expect(read(many).references).toHaveLength(50);
+  });
+});

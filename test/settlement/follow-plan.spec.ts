@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { BANK_STATUSES } from '../../src/domain/bank-status';
+import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
+
+function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
+  return {
+    instructionId: 'i',
+    rowNo: 1,
+    paymentId: 'p',
+    messageId: 'm',
+    bankIds: ['b'],
+    iban: 'DE',
+    amountMinor: 1n,
+    currency: 'EUR',
+    status: 'SUBMITTED',
+    bankStatus: null,
+    rank: 0,
+    returned: false,
+    ...change,
+  };
+}
+
+describe('a newly read status', () => {
+  it('never lowers the rank and ends a payment at most once, whatever comes in whatever order', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...BANK_STATUSES, 'NEVER_HEARD_OF'), { maxLength: 30 }),
+        (statuses) => {
+          let payment = followed();
+          let ends = 0;
+          for (const status of statuses) {
+            const progress = progressOf(payment, { status });
+            if (!progress) continue;
+            expect(progress.rank).toBeGreaterThanOrEqual(payment.rank);
+            if (progress.move) ends += 1;
+            payment = {
+              ...payment,
+              rank: progress.rank,
+              bankStatus: progress.bankStatus,
+              status: progress.move?.to ?? payment.status,
+              returned: payment.returned || progress.returned,
+            };
+          }
+          expect(ends).toBeLessThanOrEqual(1);
+        },
+      ),
+    );
+  });
+
+  it('settles with the date and the charges the bank shows', () => {
+    const seen = { status: 'SETTLED', settlementDate: '2026-11-20', chargesMinor: 12n };
+    expect(progressOf(followed(), seen)?.move).toEqual({
+      to: 'SETTLED',
+      settledOn: '2026-11-20',
+      chargesMinor: 12n,
+    });
+  });
+
+  it('keeps the first end and raises a contradiction on another', () => {
+    const progress = progressOf(followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' }), {
+      status: 'FAILED',
+    });
+    expect(progress).toMatchObject({ alarm: 'CONTRADICTION', rank: 14 });
+    expect(progress?.move).toBeUndefined();
+  });
+
+  it('notes a return beside SETTLED, once', () => {
+    const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
+    expect(progressOf(settled, { status: 'RETURNED' })).toMatchObject({ returned: true });
+    const returned = { ...settled, returned: true, bankStatus: 'RETURNED' };
+    expect(progressOf(returned, { status: 'RETURNED' })).toBeUndefined();
+  });
+
+  it('raises attention for the unknown and for what waits at the bank, and moves nothing', () => {
+    expect(progressOf(followed(), { status: 'PRO_MANUAL_REVIEW' })).toMatchObject({
+      alarm: 'UNKNOWN_STATUS',
+      rank: 0,
+    });
+    expect(progressOf(followed(), { status: 'SUB_STRONG_AUTH_REQUIRED' })).toMatchObject({
+      alarm: 'BANK_ACTION_REQUIRED',
+    });
+  });
+
+  it('writes nothing down when nothing changed', () => {
+    expect(
+      progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),
+    ).toBeUndefined();
+  });
+});

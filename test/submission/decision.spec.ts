@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { afterBuildAnswer, afterSubmitAnswer, Answer, judgeUnsubmitted } from '../../src/submission/decision';
+
+const answers: fc.Arbitrary<Answer> = fc.record({
+  kind: fc.constantFrom('yes', 'no', 'in-doubt'),
+  reason: fc.constantFrom('not-sent', 'invalid', 'unauthorised', 'forbidden', 'rate-limited', undefined),
+});
+
+describe('what follows an answer', () => {
+  it('arms a submit again only when it never left, or when the bank promised and turned it away', () => {
+    fc.assert(
+      fc.property(answers, fc.boolean(), (answer, promised) => {
+        const next = afterSubmitAnswer(answer, promised);
+        if (next === 'unsent') expect(answer).toMatchObject({ kind: 'no', reason: 'not-sent' });
+        if (next === 'rejected-unexecuted') {
+          expect(promised).toBe(true);
+          expect(['unauthorised', 'rate-limited']).toContain(answer.reason);
+        }
+        if (next === 'executed') expect(answer.kind).toBe('yes');
+      }),
+    );
+  });
+
+  it('takes every submit that may have arrived for a doubt', () => {
+    expect(afterSubmitAnswer({ kind: 'in-doubt' }, true)).toBe('in-doubt');
+    expect(afterSubmitAnswer({ kind: 'no', reason: 'unauthorised' }, false)).toBe('in-doubt');
+    expect(afterSubmitAnswer({ kind: 'no', reason: 'rate-limited' }, false)).toBe('in-doubt');
+    expect(afterSubmitAnswer({ kind: 'no', reason: 'invalid' }, false)).toBe('refused');
+    expect(afterSubmitAnswer({ kind: 'no', reason: 'forbidden' }, true)).toBe('refused');
+  });
+
+  it('waits after a rate limit as long as the bank asks', () => {
+    expect(afterBuildAnswer({ kind: 'no', reason: 'rate-limited', retryAfterMs: 7_000 })).toEqual({
+      kind: 'wait',
+      ms: 7_000,
+    });
+  });
+
+  it('never concludes from a doubt that a row was refused or not added', () => {
+    fc.assert(
+      fc.property(answers, (answer) => {
+        const next = afterBuildAnswer({ ...answer, kind: 'in-doubt' });
+        expect(next).toEqual({ kind: 'doubt' });
+      }),
+    );
+  });
+});
+
+describe('an instruction that was not submitted', () => {
+  it.each([
+    ['INITIATED', 'open'],
+    ['INI_STARTED', 'wait'],
+    ['SUB_STARTED', 'moved'],
+    ['SETTLED', 'moved'],
+    ['CANCELLED', 'dead'],
+    ['FAILED', 'dead'],
+    ['SOMETHING_NEW', 'wait'],
+  ])('is %s: %s', (status, judged) => {
+    expect(judgeUnsubmitted(status)).toBe(judged);
+  });
+});

@@ -1,0 +1,374 @@
+import { ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
+import axios, { AxiosInstance, AxiosResponse } from 'axios';
+import { AppModule } from '../../src/app.module';
+import {
+  DEFAULT_TOKEN,
+  DEFAULT_WEBHOOK_SECRET,
+  Sandbox,
+  SandboxOptions,
+  startSandbox,
+} from '../../src/bank-sandbox/sandbox';
+import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { Clock } from '../../src/config/clock';
+import { Config, readConfig } from '../../src/config/env';
+import { Database } from '../../src/database/database';
+import { earliestExecutionDate } from '../../src/domain/business-day';
+import { EMPLOYER_ROLES, EmployerRole } from '../../src/http/allow';
+import { APP_OPTIONS, configureApp } from '../../src/http/configure-app';
+import { describeApi } from '../../src/http/openapi';
+import { People } from '../../src/identity/people.service';
+import { TestDatabase, testDatabase } from './database';
+
+/** A clock that a test moves; the same one can serve several replicas. */
+export class MovedClock extends Clock {
+  offsetMs = 0;
+
+  override now(): Date {
+    return new Date(Date.now() + this.offsetMs);
+  }
+
+  set(instant: Date): void {
+    this.offsetMs = instant.getTime() - Date.now();
+  }
+}
+
+/** The build that keeps its crash points; `buildWithCrashPoints` makes it. */
+export const CRASH_BUILD = join(__dirname, '../../.build/crash-points');
+
+type Settings = Partial<Record<keyof Config, string>>;
+
+export interface PayrollOptions {
+  sandbox?: SandboxOptions;
+  settings?: Settings;
+  clock?: MovedClock;
+  rowsPerInstruction?: number;
+  /** Services on the one database; 1 unless said otherwise, 0 starts none. */
+  replicas?: number;
+}
+
+export interface Service {
+  app: NestExpressApplication;
+  url: string;
+}
+
+/** A service in a process of its own, to be killed. */
+export interface ServiceProcess {
+  url: string;
+  process: ChildProcess;
+  /** Resolves with the signal or code it ended by. */
+  ended: Promise<string>;
+}
+
+export interface LedgerRow {
+  messageId?: string;
+  creditorIban: string;
+  amountMinor: string;
+  status: string;
+  moved: number;
+}
+
+export interface Ledger {
+  payees: { iban: string; count: number; movedMinor: string }[];
+  instructions: { id: number; status: string; submits: number; rows: LedgerRow[] }[];
+  unsubmitted: number[];
+  entriesSumMinor: string;
+}
+
+/** A service over a database and a sandbox bank of its own, an onboarded employer, and the people who use it. */
+export class Payroll {
+  private readonly processes: ServiceProcess[] = [];
+  /** The service that requests go to. */
+  url: string;
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly bank: Sandbox,
+    readonly services: Service[],
+    readonly clock: MovedClock,
+    readonly keys: Record<EmployerRole | 'second' | 'administrator', string>,
+    readonly settings: Settings,
+    readonly employer: string,
+    readonly account: string,
+  ) {
+    this.url = services[0]!.url;
+  }
+
+  static async start(options: PayrollOptions = {}): Promise<Payroll> {
+    const database = await testDatabase();
+    const bank = await startSandbox({ stepMs: 0, ...options.sandbox });
+    const clock = options.clock ?? new MovedClock();
+    const settings = {
+      ...DEFAULT_SETTINGS,
+      DATABASE_URL: database.url,
+      BANK_BASE_URL: bank.url,
+      ...options.settings,
+    };
+    const services: Service[] = [];
+    for (let n = 0; n < Math.max(options.replicas ?? 1, 1); n += 1)
+      services.push(await startService(settings, clock));
+    const first = services[0]!;
+    const keys = await makePeople(first.app.get(Database), first.app.get(People));
+    const seeded = await onboard(first, keys, options.rowsPerInstruction ?? 500, bank);
+    const payroll = new Payroll(
+      database,
+      bank,
+      services,
+      clock,
+      keys,
+      settings,
+      seeded.employer,
+      seeded.account,
+    );
+    return payroll;
+  }
+
+  /** Ends the services of this process, so that others can be started in processes of their own. */
+  async stopServices(): Promise<void> {
+    await Promise.all(this.services.splice(0).map((service) => service.app.close()));
+  }
+
+  /** Starts the service as a process from the build with crash points; requests go to it from now on. */
+  async spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
+    const child = spawn(process.execPath, [join(CRASH_BUILD, 'src/main.js')], {
+      env: { PATH: process.env.PATH, ...this.settings, ...settings } as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let errors = '';
+    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    const ended = new Promise<string>((resolve) => {
+      child.once('exit', (code, signal) => resolve(signal ?? String(code)));
+    });
+    const listening = new Promise<string>((resolve) => {
+      createInterface(child.stdout).on('line', (line) => {
+        const match = /"url":"([^"]+)"/.exec(line);
+        if (match) resolve(match[1]!);
+      });
+    });
+    const url = await Promise.race([
+      listening,
+      ended.then((how) => Promise.reject(new Error(`${how}: ${errors}`))),
+    ]);
+    const service = { url, process: child, ended };
+    this.processes.push(service);
+    this.url = url;
+    return service;
+  }
+
+  /** Another service on the same database and bank. */
+  async addReplica(settings: Settings = {}): Promise<Service> {
+    const service = await startService({ ...this.settings, ...settings }, this.clock);
+    this.services.push(service);
+    return service;
+  }
+
+  as(role: keyof Payroll['keys']): AxiosInstance {
+    return client(this.url, this.keys[role]);
+  }
+
+  /** The path of something of the employer. */
+  path(rest: string): string {
+    return `/v1/employers/${this.employer}${rest}`;
+  }
+
+  /** The first date on which the bank still executes. */
+  executionDate(): string {
+    return earliestExecutionDate(this.clock.now(), { cutOff: '23:59', timeZone: 'UTC' });
+  }
+
+  upload(csv: string | Buffer, query: Record<string, string> = {}): Promise<AxiosResponse> {
+    return this.as('preparer').post(this.path('/pay-files'), csv, {
+      headers: { 'content-type': 'text/csv' },
+      params: {
+        period: this.executionDate().slice(0, 7),
+        executionDate: this.executionDate(),
+        submitAt: this.clock.now().toISOString(),
+        ...query,
+      },
+    });
+  }
+
+  /** Uploads and answers the run; fails the test when the file was refused. */
+  async uploaded(
+    csv: string,
+    query: Record<string, string> = {},
+  ): Promise<{ id: string; rootHash: string; total: string }> {
+    const answer = await this.upload(csv, query);
+    if (answer.status !== 201) throw new Error(`the upload was refused: ${JSON.stringify(answer.data)}`);
+    return answer.data;
+  }
+
+  approve(run: { id: string; rootHash: string; total: string }): Promise<AxiosResponse> {
+    return this.as('approver').post(this.path(`/pay-runs/${run.id}/approvals`), {
+      rootHash: run.rootHash,
+      total: run.total,
+    });
+  }
+
+  /** Uploads, approves and answers the run's id. */
+  async paid(csv: string, query: Record<string, string> = {}): Promise<string> {
+    const run = await this.uploaded(csv, query);
+    const answer = await this.approve(run);
+    if (answer.status >= 300) throw new Error(`the approval was refused: ${JSON.stringify(answer.data)}`);
+    return run.id;
+  }
+
+  async run(id: string) {
+    return (await this.as('finance').get(this.path(`/pay-runs/${id}`))).data;
+  }
+
+  async attention(): Promise<{ id: string; kind: string; payRunId: string | null; happened: string }[]> {
+    return (await this.as('operator').get(this.path('/attention'))).data.items;
+  }
+
+  /** Waits until the run is in one of the states. */
+  async until(id: string, states: readonly string[], timeoutMs = 30_000): Promise<string> {
+    let status = '';
+    await eventually(
+      async () => {
+        status = (await this.run(id)).status;
+        return states.includes(status);
+      },
+      timeoutMs,
+      () => `the run is ${status}, not ${states.join(' or ')}`,
+    );
+    return status;
+  }
+
+  async ledger(): Promise<Ledger> {
+    return (await axios.get(`${this.bank.url}/sandbox/ledger`)).data;
+  }
+
+  async calls(): Promise<Record<string, number>> {
+    return (await axios.get(`${this.bank.url}/sandbox/calls`)).data;
+  }
+
+  async fault(script: Record<string, unknown>): Promise<void> {
+    await axios.post(`${this.bank.url}/sandbox/faults`, script);
+  }
+
+  async clearFaults(): Promise<void> {
+    await axios.delete(`${this.bank.url}/sandbox/faults`);
+  }
+
+  async close(): Promise<void> {
+    await this.stopServices();
+    for (const service of this.processes) {
+      service.process.kill('SIGTERM');
+      await service.ended;
+    }
+    await this.bank.close();
+    await this.database.drop();
+  }
+}
+
+/** Waits until something holds. */
+export async function eventually(
+  holds: () => Promise<boolean>,
+  timeoutMs: number,
+  why: () => string = () => 'it never held',
+): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(why());
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+const DEFAULT_SETTINGS: Settings = {
+  PORT: '0',
+  LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+  PAYRUN_HASH_KEY: 'a key of the tests, long enough to be one',
+  BANK_AMOUNT_UNIT: 'minor',
+  BANK_ACCESS_TOKEN: DEFAULT_TOKEN,
+  BANK_WEBHOOK_SECRETS: DEFAULT_WEBHOOK_SECRET,
+  BANK_LAG_BOUND_MS: '0',
+  BANK_TIMEOUT_MS: '2000',
+  BANK_TIME_ZONE: 'UTC',
+  BANK_CUT_OFF: '23:59',
+  TICK_MS: '20',
+  FOLLOW_DELAYS_MS: '50',
+  SUBMIT_DOUBT_MS: '500',
+  LEASE_MS: '2000',
+};
+
+async function startService(settings: Settings, clock: Clock): Promise<Service> {
+  const config = readConfig(settings);
+  const tested = await Test.createTestingModule({ imports: [AppModule.with(config)] })
+    .overrideProvider(Clock)
+    .useValue(clock)
+    .compile();
+  const app = tested.createNestApplication<NestExpressApplication>(APP_OPTIONS);
+  configureApp(app);
+  describeApi(app);
+  await app.listen(0, '127.0.0.1');
+  return { app, url: await app.getUrl() };
+}
+
+function client(baseURL: string, key: string): AxiosInstance {
+  return axios.create({
+    baseURL,
+    headers: { authorization: `Bearer ${key}` },
+    validateStatus: () => true,
+    maxBodyLength: Infinity,
+    proxy: false,
+  });
+}
+
+type Keys = Payroll['keys'];
+type WithPeople = Keys & { people: Record<string, string> };
+
+async function makePeople(database: Database, people: People): Promise<WithPeople> {
+  const keys: Record<string, string> = {};
+  const ids: Record<string, string> = {};
+  for (const name of [...EMPLOYER_ROLES, 'second', 'administrator']) {
+    await database.outsideEmployers(async (tx) => {
+      const person = await people.createPerson(tx, name, name === 'administrator');
+      const id = typeof person === 'string' ? person : (person as { id: string }).id;
+      ids[name] = id;
+      keys[name] = (await people.issueKey(tx, id, 'test')).key;
+    });
+  }
+  return { ...(keys as Keys), people: ids };
+}
+
+/** Onboards the seed company with the largest balance through the API, as an operator would. */
+async function onboard(service: Service, keys: WithPeople, rowsPerInstruction: number, bank: Sandbox) {
+  const administrator = client(service.url, keys.administrator);
+  const created = await administrator.post('/v1/employers', {
+    name: 'Birch Foods SARL',
+    timeZone: 'Europe/Paris',
+    rowsPerInstruction,
+  });
+  expect(created.status).toBe(201);
+  const employer = String(created.data.id);
+  const database = service.app.get(Database);
+  const people = service.app.get(People);
+  const uuid = employer.replace(/^emp_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  await database.inEmployer(uuid, async (tx) => {
+    for (const role of EMPLOYER_ROLES) await people.grantRole(tx, keys.people[role]!, role);
+    for (const role of ['approver', 'operator'] as const)
+      await people.grantRole(tx, keys.people.second!, role);
+  });
+  const operator = client(service.url, keys.operator);
+  const birch = DEFAULT_SEED.users[1]!;
+  const attached = await operator.post(`/v1/employers/${employer}/accounts`, {
+    bankAccountId: birch.account!.accountId,
+    debtorName: birch.holderName,
+  });
+  if (attached.status !== 201) throw new Error(`not attached: ${JSON.stringify(attached.data)}`);
+  const account = String(attached.data.id);
+  const portal = (await axios.get(`${bank.url}/sandbox/portal/accounts`)).data as {
+    accountId: string;
+    balance: string;
+  }[];
+  const balance = portal.find((one) => one.accountId === birch.account!.accountId)?.balance;
+  const checked = await operator.post(`/v1/employers/${employer}/accounts/${account}/balance-check`, {
+    balance,
+  });
+  if (checked.status >= 300) throw new Error(`not checked: ${JSON.stringify(checked.data)}`);
+  return { employer, account };
+}
