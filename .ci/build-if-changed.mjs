@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 
 /** Written last by the build: a build that was interrupted does not count. */
 const STAMP = 'dist/.built';

@@ -2,6 +2,7 @@
 // that source maps stay right. Fails when a mention is left: a kill switch for tests must not ship.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 
 const NAME = String.raw`'[a-z-]+\.[a-z-]+'`;
 const IMPORT = /^const crash_point_\d+ = require\("[./a-z-]*crash-point"\);$/gm;

@@ -4,6 +4,8 @@ import { startService } from './service';
 
 /** The service alone, with the database and bank of its environment. */
 async function main(): Promise<void> {
+  // Who started this process over an IPC channel watches it; when that one dies, nobody does.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   const config = readConfig(process.env);
   const { url } = await startService(config);
   process.stdout.write(`${JSON.stringify({ url })}\n`);

@@ -47,7 +47,7 @@ export async function dbStop(context: CommandContext = here()): Promise<void> {
   context.print(stopped ? 'The database has stopped.' : 'No database of this checkout is running.');
 }
 
-/** `db:migrate`: runs the pending migrations. */
+/** `migrate`: runs the pending migrations. */
 export function runMigrations(context: CommandContext = here()): Promise<void> {
   return onDatabase(context, async (database) => {
     const names = await migrations.runMigrations(adminUrlOf(database));
@@ -55,7 +55,7 @@ export function runMigrations(context: CommandContext = here()): Promise<void> {
   });
 }
 
-/** `db:revert`: undoes the migration that ran last. */
+/** `migrate --revert`: undoes the migration that ran last. */
 export function revertMigration(context: CommandContext = here()): Promise<void> {
   return onDatabase(context, async (database) => {
     const name = await migrations.revertMigration(adminUrlOf(database));
@@ -63,7 +63,8 @@ export function revertMigration(context: CommandContext = here()): Promise<void>
   });
 }
 
-function here(): CommandContext {
+/** The checkout is where the command was called from: npm calls its scripts there. */
+export function here(): CommandContext {
   return {
     env: process.env,
     checkout: process.cwd(),
@@ -71,7 +72,8 @@ function here(): CommandContext {
   };
 }
 
-async function onDatabase(
+/** Runs `work` on the database of this checkout or of DATABASE_URL, and stops a server started for it. */
+export async function onDatabase(
   context: CommandContext,
   work: (database: ResolvedDatabase) => Promise<void>,
 ): Promise<void> {

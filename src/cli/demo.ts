@@ -68,11 +68,7 @@ export function demo(options: DemoOptions): Promise<void> {
   });
 }
 
-async function setUp(
-  stage: Stage,
-  options: DemoOptions,
-  started: (service: Child) => void,
-): Promise<Scene> {
+async function setUp(stage: Stage, options: DemoOptions, started: (service: Child) => void): Promise<Scene> {
   const say = (line = '') => void options.output.write(`${line}\n`);
   say('Starting, all of it on this machine:');
   const database = await stage.own(startTemporaryServer());
@@ -120,13 +116,12 @@ async function refusalOf(work: Promise<unknown>, code: string): Promise<Refused>
 }
 
 async function refuseDefects(scene: Scene): Promise<void> {
-  const { say, options } = scene;
+  const { say } = scene;
   say('\n1. The preparer uploads samples/many-defects.csv. It is refused as a whole:\n');
   const { problem } = await refusalOf(uploadSample(scene, 'many-defects.csv'), 'PAY_FILE_REFUSED');
   const faults = (problem['faults'] ?? []) as PayFileFault[];
   const rows = faults.map(({ line, column, code, remedy }) => [String(line), column ?? '', code, remedy]);
-  const layout = { right: [0], columns: options.output.columns };
-  table(['line', 'column', 'code', 'how to mend it'], rows, layout).forEach((line) => say(line));
+  table(['line', 'column', 'code', 'how to mend it'], rows, [0]).forEach((line) => say(line));
   if (faults.length === 0) throw new DemoFailed('The refusal names no fault.');
 }
 
@@ -203,12 +198,14 @@ async function reconcile(scene: Scene, uploaded: UploadAnswer): Promise<void> {
   const { say, employerId } = scene;
   say('\n6. Finance reconciles the file, the approved run and the bank:\n');
   const report = await scene.as('finance').reconciliation(employerId, uploaded.id);
-  const lines = (['uploaded', 'approved', 'atBank', 'settled', 'notPaid', 'inFlight'] as const).map((name) => {
-    const { payments, amount } = report.table[name];
-    return [LINE_WORDS[name], String(payments), amount];
-  });
+  const lines = (['uploaded', 'approved', 'atBank', 'settled', 'notPaid', 'inFlight'] as const).map(
+    (name) => {
+      const { payments, amount } = report.table[name];
+      return [LINE_WORDS[name], String(payments), amount];
+    },
+  );
   const rows = [...lines, ['difference', '', report.difference]];
-  table(['', 'payments', 'EUR'], rows, { right: [1, 2] }).forEach((line) => say(line));
+  table(['', 'payments', 'EUR'], rows, [1, 2]).forEach((line) => say(line));
   const { settled } = report.table;
   const everything = settled.payments === uploaded.payments && settled.amount === uploaded.total;
   if (report.status !== 'SETTLED' || !report.explained || !everything) {

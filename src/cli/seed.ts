@@ -103,8 +103,7 @@ async function ensureAccount(
     accounts.find((one) => one.bankAccountId === bankAccountId) ??
     (await operator.attachAccount(employerId, wanted));
   if (account.probedAt === null) account = await operator.probeAccount(employerId, account.id);
-  if (account.unitConfirmed === null)
-    account = await operator.checkBalance(employerId, account.id, balance);
+  if (account.unitConfirmed === null) account = await operator.checkBalance(employerId, account.id, balance);
   if (account.ready) return account.id;
   throw new Error(`The account is not ready: ${account.notReady.map(({ detail }) => detail).join('; ')}.`);
 }

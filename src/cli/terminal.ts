@@ -5,7 +5,6 @@ export interface Output {
   write(text: string): unknown;
 }
 
-const DEFAULT_COLUMNS = 100;
 /** One character of the bar for the share of payments in each status, the furthest first. */
 const SHADES = [
   ['SETTLED', '█', 'settled'],
@@ -34,7 +33,8 @@ export class ProgressBar {
 
   /** Leaves the bar as it stands and goes to a new line. */
   end(): void {
-    if (this.output.isTTY && this.shown !== '') this.output.write('\n');
+    if (!this.output.isTTY || this.shown === '') return;
+    this.output.write('\n');
     this.shown = '';
   }
 }
@@ -61,13 +61,13 @@ function wordsOf(counts: Counts): string {
 }
 
 /**
- * Lines of a table, its columns as wide as their widest cell; the last one is cut to the terminal's width.
+ * Lines of a table, its columns as wide as their widest cell but the last, which a terminal may wrap.
  * @param right the columns to be set flush right
  */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  { right = [], columns = DEFAULT_COLUMNS }: { right?: readonly number[]; columns?: number } = {},
+  right: readonly number[] = [],
 ): string[] {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
@@ -76,8 +76,7 @@ export function table(
       const cell = cells[column] ?? '';
       return right.includes(column) ? cell.padStart(width) : cell.padEnd(width);
     });
-    const text = `  ${padded.join('  ')}`.trimEnd();
-    return text.length > columns ? `${text.slice(0, columns - 1)}…` : text;
+    return `  ${padded.join('  ')}`.trimEnd();
   };
-  return [line(head), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)];
+  return [line(head), ...rows.map(line)];
 }

@@ -139,7 +139,7 @@ it('strikes the nth call, every nth call, or a share of them that a seed repeats
   expect(struck).toBeLessThan(25);
 });
 
-it('strikes Json operation with "*", and none after the scripts are deleted', async () => {
+it('strikes any operation with "*", and none after the scripts are deleted', async () => {
   await bank.fault({ operation: '*', kind: '500-before' });
   expect((await bank.get(PATHS.accounts())).status).toBe(500);
   expect((await bank.get('/sandbox/faults')).body).toEqual([expect.objectContaining({ calls: 1, hits: 1 })]);

@@ -1,6 +1,6 @@
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { Payroll } from '../support/payroll';
+import { eventually, Payroll } from '../support/payroll';
 
 describe('nothing is paid that was not approved', () => {
   let payroll: Payroll;
@@ -46,6 +46,21 @@ describe('nothing is paid that was not approved', () => {
     expect((await payroll.run(run.id)).status).toBe('READY');
   });
 
+  const becomesDue = async (id: string) => {
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [uuid(id)]);
+    await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [uuid(id)]);
+  };
+  const later = () => ({ submitAt: new Date(Date.now() + 600_000).toISOString() });
+  const cancel = (id: string) =>
+    payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'test over' });
+  const submits = (id: string) =>
+    select(
+      payroll.database.superuserUrl,
+      `SELECT s.id FROM submit_attempt s JOIN instruction i ON i.id = s.instruction_id WHERE i.pay_run_id = $1`,
+      [uuid(id)],
+    );
+
   it.each([
     ['an amount', `UPDATE payment SET amount_minor = amount_minor + 1 WHERE pay_run_id = $1 AND row_no = 2`],
     [
@@ -53,58 +68,74 @@ describe('nothing is paid that was not approved', () => {
       `UPDATE payment SET iban_sealed = '0:DE89370400440532013000' WHERE pay_run_id = $1 AND row_no = 1`,
     ],
     ['a name', `UPDATE payment SET name_sealed = '0:Somebody Else' WHERE pay_run_id = $1 AND row_no = 3`],
-    ['the execution date', `UPDATE pay_run SET execution_date = execution_date + 1 WHERE id = $1`],
-  ])('not when %s was changed in the database after the approval', async (_what, change) => {
-    const before = await paid();
-    const rows = payRows(3, 20);
-    const run = await payroll.uploaded(payFile(rows), {
-      submitAt: new Date(Date.now() + 600_000).toISOString(),
-    });
+  ])(
+    'not when %s was changed in the database: the employer is stopped and people are told',
+    async (_what, change) => {
+      const before = await paid();
+      const run = await payroll.uploaded(payFile(payRows(3, 20)), later());
+      await payroll.approve(run);
+      await execute(payroll.database.superuserUrl, change, [uuid(run.id)]);
+      await becomesDue(run.id);
+      let breach: { id: string } | undefined;
+      await eventually(async () => {
+        breach = (await payroll.attention()).find(
+          (one) => one.kind === 'INVARIANT_BREACH' && one.payRunId === run.id,
+        );
+        return breach !== undefined;
+      }, 20_000);
+      expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).not.toBeNull();
+      await cancel(run.id);
+      await payroll.until(run.id, ['CANCELLED'], 20_000);
+      expect(await submits(run.id)).toEqual([]);
+      expect(await paid()).toBe(before);
+      const path = payroll.path(`/attention/${breach!.id}/actions`);
+      await payroll.as('operator').post(path, { action: 'RESUME', reason: 'restored and looked into' });
+      expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    },
+  );
+
+  it('not when the execution date was changed: the approval lapses, and an amendment has it approved as it is', async () => {
+    const rows = payRows(3, 40);
+    const run = await payroll.uploaded(payFile(rows), later());
     await payroll.approve(run);
-    await execute(payroll.database.superuserUrl, change, [uuid(run.id)]);
-    await execute(payroll.database.superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, `UPDATE pay_run SET execution_date = execution_date + 7 WHERE id = $1`, [
       uuid(run.id),
     ]);
-    await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [
-      uuid(run.id),
-    ]);
+    await becomesDue(run.id);
     await payroll.until(run.id, ['READY'], 20_000);
-    expect((await payroll.attention()).some((one) => one.payRunId === run.id)).toBe(true);
-    expect(await paid()).toBe(before);
-    const attempts = await select(
-      payroll.database.superuserUrl,
-      `SELECT s.* FROM submit_attempt s JOIN instruction i
-      ON i.id = s.instruction_id WHERE i.pay_run_id = $1`,
-      [uuid(run.id)],
-    );
-    expect(attempts).toEqual([]);
-    await payroll
-      .as('preparer')
-      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'test over' });
+    expect((await payroll.attention()).map((one) => one.kind)).toContain('APPROVAL_LAPSED');
+    expect((await payroll.approve(run)).data.code).toBe('RUN_TERMS_CHANGED');
+    expect(await submits(run.id)).toEqual([]);
+    const amended = await payroll.as('preparer').post(payroll.path(`/pay-runs/${run.id}/amendments`), {
+      excludePaymentIds: [],
+      executionDate: payroll.executionDate(),
+      reason: 'the date as it was',
+    });
+    expect(amended.status).toBeLessThan(300);
+    expect((await payroll.approve(await payroll.run(run.id))).status).toBeLessThan(300);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    expect((await payroll.attention()).map((one) => one.kind)).not.toContain('APPROVAL_LAPSED');
   });
 
   it('not once the approver has lost the role', async () => {
-    const run = await payroll.uploaded(payFile(payRows(3, 60)), {
-      submitAt: new Date(Date.now() + 600_000).toISOString(),
-    });
+    const run = await payroll.uploaded(payFile(payRows(3, 60)), later());
     await payroll.approve(run);
+    const { superuserUrl } = payroll.database;
     await execute(
-      payroll.database.superuserUrl,
+      superuserUrl,
       `DELETE FROM person_role r USING person p
-      WHERE p.id = r.person_id AND p.name = 'approver' AND r.role = 'approver'`,
+       WHERE p.id = r.person_id AND p.name = 'approver' AND r.role = 'approver'`,
     );
-    await execute(payroll.database.superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [
-      uuid(run.id),
-    ]);
-    await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [
-      uuid(run.id),
-    ]);
+    await becomesDue(run.id);
     await payroll.until(run.id, ['READY'], 20_000);
+    expect(await submits(run.id)).toEqual([]);
     await execute(
-      payroll.database.superuserUrl,
+      superuserUrl,
       `INSERT INTO person_role (employer_id, person_id, role)
-      SELECT e.id, p.id, 'approver' FROM employer e, person p WHERE p.name = 'approver'`,
+       SELECT e.id, p.id, 'approver' FROM employer e, person p WHERE p.name = 'approver'`,
     );
+    await cancel(run.id);
   });
 
   it('an amendment voids the approval, and what it takes out is not paid', async () => {

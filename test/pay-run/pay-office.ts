@@ -59,8 +59,11 @@ export interface Company {
   operator: Someone;
 }
 
-/** The service's rooms around the record, over HTTP, on a database of their own. */
+/** The service's rooms around the record, over HTTP, on a database of their own, in November 2026. */
 export class PayOffice {
+  /** A Monday, four weeks before the runs are executed. */
+  static readonly OPENED = new Date('2026-11-02T09:00:00Z');
+
   private constructor(
     private readonly store: TestDatabase,
     readonly app: NestExpressApplication,
@@ -70,6 +73,7 @@ export class PayOffice {
   static async open(): Promise<PayOffice> {
     const store = await testDatabase();
     const clock = new TestClock();
+    clock.advance(PayOffice.OPENED.getTime() - Date.now());
     const tested = await Test.createTestingModule({
       imports: [
         ConfigModule.with(testConfig({ DATABASE_URL: store.url, DATABASE_POOL_SIZE: '4' })),

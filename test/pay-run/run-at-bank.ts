@@ -42,7 +42,10 @@ export class RunAtBank {
     await office.in(company, async (tx) => {
       const locked = await lockRun(tx, run.id);
       const rootHash = locked.rootHash?.toString('hex') ?? '';
-      await approve(tx, office.personal, locked, company.approver.personId, { rootHash, totalMinor: locked.totalMinor });
+      await approve(tx, office.personal, locked, company.approver.personId, {
+        rootHash,
+        totalMinor: locked.totalMinor,
+      });
     });
     return new RunAtBank(office, company, run);
   }
@@ -125,6 +128,16 @@ export class RunAtBank {
         if (fate === 'RETURNED') await tx.query('UPDATE payment SET returned_at = now() WHERE id = $1', [id]);
       }
     });
+  }
+
+  /** Of fates in row order, those of rows that were submitted. */
+  async submitted(inOrder: readonly Fate[]): Promise<Map<number, Fate>> {
+    const rows = await this.office.query<{ row_no: number }>(
+      this.company,
+      `SELECT row_no FROM payment WHERE pay_run_id = $1 AND status = 'SUBMITTED' ORDER BY row_no`,
+      [this.run.id],
+    );
+    return new Map(rows.map(({ row_no: rowNo }) => [rowNo, inOrder[rowNo - 1] ?? 'SETTLED']));
   }
 
   private work(work: (tx: EmployerTransaction, run: PayRun) => Promise<void>): Promise<void> {

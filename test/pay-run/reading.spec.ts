@@ -1,0 +1,222 @@
+import { showId } from '../../src/http/prefixed-id';
+import { apiDocument } from '../../src/http/openapi';
+import { raise } from '../../src/pay-run/attention.store';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { Company, IBAN, pathOf, PayOffice, rows } from './pay-office';
+import { Fate, RunAtBank } from './run-at-bank';
+
+describe('reading pay runs', () => {
+  let office: PayOffice;
+  let company: Company;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+    company = await office.company({ rowsPerInstruction: 2 });
+  });
+  afterAll(() => office?.close());
+
+  const followed = async (fates: readonly Fate[]): Promise<PayRun> => {
+    const run = await office.run(company, rows(...fates.map((_, index) => 1000 + index)));
+    const atBank = await RunAtBank.approved(office, company, run);
+    await atBank.start();
+    const parts = Math.ceil(fates.length / 2);
+    for (let ordinal = 1; ordinal <= parts; ordinal += 1) await atBank.build(ordinal);
+    await atBank.move('VERIFIED', 'SUBMITTING');
+    for (let ordinal = 1; ordinal <= parts; ordinal += 1) {
+      await atBank.instruction(ordinal, 'SUBMIT_INTENT', 'SUBMITTED');
+    }
+    await atBank.move('FOLLOWING');
+    await atBank.fates(new Map(fates.map((fate, index) => [index + 1, fate])));
+    return run;
+  };
+
+  it('shows what there is to approve: version, total as a decimal string, and the root hash', async () => {
+    const run = await office.run(company, rows(123_450, 5));
+    const { body, headers } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    expect(body).toMatchObject({
+      id: showId('run', run.id),
+      status: 'READY',
+      runVersion: 1,
+      payments: 2,
+      total: '1234.55',
+      currency: 'EUR',
+      rootHash: run.rootHash?.toString('hex'),
+      preparedBy: showId('per', company.preparer.personId),
+      paymentsByStatus: { READY: { payments: 2, amount: '1234.55' } },
+      instructions: [{ ordinal: 1, status: 'PLANNED', id: null, attempt: 0, payments: 2, total: '1234.55' }],
+      amendment: null,
+      stopped: null,
+      openAttentions: 0,
+    });
+    expect(headers['etag']).toMatch(/^"\d+"$/);
+  });
+
+  it('shows where money is: payments and instructions by status, the bank ids, what came back', async () => {
+    const run = await followed(['SETTLED', 'RETURNED', 'PRO_ROUTING_FAILED']);
+    await office.in(company, (tx) =>
+      raise(tx, { kind: 'ROW_UNSEEN', subjectId: run.id, payRunId: run.id, happened: 'a row was not seen' }),
+    );
+    const { body } = await office.as(company, 'operator').get(pathOf(run)).expect(200);
+    expect(body).toMatchObject({
+      status: 'FOLLOWING',
+      paymentsByStatus: {
+        SETTLED: { payments: 2, amount: '20.01' },
+        FAILED: { payments: 1, amount: '10.02' },
+      },
+      returned: { payments: 1, amount: '10.01' },
+      instructionsByStatus: { SUBMITTED: 2 },
+      openAttentions: 1,
+    });
+    expect(body.instructions).toHaveLength(2);
+    expect(body.instructions[1]).toMatchObject({
+      ordinal: 2,
+      attempt: 1,
+      bankInstructionId: expect.any(String),
+    });
+  });
+
+  it('shows the latest attempt of an instruction that was built again', async () => {
+    const run = await office.run(company, rows(1, 2));
+    const atBank = await RunAtBank.approved(office, company, run);
+    await atBank.start();
+    await atBank.build(1, 1);
+    await atBank.rebuild(1);
+    const { body } = await office.as(company, 'finance').get(pathOf(run)).expect(200);
+    expect(body.instructions).toEqual([expect.objectContaining({ attempt: 2, status: 'PLANNED' })]);
+    expect(body.instructionsByStatus).toEqual({ PLANNED: 1 });
+  });
+
+  it('lists runs newest first, page by page, each exactly once', async () => {
+    const own = await office.company();
+    const runs: string[] = [];
+    for (let n = 0; n < 5; n += 1) runs.unshift(showId('run', (await office.run(own, rows(1))).id));
+    const seen: string[] = [];
+    let cursor = '';
+    for (let page = 0; page < 3; page += 1) {
+      const { body } = await office.as(own, 'finance').get(`/pay-runs?limit=2${cursor}`).expect(200);
+      seen.push(...body.items.map(({ id }: { id: string }) => id));
+      cursor = `&cursor=${body.nextCursor}`;
+    }
+    expect(seen).toEqual(runs);
+    expect(cursor).toBe('&cursor=null');
+  });
+
+  it('narrows the list by status and period', async () => {
+    const own = await office.company();
+    const [october, november] = [
+      await office.run(own, rows(1), { period: '2026-10' }),
+      await office.run(own, rows(1)),
+    ];
+    await RunAtBank.approved(office, own, november);
+    const ids = async (query: string) =>
+      (await office.as(own, 'finance').get(`/pay-runs?${query}`).expect(200)).body.items.map(
+        ({ id }: { id: string }) => id,
+      );
+    expect(await ids('period=2026-10')).toEqual([showId('run', october.id)]);
+    expect(await ids('status=APPROVED')).toEqual([showId('run', november.id)]);
+    expect(await ids('status=APPROVED&period=2026-10')).toEqual([]);
+    await office.as(own, 'finance').get('/pay-runs?status=PAID').expect(422);
+    const forged = await office.as(own, 'finance').get('/pay-runs?cursor=bm9uc2Vuc2U').expect(422);
+    expect(forged.body.code).toBe('CURSOR_INVALID');
+  });
+
+  it('shows payments to those who may know salaries, with the IBAN masked', async () => {
+    const run = await followed(['SETTLED', 'EXT_REFUSED']);
+    for (const role of ['preparer', 'approver', 'finance'] as const) {
+      const { body, text } = await office.as(company, role).get(pathOf(run, '/payments')).expect(200);
+      expect(body.items[0]).toMatchObject({
+        row: 1,
+        line: 2,
+        employeeId: 'E-1',
+        name: 'Ada Number 1',
+        iban: 'DE…5512',
+        amount: '10.00',
+        status: 'SETTLED',
+        settledOn: '2026-11-27',
+        bankStatus: 'SETTLED',
+        bankPaymentId: expect.any(String),
+      });
+      expect(text).not.toContain(IBAN);
+    }
+  });
+
+  it('shows no payment to an operator, also not in the history', async () => {
+    const run = await followed(['SETTLED', 'EXT_REFUSED']);
+    await office.as(company, 'operator').get(pathOf(run, '/payments')).expect(403);
+    const subjects = async (role: 'operator' | 'finance') => {
+      const { body } = await office.as(company, role).get(pathOf(run, '/history?limit=500')).expect(200);
+      return new Set(body.items.map(({ subject }: { subject: string }) => subject));
+    };
+    expect(await subjects('operator')).not.toContain('payment');
+    expect(await subjects('finance')).toContain('payment');
+  });
+
+  it('pages payments in row order and narrows them by status', async () => {
+    const run = await followed(['SETTLED', 'PRO_ROUTING_FAILED', 'SETTLED', 'SETTLED', 'PRO_ROUTING_FAILED']);
+    const page = async (query: string) =>
+      (
+        await office
+          .as(company, 'finance')
+          .get(pathOf(run, `/payments?${query}`))
+          .expect(200)
+      ).body;
+    const first = await page('limit=2&status=SETTLED');
+    const second = await page(`limit=2&status=SETTLED&cursor=${first.nextCursor}`);
+    const rowsOf = (body: { items: { row: number }[] }) => body.items.map(({ row }) => row);
+    expect([rowsOf(first), rowsOf(second), second.nextCursor]).toEqual([[1, 3], [4], null]);
+  });
+
+  it('tells the history from the first change on, with who did it', async () => {
+    const run = await office.run(company, rows(100, 200));
+    await RunAtBank.approved(office, company, run);
+    const first = await office.as(company, 'finance').get(pathOf(run, '/history?limit=1')).expect(200);
+    const rest = await office
+      .as(company, 'finance')
+      .get(pathOf(run, `/history?cursor=${first.body.nextCursor}`))
+      .expect(200);
+    const changes = [...first.body.items, ...rest.body.items];
+    expect(
+      changes.map(({ subject, from, to, payments, amount }) => [subject, from, to, payments, amount]),
+    ).toEqual([
+      ['pay_run', 'DRAFT', 'READY', 2, '3.00'],
+      ['payments_of_run', 'READY', 'APPROVED', 2, '3.00'],
+      ['pay_run', 'READY', 'APPROVED', 2, '3.00'],
+    ]);
+    expect(changes[2].actor).toBe(showId('per', company.approver.personId));
+  });
+
+  it('knows no run of another employer, and none that does not exist', async () => {
+    const run = await office.run(await office.company(), rows(1));
+    for (const path of ['', '/payments', '/history']) {
+      const { body } = await office.as(company, 'finance').get(pathOf(run, path)).expect(404);
+      expect(body.code).toBe('PAY_RUN_NOT_FOUND');
+    }
+    await office.as(company, 'finance').get('/pay-runs/run_42').expect(404);
+  });
+
+  it('describes every route with its answer and its roles', () => {
+    const { paths, components } = apiDocument(office.app);
+    const run = '/v1/employers/{employerId}/pay-runs/{runId}';
+    expect(
+      Object.keys(paths)
+        .filter((path) => path.startsWith(run))
+        .sort(),
+    ).toEqual(
+      ['', '/amendments', '/approvals', '/cancellation', '/history', '/payments', '/reconciliation']
+        .concat(['/reconciliation/rows', '/resume', '/stop'].map((path) => path))
+        .map((path) => run + path),
+    );
+    expect(paths[`${run}/approvals`]?.post).toMatchObject({
+      'x-roles': ['approver'],
+      requestBody: {
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/ApprovalRequest' } } },
+      },
+    });
+    expect(paths[`${run}/approvals`]?.post?.parameters).toHaveLength(3);
+    expect(components?.schemas?.['ApprovalRequest']).toMatchObject({
+      required: ['rootHash', 'total'],
+      properties: { total: { type: 'string' } },
+    });
+    expect(components?.schemas).toHaveProperty('RunBody');
+    expect(components?.schemas).toHaveProperty('RunReportBody');
+  });
+});
