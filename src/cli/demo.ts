@@ -83,7 +83,7 @@ async function setUp(stage: Stage, options: DemoOptions, started: (service: Chil
   const portal = new Portal(bank.url);
   const account = await portal.accountOf(COMPANY);
   const { employerId } = await ensureEmployer(service.url, keys, account);
-  say(`  employer  ${COMPANY}, with EUR ${account.balance} at the bank; four people, each with a key`);
+  say(`  employer  ${COMPANY}, with EUR ${account.balance} at the bank, and its people with their keys`);
   const now = new Date(Date.now() + TIME_IN_HAND_MS);
   return {
     options,

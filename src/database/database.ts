@@ -13,7 +13,16 @@ export interface Transaction {
   readonly manager: EntityManager;
   readonly client: Client;
   query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+  /**
+   * Leaves work to the very end of the transaction. Rows that many transactions write, such as leases and counters,
+   * are locked there only, in the order of the stages, so that no two transactions wait for one another.
+   */
+  beforeCommit(stage: Stage, work: () => Promise<void>): void;
 }
+
+/** What is done at the end of a transaction, in this order. */
+const STAGES = ['wake', 'history'] as const;
+export type Stage = (typeof STAGES)[number];
 
 /** A transaction that sees the rows of one employer only. */
 export interface EmployerTransaction extends Transaction {
@@ -72,12 +81,15 @@ export class Database {
       await runner.startTransaction();
       try {
         await runner.query(setting, parameters);
+        const last = new Map<Stage, (() => Promise<void>)[]>(STAGES.map((stage) => [stage, []]));
         const result = await work({
           manager: runner.manager,
           client,
           query: async <Row>(sql: string, values?: unknown[]) =>
             rowsOf<Row>(await runner.query(sql, values, true)),
+          beforeCommit: (stage, ending) => last.get(stage)?.push(ending),
         });
+        for (const ending of STAGES.flatMap((stage) => last.get(stage) ?? [])) await ending();
         await commit(runner, client);
         return result;
       } catch (error) {

@@ -78,29 +78,53 @@ export class Leases {
   }
 }
 
-/** Proves, inside a transaction, that the claim still stands, and keeps it standing until the commit. */
+/**
+ * Proves, inside a transaction, that the claim still stands, and keeps it standing until the commit: a claim by another
+ * skips a row under this lock, while waking and prolonging it go on.
+ */
 export async function fence(tx: Transaction, claim: Claim): Promise<void> {
   const held = await tx.query(
     `SELECT 1 FROM lease WHERE subject_id = $1 AND holder = $2 AND epoch = $3
-       AND leased_until > clock_timestamp() FOR SHARE`,
+       AND leased_until > clock_timestamp() FOR KEY SHARE`,
     [claim.subjectId, claim.holder, claim.epoch],
   );
   if (held.length === 0) throw new Fenced(claim);
 }
 
-/** Puts subjects on the work list, or wakes them when they are on it. */
-export async function wake(
+interface Wake {
+  kind: LeaseKind;
+  employerId: string;
+  subjectId: string;
+}
+
+const WAKES = new WeakMap<Transaction, Map<string, Wake>>();
+
+/** Puts subjects on the work list, or wakes them when they are on it, at the end of the transaction. */
+export function wake(
   tx: Transaction,
   kind: LeaseKind,
   employerId: string,
   subjectIds: readonly string[],
-): Promise<void> {
-  if (subjectIds.length === 0) return;
+): void {
+  let wakes = WAKES.get(tx);
+  if (!wakes) {
+    const gathered = new Map<string, Wake>();
+    wakes = gathered;
+    WAKES.set(tx, gathered);
+    tx.beforeCommit('wake', () => writeWakes(tx, [...gathered.values()]));
+  }
+  for (const subjectId of subjectIds) wakes.set(subjectId, { kind, employerId, subjectId });
+}
+
+/** One statement in the order of ids, so that two transactions never wait for one another's leases. */
+async function writeWakes(tx: Transaction, wakes: readonly Wake[]): Promise<void> {
+  if (wakes.length === 0) return;
   await tx.query(
     `INSERT INTO lease (subject_id, kind, employer_id, wake_at)
-     SELECT id, $1, $2, clock_timestamp() FROM unnest($3::uuid[]) AS id ORDER BY id
+     SELECT w.id, w.kind, w.employer_id, clock_timestamp()
+     FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS w(id, kind, employer_id) ORDER BY w.id
      ON CONFLICT (subject_id) DO UPDATE SET wake_at = least(lease.wake_at, excluded.wake_at), kind = excluded.kind`,
-    [kind, employerId, subjectIds],
+    [wakes.map((one) => one.subjectId), wakes.map((one) => one.kind), wakes.map((one) => one.employerId)],
   );
 }
 

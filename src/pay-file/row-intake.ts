@@ -14,13 +14,13 @@ import {
 } from './pay-file-fault';
 import {
   analyseRows,
-  copyRows,
   createRowTable,
   findPaid,
   findTwice,
   keyLine,
   PayKey,
   paymentLine,
+  RowCopy,
   takeReleases,
 } from './pay-file.store';
 
@@ -41,9 +41,10 @@ export async function copyPayFile(
 ): Promise<PayFileFaults> {
   await createRowTable(tx);
   const intake = new RowIntake(personal, context);
+  const copy = new RowCopy(tx);
   try {
     for await (const records of readCsv(bytes)) {
-      await copyRows(tx, intake.take(records));
+      await copy.add(intake.take(records));
       if (intake.ended) break;
     }
     intake.end();
@@ -51,6 +52,7 @@ export async function copyPayFile(
     if (!(error instanceof CsvUnreadable)) throw error;
     intake.faults.add([error.fault]);
   }
+  await copy.end();
   await checkEmployees(tx, context, intake.faults);
   return intake.faults;
 }
@@ -67,15 +69,12 @@ class RowIntake {
   ) {}
 
   /** The lines of the row table for the records; the first record of all is the header. */
-  take(records: readonly CsvRecord[]): string[] {
-    const lines: string[] = [];
+  take(records: readonly CsvRecord[]): string {
+    let lines = '';
     for (const record of records) {
       if (this.ended) break;
       if (!this.columns) this.takeHeader(record);
-      else {
-        const line = this.takeRow(record, this.columns);
-        if (line !== undefined) lines.push(line);
-      }
+      else lines += this.takeRow(record, this.columns);
     }
     return lines;
   }
@@ -94,20 +93,24 @@ class RowIntake {
     this.ended = columns === undefined;
   }
 
-  private takeRow(record: CsvRecord, columns: Columns): string | undefined {
+  /** The row's line of the row table, or nothing. */
+  private takeRow(record: CsvRecord, columns: Columns): string {
     this.rows += 1;
     if (this.rows > this.context.maxRows) {
       const message = `The file has more than ${this.context.maxRows} rows.`;
       this.faults.add([fileFault(record.line, 'TOO_MANY_ROWS', { message })]);
       this.ended = true;
-      return undefined;
+      return '';
     }
     const row = toRow(record, columns);
-    if ('code' in row) return void this.faults.add([row]);
+    if ('code' in row) {
+      this.faults.add([row]);
+      return '';
+    }
     const { payment, faults } = checkRow(row, this.context);
     this.faults.add(faults.map(cellFault));
     if (payment && this.faults.count === 0) return paymentLine(this.personal, payment, this.rows);
-    if (faults.some((fault) => fault.column === 'employeeId')) return undefined;
+    if (faults.some((fault) => fault.column === 'employeeId')) return '';
     return keyLine(row.line, row.employeeId);
   }
 }

@@ -53,13 +53,13 @@ export async function amend(
   if (alive.length === 0) {
     await applyAmendment(tx, personal, run, amendment);
   } else {
-    await wake(
+    wake(
       tx,
       'INSTRUCTION',
       tx.employerId,
       alive.map((instruction) => instruction.id),
     );
-    await wake(tx, 'RUN', tx.employerId, [run.id]);
+    wake(tx, 'RUN', tx.employerId, [run.id]);
   }
   return amendment;
 }

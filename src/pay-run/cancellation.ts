@@ -27,7 +27,7 @@ export async function cancelRun(
   const alive = await liveInstructions(tx, run);
   if (alive.length === 0) await finishCancelling(tx, run, actor);
   else
-    await wake(
+    wake(
       tx,
       'INSTRUCTION',
       tx.employerId,

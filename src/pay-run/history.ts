@@ -18,11 +18,24 @@ export interface StateChange {
   amountMinor?: bigint;
 }
 
+const CHANGES = new WeakMap<EmployerTransaction, StateChange[]>();
+
 /**
- * Appends state changes. Their numbers are drawn under a lock held to the commit, so that the order of `seq` is
- * the order of commits and a report "as of" a number repeats exactly. Call it last in a transaction.
+ * Appends state changes at the end of the transaction. Their numbers are drawn under a lock held to the commit, so that
+ * the order of `seq` is the order of commits and a report "as of" a number repeats exactly.
  */
-export async function appendHistory(tx: EmployerTransaction, changes: readonly StateChange[]): Promise<void> {
+export function appendHistory(tx: EmployerTransaction, changes: readonly StateChange[]): void {
+  const gathered = CHANGES.get(tx);
+  if (gathered) {
+    gathered.push(...changes);
+    return;
+  }
+  const all = [...changes];
+  CHANGES.set(tx, all);
+  tx.beforeCommit('history', () => writeHistory(tx, all));
+}
+
+async function writeHistory(tx: EmployerTransaction, changes: readonly StateChange[]): Promise<void> {
   if (changes.length === 0) return;
   await tx.query(
     `WITH taken AS (

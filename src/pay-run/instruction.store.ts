@@ -66,7 +66,7 @@ export async function moveInstruction(
     { ...patch, status: to, ...(reason === undefined ? {} : { endedReason: reason }) },
   );
   Object.assign(instruction, patch, { status: to });
-  await appendHistory(tx, [
+  appendHistory(tx, [
     {
       subject: 'instruction',
       subjectId: instruction.id,
@@ -95,7 +95,7 @@ export async function planAttempt(
     status: 'PLANNED',
     bankRank: 0,
   });
-  await wake(tx, 'INSTRUCTION', tx.employerId, [id]);
+  wake(tx, 'INSTRUCTION', tx.employerId, [id]);
 }
 
 /**
@@ -120,7 +120,7 @@ export async function endUnsubmitted(
       actor,
       reason,
     });
-    await wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
   }
-  await wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+  wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
 }

@@ -57,8 +57,8 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
     `SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)`,
     [tx.employerId, run.id, UNSUBMITTED],
   );
-  await wake(tx, 'RUN', tx.employerId, [run.id]);
-  await wake(
+  wake(tx, 'RUN', tx.employerId, [run.id]);
+  wake(
     tx,
     'INSTRUCTION',
     tx.employerId,

@@ -63,7 +63,7 @@ export class PayRunCommands {
     });
   }
 
-  /** @throws those of `assertExecutionDate`, `assertSubmitInTime` and `amend` */
+  /** Proposes an amendment. @throws those of `assertExecutionDate`, `assertSubmitInTime` and `amend` */
   amend(command: Command, proposal: Proposal): Promise<RunRecord> {
     return this.carryOut(command, 'pay-run.amended', async (tx, run) => {
       this.assertDate(run, proposal.executionDate);
@@ -77,7 +77,7 @@ export class PayRunCommands {
     });
   }
 
-  /** @throws those of `cancelRun` */
+  /** Begins to cancel the run. @throws those of `cancelRun` */
   cancel(command: Command, reason: string): Promise<RunRecord> {
     return this.carryOut(command, 'pay-run.cancelled', async (tx, run) => {
       await cancelRun(tx, run, actorOf(command), reason);
@@ -85,7 +85,7 @@ export class PayRunCommands {
     });
   }
 
-  /** @throws those of `stopRun` */
+  /** Throws the run's kill switch. @throws those of `stopRun` */
   stop(command: Command, reason: string): Promise<RunRecord> {
     return this.carryOut(command, STOPPED, async (tx, run) => {
       await stopRun(tx, run, reason);
@@ -93,7 +93,7 @@ export class PayRunCommands {
     });
   }
 
-  /** @throws those of `resumeRun`; Problem 403 SECOND_PERSON_REQUIRED for the person who stopped it */
+  /** Takes it back. @throws those of `resumeRun`; Problem 403 SECOND_PERSON_REQUIRED for the person who stopped it */
   resume(command: Command, reason: string): Promise<RunRecord> {
     return this.carryOut(command, 'pay-run.resumed', async (tx, run) => {
       if ((await whoStopped(tx, run)) === command.personId) {

@@ -173,7 +173,11 @@ const change = z.object({
 /** One line of a run's history. */
 export type ChangeDocument = z.infer<typeof change>;
 
+/** A pay run as it stands. */
 export class RunBody extends createZodDto(run) {}
+/** Runs, the newest first. */
 export class RunPage extends createZodDto(z.object({ items: z.array(runSummary), nextCursor })) {}
+/** Payments in row order. */
 export class PaymentPage extends createZodDto(z.object({ items: z.array(payment), nextCursor })) {}
+/** Changes, the oldest first. */
 export class HistoryPage extends createZodDto(z.object({ items: z.array(change), nextCursor })) {}

@@ -42,10 +42,10 @@ export async function moveRun(
   );
   run.status = to;
   run.revision += 1n;
-  await appendHistory(tx, [
+  appendHistory(tx, [
     { subject: 'pay_run', subjectId: run.id, payRunId: run.id, from, to, actor, reason, ...totals(run) },
   ]);
-  await wake(tx, 'RUN', tx.employerId, [run.id]);
+  wake(tx, 'RUN', tx.employerId, [run.id]);
 }
 
 /** The amendment waiting to be applied to a run, if there is one. */

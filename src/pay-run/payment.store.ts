@@ -43,7 +43,7 @@ export async function movePaymentSet(tx: EmployerTransaction, move: SetMove): Pr
   const moved = { count: Number(row?.count ?? 0), amountMinor: BigInt(row?.sum ?? 0) };
   if (moved.count === 0) return moved;
   const subject: Subject = move.planned ? 'payments_of_instruction' : 'payments_of_run';
-  await appendHistory(tx, [
+  appendHistory(tx, [
     {
       subject,
       subjectId: move.planned?.id ?? move.payRunId,
@@ -96,7 +96,7 @@ export async function movePayments(
       moves.map((move) => move.reason ?? null),
     ],
   );
-  await appendHistory(
+  appendHistory(
     tx,
     moved.flatMap((row) => {
       const move = moves[Number(row.n) - 1];

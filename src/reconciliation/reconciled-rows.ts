@@ -5,6 +5,7 @@ import { maskIban } from '../domain/iban';
 import { PaymentStatus } from '../domain/payment';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { rowHash } from '../pay-run/run-hash';
+import { joinByHash } from './aggregates';
 import { judgeRow, RowDifference } from './row-difference';
 
 /** A row of a run with what we and the bank say of it. The IBAN is masked, the amount in minor units. */
@@ -68,6 +69,7 @@ export async function* reconciledRows(
   personal: PersonalData,
   run: PayRun,
 ): AsyncGenerator<ReconciledRow> {
+  await joinByHash(tx);
   const stream = new QueryStream(ROWS, [tx.employerId, run.id], { batchSize: FETCH_ROWS });
   const rows: AsyncIterable<StoredRow> = tx.client.query(stream);
   for await (const row of rows) yield readRow(personal, run, row);

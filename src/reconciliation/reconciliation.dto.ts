@@ -83,5 +83,7 @@ const periodReport = z.object({
 /** The reconciliation of a month as JSON. */
 export type PeriodReportDocument = z.infer<typeof periodReport>;
 
+/** A run: where its money is, and what does not add up. */
 export class RunReportBody extends createZodDto(runReport) {}
+/** A month: its runs and their sum. */
 export class PeriodReportBody extends createZodDto(periodReport) {}

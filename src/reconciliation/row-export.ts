@@ -48,7 +48,8 @@ export class RowExport {
   }
 
   /**
-   * Sends the rows to `destination`, which `begin` gives once the run was found.
+   * Sends the rows to `destination`, which `begin` gives once the run was found. It is ended only when everything
+   * went well, and otherwise left for the caller to cut.
    * @throws DomainError PAY_RUN_NOT_FOUND, Problem 503 EXPORTS_BUSY
    */
   async send(employerId: string, payRunId: string, format: RowFormat, begin: () => Writable): Promise<void> {
@@ -56,17 +57,27 @@ export class RowExport {
       throw new Problem(503, 'EXPORTS_BUSY', 'Other exports are running; try again in a moment.');
     }
     this.running += 1;
-    try {
-      await this.database.inEmployer(employerId, async (tx) => {
-        const run = await findRun(tx, payRunId);
-        await tx.query(`SET LOCAL statement_timeout = ${EXPORT_TIMEOUT_MS}`);
-        const rows = reconciledRows(tx, this.personal, run);
-        const signal = AbortSignal.timeout(EXPORT_TIMEOUT_MS);
-        await pipeline(inChunks(linesOf(rows, format)), begin(), { signal });
-      });
-    } finally {
-      this.running -= 1;
-    }
+    const sending = this.database.inEmployer(employerId, async (tx) => {
+      const run = await findRun(tx, payRunId);
+      await tx.query(`SET LOCAL statement_timeout = ${EXPORT_TIMEOUT_MS}`);
+      const destination = begin();
+      await pump(linesOf(reconciledRows(tx, this.personal, run), format), destination);
+      return destination;
+    });
+    const destination = await sending.finally(() => (this.running -= 1));
+    destination.end();
+  }
+}
+
+async function pump(lines: AsyncIterable<string>, destination: Writable): Promise<void> {
+  const tooSlow = setTimeout(
+    () => destination.destroy(new Error('the export took too long')),
+    EXPORT_TIMEOUT_MS,
+  );
+  try {
+    await pipeline(inChunks(lines), destination, { end: false });
+  } finally {
+    clearTimeout(tooSlow);
   }
 }
 

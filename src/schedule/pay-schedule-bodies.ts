@@ -60,7 +60,7 @@ const period = z.object({
   period: z.string(),
   executionDate: z.iso.date(),
   submitAt: z.iso.datetime(),
-  runId: z.string().nullable(),
+  payRunId: z.string().nullable(),
   overdue: z.boolean().describe('The time of the submit has passed, and there is no run to submit.'),
 });
 export type PeriodBody = z.infer<typeof period>;
@@ -100,7 +100,7 @@ export function showPeriod(kept: SchedulePeriod, overdue: boolean): PeriodBody {
     period: kept.period,
     executionDate: kept.executionDate,
     submitAt: kept.submitAt.toISOString(),
-    runId: kept.payRunId === null ? null : showId('run', kept.payRunId),
+    payRunId: kept.payRunId === null ? null : showId('run', kept.payRunId),
     overdue,
   };
 }

@@ -175,7 +175,7 @@ export class Follower {
     const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
     await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: new Date(), outcome });
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
-    await wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+    wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
   }
 
   private async askAfterPatience(

@@ -42,17 +42,23 @@ export class WebhookInbox {
     return this.database.asWorker(async (tx) => {
       const woken = await tx.query(
         `UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
-         WHERE kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id IN (
-           SELECT instruction_id FROM bank_payment WHERE bank_payment_id = ANY ($1)
-           UNION SELECT instruction_id FROM bank_payment WHERE bank_transaction_id = ANY ($1)
-           UNION SELECT id FROM instruction WHERE bank_instruction_id = ANY ($1))
+         WHERE subject_id IN (
+           SELECT subject_id FROM lease
+           WHERE kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id IN (
+             SELECT instruction_id FROM bank_payment WHERE bank_payment_id = ANY ($1)
+             UNION SELECT instruction_id FROM bank_payment WHERE bank_transaction_id = ANY ($1)
+             UNION SELECT id FROM instruction WHERE bank_instruction_id = ANY ($1))
+           ORDER BY subject_id FOR NO KEY UPDATE)
          RETURNING subject_id`,
         [references],
       );
       if (woken.length > 0) return woken.length;
       await tx.query(
         `UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
-         WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '1 hour')`,
+         WHERE subject_id IN (
+           SELECT subject_id FROM lease
+           WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '1 hour')
+           ORDER BY subject_id FOR NO KEY UPDATE)`,
       );
       return 0;
     });

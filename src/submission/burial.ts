@@ -70,8 +70,8 @@ export class Burial {
       actor,
       reason: action.reason,
     });
-    await wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
-    await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
 
   private async stateOf(work: Work, bankInstructionId: string): Promise<ReturnType<typeof judgeUnsubmitted>> {

@@ -124,7 +124,7 @@ export class Recovery {
       ...about(work),
       happened: `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.`,
     });
-    await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+    wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
 
   private nextReadMs(ageMs: number): number {

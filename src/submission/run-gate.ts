@@ -155,7 +155,7 @@ export class RunGate {
       payRunId: run.id,
       status: 'VERIFIED',
     });
-    await wake(
+    wake(
       tx,
       'INSTRUCTION',
       tx.employerId,

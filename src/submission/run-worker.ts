@@ -22,8 +22,8 @@ import { RunGate } from './run-gate';
 import { bankHours, submitWindow, Window } from './submit-window';
 import { obstacleOf } from './work';
 
-/** A waiting run is looked at this often at least, so that a clock that is set or a switch is noticed. */
-const LOOK_AGAIN_MS = 10_000;
+/** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */
+const LOOK_AGAIN_TICKS = 10;
 
 /** A generous guess of what one add and one submit take, for the question whether the cut-off can be met. */
 const ADD_MS = 10;
@@ -43,13 +43,17 @@ const ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
 /** A run's own transitions: one lease a run, one step at a time; its instructions have leases of their own. */
 @Injectable()
 export class RunWorker {
+  private readonly lookAgainMs: number;
+
   constructor(
     private readonly database: Database,
     private readonly personal: PersonalData,
     private readonly gate: RunGate,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
-  ) {}
+  ) {
+    this.lookAgainMs = config.TICK_MS * LOOK_AGAIN_TICKS;
+  }
 
   /** One step of a run; the answer says when to look at it again. */
   async step(claim: Claim): Promise<WakeIn> {
@@ -91,12 +95,12 @@ export class RunWorker {
 
   /** APPROVED → BUILDING once it is due, its account is ready and no switch is thrown. */
   private async start(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
-    if (await obstacleOf(tx, run)) return LOOK_AGAIN_MS;
+    if (await obstacleOf(tx, run)) return this.lookAgainMs;
     const planned = await plannedInstructions(tx, run);
     const window = await this.windowOf(tx, run, run.rowCount * ADD_MS + planned.length * SUBMIT_MS);
-    if (window.kind === 'early') return Math.min(window.ms, LOOK_AGAIN_MS);
+    if (window.kind === 'early') return Math.min(window.ms, this.lookAgainMs);
     if (window.kind === 'late') return this.lapse(tx, run, 'the cut-off of the execution date cannot be met');
-    if (!(await this.accountReady(tx, run))) return LOOK_AGAIN_MS;
+    if (!(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
     for (const part of planned) await planAttempt(tx, part, 1);
     return 'never';
@@ -127,7 +131,7 @@ export class RunWorker {
   private async collect(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
     const ended = await this.endedEarly(tx, run);
     if (ended !== undefined) return ended;
-    if (!(await this.everyInstruction(tx, run, ['VERIFIED']))) return LOOK_AGAIN_MS;
+    if (!(await this.everyInstruction(tx, run, ['VERIFIED']))) return this.lookAgainMs;
     await moveRun(tx, run, 'VERIFIED', 'service');
     return 0;
   }
@@ -138,7 +142,7 @@ export class RunWorker {
       if (ended !== undefined) return ended === 'never' ? 0 : ended;
       if (await this.everyInstruction(tx, now, ['VERIFIED'])) return 'never';
       await moveRun(tx, now, 'BUILDING', 'service', 'an instruction was abandoned');
-      return LOOK_AGAIN_MS;
+      return this.lookAgainMs;
     });
     return early === 'never' ? this.gate.step(claim, run) : early;
   }
@@ -146,7 +150,7 @@ export class RunWorker {
   /** What takes a run that has nothing submitted out of its way: an amendment, a lapse, a missed cut-off. */
   private async endedEarly(tx: EmployerTransaction, run: PayRun): Promise<WakeIn | undefined> {
     const obstacle = await obstacleOf(tx, run);
-    if (obstacle === 'STOPPED') return LOOK_AGAIN_MS;
+    if (obstacle === 'STOPPED') return this.lookAgainMs;
     if (obstacle === undefined) {
       const window = await this.windowOf(tx, run, 0);
       if (window.kind !== 'late') return undefined;
@@ -154,13 +158,13 @@ export class RunWorker {
     }
     const alive = await liveInstructions(tx, run);
     if (alive.length > 0) {
-      await wake(
+      wake(
         tx,
         'INSTRUCTION',
         tx.employerId,
         alive.map((one) => one.id),
       );
-      return LOOK_AGAIN_MS;
+      return this.lookAgainMs;
     }
     const amendment = await openAmendment(tx, run.id);
     if (run.lapseReason !== null) await this.backToReady(tx, run, run.lapseReason);
@@ -187,7 +191,7 @@ export class RunWorker {
     when: readonly InstructionStatus[],
     to: PayRunStatus,
   ): Promise<WakeIn> {
-    if (!(await this.everyInstruction(tx, run, when))) return LOOK_AGAIN_MS;
+    if (!(await this.everyInstruction(tx, run, when))) return this.lookAgainMs;
     await moveRun(tx, run, to, 'service');
     return 0;
   }
@@ -210,13 +214,13 @@ export class RunWorker {
   private async cancel(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
     const alive = await liveInstructions(tx, run);
     if (alive.length > 0) {
-      await wake(
+      wake(
         tx,
         'INSTRUCTION',
         tx.employerId,
         alive.map((one) => one.id),
       );
-      return LOOK_AGAIN_MS;
+      return this.lookAgainMs;
     }
     await finishCancelling(tx, run, 'service');
     return 'never';

@@ -174,7 +174,7 @@ export class Submitter {
           ...about(work),
           happened: `The bank refused the submit: ${why}`,
         });
-        await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+        wake(tx, 'RUN', tx.employerId, [work.run.id]);
         return this.config.FOLLOW_DELAYS_MS[0] ?? READ_AGAIN_MS;
       case 'rejected-unexecuted':
         await finishAttempt(tx, instruction, 'IN_DOUBT', TURNED_AWAY + why);
@@ -203,8 +203,8 @@ export class Submitter {
       happened:
         'The cut-off of the execution date passed before this instruction was submitted. Upload its rows as a new run.',
     });
-    await wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
-    await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
 
   private async tampered(work: Work): Promise<'never'> {
@@ -266,6 +266,6 @@ export async function recordExecuted(
     actor: 'service',
   });
   if (totals === 'different') await totalsDiffer(tx, instruction, planned);
-  await wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
-  await wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+  wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+  wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
 }

@@ -87,7 +87,7 @@ export class Verifier {
           instruction.id,
           'a later read showed every row as approved',
         );
-        await wake(tx, 'RUN', tx.employerId, [work.run.id]);
+        wake(tx, 'RUN', tx.employerId, [work.run.id]);
       })
       .then(() => crashPoint('build.verified'));
   }

@@ -92,7 +92,9 @@ describe('conservation of a run, count and cents', () => {
         mixes(['VERIFIED', 'SUBMITTING', 'FOLLOWING']),
         fc.nat({ max: 50 }),
         async (mix, nth) => {
-          const run = await mixedRun(office, company, { ...mix, rebuilt: true });
+          const held = { cents: 7, held: true, fate: 'SETTLED' as const };
+          const rows = [...mix.rows, held];
+          const run = await mixedRun(office, company, { ...mix, rows, rebuilt: true });
           if ((await office.tamper(sql, [run.id, nth])) === 0) return;
           tampered += 1;
           expect((await reconcile(run)).report.explained).toBe(false);

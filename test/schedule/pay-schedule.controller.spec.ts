@@ -49,7 +49,7 @@ it('creates a schedule with its next periods, and enters it in the audit chain',
       period,
       executionDate,
       submitAt,
-      runId: null,
+      payRunId: null,
       overdue: false,
     })),
     nextCursor: null,
@@ -176,10 +176,10 @@ it('says that a period is overdue when its submit has passed without a run, whil
   expect(await overdue()).toEqual([]);
   clock.set('2026-04-22T07:00:00Z');
   expect(await overdue()).toEqual(['2026-04', '2026-03']);
-  const runId = await bindRun(employerId, '2026-03');
+  const payRunId = await bindRun(employerId, '2026-03');
   expect(await overdue()).toEqual(['2026-04']);
   const { body: periods } = await call('get', `schedules/${schedule.id}/periods`);
-  expect(periods.items.at(-1)).toMatchObject({ period: '2026-03', runId });
+  expect(periods.items.at(-1)).toMatchObject({ period: '2026-03', payRunId });
   await call('patch', `schedules/${schedule.id}`, { active: false });
   expect(await overdue()).toEqual([]);
 });

@@ -1,4 +1,6 @@
 import { ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { NestExpressApplication } from '@nestjs/platform-express';
@@ -13,6 +15,8 @@ import {
   startSandbox,
 } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { SIGNATURE_HEADER } from '../../src/bank/types';
+import { signForTests } from '../../src/bank/webhook-signature';
 import { Clock } from '../../src/config/clock';
 import { Config, readConfig } from '../../src/config/env';
 import { Database } from '../../src/database/database';
@@ -21,7 +25,7 @@ import { EMPLOYER_ROLES, EmployerRole } from '../../src/http/allow';
 import { APP_OPTIONS, configureApp } from '../../src/http/configure-app';
 import { describeApi } from '../../src/http/openapi';
 import { People } from '../../src/identity/people.service';
-import { TestDatabase, testDatabase } from './database';
+import { select, TestDatabase, testDatabase } from './database';
 
 /** A clock that a test moves; the same one can serve several replicas. */
 export class MovedClock extends Clock {
@@ -48,6 +52,8 @@ export interface PayrollOptions {
   rowsPerInstruction?: number;
   /** Services on the one database; 1 unless said otherwise, 0 starts none. */
   replicas?: number;
+  /** Whether the bank's webhooks reach the service. */
+  hooked?: boolean;
 }
 
 export interface Service {
@@ -108,6 +114,10 @@ export class Payroll {
       ...options.settings,
     };
     const services: Service[] = [];
+    if (options.hooked) {
+      const port = await freePort();
+      Object.assign(settings, { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` });
+    }
     for (let n = 0; n < Math.max(options.replicas ?? 1, 1); n += 1)
       services.push(await startService(settings, clock));
     const first = services[0]!;
@@ -250,6 +260,25 @@ export class Payroll {
     await axios.post(`${this.bank.url}/sandbox/faults`, script);
   }
 
+  /** Posts a webhook signed with the subscription's secret, or another. */
+  deliver(body: string, secret = DEFAULT_WEBHOOK_SECRET): Promise<AxiosResponse> {
+    const headers = {
+      'content-type': 'application/json',
+      [SIGNATURE_HEADER]: signForTests(Buffer.from(body), secret),
+    };
+    return axios.post(`${this.url}/webhooks/bank`, body, { headers, validateStatus: () => true });
+  }
+
+  /** What the bank delivered and was stored. */
+  inbox(): Promise<{ event: string; matched: number }[]> {
+    return select(this.database.superuserUrl, 'SELECT event, matched FROM webhook_inbox');
+  }
+
+  /** Advances the bank's clock. */
+  async bankClock(now: Date): Promise<void> {
+    await axios.post(`${this.bank.url}/sandbox/clock`, { now: now.toISOString() });
+  }
+
   async clearFaults(): Promise<void> {
     await axios.delete(`${this.bank.url}/sandbox/faults`);
   }
@@ -295,6 +324,15 @@ const DEFAULT_SETTINGS: Settings = {
   LEASE_MS: '2000',
 };
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 async function startService(settings: Settings, clock: Clock): Promise<Service> {
   const config = readConfig(settings);
   const tested = await Test.createTestingModule({ imports: [AppModule.with(config)] })
@@ -304,7 +342,7 @@ async function startService(settings: Settings, clock: Clock): Promise<Service> 
   const app = tested.createNestApplication<NestExpressApplication>(APP_OPTIONS);
   configureApp(app);
   describeApi(app);
-  await app.listen(0, '127.0.0.1');
+  await app.listen(config.PORT, '127.0.0.1');
   return { app, url: await app.getUrl() };
 }
 
@@ -358,6 +396,7 @@ async function onboard(service: Service, keys: WithPeople, rowsPerInstruction: n
   const attached = await operator.post(`/v1/employers/${employer}/accounts`, {
     bankAccountId: birch.account!.accountId,
     debtorName: birch.holderName,
+    bankIdentityId: String(birch.identityId),
   });
   if (attached.status !== 201) throw new Error(`not attached: ${JSON.stringify(attached.data)}`);
   const account = String(attached.data.id);

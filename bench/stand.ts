@@ -1,0 +1,124 @@
+import { ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { demoBankSettings, demoServiceSettings, DEMO_BANK } from '../src/cli/demo-settings';
+import { Portal } from '../src/cli/portal';
+import { COMPANY, ensureEmployer, ensureStaff } from '../src/cli/seed';
+import { Stage, startBank } from '../src/cli/stage';
+import { runMigrations } from '../src/database/migrate';
+import { startTemporaryServer, TemporaryServer } from '../src/database/temporary-server';
+import { earliestExecutionDate } from '../src/domain/business-day';
+import type { UploadAnswer } from '../src/pay-file/upload-answer';
+import { payFileOf } from './pay-rows';
+
+const SERVICE = join(__dirname, '..', 'src', 'main.js');
+/** Nothing is paid here, so the service looks for work no more often than in production. */
+const TICK_MS = 1_000;
+/** Past the two minutes a statement may take: a slow upload is to be measured, not cut off. */
+const UPLOAD_TIMEOUT_MS = 280_000;
+const NOT_CUT_OFF_MS = 10 * 60_000;
+
+/** A service in a process of its own. */
+export interface BenchService {
+  url: string;
+  pid: number;
+  stop(): Promise<void>;
+}
+
+/** One upload as its sender sees it. */
+export interface TimedUpload {
+  seconds: number;
+  run: UploadAnswer;
+}
+
+/** An empty durable database, a sandbox bank, and an employer who may upload. */
+export class Stand {
+  private constructor(
+    private readonly stage: Stage,
+    private readonly settings: NodeJS.ProcessEnv,
+    readonly database: TemporaryServer,
+    readonly employerId: string,
+    private readonly preparerKey: string,
+  ) {}
+
+  static async open(stage: Stage): Promise<Stand> {
+    const database = await stage.own(startTemporaryServer({ durable: true }));
+    await runMigrations(database.databaseAdminUrl);
+    const bank = await stage.own(startBank(demoBankSettings(true)));
+    const settings = { ...demoServiceSettings(database.databaseUrl, bank.url), TICK_MS: String(TICK_MS) };
+    const service = await startService(settings);
+    try {
+      const keys = await ensureStaff(database.databaseUrl, service.url, {});
+      const account = await new Portal(bank.url).accountOf(COMPANY);
+      const { employerId } = await ensureEmployer(service.url, keys, account);
+      return new Stand(stage, settings, database, employerId, keys.preparer);
+    } finally {
+      await service.stop();
+    }
+  }
+
+  /** Starts the service anew. @param nodeFlags such as `--cpu-prof` */
+  startService(nodeFlags: readonly string[] = []): Promise<BenchService> {
+    return this.stage.own(startService(this.settings, nodeFlags));
+  }
+
+  /**
+   * Streams a pay file over HTTP and times it from the first byte sent to the last byte answered.
+   * @param period tells uploads apart: an employee is paid once in a period
+   * @throws Error when the answer is not 201
+   */
+  async upload(service: BenchService, rows: number, period: string): Promise<TimedUpload> {
+    const executionDate = earliestExecutionDate(new Date(Date.now() + NOT_CUT_OFF_MS), DEMO_BANK);
+    const query = new URLSearchParams({ period, executionDate }).toString();
+    const started = performance.now();
+    const response = await fetch(`${service.url}/v1/employers/${this.employerId}/pay-files?${query}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.preparerKey}`, 'content-type': 'text/csv' },
+      body: payFileOf(rows),
+      duplex: 'half',
+      signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS),
+    });
+    const body = await response.text();
+    const seconds = (performance.now() - started) / 1_000;
+    if (response.status !== 201) throw new Error(`the upload was answered ${response.status}: ${body}`);
+    const run = JSON.parse(body) as UploadAnswer;
+    if (run.payments !== rows) throw new Error(`${run.payments} of ${rows} rows were stored`);
+    return { seconds, run };
+  }
+}
+
+async function startService(
+  env: NodeJS.ProcessEnv,
+  nodeFlags: readonly string[] = [],
+): Promise<BenchService> {
+  // The channel tells the service when this process dies; it listens on a port of its own choice and prints it.
+  const child = fork(SERVICE, { env, execArgv: [...nodeFlags], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const url = await Promise.race([addressOf(child), endOf(child)]);
+  const { pid } = child;
+  if (url === undefined || pid === undefined) throw new Error('the service did not start');
+  return { url, pid, stop: () => stopChild(child) };
+}
+
+function addressOf(child: ChildProcess): Promise<string> {
+  const { stdout } = child;
+  if (stdout === null) throw new Error('the output of the service is not piped');
+  return new Promise((resolve) => {
+    createInterface({ input: stdout }).on('line', (line) => {
+      const url = /^\{"url":"([^"]+)"\}$/.exec(line)?.[1];
+      if (url === undefined) process.stderr.write(`${line}\n`);
+      else resolve(url);
+    });
+  });
+}
+
+async function endOf(child: ChildProcess): Promise<undefined> {
+  await once(child, 'exit');
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  await gone;
+}

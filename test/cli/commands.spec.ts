@@ -1,0 +1,64 @@
+import { tmpdir } from 'node:os';
+import { hashOfKey } from '../../src/identity/api-key';
+import { select, type TestDatabase, testDatabase } from '../support/database';
+import { commandLine } from './compiled';
+import { launch } from './processes';
+
+describe('payrun', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    commandLine();
+    database = await testDatabase();
+  }, 60_000);
+  afterAll(() => database.drop());
+
+  async function payrun(...args: string[]): Promise<{ code: number | null; output: string }> {
+    const env = { DATABASE_URL: database.url };
+    const command = launch([commandLine(), ...args], { cwd: tmpdir(), env });
+    const code = await command.ended;
+    return { code, output: command.output() };
+  }
+
+  it('makes a person and issues a key that is printed once', async () => {
+    const person = await payrun('person', 'create', 'Ada Administrator', '--administrator');
+    expect(person).toEqual({ code: 0, output: expect.stringMatching(/^per_[0-9a-f]{32}\n$/) });
+    const issued = await payrun('key', 'issue', person.output.trim(), '--label', 'laptop', '--days', '7');
+    const [keyId = '', key = ''] = issued.output.split('\n');
+    expect(keyId).toMatch(/^key_[0-9a-f]{32}$/);
+    const stored = await select(database.superuserUrl, 'SELECT label FROM api_key WHERE key_hash = $1', [
+      hashOfKey(key),
+    ]);
+    expect(stored).toEqual([{ label: 'laptop' }]);
+    expect(await payrun('key', 'revoke', keyId)).toEqual({ code: 0, output: 'Revoked.\n' });
+  });
+
+  it.each([
+    [['key', 'issue', 'per_0'], 'There is no such person.'],
+    [['key', 'issue', 'per_0', '--days', '0'], 'whole number from 1 to 3650'],
+    [
+      ['role', 'grant', 'per_0', 'emp_0', 'king'],
+      'Allowed choices are preparer, approver, finance, operator',
+    ],
+    [['migrate'], 'set DATABASE_ADMIN_URL'],
+    [['db:init'], 'db:init needs DATABASE_ADMIN_URL and DATABASE_SUPERUSER_URL'],
+    [['pay'], "unknown command 'pay'"],
+  ])('refuses %j with a sentence and exit code 1', async (args, sentence) => {
+    const { code, output } = await payrun(...args);
+    expect(code).toBe(1);
+    expect(output).toContain(sentence);
+    expect(output).not.toContain('    at ');
+  });
+
+  it('runs the sandbox bank until it is told to stop', async () => {
+    const env = { SANDBOX_PORT: '0', SANDBOX_TOKEN: 'a-token' };
+    const bank = launch([commandLine(), 'bank'], { cwd: tmpdir(), env });
+    await new Promise((resolve) => bank.process.stdout?.once('data', resolve));
+    const url = /is at (http:\S+)\. /.exec(bank.output())?.[1];
+    const headers = { Authorization: 'Bearer a-token' };
+    const answer = await fetch(`${url}/api/distributor/v1/accounts`, { headers });
+    expect(answer.status).toBe(200);
+    bank.process.kill('SIGTERM');
+    expect(await bank.ended).toBe(0);
+  });
+});

@@ -1,0 +1,113 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import axios from 'axios';
+import { CHECKOUT, commandLine } from './compiled';
+import { launch, processesOf, type Running, until } from './processes';
+
+const TIMEOUT_MS = 90_000;
+/** The service may finish what it has in hand. */
+const GONE_WITHIN_MS = 20_000;
+
+describe('payrun start', () => {
+  let checkout: string;
+  let first: Running;
+
+  beforeAll(async () => {
+    commandLine();
+    checkout = mkdtempSync(join(tmpdir(), 'start-'));
+    chmodSync(checkout, 0o755);
+    first = start();
+    await ready(first);
+  }, TIMEOUT_MS);
+
+  afterAll(async () => {
+    if (first.process.exitCode === null) first.process.kill('SIGTERM');
+    await launch([commandLine(), 'db:stop'], { cwd: checkout }).ended;
+    rmSync(checkout, { recursive: true });
+  }, TIMEOUT_MS);
+
+  const start = () => launch([commandLine(), 'start'], { cwd: checkout });
+  const ready = (running: Running) => until(running, () => running.output().includes('Ctrl-C stops'), 60_000);
+  const kept = (name: string) => readFileSync(join(checkout, '.payrun', name), 'utf8');
+  const keys = () => JSON.parse(kept('keys.json')) as Record<string, string>;
+  const addressOf = (running: Running) => /Payrun +(http:\S+)\/docs/.exec(running.output())?.[1] ?? '';
+
+  it('serves the API, with an employer whose account is ready to pay', async () => {
+    const url = addressOf(first);
+    expect((await axios.get(`${url}/readyz`)).data.status).toBe('ready');
+    const headers = { Authorization: `Bearer ${keys().operator}` };
+    const { data: employers } = await axios.get(`${url}/v1/employers`, { headers });
+    expect(employers.items).toHaveLength(1);
+    const { data } = await axios.get(`${url}/v1/employers/${employers.items[0].id}/accounts`, { headers });
+    expect(data.items).toMatchObject([{ ready: true, debtorName: 'Birch Foods SARL' }]);
+  });
+
+  it('prints an upload that works as it stands', async () => {
+    const [, authorization, url] =
+      /-H '(Authorization: [^']+)'[^']+'Content-Type: text\/csv'[^']+'([^']+)'/.exec(first.output()) ?? [];
+    const { status, data } = await axios.post(url!, readFileSync(join(CHECKOUT, 'samples/payroll-5.csv')), {
+      headers: { 'Content-Type': 'text/csv', Authorization: authorization!.split(': ')[1] },
+    });
+    expect(status).toBe(201);
+    expect(data).toMatchObject({ status: 'READY', payments: 5, total: '19842.65' });
+  });
+
+  it('hears of the bank by webhook', async () => {
+    const bank = /Bank +(http:[^\s,]+)/.exec(first.output())?.[1] ?? '';
+    const headers = { Authorization: 'Bearer sandbox-token' };
+    const { data } = await axios.get(`${bank}/api/distributor/v1/hooks`, { headers });
+    expect(data).toMatchObject([{ body: `${addressOf(first)}/webhooks/bank` }]);
+  });
+
+  it('keeps keys and secrets for its own user only', () => {
+    for (const name of ['keys.json', 'secrets.json', 'bank.jsonl']) {
+      expect(statSync(join(checkout, '.payrun', name)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it(
+    'refuses a second start, and leaves the first alone',
+    async () => {
+      const second = start();
+      expect(await second.ended).toBe(1);
+      expect(second.output()).toContain('runs already');
+      expect((await axios.get(`${addressOf(first)}/readyz`)).status).toBe(200);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'stops everything on a signal, and finds everything again at the next start',
+    async () => {
+      first.process.kill('SIGTERM');
+      expect(await first.ended).toBe(0);
+      expect(processesOf(checkout)).toEqual([]);
+      const again = start();
+      await ready(again);
+      expect(again.output()).toBe(first.output().replace(/\nStopped\.\n$/, '\n'));
+      again.process.kill('SIGKILL');
+      await again.ended;
+      const deadline = Date.now() + GONE_WITHIN_MS;
+      while (processesOf(checkout).length > 0 && Date.now() < deadline) await sleep(100);
+      expect(processesOf(checkout)).toEqual([]);
+      expect(await launch([commandLine(), 'db:stop'], { cwd: checkout }).ended).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'asks for what a bank of the environment needs, and starts no sandbox',
+    async () => {
+      const alone = launch([commandLine(), 'start'], {
+        cwd: checkout,
+        env: { BANK_BASE_URL: 'http://127.0.0.1:1' },
+      });
+      expect(await alone.ended).toBe(78);
+      expect(alone.output()).toContain('BANK_AMOUNT_UNIT');
+      expect(processesOf(checkout)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});

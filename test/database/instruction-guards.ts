@@ -1,0 +1,294 @@
+import { Guard } from './guard';
+import { firstRows, hashOf, idsOf, insertion, NOW, secondRows } from './two-employers';
+
+const a = idsOf(1);
+const first = firstRows(1);
+const second = secondRows(1);
+const [FRESH, NEXT, THIRD] = a.fresh;
+
+const { instruction, submit_attempt: attempt, planned_instruction: plan, bank_payment: bankPayment } = second;
+
+/** A plan of its own and an instruction of it, in a state. */
+function built(status: string): string[] {
+  return [
+    insertion('planned_instruction', { ...plan, id: NEXT }),
+    insertion('instruction', {
+      ...instruction,
+      id: THIRD,
+      planned_instruction_id: NEXT,
+      bank_instruction_id: 'bank-built',
+      status,
+    }),
+  ];
+}
+
+const attemptOfBuilt = {
+  ...attempt,
+  id: FRESH,
+  planned_instruction_id: NEXT,
+  instruction_id: THIRD,
+  bank_instruction_id: 'bank-built',
+  row_hash: plan.row_hash,
+};
+
+/** Of an instruction at the bank: built once, submitted once, and never again once abandoned. */
+export const INSTRUCTION_GUARDS: Guard[] = [
+  {
+    name: 'an abandoned instruction is never alive again',
+    kind: 'trigger',
+    on: 'instruction',
+    object: 'refuse_illegal_move',
+    says: 'legal_moves_only',
+    given: built('ABANDONED'),
+    lawful: `UPDATE instruction SET status = 'ABANDONED', bank_status = 'CANCELLED' WHERE id = '${THIRD}'`,
+    forbidden: `UPDATE instruction SET status = 'BUILDING' WHERE id = '${THIRD}'`,
+  },
+  {
+    name: 'a plan has one live instruction',
+    kind: 'index',
+    on: 'instruction',
+    object: 'one_live_instruction_per_planned_instruction',
+    given: built('BUILDING'),
+    lawful: `UPDATE instruction SET status = 'ABANDONED' WHERE id = '${THIRD}';
+      ${insertion('instruction', { ...instruction, id: FRESH, planned_instruction_id: NEXT, attempt: 2 })}`,
+    forbidden: insertion('instruction', {
+      ...instruction,
+      id: FRESH,
+      planned_instruction_id: NEXT,
+      attempt: 2,
+    }),
+  },
+  ...['VOID', 'RELEASED', 'CLOSED'].map(
+    (status): Guard => ({
+      name: `a plan is not built again beside a ${status} instruction`,
+      kind: 'index',
+      on: 'instruction',
+      object: 'one_live_instruction_per_planned_instruction',
+      given: [insertion('instruction', { ...instruction, status, outcome: 'FAILED' })],
+      lawful: insertion('instruction', {
+        ...instruction,
+        id: NEXT,
+        attempt: 2,
+        status: 'ABANDONED',
+        bank_instruction_id: null,
+      }),
+      forbidden: insertion('instruction', {
+        ...instruction,
+        id: NEXT,
+        attempt: 2,
+        status: 'PLANNED',
+        bank_instruction_id: null,
+      }),
+    }),
+  ),
+  {
+    name: 'a row is never in two live instructions',
+    kind: 'trigger',
+    on: 'instruction',
+    object: 'refuse_row_in_two_live_instructions',
+    says: 'one_live_instruction_per_row',
+    given: [
+      insertion('planned_instruction', { ...plan, id: FRESH, run_version: 2, first_row: 3, last_row: 4 }),
+      insertion('planned_instruction', { ...plan, id: NEXT, run_version: 3, first_row: 2, last_row: 3 }),
+    ],
+    lawful: insertion('instruction', { ...instruction, planned_instruction_id: FRESH }),
+    forbidden: insertion('instruction', { ...instruction, planned_instruction_id: NEXT }),
+  },
+  {
+    name: 'an instruction of the bank is one of ours only, of whatever employer',
+    kind: 'constraint',
+    on: 'instruction',
+    object: 'instruction_bank_instruction_id_key',
+    lawful: insertion('instruction', instruction),
+    forbidden: insertion('instruction', {
+      ...instruction,
+      bank_instruction_id: firstRows(2).instruction.bank_instruction_id,
+    }),
+  },
+  {
+    name: 'an attempt at a plan is made once',
+    kind: 'constraint',
+    on: 'instruction',
+    object: 'instruction_employer_id_planned_instruction_id_attempt_key',
+    given: built('ABANDONED'),
+    lawful: insertion('instruction', {
+      ...instruction,
+      id: FRESH,
+      planned_instruction_id: NEXT,
+      attempt: 2,
+    }),
+    forbidden: insertion('instruction', { ...instruction, id: FRESH, planned_instruction_id: NEXT }),
+  },
+  {
+    name: 'a closed instruction says how it ended',
+    kind: 'constraint',
+    on: 'instruction',
+    object: 'instruction_check',
+    given: built('SUBMITTED'),
+    lawful: `UPDATE instruction SET status = 'CLOSED', outcome = 'SETTLED' WHERE id = '${THIRD}'`,
+    forbidden: `UPDATE instruction SET status = 'CLOSED' WHERE id = '${THIRD}'`,
+  },
+  {
+    name: "an instruction's rank at the bank never falls",
+    kind: 'trigger',
+    on: 'instruction',
+    object: 'refuse_falling_rank',
+    says: 'ladder_only_climbs',
+    lawful: `UPDATE instruction SET bank_rank = 40 WHERE id = '${a.instruction[0]}'`,
+    forbidden: `UPDATE instruction SET bank_rank = 39 WHERE id = '${a.instruction[0]}'`,
+  },
+  {
+    name: "a payment's rank at the bank never falls",
+    kind: 'trigger',
+    on: 'bank_payment',
+    object: 'refuse_falling_rank',
+    says: 'ladder_only_climbs',
+    lawful: `UPDATE bank_payment SET bank_rank = 41 WHERE instruction_id = '${a.instruction[0]}'`,
+    forbidden: `UPDATE bank_payment SET bank_rank = 0 WHERE instruction_id = '${a.instruction[0]}'`,
+  },
+  ...['NULL', `'EXECUTED'`, `'REFUSED'`, `'IN_DOUBT'`].map(
+    (outcome): Guard => ({
+      name: `one submit per plan while the first is not proven unsent, but ${outcome}`,
+      kind: 'index',
+      on: 'submit_attempt',
+      object: 'one_submit_per_planned_instruction',
+      given: [`UPDATE submit_attempt SET outcome = ${outcome} WHERE id = '${a.attempt}'`],
+      lawful: `UPDATE submit_attempt SET outcome = 'PROVEN_UNSENT' WHERE id = '${a.attempt}';
+        ${insertion('submit_attempt', { ...first.submit_attempt, id: FRESH })}`,
+      forbidden: insertion('submit_attempt', { ...first.submit_attempt, id: FRESH }),
+    }),
+  ),
+  {
+    name: 'no outcome of a submit but the known ones, so that none is taken for proof',
+    kind: 'constraint',
+    on: 'submit_attempt',
+    object: 'submit_attempt_outcome_check',
+    lawful: `UPDATE submit_attempt SET outcome = 'IN_DOUBT' WHERE id = '${a.attempt}'`,
+    forbidden: `UPDATE submit_attempt SET outcome = 'UNSENT' WHERE id = '${a.attempt}'`,
+  },
+  ...['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMITTED', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED', 'ABANDONED', 'VOID'].map(
+    (status): Guard => ({
+      name: `a submit needs its intent: not of an instruction that is ${status}`,
+      kind: 'trigger',
+      on: 'submit_attempt',
+      object: 'refuse_submit_without_intent',
+      says: 'submit_needs_intent',
+      given: built(status),
+      lawful: insertion('submit_attempt', attempt),
+      forbidden: insertion('submit_attempt', attemptOfBuilt),
+    }),
+  ),
+  ...[
+    { what: 'rows other than the approved ones', change: { row_hash: hashOf(99) } },
+    { what: 'another instruction of the bank', change: { bank_instruction_id: 'bank-other' } },
+    { what: 'another plan than its own', change: { planned_instruction_id: a.planned[2], row_hash: hashOf(3) } },
+  ].map(
+    ({ what, change }): Guard => ({
+      name: `a submit is never of ${what}`,
+      kind: 'trigger',
+      on: 'submit_attempt',
+      object: 'refuse_submit_without_intent',
+      says: 'submit_needs_intent',
+      given: built('SUBMIT_INTENT'),
+      lawful: insertion('submit_attempt', attemptOfBuilt),
+      forbidden: insertion('submit_attempt', { ...attemptOfBuilt, ...change }),
+    }),
+  ),
+  {
+    name: 'a batch of adds is intended once',
+    kind: 'constraint',
+    on: 'add_intent',
+    object: 'add_intent_pkey',
+    lawful: insertion('add_intent', second.add_intent),
+    forbidden: insertion('add_intent', { ...second.add_intent, batch: 1 }),
+  },
+  {
+    name: 'a kill leaves at most 200 adds in doubt',
+    kind: 'constraint',
+    on: 'add_intent',
+    object: 'add_intent_row_nos_check',
+    lawful: addsOf(200),
+    forbidden: addsOf(201),
+  },
+  {
+    name: 'every add intended has the hash of its body',
+    kind: 'constraint',
+    on: 'add_intent',
+    object: 'add_intent_check',
+    lawful: insertion('add_intent', second.add_intent),
+    forbidden: insertion('add_intent', { ...second.add_intent, row_nos: '{2,3}' }),
+  },
+  {
+    name: 'a payment of the bank is one row only, of whatever employer',
+    kind: 'index',
+    on: 'bank_payment',
+    object: 'one_row_per_bank_payment',
+    lawful: insertion('bank_payment', bankPayment),
+    forbidden: insertion('bank_payment', {
+      ...bankPayment,
+      bank_payment_id: firstRows(2).bank_payment.bank_payment_id,
+    }),
+  },
+  {
+    name: 'a row is added once to an instruction',
+    kind: 'constraint',
+    on: 'bank_payment',
+    object: 'bank_payment_pkey',
+    lawful: insertion('bank_payment', { ...bankPayment, instruction_id: a.instruction[0] }),
+    forbidden: insertion('bank_payment', { ...bankPayment, instruction_id: a.instruction[0], row_no: 1 }),
+  },
+  {
+    name: "an add counts as made only with the bank's id",
+    kind: 'constraint',
+    on: 'bank_payment',
+    object: 'bank_payment_check',
+    lawful: insertion('bank_payment', { ...bankPayment, add_outcome: 'IN_DOUBT', bank_payment_id: null }),
+    forbidden: insertion('bank_payment', { ...bankPayment, bank_payment_id: null }),
+  },
+  {
+    name: 'a plan has a place of its own in its version',
+    kind: 'constraint',
+    on: 'planned_instruction',
+    object: 'planned_instruction_employer_id_pay_run_id_run_version_ordi_key',
+    lawful: insertion('planned_instruction', plan),
+    forbidden: insertion('planned_instruction', { ...plan, ordinal: 3 }),
+  },
+  {
+    name: 'a plan runs from its first row to its last',
+    kind: 'constraint',
+    on: 'planned_instruction',
+    object: 'planned_instruction_check',
+    lawful: insertion('planned_instruction', { ...plan, first_row: 4, last_row: 9 }),
+    forbidden: insertion('planned_instruction', { ...plan, first_row: 9, last_row: 4 }),
+  },
+  {
+    name: 'a plan pays somebody',
+    kind: 'constraint',
+    on: 'planned_instruction',
+    object: 'planned_instruction_row_count_check',
+    lawful: insertion('planned_instruction', plan),
+    forbidden: insertion('planned_instruction', { ...plan, row_count: 0 }),
+  },
+  {
+    name: 'work is held by nobody, or by somebody until a time',
+    kind: 'constraint',
+    on: 'lease',
+    object: 'lease_check',
+    lawful: `UPDATE lease SET holder = 'x', leased_until = '${NOW}' WHERE subject_id = '${a.run}'`,
+    forbidden: `UPDATE lease SET holder = 'x' WHERE subject_id = '${a.run}'`,
+  },
+  {
+    name: 'a subject has one lease',
+    kind: 'constraint',
+    on: 'lease',
+    object: 'lease_pkey',
+    lawful: insertion('lease', second.lease),
+    forbidden: insertion('lease', { ...second.lease, subject_id: a.run, kind: 'FOLLOW' }),
+  },
+];
+
+function addsOf(count: number): string {
+  const rows = Array.from({ length: count }, (_, n) => n + 1);
+  const body_hashes = `\\x${hashOf(1).slice(2).repeat(count)}`;
+  return insertion('add_intent', { ...second.add_intent, row_nos: `{${rows.join(',')}}`, body_hashes });
+}

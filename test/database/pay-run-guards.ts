@@ -1,0 +1,336 @@
+import { Guard, GuardObject } from './guard';
+import {
+  APPROVER,
+  firstRows,
+  hashOf,
+  idsOf,
+  insertion,
+  OTHER,
+  PREPARER,
+  Row,
+  secondRows,
+} from './two-employers';
+
+const a = idsOf(1);
+const [FRESH, NEXT] = a.fresh;
+const { pay_run: firstRun, payment: firstPayment, schedule_period: firstPeriod } = firstRows(1);
+const second = secondRows(1);
+const { payment, pay_run: supplement, approval } = second;
+
+const payments = (changes: Row) => `UPDATE payment SET ${assignments(changes)} WHERE id = '${a.payment}'`;
+
+function assignments(changes: Row): string {
+  return Object.entries(changes)
+    .map(([column, value]) => `${column} = ${typeof value === 'string' ? `'${value}'` : String(value)}`)
+    .join(', ');
+}
+
+const PREPARER_TRIGGER: GuardObject = {
+  kind: 'trigger',
+  on: 'approval',
+  object: 'refuse_approval_by_a_preparer',
+};
+const PREPARER_CHECK: GuardObject = {
+  kind: 'constraint',
+  on: 'approval',
+  object: 'approver_is_not_preparer',
+};
+
+/** Of payments: nobody is paid twice for a period, and what has ended has ended. */
+const PAYMENT_GUARDS: Guard[] = [
+  {
+    name: 'an employee has one live payment for a period and kind of pay',
+    kind: 'index',
+    on: 'payment',
+    object: 'one_live_payment_per_employee_and_period',
+    lawful: `${payments({ status: 'VOID', live: false })};
+      ${insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' })}`,
+    forbidden: insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' }),
+  },
+  {
+    name: 'a payment that was settled keeps its employee from being paid again',
+    kind: 'index',
+    on: 'payment',
+    object: 'one_live_payment_per_employee_and_period',
+    given: [payments({ status: 'SETTLED' })],
+    lawful: insertion('payment', { ...payment, employee_id: 'E1', period: '2026-12' }),
+    forbidden: insertion('payment', { ...payment, employee_id: 'E1' }),
+  },
+  {
+    name: 'a second pay of a period needs a release',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unreleased_second_pay',
+    says: 'second_pay_is_released',
+    lawful: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 1 }),
+    forbidden: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 2 }),
+  },
+  {
+    name: 'a release is given once',
+    kind: 'constraint',
+    on: 'pay_release',
+    object: 'pay_release_pkey',
+    lawful: insertion('pay_release', second.pay_release),
+    forbidden: insertion('pay_release', { ...second.pay_release, sequence: 1 }),
+  },
+  {
+    name: 'a payment has one live successor',
+    kind: 'index',
+    on: 'payment',
+    object: 'one_live_successor_per_payment',
+    given: [insertion('payment', payment)],
+    lawful: insertion('payment', { ...payment, id: NEXT, row_no: 4, employee_id: 'E4', replaces_payment_id: null }),
+    forbidden: insertion('payment', { ...payment, id: NEXT, row_no: 4, employee_id: 'E4' }),
+  },
+  {
+    name: 'a final payment never changes',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_change_of_a_final_payment',
+    says: 'terminal_never_changes',
+    given: [payments({ status: 'SETTLED' })],
+    lawful: payments({ status: 'SETTLED', settled_on: '2026-11-27' }),
+    forbidden: payments({ status: 'SUBMITTED' }),
+  },
+  {
+    name: 'a payment that may still pay counts as live',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check',
+    lawful: payments({ status: 'FAILED', live: false }),
+    forbidden: payments({ status: 'SUBMITTED', live: false }),
+  },
+  {
+    name: 'an excluded payment says why',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check1',
+    lawful: payments({ status: 'EXCLUDED', live: false, excluded_reason: 'she left' }),
+    forbidden: payments({ status: 'EXCLUDED', live: false }),
+  },
+  {
+    name: 'only a settled payment is returned',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check2',
+    lawful: payments({ status: 'SETTLED', returned_at: '2026-11-28' }),
+    forbidden: payments({ status: 'SUBMITTED', returned_at: '2026-11-28' }),
+  },
+  ...[0, -1, 100_000_000_000].map(
+    (amount): Guard => ({
+      name: `nobody is paid ${amount} cents`,
+      kind: 'constraint',
+      on: 'payment',
+      object: 'payment_amount_minor_check',
+      lawful: insertion('payment', { ...payment, amount_minor: 99_999_999_999 }),
+      forbidden: insertion('payment', { ...payment, amount_minor: amount }),
+    }),
+  ),
+  {
+    name: 'a payment is in euros',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_currency_check',
+    lawful: insertion('payment', payment),
+    forbidden: insertion('payment', { ...payment, currency: 'USD' }),
+  },
+  {
+    name: 'a run holds a row once',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_employer_id_pay_run_id_row_no_key',
+    lawful: insertion('payment', payment),
+    forbidden: insertion('payment', { ...payment, row_no: 1 }),
+  },
+];
+
+/** Of approvals: by somebody else, once, over a hash that exists. */
+const APPROVAL_GUARDS: Guard[] = [
+  {
+    name: 'an approver did not prepare what is approved',
+    ...PREPARER_CHECK,
+    lawful: insertion('approval', approval),
+    forbidden: insertion('approval', { ...approval, approver_id: PREPARER }),
+    also: [PREPARER_TRIGGER],
+  },
+  {
+    name: 'an approval does not become the preparer’s',
+    ...PREPARER_CHECK,
+    lawful: `UPDATE approval SET approver_id = '${OTHER}' WHERE id = '${a.approval}'`,
+    forbidden: `UPDATE approval SET approver_id = '${PREPARER}' WHERE id = '${a.approval}'`,
+  },
+  {
+    name: 'an approver is no preparer of any version',
+    ...PREPARER_TRIGGER,
+    says: 'approver_is_not_preparer',
+    given: [insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER })],
+    lawful: insertion('approval', { ...approvalOfSecond(), approver_id: APPROVER }),
+    forbidden: insertion('approval', { ...approvalOfSecond(), approver_id: PREPARER }),
+  },
+  {
+    name: 'a person approves a version once',
+    kind: 'index',
+    on: 'approval',
+    object: 'one_standing_approval_per_person',
+    lawful: `UPDATE approval SET voided_at = now(), voided_reason = 'amended' WHERE id = '${a.approval}';
+      ${insertion('approval', { ...approval, approver_id: APPROVER })}`,
+    forbidden: insertion('approval', { ...approval, approver_id: APPROVER }),
+  },
+  ...[
+    { what: 'a hash that exists', change: { root_hash: hashOf(99) } },
+    { what: 'a version that exists', change: { run_version: 2 } },
+    { what: 'who prepared it', change: { prepared_by: APPROVER } },
+  ].map(
+    ({ what, change }): Guard => ({
+      name: `an approval names ${what}`,
+      kind: 'constraint',
+      on: 'approval',
+      object: 'approval_employer_id_pay_run_id_run_version_root_hash_prep_fkey',
+      lawful: insertion('approval', approval),
+      forbidden: insertion('approval', { ...approval, ...change }),
+    }),
+  ),
+  {
+    name: 'a void approval says why',
+    kind: 'constraint',
+    on: 'approval',
+    object: 'approval_check',
+    lawful: `UPDATE approval SET voided_at = now(), voided_reason = 'amended'`,
+    forbidden: `UPDATE approval SET voided_at = now()`,
+  },
+  {
+    name: 'a version is written once',
+    kind: 'constraint',
+    on: 'pay_run_version',
+    object: 'pay_run_version_pkey',
+    lawful: insertion('pay_run_version', second.pay_run_version),
+    forbidden: insertion('pay_run_version', { ...second.pay_run_version, run_version: 1 }),
+  },
+  {
+    name: 'a run has one open amendment',
+    kind: 'index',
+    on: 'amendment',
+    object: 'one_open_amendment_per_run',
+    given: [insertion('amendment', second.amendment)],
+    lawful: `UPDATE amendment SET applied_as_version = 2 WHERE id = '${FRESH}';
+      ${insertion('amendment', { ...second.amendment, id: NEXT })}`,
+    forbidden: insertion('amendment', { ...second.amendment, id: NEXT }),
+  },
+];
+
+/** Of runs: one for each period of a schedule, from one file, stopped for a reason. */
+const RUN_GUARDS: Guard[] = [
+  {
+    name: 'a run moves only as the domain allows',
+    kind: 'trigger',
+    on: 'pay_run',
+    object: 'refuse_illegal_move',
+    says: 'legal_moves_only',
+    lawful: `UPDATE pay_run SET status = 'FOLLOWING' WHERE id = '${a.run}'`,
+    forbidden: `UPDATE pay_run SET status = 'CANCELLING' WHERE id = '${a.run}'`,
+  },
+  {
+    name: 'a schedule has one run for a period and sequence',
+    kind: 'index',
+    on: 'pay_run',
+    object: 'one_run_per_schedule_period_and_sequence',
+    lawful: insertion('pay_run', supplement),
+    forbidden: insertion('pay_run', { ...firstRun, id: FRESH }),
+  },
+  {
+    name: 'a period of a schedule takes a new run only when the old one was cancelled',
+    kind: 'index',
+    on: 'pay_run',
+    object: 'one_run_per_schedule_period_and_sequence',
+    given: [insertion('pay_run', { ...supplement, status: 'CANCELLED' }), insertion('pay_run', { ...supplement, id: NEXT })],
+    lawful: `UPDATE pay_run SET lapse_reason = 'late' WHERE id = '${FRESH}'`,
+    forbidden: `UPDATE pay_run SET sequence = 0 WHERE id = '${NEXT}'`,
+  },
+  {
+    name: 'a supplement names the run it adds to',
+    kind: 'constraint',
+    on: 'pay_run',
+    object: 'pay_run_check',
+    lawful: insertion('pay_run', supplement),
+    forbidden: insertion('pay_run', { ...supplement, parent_run_id: null }),
+  },
+  {
+    name: 'a stopped run says why',
+    kind: 'constraint',
+    on: 'pay_run',
+    object: 'pay_run_check1',
+    lawful: `UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a doubt'`,
+    forbidden: `UPDATE pay_run SET stopped_at = now()`,
+  },
+  {
+    name: 'a run is in euros',
+    kind: 'constraint',
+    on: 'pay_run',
+    object: 'pay_run_currency_check',
+    lawful: insertion('pay_run', supplement),
+    forbidden: insertion('pay_run', { ...supplement, currency: 'CHF' }),
+  },
+  {
+    name: 'an amount of a run is in cents',
+    kind: 'constraint',
+    on: 'pay_run',
+    object: 'pay_run_exponent_check',
+    lawful: insertion('pay_run', { ...supplement, exponent: 2 }),
+    forbidden: insertion('pay_run', { ...supplement, exponent: 0 }),
+  },
+  {
+    name: 'a total is never negative',
+    kind: 'domain',
+    on: 'amount_minor',
+    object: 'amount_minor_check',
+    lawful: insertion('pay_run', { ...supplement, total_minor: 0 }),
+    forbidden: insertion('pay_run', { ...supplement, total_minor: -1 }),
+  },
+  {
+    name: 'a period of a schedule is made once',
+    kind: 'constraint',
+    on: 'schedule_period',
+    object: 'schedule_period_pkey',
+    lawful: insertion('schedule_period', second.schedule_period),
+    forbidden: insertion('schedule_period', { ...second.schedule_period, period: '2026-11' }),
+  },
+  {
+    name: 'a run serves one period',
+    kind: 'constraint',
+    on: 'schedule_period',
+    object: 'schedule_period_employer_id_pay_run_id_key',
+    lawful: insertion('schedule_period', second.schedule_period),
+    forbidden: insertion('schedule_period', { ...second.schedule_period, pay_run_id: firstPeriod.pay_run_id }),
+  },
+  {
+    name: 'an account has one active schedule for a kind of pay',
+    kind: 'index',
+    on: 'pay_schedule',
+    object: 'one_active_schedule_per_kind_of_pay',
+    lawful: insertion('pay_schedule', { ...second.pay_schedule, kind_of_pay: 'SALARY', active: false }),
+    forbidden: insertion('pay_schedule', { ...second.pay_schedule, kind_of_pay: 'SALARY' }),
+  },
+  {
+    name: 'a file is uploaded once',
+    kind: 'index',
+    on: 'pay_file',
+    object: 'one_live_upload_of_a_file',
+    lawful: `UPDATE pay_file SET replayable = false WHERE id = '${a.file}';
+      ${insertion('pay_file', { ...second.pay_file, sha256: hashOf(1) })}`,
+    forbidden: insertion('pay_file', { ...second.pay_file, sha256: hashOf(1) }),
+  },
+  {
+    name: 'a run comes from one file',
+    kind: 'constraint',
+    on: 'pay_file',
+    object: 'pay_file_employer_id_pay_run_id_key',
+    lawful: insertion('pay_file', second.pay_file),
+    forbidden: insertion('pay_file', { ...second.pay_file, pay_run_id: firstPayment.pay_run_id }),
+  },
+];
+
+export const PAY_RUN_GUARDS: Guard[] = [...PAYMENT_GUARDS, ...APPROVAL_GUARDS, ...RUN_GUARDS];
+
+function approvalOfSecond(): Row {
+  return { ...approval, run_version: 2, root_hash: hashOf(2), prepared_by: OTHER };
+}

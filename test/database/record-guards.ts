@@ -1,0 +1,204 @@
+import { Guard } from './guard';
+import { firstRows, idsOf, insertion, NOW, OTHER, PREPARER, secondRows } from './two-employers';
+
+const a = idsOf(1);
+const [FRESH, NEXT] = a.fresh;
+const { employer_account: account, attention, attention_action: action, ...second } = secondRows(1);
+const open = { ...action, confirmed_by: null, confirmed_at: null };
+
+const history = ['audit_entry', 'state_change'] as const;
+const ownOf = { audit_entry: `chain_id = '${a.employer}'`, state_change: `employer_id = '${a.employer}'` };
+
+/** Of what people decided, what was switched off, and what is written down for good. */
+export const RECORD_GUARDS: Guard[] = [
+  ...history.flatMap((table): Guard[] => [
+    {
+      name: `a line of ${table} is never rewritten, by whatever role`,
+      kind: 'trigger',
+      on: table,
+      object: 'append_only',
+      lawful: insertion(table, second[table]),
+      forbidden: `UPDATE ${table} SET seq = seq + 100 WHERE ${ownOf[table]}`,
+    },
+    {
+      name: `a line of ${table} is never taken away, by whatever role`,
+      kind: 'trigger',
+      on: table,
+      object: 'append_only',
+      lawful: insertion(table, second[table]),
+      forbidden: `DELETE FROM ${table} WHERE ${ownOf[table]}`,
+    },
+  ]),
+  {
+    name: 'a link of the audit chain is made once',
+    kind: 'constraint',
+    on: 'audit_entry',
+    object: 'audit_entry_pkey',
+    lawful: insertion('audit_entry', second.audit_entry),
+    forbidden: insertion('audit_entry', { ...second.audit_entry, seq: 1 }),
+  },
+  {
+    name: 'a doubt is open once',
+    kind: 'index',
+    on: 'attention',
+    object: 'one_open_attention_per_kind_and_subject',
+    lawful: `UPDATE attention SET resolved_at = now(), resolution = 'done' WHERE id = '${a.attention}';
+      ${insertion('attention', { ...attention, kind: 'SUBMIT_UNKNOWN' })}`,
+    forbidden: insertion('attention', { ...attention, kind: 'SUBMIT_UNKNOWN' }),
+  },
+  {
+    name: 'a resolved doubt says how',
+    kind: 'constraint',
+    on: 'attention',
+    object: 'attention_check',
+    lawful: `UPDATE attention SET resolved_at = now(), resolution = 'done' WHERE id = '${a.attention}'`,
+    forbidden: `UPDATE attention SET resolved_at = now() WHERE id = '${a.attention}'`,
+  },
+  {
+    name: 'an action on a doubt needs two people',
+    kind: 'constraint',
+    on: 'attention_action',
+    object: 'two_people',
+    lawful: insertion('attention_action', { ...action, confirmed_by: OTHER }),
+    forbidden: insertion('attention_action', { ...action, confirmed_by: PREPARER }),
+  },
+  {
+    name: 'a doubt has one open action',
+    kind: 'index',
+    on: 'attention_action',
+    object: 'one_open_action_per_attention',
+    given: [insertion('attention_action', open)],
+    lawful: `UPDATE attention_action SET withdrawn_at = now() WHERE id = '${FRESH}';
+      ${insertion('attention_action', { ...open, id: NEXT })}`,
+    forbidden: insertion('attention_action', { ...open, id: NEXT }),
+  },
+  {
+    name: 'a confirmed action says by whom',
+    kind: 'constraint',
+    on: 'attention_action',
+    object: 'attention_action_check',
+    lawful: insertion('attention_action', open),
+    forbidden: insertion('attention_action', { ...open, confirmed_at: NOW }),
+  },
+  {
+    name: 'an action has a reason',
+    kind: 'constraint',
+    on: 'attention_action',
+    object: 'attention_action_reason_check',
+    lawful: insertion('attention_action', action),
+    forbidden: insertion('attention_action', { ...action, reason: '' }),
+  },
+  {
+    name: 'a release has a reason',
+    kind: 'constraint',
+    on: 'pay_release',
+    object: 'pay_release_reason_check',
+    lawful: insertion('pay_release', second.pay_release),
+    forbidden: insertion('pay_release', { ...second.pay_release, reason: '' }),
+  },
+  {
+    name: 'a release is of a second pay, not of the first',
+    kind: 'constraint',
+    on: 'pay_release',
+    object: 'pay_release_sequence_check',
+    lawful: insertion('pay_release', second.pay_release),
+    forbidden: insertion('pay_release', { ...second.pay_release, sequence: 0 }),
+  },
+  {
+    name: 'a key of a request is used once',
+    kind: 'constraint',
+    on: 'idempotency_key',
+    object: 'idempotency_key_pkey',
+    lawful: insertion('idempotency_key', second.idempotency_key),
+    forbidden: insertion('idempotency_key', { ...second.idempotency_key, key: 'key-1' }),
+  },
+  {
+    name: 'an account at the bank is of one employer',
+    kind: 'constraint',
+    on: 'employer_account',
+    object: 'employer_account_bank_account_id_key',
+    lawful: insertion('employer_account', account),
+    forbidden: insertion('employer_account', {
+      ...account,
+      bank_account_id: firstRows(2).employer_account.bank_account_id,
+    }),
+  },
+  {
+    name: 'a confirmed unit of amounts says when',
+    kind: 'constraint',
+    on: 'employer_account',
+    object: 'employer_account_check',
+    lawful: insertion('employer_account', account),
+    forbidden: insertion('employer_account', { ...account, unit_confirmed_at: null }),
+  },
+  {
+    name: 'a confirmed unit of amounts says by whom',
+    kind: 'constraint',
+    on: 'employer_account',
+    object: 'employer_account_check1',
+    lawful: insertion('employer_account', account),
+    forbidden: insertion('employer_account', { ...account, unit_confirmed_by: null }),
+  },
+  {
+    name: 'an account is in euros',
+    kind: 'constraint',
+    on: 'employer_account',
+    object: 'employer_account_currency_check',
+    lawful: insertion('employer_account', account),
+    forbidden: insertion('employer_account', { ...account, currency: 'GBP' }),
+  },
+  {
+    name: 'a unit of amounts is one of the two',
+    kind: 'constraint',
+    on: 'employer_account',
+    object: 'employer_account_unit_confirmed_check',
+    lawful: insertion('employer_account', { ...account, unit_confirmed: 'major' }),
+    forbidden: insertion('employer_account', { ...account, unit_confirmed: 'cents' }),
+  },
+  {
+    name: 'a stopped employer says why',
+    kind: 'constraint',
+    on: 'employer',
+    object: 'employer_check',
+    lawful: `UPDATE employer SET stopped_at = now(), stopped_reason = 'a doubt'`,
+    forbidden: `UPDATE employer SET stopped_at = now()`,
+  },
+  {
+    name: 'an employer requires an approval',
+    kind: 'constraint',
+    on: 'employer',
+    object: 'employer_approvals_required_check',
+    lawful: `UPDATE employer SET approvals_required = 2`,
+    forbidden: `UPDATE employer SET approvals_required = 0`,
+  },
+  {
+    name: 'there is one switch of all submits',
+    kind: 'constraint',
+    on: 'service_switch',
+    object: 'service_switch_id_check',
+    lawful: `UPDATE service_switch SET changed_at = now()`,
+    forbidden: `INSERT INTO service_switch (id) VALUES (2)`,
+  },
+  {
+    name: 'the switch of all submits says why',
+    kind: 'constraint',
+    on: 'service_switch',
+    object: 'service_switch_check',
+    lawful: `UPDATE service_switch SET submits_off = true, reason = 'a breach'`,
+    forbidden: `UPDATE service_switch SET submits_off = true`,
+  },
+  {
+    name: 'a key opens one door',
+    kind: 'constraint',
+    on: 'api_key',
+    object: 'api_key_key_hash_key',
+    given: [apiKey(FRESH, '01')],
+    lawful: apiKey(NEXT, '02'),
+    forbidden: apiKey(NEXT, '01'),
+  },
+];
+
+function apiKey(id: string, byte: string): string {
+  const key_hash = `\\x${byte.repeat(32)}`;
+  return insertion('api_key', { id, person_id: PREPARER, key_hash, label: 'a key' });
+}

@@ -1,0 +1,56 @@
+import axios from 'axios';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+describe('following a submitted run', () => {
+  let payroll: Payroll | undefined;
+  afterEach(async () => {
+    await payroll?.close();
+    payroll = undefined;
+  });
+
+  it('finishes without any webhook, by polling alone', async () => {
+    payroll = await Payroll.start({ sandbox: { stepMs: 20 } });
+    const hooks = await axios.get(`${payroll.bank.url}/api/distributor/v1/hooks`, {
+      headers: { authorization: 'Bearer sandbox-token' },
+    });
+    expect(hooks.data).toEqual([]);
+    const id = await payroll.paid(payFile(payRows(20)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+  });
+
+  it('finishes by webhooks while polling is slowed to a minute', async () => {
+    payroll = await Payroll.start({
+      sandbox: { stepMs: 150 },
+      settings: { FOLLOW_DELAYS_MS: '60000', PUBLIC_URL: 'http://127.0.0.1:1' },
+      hooked: true,
+    });
+    const begun = Date.now();
+    const id = await payroll.paid(payFile(payRows(20)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(Date.now() - begun).toBeLessThan(30_000);
+    const inbox = await payroll.inbox();
+    expect(inbox.length).toBeGreaterThan(0);
+    expect(inbox.every((one) => one.event.length > 0)).toBe(true);
+  });
+
+  it('believes no webhook: a forged one is refused, and one that lies moves nothing', async () => {
+    payroll = await Payroll.start({ sandbox: { stepMs: 600_000 } });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    const [instruction] = (await payroll.ledger()).instructions;
+    const lie = JSON.stringify({
+      id: 'e1',
+      webhookId: '1',
+      type: 'payment_transaction',
+      event: 'payment_transaction.settled',
+      data: { paymentTransactionId: instruction!.rows[0] },
+    });
+    const forged = await payroll.deliver(lie, 'a secret of somebody else');
+    expect(forged.status).toBe(401);
+    const lying = await payroll.deliver(lie);
+    expect(lying.status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect((await payroll.run(id)).status).toBe('FOLLOWING');
+  });
+});

@@ -1,0 +1,191 @@
+import { parse } from 'csv-parse/sync';
+import { showId } from '../../src/http/prefixed-id';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { Company, pathOf, PayOffice, rows } from '../pay-run/pay-office';
+import { Fate } from '../pay-run/run-at-bank';
+import { Mix, mixedRun } from './mixed-run';
+
+const mixOf = (fates: readonly Fate[], change: Partial<Mix> = {}): Mix => ({
+  rows: fates.map((fate, index) => ({ cents: 10_000 + index, held: false, fate })),
+  stage: 'FOLLOWING',
+  submits: [],
+  rebuilt: false,
+  excluded: false,
+  ...change,
+});
+
+describe('the report of a run', () => {
+  let office: PayOffice;
+  let company: Company;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+    company = await office.company({ rowsPerInstruction: 2 });
+  });
+  afterAll(() => office?.close());
+
+  const report = (run: PayRun, query = '') =>
+    office.as(company, 'finance').get(pathOf(run, `/reconciliation${query}`));
+
+  it('says where every cent is, with a difference of 0.00', async () => {
+    const fates: Fate[] = ['SETTLED', 'SETTLED', 'RETURNED', 'PRO_ROUTING_FAILED', 'EXCHANGED'];
+    const run = await mixedRun(office, company, mixOf(fates, { excluded: true }));
+    const { body } = await report(run).expect(200);
+    expect(body).toMatchObject({
+      runId: showId('run', run.id),
+      runVersion: 2,
+      explained: true,
+      difference: '0.00',
+      table: {
+        uploaded: { payments: 5, amount: '500.10' },
+        refused: { payments: 0, amount: '0.00' },
+        held: { payments: 0, amount: '0.00' },
+        excluded: { payments: 1, amount: '100.00' },
+        approved: { payments: 4, amount: '400.10' },
+        atBank: { payments: 4, amount: '400.10' },
+        settled: { payments: 2, amount: '200.03' },
+        returned: { payments: 1, amount: '100.02' },
+        notPaid: { payments: 1, amount: '100.03' },
+        inFlight: { payments: 1, amount: '100.04' },
+        void: { payments: 0, amount: '0.00' },
+      },
+      byPaymentStatus: { SETTLED: { payments: 2 }, FAILED: { payments: 1 }, SUBMITTED: { payments: 1 } },
+      byBankStatus: {
+        SETTLED: { payments: 1, amount: '100.01' },
+        RETURNED: { payments: 1, amount: '100.02' },
+        PRO_ROUTING_FAILED: { payments: 1, amount: '100.03' },
+        EXCHANGED: { payments: 1, amount: '100.04' },
+      },
+      differences: [],
+      moreDifferences: false,
+    });
+    for (const { difference } of body.equations) expect(difference).toEqual({ payments: 0, amount: '0.00' });
+  });
+
+  it('names each row that differs, and how', async () => {
+    const fates: Fate[] = ['SETTLED', 'SETTLED', 'SETTLED', 'SETTLED', 'SETTLED'];
+    const run = await mixedRun(office, company, mixOf(fates));
+    const rowNo = 'pay_run_id = $1 AND row_no =';
+    const bankRow = `instruction_id IN (SELECT id FROM instruction WHERE pay_run_id = $1) AND row_no =`;
+    await office.tamper(`UPDATE payment SET amount_minor = amount_minor + 1 WHERE ${rowNo} 1`, [run.id]);
+    await office.tamper(`DELETE FROM bank_payment WHERE ${bankRow} 2`, [run.id]);
+    await office.tamper(`UPDATE bank_payment SET bank_status = 'REJECTED' WHERE ${bankRow} 3`, [run.id]);
+    await office.tamper(
+      `UPDATE payment SET status = 'EXCLUDED', live = false, excluded_reason = 'x' WHERE ${rowNo} 4`,
+      [run.id],
+    );
+    await office.tamper(`DELETE FROM payment WHERE ${rowNo} 5`, [run.id]);
+    const { body } = await report(run).expect(200);
+    expect(body.explained).toBe(false);
+    expect(body.difference).not.toBe('0.00');
+    const found = body.differences.map((one: { row: number; line: number; code: string }) => [
+      one.row,
+      one.line,
+      one.code,
+    ]);
+    expect(found.sort()).toEqual([
+      [1, 2, 'ROW_CHANGED'],
+      [2, 3, 'BANK_PAYMENT_MISSING'],
+      [3, 4, 'BANK_STATUS_CONTRADICTS'],
+      [4, 5, 'NOT_EXPECTED_AT_BANK'],
+      [5, null, 'PAYMENT_MISSING'],
+    ]);
+  });
+
+  it('names the first two hundred of many rows, and says that there are more', async () => {
+    const big = await office.company();
+    const run = await office.run(big, rows(...Array<number>(230).fill(100)));
+    await office.tamper(`UPDATE payment SET amount_minor = 101 WHERE pay_run_id = $1`, [run.id]);
+    const { body } = await office.as(big, 'finance').get(pathOf(run, '/reconciliation')).expect(200);
+    expect([body.differences.length, body.moreDifferences]).toEqual([200, true]);
+    expect(body.differences.at(-1).row).toBe(200);
+  });
+
+  it('is the same as CSV, by header or by query, with plain decimals', async () => {
+    const run = await mixedRun(office, company, mixOf(['SETTLED', 'EXT_REFUSED']));
+    const asked = await report(run).set('Accept', 'text/csv').expect(200);
+    expect(asked.headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(asked.headers['content-disposition']).toContain(`reconciliation-${showId('run', run.id)}.csv`);
+    expect((await report(run, '?format=csv').expect(200)).text).toBe(asked.text);
+    const lines = parse(asked.text);
+    expect(lines).toContainEqual(['table', 'uploaded', '2', '200.01', '', '', '', '']);
+    expect(lines).toContainEqual(['table', 'difference', '0', '0.00', '', '', '', '']);
+    expect(lines).toContainEqual(['equation', 'SETTLED', '1', '100.00', '1', '100.00', '0', '0.00']);
+    expect(lines).toContainEqual(['bank status', 'EXT_REFUSED', '1', '100.01', '', '', '', '']);
+  });
+
+  it('is not given in a form it does not have', async () => {
+    const run = await office.run(company, rows(1));
+    const { body } = await report(run).set('Accept', 'application/pdf').expect(406);
+    expect(body.code).toBe('NOT_ACCEPTABLE');
+    await report(run, '?format=xlsx').expect(422);
+  });
+
+  it('is for finance, approvers and preparers, of their own employer', async () => {
+    const run = await office.run(company, rows(1));
+    for (const role of ['finance', 'approver', 'preparer'] as const) {
+      await office.as(company, role).get(pathOf(run, '/reconciliation')).expect(200);
+    }
+    for (const path of ['/reconciliation', '/reconciliation/rows']) {
+      await office.as(company, 'operator').get(pathOf(run, path)).expect(403);
+      const other = await office.as(await office.company(), 'finance').get(pathOf(run, path));
+      expect([other.status, other.body.code]).toEqual([404, 'PAY_RUN_NOT_FOUND']);
+    }
+  });
+});
+
+describe('the report of a month', () => {
+  let office: PayOffice;
+  let company: Company;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+    company = await office.company({ rowsPerInstruction: 2 });
+  });
+  afterAll(() => office?.close());
+
+  it('adds the runs of the month up, without those that were cancelled', async () => {
+    await mixedRun(office, company, mixOf(['SETTLED', 'PRO_ROUTING_FAILED']));
+    await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED', 'SETTLED']));
+    await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED'], { stage: 'CANCELLED' }));
+    await office.run(company, rows(77), { period: '2026-10' });
+    const asked = () => office.as(company, 'finance').get('/reconciliation?period=2026-11');
+    const { body } = await asked().expect(200);
+    expect(body).toMatchObject({
+      period: '2026-11',
+      explained: true,
+      difference: '0.00',
+      totals: {
+        uploaded: { payments: 5, amount: '500.04' },
+        settled: { payments: 4, amount: '400.03' },
+        notPaid: { payments: 1, amount: '100.01' },
+      },
+    });
+    expect(body.runs.map(({ status }: { status: string }) => status)).toEqual([
+      'FOLLOWING',
+      'FOLLOWING',
+      'CANCELLED',
+    ]);
+    const lines = parse((await asked().set('Accept', 'text/csv').expect(200)).text, { columns: true });
+    expect(lines).toHaveLength(4);
+    expect(lines.at(-1)).toMatchObject({ run: 'total', uploaded_payments: '5', uploaded_amount: '500.04' });
+  });
+
+  it('is not explained when one of its runs is not', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    await mixedRun(office, own, mixOf(['SETTLED', 'SETTLED']));
+    const run = await mixedRun(office, own, mixOf(['SETTLED', 'SETTLED']));
+    await office.tamper('UPDATE pay_file SET total_minor = total_minor + 250 WHERE pay_run_id = $1', [
+      run.id,
+    ]);
+    const { body } = await office.as(own, 'finance').get('/reconciliation?period=2026-11').expect(200);
+    expect(body).toMatchObject({ explained: false, difference: '2.50' });
+    expect(body.runs.map(({ explained }: { explained: boolean }) => explained)).toEqual([true, false]);
+  });
+
+  it('is all zeros for a month without runs, and refused for what is no month', async () => {
+    const { body } = await office.as(company, 'finance').get('/reconciliation?period=2025-01').expect(200);
+    expect(body).toMatchObject({ explained: true, difference: '0.00', runs: [] });
+    expect(body.totals.uploaded).toEqual({ payments: 0, amount: '0.00' });
+    await office.as(company, 'finance').get('/reconciliation?period=2025-13').expect(422);
+    await office.as(company, 'finance').get('/reconciliation').expect(422);
+  });
+});
