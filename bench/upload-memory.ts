@@ -6,7 +6,7 @@ import { Stand } from './stand';
 const LIMIT_BYTES = 250 * 1_000_000;
 const SMALL_ROWS = 10_000;
 const LARGE_ROWS = 100_000;
-const COLUMNS = ['rows', 'seconds', 'peak RSS in MB', 'rows/s'] as const;
+const COLUMNS = ['  rows', 'seconds', 'peak RSS in MB', 'rows/s'] as const;
 
 interface Figure {
   rows: number;

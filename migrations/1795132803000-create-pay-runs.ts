@@ -41,7 +41,6 @@ export class CreatePayRuns1795132803000 implements MigrationInterface {
       CREATE UNIQUE INDEX one_run_per_schedule_period_and_sequence
         ON pay_run (employer_id, schedule_id, period, sequence)
         WHERE schedule_id IS NOT NULL AND status <> 'CANCELLED';
-      CREATE INDEX pay_run_by_age ON pay_run (employer_id, created_at DESC, id);
 
       CREATE TABLE schedule_period (
         employer_id uuid NOT NULL,

@@ -35,7 +35,7 @@ export interface Child {
 /**
  * Starts a program and waits until it listens. It is in a session of its own, so that Ctrl-C reaches this process
  * alone, which ends its children in the right order; should this process die, the IPC channel closes.
- * @throws Error with the last lines it printed when it ends instead, or does not listen within a minute.
+ * @throws Error, with what it printed unless `onLine` had it, when it ends instead or does not listen within a minute.
  */
 export async function startChild(program: Program): Promise<Child> {
   const child = fork(program.script, {
@@ -51,7 +51,8 @@ export async function startChild(program: Program): Promise<Child> {
   const url = await Promise.race([output.url, ended.then(() => undefined)]);
   clearTimeout(tooLate);
   if (url !== undefined) return { url, ended, stop, lastLines: () => output.lastLines() };
-  throw new Error(`${await ended}\n${output.lastLines()}`);
+  const shown = program.onLine === undefined ? `\n${output.lastLines()}` : '';
+  throw new Error(`${await ended}${shown}`);
 }
 
 /** Reads what a child prints: its address once, and lines to keep. */

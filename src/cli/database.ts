@@ -16,7 +16,7 @@ export class CommandRefused extends Error {}
  * `db:init`: makes roles and database. On a server of our own there is nothing to give; elsewhere they are made as
  * DATABASE_SUPERUSER_URL, with the database and passwords of DATABASE_URL and DATABASE_ADMIN_URL.
  */
-export async function dbInit(context: CommandContext = here()): Promise<void> {
+export async function dbInit(context: CommandContext): Promise<void> {
   const {
     DATABASE_URL: url,
     DATABASE_ADMIN_URL: adminUrl,
@@ -42,13 +42,13 @@ export async function dbInit(context: CommandContext = here()): Promise<void> {
 }
 
 /** `db:stop`: stops the server of our own that runs for this checkout, whoever started it. */
-export async function dbStop(context: CommandContext = here()): Promise<void> {
+export async function dbStop(context: CommandContext): Promise<void> {
   const stopped = await stopDatabase({ dataDirectory: defaultDataDirectory(context.checkout) });
   context.print(stopped ? 'The database has stopped.' : 'No database of this checkout is running.');
 }
 
 /** `migrate`: runs the pending migrations. */
-export function runMigrations(context: CommandContext = here()): Promise<void> {
+export function runMigrations(context: CommandContext): Promise<void> {
   return onDatabase(context, async (database) => {
     const names = await migrations.runMigrations(adminUrlOf(database));
     context.print(names.length === 0 ? 'No migration is pending.' : `Ran ${names.join(', ')}.`);
@@ -56,20 +56,11 @@ export function runMigrations(context: CommandContext = here()): Promise<void> {
 }
 
 /** `migrate --revert`: undoes the migration that ran last. */
-export function revertMigration(context: CommandContext = here()): Promise<void> {
+export function revertMigration(context: CommandContext): Promise<void> {
   return onDatabase(context, async (database) => {
     const name = await migrations.revertMigration(adminUrlOf(database));
     context.print(name === undefined ? 'No migration has run.' : `Reverted ${name}.`);
   });
-}
-
-/** The checkout is where the command was called from: npm calls its scripts there. */
-export function here(): CommandContext {
-  return {
-    env: process.env,
-    checkout: process.cwd(),
-    print: (line) => process.stdout.write(`${line}\n`),
-  };
 }
 
 /** Runs `work` on the database of this checkout or of DATABASE_URL, and stops a server started for it. */

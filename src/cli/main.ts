@@ -3,7 +3,7 @@ import { Argument, Command, InvalidArgumentError } from 'commander';
 import { ConfigurationError } from '../config/env';
 import { EMPLOYER_ROLES, EmployerRole } from '../http/allow';
 import { bank } from './bank';
-import { CommandContext, dbInit, dbStop, here, onDatabase, revertMigration, runMigrations } from './database';
+import { CommandContext, dbInit, dbStop, onDatabase, revertMigration, runMigrations } from './database';
 import { demo } from './demo';
 import { Register, withRegister } from './people';
 import { Interrupted } from './stage';
@@ -121,7 +121,12 @@ function exitCodeOf(error: unknown): number {
   return error instanceof ConfigurationError ? CONFIGURATION_EXIT : 1;
 }
 
-program(here())
+program({
+  env: process.env,
+  // npm calls its scripts in the checkout.
+  checkout: process.cwd(),
+  print: (line) => process.stdout.write(`${line}\n`),
+})
   .parseAsync()
   .catch((error: unknown) => {
     process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);

@@ -55,11 +55,11 @@ export class Stage {
   async clear(): Promise<void> {
     this.cleared = true;
     this.close();
-    const failures: unknown[] = [];
+    const failures: string[] = [];
     for (const one of this.started.splice(0).reverse()) {
-      await one.stop().catch((error: unknown) => failures.push(error));
+      await one.stop().catch((error: unknown) => failures.push(String(error)));
     }
-    if (failures.length > 0) throw new AggregateError(failures, 'Not everything could be stopped.');
+    if (failures.length > 0) throw new Error(`Not everything could be stopped: ${failures.join('; ')}`);
   }
 }
 

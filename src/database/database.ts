@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Client } from 'pg';
-import { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { DataSource, EntityManager } from 'typeorm';
 
 /** PostgreSQL says so when a commit is local only: it must not be built upon. */
 const NOT_REPLICATED = '01000';
@@ -79,10 +79,11 @@ export class Database {
     try {
       const client = (await runner.connect()) as Client;
       await runner.startTransaction();
+      let result: T;
       try {
         await runner.query(setting, parameters);
         const last = new Map<Stage, (() => Promise<void>)[]>(STAGES.map((stage) => [stage, []]));
-        const result = await work({
+        result = await work({
           manager: runner.manager,
           client,
           query: async <Row>(sql: string, values?: unknown[]) =>
@@ -90,12 +91,12 @@ export class Database {
           beforeCommit: (stage, ending) => last.get(stage)?.push(ending),
         });
         for (const ending of STAGES.flatMap((stage) => last.get(stage) ?? [])) await ending();
-        await commit(runner, client);
-        return result;
       } catch (error) {
-        if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+        await runner.rollbackTransaction().catch(() => undefined);
         throw error;
       }
+      await commit(client);
+      return result;
     } finally {
       await runner.release();
     }
@@ -106,14 +107,16 @@ function rowsOf<Row>(result: { records: unknown }): Row[] {
   return (result.records ?? []) as Row[];
 }
 
-async function commit(runner: QueryRunner, client: Client): Promise<void> {
+/** Not by TypeORM, which passes over what the server answers: a failed transaction is rolled back without an error. */
+async function commit(client: Client): Promise<void> {
   let warning: string | undefined;
   const onNotice = (notice: { code?: string }) => {
     if (notice.code === NOT_REPLICATED) warning = notice.code;
   };
   client.on('notice', onNotice);
   try {
-    await runner.commitTransaction();
+    const { command } = await client.query('COMMIT');
+    if (command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
   } finally {
     client.off('notice', onNotice);
   }

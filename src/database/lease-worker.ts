@@ -36,6 +36,10 @@ export class LeaseWorker {
     if (room <= 0 || this.stopping) return 0;
     const { kind, holder, leaseMs } = this.options;
     const claims = await this.leases.claim(kind, holder, room, leaseMs);
+    if (this.stopping) {
+      await Promise.all(claims.map((claim) => this.leases.release(claim, 0)));
+      return 0;
+    }
     for (const claim of claims) {
       const work = this.run(claim).finally(() => this.running.delete(work));
       this.running.add(work);
@@ -52,7 +56,9 @@ export class LeaseWorker {
   private async run(claim: Claim): Promise<void> {
     const { leaseMs } = this.options;
     const heartbeat = setInterval(() => {
-      this.leases.renew(claim, leaseMs).catch(() => clearInterval(heartbeat));
+      this.leases.renew(claim, leaseMs).catch((error) => {
+        if (error instanceof Fenced) clearInterval(heartbeat);
+      });
     }, leaseMs / 3);
     let wakeIn: WakeIn = FAILURE_PAUSE_MS;
     try {

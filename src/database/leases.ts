@@ -31,14 +31,16 @@ export class Leases {
   async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
     const rows = await this.database.asWorker((tx) =>
       tx.query<{ subject_id: string; employer_id: string; epoch: string }>(
-        `UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
-           leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
-         WHERE subject_id IN (
+        // Materialized: as a subquery it may be run again for each row, and so take more than the limit.
+        `WITH due AS MATERIALIZED (
            SELECT subject_id FROM lease
            WHERE kind = $1 AND (wake_at <= clock_timestamp() OR leased_until < clock_timestamp())
              AND (leased_until IS NULL OR leased_until < clock_timestamp())
            ORDER BY wake_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-         RETURNING subject_id, employer_id, epoch`,
+         UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
+           leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
+         FROM due WHERE lease.subject_id = due.subject_id
+         RETURNING lease.subject_id, employer_id, epoch`,
         [kind, holder, limit, leaseMs],
       ),
     );

@@ -16,7 +16,8 @@ import { PayFile } from './pay-file.entity';
 import { refusePayFile } from './pay-file-fault';
 import { insertPayments, lockPayKey } from './pay-file.store';
 import { copyPayFile } from './row-intake';
-import { assertTerms, BankDays, resolveTerms, UploadFields, UploadTerms } from './terms';
+import { BankCalendar } from '../pay-run/execution-date';
+import { assertTerms, resolveTerms, UploadFields, UploadTerms } from './terms';
 import { UploadedFile } from './spool';
 import { readUploadAnswer, UploadAnswer } from './upload-answer';
 
@@ -112,7 +113,7 @@ export class PayFileIntake {
     return payFileId;
   }
 
-  private bankDays(): BankDays {
+  private bankDays(): BankCalendar {
     return {
       now: this.clock.now(),
       timeZone: this.config.BANK_TIME_ZONE,

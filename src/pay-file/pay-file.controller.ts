@@ -12,6 +12,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { formatMinor } from '../domain/money';
 import { Allow } from '../http/allow';
+import { hasHungUp } from '../http/hung-up';
 import { IdParam, notFound, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { Me, SignedIn } from '../http/signed-in';
@@ -86,7 +87,7 @@ export class PayFileController {
     try {
       await sendContent(this.database, employerId, fileId, response);
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!hasHungUp(error)) throw error;
     }
   }
 
@@ -97,11 +98,6 @@ export class PayFileController {
     if (!file) throw notFound('file');
     return file;
   }
-}
-
-/** Whoever asked has hung up: there is nobody to tell. */
-function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 function fieldsOf(query: object, { fields, fileName }: Upload): UploadFields {

@@ -135,17 +135,12 @@ async function findScheduled(
   return month ?? undefined;
 }
 
-/** What the dates of a run are checked against. `cutOff` is `HH:MM` in the bank's zone. */
-export interface BankDays extends BankCalendar {
-  cutOff: string;
-}
-
 /**
  * Checks the dates of a new run.
  * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertExecutionDate` and
  * `assertSubmitInTime`
  */
-export function assertTerms(terms: UploadTerms, bank: BankDays): void {
+export function assertTerms(terms: UploadTerms, bank: BankCalendar): void {
   if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled);
   assertExecutionDate(terms.executionDate, bank);
   assertSubmitInTime(terms.executionDate, terms.submitAt, bank);

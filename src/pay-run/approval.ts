@@ -50,7 +50,7 @@ export async function approve(
   if (!standsNow.equals(version.rootHash)) {
     throw new DomainError(
       'RUN_TERMS_CHANGED',
-      'The account or the terms of the run changed since it was prepared. Amend it, so that they are approved as they are.',
+      'The account or the terms of the run changed since it was prepared. Amend it, naming its execution date, so that it is approved as it is now.',
     );
   }
   await tx.manager.insert(Approval, {

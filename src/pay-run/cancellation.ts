@@ -45,13 +45,18 @@ export async function finishCancelling(tx: EmployerTransaction, run: PayRun, act
     WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL`,
     [tx.employerId, run.id],
   );
-  await tx.query(`UPDATE pay_file SET replayable = false WHERE employer_id = $1 AND pay_run_id = $2`, [
-    tx.employerId,
-    run.id,
-  ]);
+  await forgetUpload(tx, run);
   await tx.query(`UPDATE schedule_period SET pay_run_id = NULL WHERE employer_id = $1 AND pay_run_id = $2`, [
     tx.employerId,
     run.id,
   ]);
   await moveRun(tx, run, 'CANCELLED', actor);
+}
+
+/** Nobody was paid by the run: the same file is a new upload from now on. */
+export async function forgetUpload(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(`UPDATE pay_file SET replayable = false WHERE employer_id = $1 AND pay_run_id = $2`, [
+    tx.employerId,
+    run.id,
+  ]);
 }

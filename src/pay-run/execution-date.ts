@@ -5,6 +5,7 @@ import {
   isBankingDay,
   IsoDate,
   localDate,
+  localTime,
   nextBankingDay,
 } from '../domain/business-day';
 import { Problem } from '../http/problem';
@@ -17,21 +18,27 @@ export interface BankCalendar {
   now: Date;
   /** The bank's zone: it decides which day is today. */
   timeZone: string;
+  /** `HH:MM` in the bank's zone: what is sent later is not executed the same day. */
+  cutOff: string;
   closedDays: ClosedDays;
 }
 
 /**
  * Checks a date on which the bank is asked to pay.
- * @throws Problem 422 `EXECUTION_DATE_PAST`, `EXECUTION_DATE_TOO_FAR`, `EXECUTION_DATE_NOT_A_BANKING_DAY`, each
- * naming a date that will do
+ * @throws Problem 422 `EXECUTION_DATE_PAST`, `CUT_OFF_PASSED`, `EXECUTION_DATE_TOO_FAR`,
+ * `EXECUTION_DATE_NOT_A_BANKING_DAY`, each naming a date that will do
  */
-export function assertExecutionDate(date: IsoDate, { now, timeZone, closedDays }: BankCalendar): void {
+export function assertExecutionDate(date: IsoDate, bank: BankCalendar): void {
+  const { now, timeZone, cutOff, closedDays } = bank;
   const today = localDate(now, timeZone);
   const refuse = (code: string, why: string, after: IsoDate): never => {
     const day = nextBankingDay(after, closedDays);
     throw new Problem(422, code, `The execution date ${why}; ${day} will do.`, { nextBankingDay: day });
   };
   if (date < today) refuse('EXECUTION_DATE_PAST', 'is in the past', addDays(today, -1));
+  if (date === today && localTime(now, timeZone) >= cutOff) {
+    refuse('CUT_OFF_PASSED', `is today, and the bank's cut-off at ${cutOff} has passed`, today);
+  }
   if (date > addDays(today, MAX_DAYS_AHEAD)) {
     refuse('EXECUTION_DATE_TOO_FAR', `is more than ${MAX_DAYS_AHEAD} days ahead`, addDays(today, -1));
   }
@@ -47,7 +54,7 @@ export function assertExecutionDate(date: IsoDate, { now, timeZone, closedDays }
 export function assertSubmitInTime(
   date: IsoDate,
   submitAt: Date | null,
-  bank: { cutOff: string; timeZone: string },
+  bank: Pick<BankCalendar, 'cutOff' | 'timeZone'>,
 ): void {
   const latest = instantOf(date, bank.cutOff, bank.timeZone);
   if (submitAt === null || submitAt <= latest) return;

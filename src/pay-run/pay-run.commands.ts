@@ -106,10 +106,14 @@ export class PayRunCommands {
 
   private assertDate(run: PayRun, executionDate: string | undefined): void {
     if (executionDate === undefined) return;
-    const timeZone = this.config.BANK_TIME_ZONE;
-    const closedDays = new Set(this.config.BANK_CLOSED_DAYS);
-    assertExecutionDate(executionDate, { now: this.clock.now(), timeZone, closedDays });
-    assertSubmitInTime(executionDate, run.submitAt, { cutOff: this.config.BANK_CUT_OFF, timeZone });
+    const bank = {
+      now: this.clock.now(),
+      timeZone: this.config.BANK_TIME_ZONE,
+      cutOff: this.config.BANK_CUT_OFF,
+      closedDays: new Set(this.config.BANK_CLOSED_DAYS),
+    };
+    assertExecutionDate(executionDate, bank);
+    assertSubmitInTime(executionDate, run.submitAt, bank);
   }
 
   private carryOut(

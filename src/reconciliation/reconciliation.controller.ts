@@ -2,6 +2,7 @@ import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { Request, Response } from 'express';
 import { Allow } from '../http/allow';
+import { hasHungUp } from '../http/hung-up';
 import { IdParam, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { Reconciliations } from './reconciliation';
@@ -58,7 +59,7 @@ export class ReconciliationController {
         attach(response, `rows-${showId('run', runId)}.${chosen}`, chosen),
       );
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!hasHungUp(error)) throw error;
     }
   }
 
@@ -95,9 +96,4 @@ function attach(response: Response, fileName: string, format: keyof typeof TYPES
     .attachment(fileName)
     .type(`${TYPES[format]}; charset=utf-8`)
     .setHeader('Cache-Control', 'no-store');
-}
-
-/** Whoever asked has hung up: there is nobody to tell. */
-function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
 }

@@ -26,7 +26,7 @@ const table = z.record(z.enum(TABLE_LINES), counted);
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 
 const runReport = z.object({
-  runId: z.string(),
+  payRunId: z.string(),
   status: z.enum(PAY_RUN_STATUSES),
   period: z.string(),
   kindOfPay: z.string(),
@@ -70,7 +70,7 @@ const periodReport = z.object({
   totals: table,
   runs: z.array(
     runReport.pick({
-      runId: true,
+      payRunId: true,
       status: true,
       kindOfPay: true,
       executionDate: true,

@@ -15,7 +15,7 @@ interface Counted {
 /** The reconciliation of a run as JSON. */
 export function showRunReport({ run, report, differences, moreDifferences }: RunReport): RunReportDocument {
   return {
-    runId: showId('run', run.id),
+    payRunId: showId('run', run.id),
     status: run.status,
     period: run.period,
     kindOfPay: run.kindOfPay,
@@ -91,7 +91,7 @@ export function showPeriodReport({ period, runs, totals, explained }: PeriodRepo
     difference: formatMinor(differenceIn(runs)),
     totals: showTable(totals),
     runs: runs.map(({ run, report }) => ({
-      runId: showId('run', run.id),
+      payRunId: showId('run', run.id),
       status: run.status,
       kindOfPay: run.kindOfPay,
       executionDate: run.executionDate,

@@ -43,15 +43,17 @@ const ENDS: Partial<Record<PaymentStatus, BankOutcome>> = {
 
 /**
  * Translates one newly read status (rule 12): the rank never falls, the first terminal is kept, the unknown changes
- * nothing. Undefined when there is nothing to write down.
+ * nothing; a stale read overwrites nothing. Undefined when there is nothing to write down.
  */
 export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
   const terminal = ENDS[payment.status];
   const position = { rank: payment.rank, terminal, returned: payment.returned };
   const { next, change } = climb(position, seen.status);
+  if (change === 'fell') return undefined;
+  const kept = terminal !== undefined && (change === 'unknown' || change === 'contradiction');
   const progress: Progress = {
     payment,
-    bankStatus: seen.status,
+    bankStatus: kept ? (payment.bankStatus ?? seen.status) : seen.status,
     rank: next.rank,
     returned: next.returned === true && !payment.returned,
   };

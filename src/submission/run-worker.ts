@@ -12,7 +12,7 @@ import { notReady } from '../employer/readiness';
 import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals, voidApprovals } from '../pay-run/approval';
 import { clear, raise } from '../pay-run/attention.store';
-import { finishCancelling } from '../pay-run/cancellation';
+import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
 import { Instruction } from '../pay-run/instruction.entity';
 import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -207,6 +207,7 @@ export class RunWorker {
     );
     const { settled, unpaid } = count ?? { settled: 0, unpaid: 0 };
     const to = unpaid === 0 ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+    if (to === 'FAILED') await forgetUpload(tx, run);
     await moveRun(tx, run, to, 'service');
     return 'never';
   }

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CHECKOUT, commandLine } from './compiled';
-import { launch, listens, processesOf, until } from './processes';
+import { databasePort, descendantsOf, endAll, launch, leftOf, listens, until } from './processes';
 
 const TIMEOUT_MS = 60_000;
 
@@ -15,7 +15,10 @@ describe('payrun demo', () => {
     // The database's account works in it, where the tests run as root.
     chmodSync(temporary, 0o755);
   }, TIMEOUT_MS);
-  afterAll(() => rmSync(temporary, { recursive: true }));
+  afterAll(() => {
+    endAll();
+    rmSync(temporary, { recursive: true });
+  });
 
   const start = (...args: string[]) =>
     launch([commandLine(), 'demo', ...args], { cwd: CHECKOUT, env: { TMPDIR: temporary } });
@@ -24,6 +27,8 @@ describe('payrun demo', () => {
     'pays 250 salaries, explains every cent and leaves nothing behind, %s',
     async () => {
       const demo = start('--fast');
+      await until(demo, () => demo.output().includes('\n1. '));
+      const processes = descendantsOf(demo);
       const code = await demo.ended;
       const output = demo.output();
       expect({ code, output }).toMatchObject({ code: 0 });
@@ -40,7 +45,7 @@ describe('payrun demo', () => {
         '',
         '250 settled, difference 0.00',
       ]);
-      await expectNothingLeft(output);
+      await expectNothingLeft(output, processes);
     },
     TIMEOUT_MS,
   );
@@ -60,11 +65,13 @@ describe('payrun demo', () => {
     expect(output).toContain('APPROVED, in 3 instructions of at most 100 payments each');
   }
 
-  async function expectNothingLeft(output: string): Promise<void> {
-    expect(processesOf(temporary)).toEqual([]);
+  async function expectNothingLeft(
+    output: string,
+    processes: ReturnType<typeof descendantsOf>,
+  ): Promise<void> {
+    expect(leftOf(processes)).toEqual([]);
+    expect(await listens(databasePort(output))).toBe(false);
     expect(readdirSync(temporary)).toEqual([]);
-    const port = /PostgreSQL .* on 127\.0\.0\.1:(\d+)/.exec(output)?.[1];
-    expect(await listens(Number(port))).toBe(false);
   }
 
   it(
@@ -72,9 +79,10 @@ describe('payrun demo', () => {
     async () => {
       const demo = start();
       await until(demo, () => demo.output().includes('5. Built at the bank'));
+      const processes = descendantsOf(demo);
       demo.process.kill('SIGINT');
       expect(await demo.ended).toBe(130);
-      await expectNothingLeft(demo.output());
+      await expectNothingLeft(demo.output(), processes);
     },
     TIMEOUT_MS,
   );
@@ -85,7 +93,7 @@ describe('payrun demo', () => {
       const demo = launch([commandLine(), 'demo', '--fast'], { cwd: temporary, env: { TMPDIR: temporary } });
       expect(await demo.ended).toBe(1);
       expect(demo.output()).toContain('many-defects.csv');
-      expect(processesOf(temporary)).toEqual([]);
+      expect(readdirSync(temporary)).toEqual([]);
     },
     TIMEOUT_MS,
   );

@@ -59,7 +59,7 @@ describe('a stage', () => {
     const stage = new Stage();
     await stage.own(Promise.resolve(thing('database')));
     await stage.own(Promise.resolve({ stop: () => Promise.reject(new Error('stuck')) }));
-    await expect(stage.clear()).rejects.toThrow(AggregateError);
+    await expect(stage.clear()).rejects.toThrow('Not everything could be stopped: Error: stuck');
     expect(stopped).toEqual(['database']);
   });
 

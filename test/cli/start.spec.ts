@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import axios from 'axios';
 import { CHECKOUT, commandLine } from './compiled';
-import { launch, processesOf, type Running, until } from './processes';
+import {
+  databasePort,
+  descendantsOf,
+  endAll,
+  launch,
+  leftOf,
+  listens,
+  type Running,
+  until,
+} from './processes';
 
 const TIMEOUT_MS = 90_000;
 /** The service may finish what it has in hand. */
@@ -23,7 +32,7 @@ describe('payrun start', () => {
   }, TIMEOUT_MS);
 
   afterAll(async () => {
-    if (first.process.exitCode === null) first.process.kill('SIGTERM');
+    endAll();
     await launch([commandLine(), 'db:stop'], { cwd: checkout }).ended;
     rmSync(checkout, { recursive: true });
   }, TIMEOUT_MS);
@@ -32,6 +41,12 @@ describe('payrun start', () => {
   const ready = (running: Running) => until(running, () => running.output().includes('Ctrl-C stops'), 60_000);
   const kept = (name: string) => readFileSync(join(checkout, '.payrun', name), 'utf8');
   const keys = () => JSON.parse(kept('keys.json')) as Record<string, string>;
+  /** What the command says, without the service's log. */
+  const told = (running: Running) =>
+    running
+      .output()
+      .split('\n')
+      .filter((line) => !line.startsWith('{'));
   const addressOf = (running: Running) => /Payrun +(http:\S+)\/docs/.exec(running.output())?.[1] ?? '';
 
   it('serves the API, with an employer whose account is ready to pay', async () => {
@@ -79,20 +94,23 @@ describe('payrun start', () => {
   );
 
   it(
-    'stops everything on a signal, and finds everything again at the next start',
+    'stops everything on a signal, finds everything again at the next start, and leaves nothing when it is killed',
     async () => {
+      const processes = descendantsOf(first);
       first.process.kill('SIGTERM');
       expect(await first.ended).toBe(0);
-      expect(processesOf(checkout)).toEqual([]);
+      expect(leftOf(processes)).toEqual([]);
+      expect(await listens(databasePort(first.output()))).toBe(false);
       const again = start();
       await ready(again);
-      expect(again.output()).toBe(first.output().replace(/\nStopped\.\n$/, '\n'));
+      expect(told(again)).toEqual(told(first).filter((line) => line !== 'Stopped.'));
+      const more = descendantsOf(again);
       again.process.kill('SIGKILL');
-      await again.ended;
+      const isThere = async () => leftOf(more).length > 0 || (await listens(databasePort(again.output())));
       const deadline = Date.now() + GONE_WITHIN_MS;
-      while (processesOf(checkout).length > 0 && Date.now() < deadline) await sleep(100);
-      expect(processesOf(checkout)).toEqual([]);
-      expect(await launch([commandLine(), 'db:stop'], { cwd: checkout }).ended).toBe(0);
+      while ((await isThere()) && Date.now() < deadline) await sleep(100);
+      expect(leftOf(more)).toEqual([]);
+      expect(await listens(databasePort(again.output()))).toBe(false);
     },
     TIMEOUT_MS,
   );
@@ -106,7 +124,6 @@ describe('payrun start', () => {
       });
       expect(await alone.ended).toBe(78);
       expect(alone.output()).toContain('BANK_AMOUNT_UNIT');
-      expect(processesOf(checkout)).toEqual([]);
     },
     TIMEOUT_MS,
   );

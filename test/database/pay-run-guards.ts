@@ -79,7 +79,13 @@ const PAYMENT_GUARDS: Guard[] = [
     on: 'payment',
     object: 'one_live_successor_per_payment',
     given: [insertion('payment', payment)],
-    lawful: insertion('payment', { ...payment, id: NEXT, row_no: 4, employee_id: 'E4', replaces_payment_id: null }),
+    lawful: insertion('payment', {
+      ...payment,
+      id: NEXT,
+      row_no: 4,
+      employee_id: 'E4',
+      replaces_payment_id: null,
+    }),
     forbidden: insertion('payment', { ...payment, id: NEXT, row_no: 4, employee_id: 'E4' }),
   },
   {
@@ -116,16 +122,14 @@ const PAYMENT_GUARDS: Guard[] = [
     lawful: payments({ status: 'SETTLED', returned_at: '2026-11-28' }),
     forbidden: payments({ status: 'SUBMITTED', returned_at: '2026-11-28' }),
   },
-  ...[0, -1, 100_000_000_000].map(
-    (amount): Guard => ({
-      name: `nobody is paid ${amount} cents`,
-      kind: 'constraint',
-      on: 'payment',
-      object: 'payment_amount_minor_check',
-      lawful: insertion('payment', { ...payment, amount_minor: 99_999_999_999 }),
-      forbidden: insertion('payment', { ...payment, amount_minor: amount }),
-    }),
-  ),
+  ...[0, -1, 100_000_000_000].map((amount): Guard => ({
+    name: `nobody is paid ${amount} cents`,
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_amount_minor_check',
+    lawful: insertion('payment', { ...payment, amount_minor: 99_999_999_999 }),
+    forbidden: insertion('payment', { ...payment, amount_minor: amount }),
+  })),
   {
     name: 'a payment is in euros',
     kind: 'constraint',
@@ -180,16 +184,14 @@ const APPROVAL_GUARDS: Guard[] = [
     { what: 'a hash that exists', change: { root_hash: hashOf(99) } },
     { what: 'a version that exists', change: { run_version: 2 } },
     { what: 'who prepared it', change: { prepared_by: APPROVER } },
-  ].map(
-    ({ what, change }): Guard => ({
-      name: `an approval names ${what}`,
-      kind: 'constraint',
-      on: 'approval',
-      object: 'approval_employer_id_pay_run_id_run_version_root_hash_prep_fkey',
-      lawful: insertion('approval', approval),
-      forbidden: insertion('approval', { ...approval, ...change }),
-    }),
-  ),
+  ].map(({ what, change }): Guard => ({
+    name: `an approval names ${what}`,
+    kind: 'constraint',
+    on: 'approval',
+    object: 'approval_employer_id_pay_run_id_run_version_root_hash_prep_fkey',
+    lawful: insertion('approval', approval),
+    forbidden: insertion('approval', { ...approval, ...change }),
+  })),
   {
     name: 'a void approval says why',
     kind: 'constraint',
@@ -242,9 +244,9 @@ const RUN_GUARDS: Guard[] = [
     kind: 'index',
     on: 'pay_run',
     object: 'one_run_per_schedule_period_and_sequence',
-    given: [insertion('pay_run', { ...supplement, status: 'CANCELLED' }), insertion('pay_run', { ...supplement, id: NEXT })],
-    lawful: `UPDATE pay_run SET lapse_reason = 'late' WHERE id = '${FRESH}'`,
-    forbidden: `UPDATE pay_run SET sequence = 0 WHERE id = '${NEXT}'`,
+    given: [insertion('pay_run', { ...supplement, status: 'CANCELLED' })],
+    lawful: insertion('pay_run', { ...supplement, id: NEXT }),
+    forbidden: insertion('pay_run', { ...supplement, id: NEXT, sequence: 0 }),
   },
   {
     name: 'a supplement names the run it adds to',
@@ -300,7 +302,10 @@ const RUN_GUARDS: Guard[] = [
     on: 'schedule_period',
     object: 'schedule_period_employer_id_pay_run_id_key',
     lawful: insertion('schedule_period', second.schedule_period),
-    forbidden: insertion('schedule_period', { ...second.schedule_period, pay_run_id: firstPeriod.pay_run_id }),
+    forbidden: insertion('schedule_period', {
+      ...second.schedule_period,
+      pay_run_id: firstPeriod.pay_run_id,
+    }),
   },
   {
     name: 'an account has one active schedule for a kind of pay',

@@ -45,8 +45,8 @@ describe('two scheduled periods on moved clocks, with two replicas ticking', () 
       clock.set(new Date(Date.parse(due.submitAt) - 2 * DAY_MS));
       const answers = await Promise.all([upload(), upload()]);
       expect(answers.map((answer) => answer.status)).toEqual([201, 201]);
-      const run = answers[0]!.data;
-      expect(answers[1]!.data.id).toBe(run.id);
+      const run = answers[0].data;
+      expect(answers[1].data.id).toBe(run.id);
       expect(run).toMatchObject({ executionDate: due.executionDate, period: due.period });
       expect((await payroll.approve(run)).status).toBeLessThan(300);
       await new Promise((resolve) => setTimeout(resolve, 400));

@@ -31,7 +31,7 @@ describe('the report of a run', () => {
     const run = await mixedRun(office, company, mixOf(fates, { excluded: true }));
     const { body } = await report(run).expect(200);
     expect(body).toMatchObject({
-      runId: showId('run', run.id),
+      payRunId: showId('run', run.id),
       runVersion: 2,
       explained: true,
       difference: '0.00',

@@ -81,6 +81,15 @@ describe('a newly read status', () => {
     });
   });
 
+  it('overwrites nothing by a stale read', () => {
+    const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
+    expect(progressOf(settled, { status: 'EXCHANGED' })).toBeUndefined();
+    expect(progressOf(settled, { status: 'NEVER_HEARD_OF' })).toMatchObject({
+      bankStatus: 'SETTLED',
+      alarm: 'UNKNOWN_STATUS',
+    });
+  });
+
   it('writes nothing down when nothing changed', () => {
     expect(
       progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),

@@ -15,7 +15,7 @@ import {
   startSandbox,
 } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
-import { SIGNATURE_HEADER } from '../../src/bank/types';
+import { PATHS, SIGNATURE_HEADER } from '../../src/bank/types';
 import { signForTests } from '../../src/bank/webhook-signature';
 import { Clock } from '../../src/config/clock';
 import { Config, readConfig } from '../../src/config/env';
@@ -144,7 +144,7 @@ export class Payroll {
   /** Starts the service as a process from the build with crash points; requests go to it from now on. */
   async spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
     const child = spawn(process.execPath, [join(CRASH_BUILD, 'src/main.js')], {
-      env: { PATH: process.env.PATH, ...this.settings, ...settings } as NodeJS.ProcessEnv,
+      env: { PATH: process.env.PATH, ...this.settings, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let errors = '';
@@ -272,6 +272,14 @@ export class Payroll {
   /** What the bank delivered and was stored. */
   inbox(): Promise<{ event: string; matched: number }[]> {
     return select(this.database.superuserUrl, 'SELECT event, matched FROM webhook_inbox');
+  }
+
+  /** Submits an instruction at the bank behind the service's back, as a late request would. */
+  async submitAtBank(bankInstructionId: string): Promise<void> {
+    const path = PATHS.submit(bankInstructionId);
+    await axios.post(`${this.bank.url}${path}`, undefined, {
+      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+    });
   }
 
   /** Advances the bank's clock. */

@@ -1,0 +1,537 @@
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Database } from '../../src/database/database';
+import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
+import { LeaseWorker, WakeIn } from '../../src/database/lease-worker';
+import { Claim, fence, Fenced, LeaseKind, Leases, wake, wakeAll } from '../../src/database/leases';
+import { newId } from '../../src/database/new-id';
+import { execute, select, TestDatabase, testDatabase } from '../support/database';
+
+const LEASE_MS = 60_000;
+const EMPLOYER = newId();
+const OTHER_EMPLOYER = newId();
+
+let server: TestDatabase;
+let source: DataSource;
+let database: Database;
+let leases: Leases;
+
+beforeAll(async () => {
+  server = await testDatabase();
+  for (const id of [EMPLOYER, OTHER_EMPLOYER]) {
+    await execute(
+      server.superuserUrl,
+      `INSERT INTO employer (id, name, time_zone) VALUES ($1, $2, 'Europe/Paris')`,
+      [id, id],
+    );
+  }
+  source = await openDataSource(dataSourceOptions(server.url, [], 8));
+  database = new Database(source);
+  leases = new Leases(database);
+});
+afterAll(async () => {
+  await source.destroy();
+  await server.drop();
+});
+beforeEach(() => execute(server.superuserUrl, 'DELETE FROM lease'));
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + 10_000;
+  while (!(await holds())) {
+    if (Date.now() > endMs) throw new Error('it never held');
+    await pause(5);
+  }
+}
+
+function wakeUp(...subjectIds: string[]): Promise<void> {
+  return database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'RUN', EMPLOYER, subjectIds));
+}
+
+/** Puts new subjects on the work list, due so many milliseconds ago. */
+async function due(...agesMs: number[]): Promise<string[]> {
+  const ids = agesMs.map(() => newId());
+  await wakeUp(...ids);
+  await database.outsideEmployers((tx) =>
+    tx.query(
+      `UPDATE lease l SET wake_at = clock_timestamp() - make_interval(secs => age / 1000.0)
+       FROM unnest($1::uuid[], $2::float8[]) AS d(id, age) WHERE l.subject_id = d.id`,
+      [ids, agesMs],
+    ),
+  );
+  return ids;
+}
+
+async function claimOne(holder = 'first', leaseMs = LEASE_MS): Promise<Claim> {
+  const [claim] = await leases.claim('RUN', holder, 1, leaseMs);
+  if (!claim) throw new Error('nothing to claim');
+  return claim;
+}
+
+/** As if the holder had stood still until its lease ran out. */
+const expire = ({ subjectId }: Claim) =>
+  execute(
+    server.superuserUrl,
+    `UPDATE lease SET leased_until = now() - interval '1 ms' WHERE subject_id = $1`,
+    [subjectId],
+  );
+
+const stored = async (subjectId: string) =>
+  (
+    await select(
+      server.superuserUrl,
+      `SELECT holder, epoch, wake_at, leased_until, kind FROM lease WHERE subject_id = $1`,
+      [subjectId],
+    )
+  )[0]!;
+
+const fenced = (claim: Claim) => database.inEmployer(EMPLOYER, (tx) => fence(tx, claim));
+
+describe('claiming', () => {
+  it('gives a subject to one holder, among many at once', async () => {
+    const ids = await due(...Array.from({ length: 40 }, () => 1_000));
+    const taken = await Promise.all(
+      Array.from({ length: 16 }, (_, n) => leases.claim('RUN', `holder ${n}`, 5, LEASE_MS)),
+    );
+    const more = await leases.claim('RUN', 'the rest', 40, LEASE_MS);
+    const subjects = [...taken.flat(), ...more].map(({ subjectId }) => subjectId);
+    expect(subjects.sort()).toEqual([...ids].sort());
+  });
+
+  it.each([0, 1, 3, 30])(
+    'takes never more than its limit, whatever plan the server makes for %i rows',
+    async (rows) => {
+      await due(...Array.from({ length: rows }, () => 1_000));
+      for (const statistics of ['SELECT 1', 'ANALYZE lease', 'SELECT 1']) {
+        await execute(server.superuserUrl, statistics);
+        const claims = await leases.claim('RUN', 'first', 2, LEASE_MS);
+        expect(claims.length).toBe(Math.min(rows, 2));
+        for (const claim of claims) await leases.release(claim, 0);
+      }
+    },
+  );
+
+  it('takes what has been due longest first', async () => {
+    const [young, oldest, old] = await due(1_000, 3_000, 2_000);
+    const first = await leases.claim('RUN', 'first', 2, LEASE_MS);
+    expect(first.map(({ subjectId }) => subjectId).sort()).toEqual([oldest, old].sort());
+    expect((await claimOne()).subjectId).toBe(young);
+  });
+
+  it('takes neither what is not due nor what is of another kind', async () => {
+    await due(-60_000);
+    await database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'FOLLOW', EMPLOYER, [newId()]));
+    expect(await leases.claim('RUN', 'first', 10, LEASE_MS)).toEqual([]);
+  });
+
+  it('serves all employers, and says whose each subject is', async () => {
+    const theirs = newId();
+    await database.inEmployer(OTHER_EMPLOYER, async (tx) => wake(tx, 'RUN', OTHER_EMPLOYER, [theirs]));
+    const [ours] = await due(1_000);
+    const claims = await leases.claim('RUN', 'first', 10, LEASE_MS);
+    expect(Object.fromEntries(claims.map((claim) => [claim.subjectId, claim.employerId]))).toEqual({
+      [theirs]: OTHER_EMPLOYER,
+      [ours!]: EMPLOYER,
+    });
+  });
+
+  it('passes by a subject whose lease runs, however often it is woken', async () => {
+    await due(1_000);
+    const claim = await claimOne();
+    await wakeUp(claim.subjectId);
+    expect(await leases.claim('RUN', 'second', 10, LEASE_MS)).toEqual([]);
+  });
+
+  it('goes by the clock of the database, not of the process', async () => {
+    await due(1_000);
+    const now = jest.spyOn(Date, 'now').mockReturnValue(0);
+    try {
+      expect(await leases.claim('RUN', 'first', 1, 50)).toHaveLength(1);
+      expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+      await pause(80);
+      expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
+    } finally {
+      now.mockRestore();
+    }
+  });
+});
+
+describe('a lease that ran out', () => {
+  let old: Claim;
+  let taken: Claim;
+  beforeEach(async () => {
+    await due(1_000);
+    old = await claimOne('first');
+    await expire(old);
+    taken = await claimOne('second');
+  });
+
+  it('is taken over with a higher epoch', () => {
+    expect(taken).toEqual({ ...old, holder: 'second', epoch: String(BigInt(old.epoch) + 1n) });
+  });
+
+  it('fences the old holder off, and not the new one', async () => {
+    await expect(fenced(old)).rejects.toThrow(Fenced);
+    await expect(fenced(taken)).resolves.toBeUndefined();
+  });
+
+  it('undoes what the old holder was about to write', async () => {
+    const write = database.inEmployer(EMPLOYER, async (tx) => {
+      await tx.query(`UPDATE employer SET time_zone = 'UTC'`);
+      await fence(tx, old);
+    });
+    await expect(write).rejects.toThrow(Fenced);
+    const [employer] = await select(server.superuserUrl, `SELECT time_zone FROM employer WHERE id = $1`, [
+      EMPLOYER,
+    ]);
+    expect(employer?.time_zone).toBe('Europe/Paris');
+  });
+
+  it('is not prolonged for the old holder', async () => {
+    const before = await stored(old.subjectId);
+    await expect(leases.renew(old, LEASE_MS)).rejects.toThrow(Fenced);
+    expect(await stored(old.subjectId)).toEqual(before);
+  });
+
+  it('is not given back by the old holder', async () => {
+    const before = await stored(old.subjectId);
+    await leases.release(old, 0);
+    expect(await stored(old.subjectId)).toEqual(before);
+  });
+
+  it('is not the old holder’s even when it takes the work over from itself', async () => {
+    await expire(taken);
+    const again = await claimOne('first');
+    await expect(fenced(old)).rejects.toThrow(Fenced);
+    await leases.release(old, 0);
+    await expect(fenced(again)).resolves.toBeUndefined();
+  });
+
+  it('fences its holder off before anybody took it over', async () => {
+    await expire(taken);
+    await expect(fenced(taken)).rejects.toThrow(Fenced);
+    await expect(leases.renew(taken, LEASE_MS)).rejects.toThrow(Fenced);
+  });
+});
+
+describe('a fence', () => {
+  it('keeps the lease standing until the commit, even when it runs out meanwhile', async () => {
+    await due(1_000);
+    const claim = await claimOne('first', 150);
+    await database.inEmployer(EMPLOYER, async (tx) => {
+      await fence(tx, claim);
+      await pause(200);
+      expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+    });
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
+  });
+
+  it('lets the adds of one holder pass side by side', async () => {
+    await due(1_000);
+    const claim = await claimOne();
+    await database.inEmployer(EMPLOYER, async (tx) => {
+      await fence(tx, claim);
+      await expect(fenced(claim)).resolves.toBeUndefined();
+    });
+  });
+
+  it('is none for work that was given back', async () => {
+    await due(1_000);
+    const claim = await claimOne();
+    await leases.release(claim, 'never');
+    await expect(fenced(claim)).rejects.toThrow(Fenced);
+  });
+});
+
+describe('giving back', () => {
+  let claim: Claim;
+  beforeEach(async () => {
+    await due(1_000);
+    claim = await claimOne();
+  });
+
+  it('says when it is taken up again', async () => {
+    await leases.release(claim, 100);
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+    await pause(150);
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
+  });
+
+  it('for good leaves it alone until it is woken', async () => {
+    await leases.release(claim, 'never');
+    expect((await stored(claim.subjectId)).wake_at).toBe(Infinity);
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+    await wakeUp(claim.subjectId);
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
+  });
+
+  it.each<WakeIn>(['never', 60_000])(
+    '(%s) does not lose a wake that came during the lease',
+    async (wakeIn) => {
+      await wakeUp(claim.subjectId);
+      await leases.release(claim, wakeIn);
+      expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
+    },
+  );
+
+  it('does not take up again what was woken before the lease only', async () => {
+    await leases.release(claim, 'never');
+    await wakeUp(claim.subjectId);
+    await leases.release(await claimOne(), 'never');
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+  });
+
+  it('leaves a kind it was woken as meanwhile', async () => {
+    await database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'FOLLOW', EMPLOYER, [claim.subjectId]));
+    await leases.release(claim, 'never');
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+    expect(await leases.claim('FOLLOW', 'second', 1, LEASE_MS)).toHaveLength(1);
+  });
+});
+
+describe('waking', () => {
+  it('counts only when its transaction commits', async () => {
+    const id = newId();
+    const failed = database.inEmployer(EMPLOYER, async (tx) => {
+      wake(tx, 'RUN', EMPLOYER, [id]);
+      throw new Error('undone');
+    });
+    await expect(failed).rejects.toThrow('undone');
+    expect(await leases.claim('RUN', 'first', 1, LEASE_MS)).toEqual([]);
+  });
+
+  it('brings forward and never puts off', async () => {
+    const [late, early] = await due(-60_000, 60_000);
+    const before = await stored(early!);
+    await wakeUp(late!, early!);
+    expect((await stored(early!)).wake_at).toEqual(before.wake_at);
+    expect(await leases.claim('RUN', 'first', 2, LEASE_MS)).toHaveLength(2);
+  });
+
+  it('of all leaves other employers and what is followed alone', async () => {
+    const subjects: [LeaseKind, string, string][] = [
+      ['RUN', EMPLOYER, newId()],
+      ['INSTRUCTION', EMPLOYER, newId()],
+      ['FOLLOW', EMPLOYER, newId()],
+      ['RUN', OTHER_EMPLOYER, newId()],
+    ];
+    for (const [kind, employer, id] of subjects)
+      await database.inEmployer(employer, async (tx) => wake(tx, kind, employer, [id]));
+    const sleep = () => execute(server.superuserUrl, `UPDATE lease SET wake_at = 'infinity'`);
+    const awake = async () =>
+      (await select(server.superuserUrl, `SELECT subject_id FROM lease WHERE wake_at <= clock_timestamp()`))
+        .map((row) => row.subject_id)
+        .sort();
+    const idsOf = (...places: number[]) => places.map((place) => subjects[place]![2]).sort();
+    await sleep();
+    await database.outsideEmployers((tx) => wakeAll(tx, EMPLOYER));
+    expect(await awake()).toEqual(idsOf(0, 1));
+    await sleep();
+    await database.outsideEmployers((tx) => wakeAll(tx));
+    expect(await awake()).toEqual(idsOf(0, 1, 3));
+  });
+});
+
+describe('a worker', () => {
+  let logged: jest.SpyInstance;
+  let workers: LeaseWorker[] = [];
+  let holds: (() => void)[] = [];
+  beforeEach(() => {
+    logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+  });
+  afterEach(async () => {
+    for (const letGo of holds) letGo();
+    await Promise.all(workers.map((worker) => worker.drain()));
+    [workers, holds] = [[], []];
+    jest.restoreAllMocks();
+  });
+
+  function workerOf(
+    step: (claim: Claim) => Promise<WakeIn>,
+    { atOnce = 4, leaseMs = LEASE_MS, holder = 'worker', of = leases } = {},
+  ): LeaseWorker {
+    const worker = new LeaseWorker(of, { kind: 'RUN', holder, leaseMs, atOnce, step });
+    workers.push(worker);
+    return worker;
+  }
+
+  /** A step that lasts until it is let go. */
+  function held(answer: WakeIn = 'never') {
+    let letGo = (): void => undefined;
+    const gone = new Promise<void>((resolve) => (letGo = resolve));
+    holds.push(letGo);
+    const begun: Claim[] = [];
+    const step = async (claim: Claim) => {
+      begun.push(claim);
+      await gone;
+      return answer;
+    };
+    return { step, begun, letGo };
+  }
+
+  it('takes what there is room for, and more when there is room again', async () => {
+    await due(1_000, 1_000, 1_000);
+    const work = held();
+    const worker = workerOf(work.step, { atOnce: 2 });
+    expect(await worker.tick()).toBe(2);
+    expect(await worker.tick()).toBe(0);
+    expect(work.begun).toHaveLength(2);
+    work.letGo();
+    await until(async () => (await worker.tick()) === 1);
+    expect(new Set(work.begun.map(({ subjectId }) => subjectId)).size).toBe(3);
+  });
+
+  it('prolongs the lease while the step runs, for longer than the lease is', async () => {
+    await due(1_000);
+    const work = held();
+    const worker = workerOf(work.step, { leaseMs: 150 });
+    await worker.tick();
+    await pause(600);
+    expect(await leases.claim('RUN', 'thief', 1, LEASE_MS)).toEqual([]);
+    await expect(fenced(work.begun[0]!)).resolves.toBeUndefined();
+    work.letGo();
+    await worker.drain();
+    expect((await stored(work.begun[0]!.subjectId)).holder).toBeNull();
+  });
+
+  it('goes on prolonging when it failed once for another cause than the fence', async () => {
+    await due(1_000);
+    const work = held();
+    const worker = workerOf(work.step, { leaseMs: 300 });
+    const renew = jest.spyOn(leases, 'renew').mockRejectedValueOnce(new Error('no connection in time'));
+    await worker.tick();
+    await until(() => renew.mock.calls.length >= 5);
+    expect(await leases.claim('RUN', 'thief', 1, LEASE_MS)).toEqual([]);
+    work.letGo();
+  });
+
+  it('stops prolonging what it lost', async () => {
+    await due(1_000);
+    const work = held();
+    const worker = workerOf(work.step, { leaseMs: 60 });
+    const renew = jest.spyOn(leases, 'renew');
+    await worker.tick();
+    await execute(server.superuserUrl, `UPDATE lease SET epoch = epoch + 1, leased_until = 'infinity'`);
+    await pause(100);
+    const whenLost = renew.mock.calls.length;
+    await pause(200);
+    expect(renew).toHaveBeenCalledTimes(whenLost);
+  });
+
+  it('stops prolonging what it gave back', async () => {
+    await due(1_000);
+    const renew = jest.spyOn(leases, 'renew');
+    const worker = workerOf(() => pause(50).then(() => 'never' as const), { leaseMs: 60 });
+    await worker.tick();
+    await worker.drain();
+    const whenGivenBack = renew.mock.calls.length;
+    expect(whenGivenBack).toBeGreaterThan(0);
+    await pause(150);
+    expect(renew).toHaveBeenCalledTimes(whenGivenBack);
+  });
+
+  it('drops a step that was fenced off, without touching the new holder’s lease', async () => {
+    await due(1_000);
+    const work = held();
+    const worker = workerOf(async (claim) => {
+      await work.step(claim);
+      await fenced(claim);
+      return 0;
+    });
+    await worker.tick();
+    await expire(work.begun[0]!);
+    const taken = await claimOne('second');
+    const before = await stored(taken.subjectId);
+    work.letGo();
+    await worker.drain();
+    expect(work.begun).toHaveLength(1);
+    expect(await stored(taken.subjectId)).toEqual(before);
+    expect(logged).not.toHaveBeenCalled();
+  });
+
+  it('takes up failed work after a pause of five seconds, and says what failed', async () => {
+    const [id] = await due(1_000);
+    const worker = workerOf(() => Promise.reject(new TypeError('of an unforeseen cause')));
+    await worker.tick();
+    await worker.drain();
+    const [row] = await select(
+      server.superuserUrl,
+      `SELECT holder, extract(epoch FROM wake_at - clock_timestamp()) AS pause FROM lease WHERE subject_id = $1`,
+      [id],
+    );
+    expect(row?.holder).toBeNull();
+    expect(Number(row?.pause)).toBeGreaterThan(4);
+    expect(Number(row?.pause)).toBeLessThanOrEqual(5);
+    expect(logged).toHaveBeenCalledWith(`RUN ${id} failed: TypeError: of an unforeseen cause`);
+  });
+
+  it('goes on at once as long as a step answers 0, under the one lease', async () => {
+    const [id] = await due(1_000);
+    const answers: WakeIn[] = [0, 0, 'never'];
+    const epochs: string[] = [];
+    const worker = workerOf(async ({ epoch }) => {
+      epochs.push(epoch);
+      return answers[epochs.length - 1]!;
+    });
+    expect(await worker.tick()).toBe(1);
+    await until(async () => (await stored(id!)).holder === null);
+    expect(epochs).toEqual(['1', '1', '1']);
+    expect((await stored(id!)).wake_at).toBe(Infinity);
+  });
+
+  it('drained waits for the step under way, gives it back for others, and takes no more', async () => {
+    await due(1_000);
+    const work = held(0);
+    const worker = workerOf(work.step);
+    await worker.tick();
+    let drained = false;
+    const drain = worker.drain().then(() => (drained = true));
+    await pause(50);
+    expect(drained).toBe(false);
+    work.letGo();
+    await drain;
+    expect(work.begun).toHaveLength(1);
+    expect(await worker.tick()).toBe(0);
+    expect(await leases.claim('RUN', 'another', 1, LEASE_MS)).toHaveLength(1);
+  });
+
+  it('drained begins nothing that it had only claimed, and gives it back', async () => {
+    await due(1_000);
+    const work = held();
+    const worker = workerOf(work.step);
+    const claiming = worker.tick();
+    const drain = worker.drain();
+    await Promise.all([claiming, drain]);
+    expect(work.begun).toEqual([]);
+    expect(await leases.claim('RUN', 'another', 1, LEASE_MS)).toHaveLength(1);
+    work.letGo();
+  });
+
+  it('leaves work whose lease could not be given back to whoever comes after it ran out', async () => {
+    await due(1_000);
+    jest.spyOn(leases, 'release').mockRejectedValueOnce(new Error('no connection'));
+    const worker = workerOf(() => Promise.resolve('never' as const), { leaseMs: 200 });
+    await worker.tick();
+    await worker.drain();
+    expect(await leases.claim('RUN', 'another', 1, LEASE_MS)).toEqual([]);
+    await until(async () => (await leases.claim('RUN', 'another', 1, LEASE_MS)).length === 1);
+  });
+
+  it('shares with its like: every subject is done once', async () => {
+    const ids = await due(...Array.from({ length: 60 }, () => 1_000));
+    const done: string[] = [];
+    const step = async ({ subjectId }: Claim): Promise<WakeIn> => {
+      done.push(subjectId);
+      await pause(5);
+      return 'never';
+    };
+    const replicas = ['a', 'b', 'c'].map((holder) => workerOf(step, { holder }));
+    await until(async () => {
+      await Promise.all(replicas.map((worker) => worker.tick()));
+      return done.length >= ids.length;
+    });
+    await Promise.all(replicas.map((worker) => worker.drain()));
+    expect(done.sort()).toEqual([...ids].sort());
+  });
+});

@@ -1,0 +1,100 @@
+import { payFile, payRows, Row } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+describe('a submit whose outcome nobody knows', () => {
+  let payroll: Payroll;
+  let next = 1;
+  beforeAll(async () => {
+    payroll = await Payroll.start({ settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' } });
+  });
+  afterAll(() => payroll.close());
+  afterEach(() => payroll.clearFaults());
+
+  const parked = async (kind: string) => {
+    const rows = payRows(4, next);
+    next += 4;
+    await payroll.fault({ operation: 'submit', kind, nth: 1 });
+    const id = await payroll.paid(payFile(rows));
+    let attention: { id: string } | undefined;
+    await eventually(async () => {
+      attention = (await payroll.attention()).find(
+        (one) => one.payRunId === id && one.kind === 'SUBMIT_UNKNOWN',
+      );
+      return attention !== undefined;
+    }, 15_000);
+    return { id, rows, path: payroll.path(`/attention/${attention!.id}`) };
+  };
+  const act = async (path: string, action: string, evidence?: string) => {
+    await payroll
+      .as('operator')
+      .post(`${path}/actions`, { action, reason: 'the bank said so on the telephone', evidence });
+    return payroll.as('second').post(`${path}/actions/confirmation`);
+  };
+  const moved = async (rows: readonly Row[]) => {
+    const payees = (await payroll.ledger()).payees.map((payee) => payee.iban);
+    return rows.filter((row) => payees.includes(row.iban)).length;
+  };
+
+  it('says what happened, what is certain and what to ask the bank, without a name, IBAN or salary', async () => {
+    const { path, rows } = await parked('request-lost');
+    const { data } = await payroll.as('operator').get(path);
+    expect(data).toMatchObject({
+      kind: 'SUBMIT_UNKNOWN',
+      payments: 4,
+      actions: ['EXECUTED', 'NOT_EXECUTED'],
+    });
+    expect(data.askBank).toMatch(/customer instruction \d+/);
+    const text = JSON.stringify(data);
+    for (const row of rows) expect(text.includes(row.iban) || text.includes(row.name)).toBe(false);
+  });
+
+  it('declared not executed: the instruction is deleted at the bank and read back, and nobody is paid by it', async () => {
+    const { id, rows, path } = await parked('request-lost');
+    const answer = await act(path, 'NOT_EXECUTED');
+    expect(answer.status).toBe(200);
+    expect(answer.data.resolvedAt).not.toBeNull();
+    await payroll.until(id, ['FAILED'], 15_000);
+    expect(await moved(rows)).toBe(0);
+    const again = await payroll.paid(payFile(rows), { submitAt: new Date().toISOString() });
+    expect(again).not.toBe(id);
+    await payroll.until(again, ['SETTLED'], 15_000);
+    expect(await moved(rows)).toBe(4);
+  });
+
+  it('cannot be declared not executed once the bank shows that it was', async () => {
+    const { id, rows, path } = await parked('request-lost');
+    const [instruction] = (await payroll.run(id)).instructions;
+    await payroll.submitAtBank(instruction.bankInstructionId);
+    const answer = await act(path, 'NOT_EXECUTED');
+    expect([200, 409]).toContain(answer.status);
+    expect(['WAS_EXECUTED', 'ATTENTION_IS_RESOLVED']).toContain(answer.data.code);
+    await payroll.until(id, ['SETTLED'], 15_000);
+    expect(await moved(rows)).toBe(4);
+    expect((await payroll.attention()).some((one) => one.payRunId === id)).toBe(false);
+  });
+
+  it('clears itself as soon as a read shows that it was executed', async () => {
+    const { id, rows } = await parked('hang-before');
+    const [instruction] = (await payroll.run(id)).instructions;
+    await payroll.submitAtBank(instruction.bankInstructionId);
+    await payroll.until(id, ['SETTLED'], 15_000);
+    expect(await moved(rows)).toBe(4);
+    expect((await payroll.attention()).some((one) => one.payRunId === id)).toBe(false);
+  });
+
+  it('is decided by two people: one alone, or an action that is not offered, changes nothing', async () => {
+    const { id, path } = await parked('request-lost');
+    expect(
+      (await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'why not' })).data
+        .code,
+    ).toBe('ACTION_NOT_OFFERED');
+    await payroll.as('second').post(`${path}/actions`, { action: 'EXECUTED', reason: 'seen in the portal' });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).data.code).toBe('SAME_PERSON');
+    expect((await payroll.as('finance').post(`${path}/actions/confirmation`)).status).toBe(403);
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
+    expect((await payroll.as('operator').delete(`${path}/actions`)).status).toBe(204);
+    expect((await payroll.as('operator').post(`${path}/actions/confirmation`)).data.code).toBe(
+      'ACTION_NOT_FOUND',
+    );
+  });
+});
