@@ -3,32 +3,38 @@ import { payFile, payRows } from '../support/pay-rows';
 import { Payroll, PayrollOptions } from '../support/payroll';
 
 /** Banks that chose otherwise where the interface document leaves the choice. */
-const BANKS: [string, Partial<Variants>, PayrollOptions['settings']?][] = [
-  ['counts in euros, as numbers', { amountUnit: 'major' }, { BANK_AMOUNT_UNIT: 'major' }],
+const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOptions['settings'] }[] = (
   [
-    'counts in euros, as strings',
-    { amountUnit: 'major', amountType: 'string' },
-    { BANK_AMOUNT_UNIT: 'major' },
-  ],
-  ['counts in cents, as strings', { amountType: 'string' }],
-  ['counts pages from 0, in pages of 5', { pageBase: 0, maxPageSize: 5 }],
-  ['means the page by count, in pages of 5', { countMeans: 'page', maxPageSize: 5 }],
-  ['ignores page and reads limit and offset', { ignorePageParams: true, maxPageSize: 5 }],
-  ['shows the past by 300 ms', { listingLagMs: 300 }, { BANK_LAG_BOUND_MS: '400' }],
-  ['refuses every read that is only a link', { linkReads: 'refused' }],
-  ['leaves parties and message ids out of lists', { omitFromLists: ['parties', 'messageId'] }],
-  [
-    'refuses links, and leaves parties and message ids out',
-    { linkReads: 'refused', omitFromLists: ['parties', 'messageId'], maxPageSize: 5 },
-  ],
-  ['writes IBANs in groups and names in capitals', { respaceIbans: true, upperCaseNames: true }],
-  ['enforces control totals and nests its errors', { enforceControlTotals: true, errorShape: 'nested' }],
-  ['answers a submit with 202', { submitStatus: 202, subIsValidRepeats: 3 }],
-  [
-    'executes a second submit and accepts an add after one',
-    { secondSubmit: 'executed', addAfterSubmit: 'accepted' },
-  ],
-];
+    ['counts in euros, as numbers', { amountUnit: 'major' }, { BANK_AMOUNT_UNIT: 'major' }],
+    [
+      'counts in euros, as strings',
+      { amountUnit: 'major', amountType: 'string' },
+      { BANK_AMOUNT_UNIT: 'major' },
+    ],
+    ['counts in cents, as strings', { amountType: 'string' }],
+    ['counts pages from 0, in pages of 5', { pageBase: 0, maxPageSize: 5 }],
+    ['means the page by count, in pages of 5', { countMeans: 'page', maxPageSize: 5 }],
+    ['ignores page and reads limit and offset', { ignorePageParams: true, maxPageSize: 5 }],
+    ['shows the past by 300 ms', { listingLagMs: 300 }, { BANK_LAG_BOUND_MS: '400' }],
+    ['refuses every read that is only a link', { linkReads: 'refused' }],
+    ['leaves parties and message ids out of lists', { omitFromLists: ['parties', 'messageId'] }],
+    [
+      'refuses links, and leaves parties and message ids out',
+      { linkReads: 'refused', omitFromLists: ['parties', 'messageId'], maxPageSize: 5 },
+    ],
+    ['writes IBANs in groups and names in capitals', { respaceIbans: true, upperCaseNames: true }],
+    ['enforces control totals and nests its errors', { enforceControlTotals: true, errorShape: 'nested' }],
+    ['answers a submit with 202', { submitStatus: 202, subIsValidRepeats: 3 }],
+    [
+      'executes a second submit and accepts an add after one',
+      { secondSubmit: 'executed', addAfterSubmit: 'accepted' },
+    ],
+  ] as [string, Partial<Variants>, PayrollOptions['settings']?][]
+).map(([bank, variants, settings]) => ({
+  bank,
+  variants,
+  settings,
+}));
 
 describe('a bank that', () => {
   let payroll: Payroll | undefined;
@@ -37,7 +43,7 @@ describe('a bank that', () => {
     payroll = undefined;
   });
 
-  it.each(BANKS)('%s: everybody is paid once', async (_what, variants, settings) => {
+  it.each(BANKS)('$bank: everybody is paid once', async ({ variants, settings }) => {
     payroll = await Payroll.start({ sandbox: { variants, stepMs: 10 }, settings, rowsPerInstruction: 12 });
     const rows = payRows(25);
     const id = await payroll.paid(payFile(rows));
