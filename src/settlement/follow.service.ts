@@ -8,6 +8,7 @@ import { Claim, Leases } from '../database/leases';
 import { LeaseWorker, WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
+import { Instruction } from '../pay-run/instruction.entity';
 import { Followed, Follower, loadFollowed } from './follower';
 import { TombstoneWatch } from './tombstone-watch';
 
@@ -50,9 +51,8 @@ export class FollowService {
   }
 
   private async step(claim: Claim): Promise<WakeIn> {
-    const load = () =>
-      this.database.inEmployer(claim.employerId, (tx) => loadFollowed(tx, this.personal, claim.subjectId));
-    const followed = await load();
+    const { employerId, subjectId: id } = claim;
+    const followed = await this.database.inEmployer(employerId, (tx) => loadFollowed(tx, this.personal, id));
     if (!followed) return 'never';
     try {
       await this.read(claim, followed);
@@ -60,8 +60,10 @@ export class FollowService {
       if (error instanceof RateLimited) return error.retryAfterMs;
       throw error;
     }
-    const after = await load();
-    return after ? this.nextReadMs(after) : 'never';
+    const after = await this.database.inEmployer(employerId, (tx) =>
+      tx.manager.findOneByOrFail(Instruction, { employerId, id }),
+    );
+    return this.nextReadMs(after);
   }
 
   private async read(claim: Claim, followed: Followed): Promise<void> {
@@ -85,7 +87,7 @@ export class FollowService {
   }
 
   /** Open instructions by the configured delays; what ended once a day, as long as it is watched. */
-  private nextReadMs({ instruction }: Followed): WakeIn {
+  private nextReadMs(instruction: Instruction): WakeIn {
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
     const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());

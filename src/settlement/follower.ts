@@ -8,7 +8,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { addBankingDays, localDate } from '../domain/business-day';
-import { isPaymentFinal } from '../domain/payment';
+import { isPaymentFinal, PaymentStatus } from '../domain/payment';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { clear, raise } from '../pay-run/attention.store';
@@ -81,7 +81,15 @@ export class Follower {
     const payments = await followedPayments(tx, this.personal, instruction.id);
     const progress = await this.hold(tx, instruction, payments, seen);
     await recordProgress(tx, instruction, progress);
-    if (instruction.status === 'SUBMITTED') await this.close(tx, followed, instruction);
+    if (instruction.status !== 'SUBMITTED') return;
+    const moved = new Map(
+      progress.flatMap((one) => (one.move ? [[one.payment.rowNo, one.move.to] as const] : [])),
+    );
+    const statuses = payments.map((payment) => ({
+      payment,
+      status: moved.get(payment.rowNo) ?? payment.status,
+    }));
+    await this.close(tx, followed, instruction, statuses);
   }
 
   /** The count and sum of a submitted instruction are compared again, as soon as the bank shows them (rule 9). */
@@ -164,15 +172,23 @@ export class Follower {
     });
   }
 
-  private async close(tx: EmployerTransaction, followed: Followed, instruction: Instruction): Promise<void> {
-    const payments = await followedPayments(tx, this.personal, instruction.id);
-    const open = payments.filter((payment) => !isPaymentFinal(payment.status));
+  private async close(
+    tx: EmployerTransaction,
+    followed: Followed,
+    instruction: Instruction,
+    statuses: readonly { payment: FollowedPayment; status: PaymentStatus }[],
+  ): Promise<void> {
+    const open = statuses.filter(({ status }) => !isPaymentFinal(status));
     if (open.length > 0) {
-      await this.askAfterPatience(tx, followed, open);
+      await this.askAfterPatience(
+        tx,
+        followed,
+        open.map(({ payment }) => payment),
+      );
       return;
     }
-    const settled = payments.filter((payment) => payment.status === 'SETTLED').length;
-    const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+    const settled = statuses.filter(({ status }) => status === 'SETTLED').length;
+    const outcome = settled === statuses.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
     await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: new Date(), outcome });
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);

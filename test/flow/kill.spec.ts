@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import type { CrashPoint } from '../../src/config/crash-point';
+import { buildWithCrashPoints } from '../support/crash-build';
 import { payFile, payRows, Row } from '../support/pay-rows';
-import { CRASH_BUILD, eventually, Payroll } from '../support/payroll';
-
-const ROOT = join(__dirname, '../..');
+import { eventually, Payroll } from '../support/payroll';
 
 /** What a kill at each kind of moment must end in: everybody settled, or one instruction that nobody can vouch for. */
 const MOMENTS: [CrashPoint, number, 'all settled' | 'one submit unknown'][] = [
@@ -32,11 +29,7 @@ const ROWS = 18;
 describe('the service killed with -9', () => {
   let payroll: Payroll;
   beforeAll(async () => {
-    execFileSync(
-      'npx',
-      ['tsc', '-p', 'tsconfig.build.json', '--outDir', CRASH_BUILD, '--sourceMap', 'false'],
-      { cwd: ROOT },
-    );
+    buildWithCrashPoints();
     payroll = await Payroll.start({
       rowsPerInstruction: ROWS_PER_INSTRUCTION,
       settings: { LEASE_MS: '1000', SUBMIT_DOUBT_MS: '700' },

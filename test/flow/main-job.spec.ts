@@ -21,4 +21,37 @@ describe('the main job', () => {
     expect(totalMinor(rows)).toBe(ledger.payees.reduce((sum, payee) => sum + BigInt(payee.movedMinor), 0n));
     expect(await payroll.attention()).toEqual([]);
   });
+
+  it('shares a run among three replicas: everybody is paid once, and nobody submits twice', async () => {
+    await payroll.addReplica();
+    await payroll.addReplica();
+    const before = (await payroll.calls()).submit ?? 0;
+    const rows = payRows(200, 1_000);
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED']);
+    const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
+    expect(rows.filter((row) => payees.get(row.iban) !== 1)).toEqual([]);
+    expect((await payroll.calls()).submit).toBe(before + 10);
+  });
+
+  it('cancelled while it is being built: nothing is submitted, and what was built stays abandoned', async () => {
+    const rows = payRows(100, 2_000);
+    await payroll.fault({ operation: 'add', kind: 'slow-drip', every: 7, delayMs: 200 });
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['BUILDING']);
+    const cancelled = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'wrong file' });
+    expect(cancelled.status).toBe(200);
+    await payroll.until(id, ['CANCELLED']);
+    await payroll.clearFaults();
+    const { payees, unsubmitted } = await payroll.ledger();
+    const paid = new Set(payees.map((payee) => payee.iban));
+    expect(rows.filter((row) => paid.has(row.iban))).toEqual([]);
+    const { instructions } = await payroll.run(id);
+    for (const one of instructions as { status: string; bankInstructionId: string | null }[]) {
+      expect(['ABANDONED', 'CANCELLED']).toContain(one.status);
+      if (one.bankInstructionId !== null) expect(unsubmitted.map(String)).toContain(one.bankInstructionId);
+    }
+  });
 });

@@ -25,6 +25,7 @@ import { EMPLOYER_ROLES, EmployerRole } from '../../src/http/allow';
 import { APP_OPTIONS, configureApp } from '../../src/http/configure-app';
 import { describeApi } from '../../src/http/openapi';
 import { People } from '../../src/identity/people.service';
+import { CRASH_BUILD } from './crash-build';
 import { select, TestDatabase, testDatabase } from './database';
 
 /** A clock that a test moves; the same one can serve several replicas. */
@@ -39,9 +40,6 @@ export class MovedClock extends Clock {
     this.offsetMs = instant.getTime() - Date.now();
   }
 }
-
-/** The build that keeps its crash points; `buildWithCrashPoints` makes it. */
-export const CRASH_BUILD = join(__dirname, '../../.build/crash-points');
 
 type Settings = Partial<Record<keyof Config, string>>;
 
@@ -65,6 +63,8 @@ export interface Service {
 export interface ServiceProcess {
   url: string;
   process: ChildProcess;
+  /** Everything it has printed so far. */
+  output(): string;
   /** Resolves with the signal or code it ended by. */
   ended: Promise<string>;
 }
@@ -147,8 +147,10 @@ export class Payroll {
       env: { PATH: process.env.PATH, ...this.settings, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let errors = '';
-    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    }
     const ended = new Promise<string>((resolve) => {
       child.once('exit', (code, signal) => resolve(signal ?? String(code)));
     });
@@ -160,9 +162,9 @@ export class Payroll {
     });
     const url = await Promise.race([
       listening,
-      ended.then((how) => Promise.reject(new Error(`${how}: ${errors}`))),
+      ended.then((how) => Promise.reject(new Error(`${how}: ${output}`))),
     ]);
-    const service = { url, process: child, ended };
+    const service = { url, process: child, ended, output: () => output };
     this.processes.push(service);
     this.url = url;
     return service;
