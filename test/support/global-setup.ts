@@ -1,3 +1,4 @@
+import { defaultSources } from '../../src/database/embedded-binaries';
 import { runMigrations } from '../../src/database/migrate';
 import { startTemporaryServer, TemporaryServer } from '../../src/database/temporary-server';
 import { SERVER_ENV } from './database';
@@ -6,9 +7,16 @@ declare global {
   var payrunTestServer: TemporaryServer | undefined;
 }
 
-/** Starts one throw-away server for the whole run and migrates the database that spec files copy. */
+/**
+ * Starts one throw-away server for the whole run and migrates the database that spec files copy. With
+ * `TEST_POSTGRES=system` it is the machine's PostgreSQL, to see that an older one will do.
+ */
 export default async function globalSetup(): Promise<void> {
-  const server = await startTemporaryServer();
+  const sources = await defaultSources(process.env);
+  const system = process.env.TEST_POSTGRES === 'system';
+  const server = await startTemporaryServer({
+    sources: system ? { ...sources, embedded: undefined } : sources,
+  });
   globalThis.payrunTestServer = server;
   try {
     await runMigrations(server.databaseAdminUrl);

@@ -1,0 +1,83 @@
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, MovedClock, Payroll } from '../support/payroll';
+
+const CUT_OFF = 'T16:00:00Z';
+
+describe('the cut-off of the execution date', () => {
+  let payroll: Payroll;
+  let date: string;
+  beforeEach(async () => {
+    const clock = new MovedClock();
+    payroll = await Payroll.start({
+      clock,
+      rowsPerInstruction: 2,
+      settings: { BANK_CUT_OFF: '16:00', BANK_TIMEOUT_MS: '3000' },
+    });
+    date = payroll.executionDate();
+    clock.set(new Date(`${date}T10:00:00Z`));
+  });
+  afterEach(() => payroll.close());
+
+  it('missed before the run was due: the approval lapses, and a new date is approved again', async () => {
+    const rows = payRows(4);
+    const run = await payroll.uploaded(payFile(rows), { executionDate: date, submitAt: `${date}T15:00:00Z` });
+    await payroll.approve(run);
+    payroll.clock.set(new Date(`${date}T16:30:00Z`));
+    await payroll.until(run.id, ['READY'], 15_000);
+    expect((await payroll.attention()).map((one) => one.kind)).toEqual(['APPROVAL_LAPSED']);
+    expect((await payroll.ledger()).payees).toEqual([]);
+    const tooLate = await payroll.as('preparer').post(payroll.path(`/pay-runs/${run.id}/amendments`), {
+      executionDate: date,
+      reason: 'the same date',
+    });
+    expect(tooLate.data.code).toBe('CUT_OFF_PASSED');
+  });
+
+  it('missed in mid-run: what was submitted is followed, the rest is released and never submitted', async () => {
+    const rows = payRows(24);
+    await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 30 });
+    const run = await payroll.uploaded(payFile(rows), { executionDate: date, submitAt: `${date}T10:00:00Z` });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) > 0, 20_000);
+    payroll.clock.set(new Date(Date.parse(`${date}${CUT_OFF}`) + 1_000));
+    await payroll.until(run.id, ['PARTLY_SETTLED', 'SETTLED'], 30_000);
+    const { instructions, status } = await payroll.run(run.id);
+    const released = instructions.filter((one: { status: string }) => one.status === 'RELEASED');
+    expect(status).toBe('PARTLY_SETTLED');
+    expect(released.length).toBeGreaterThan(0);
+    const { payees, unsubmitted } = await payroll.ledger();
+    expect(payees.every((payee) => payee.count === 1)).toBe(true);
+    expect(payees.length).toBe((instructions.length - released.length) * 2);
+    for (const one of released) expect(unsubmitted.map(String)).toContain(one.bankInstructionId);
+    expect((await payroll.attention()).filter((one) => one.kind === 'STALE_DATE')).toHaveLength(
+      released.length,
+    );
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
+    expect(report.data).toMatchObject({ explained: true });
+  });
+});
+
+describe('a bank that promises to turn a submit away before executing it', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    payroll = await Payroll.start({
+      settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true', SUBMIT_DOUBT_MS: '10000' },
+    });
+  });
+  afterAll(() => payroll.close());
+
+  it.each(['429', '401'])(
+    'has it sent again after a %s and a read that says INITIATED, and everybody is paid once',
+    async (kind) => {
+      const rows = payRows(3, kind === '429' ? 1 : 50);
+      const before = (await payroll.calls()).submit ?? 0;
+      await payroll.fault({ operation: 'submit', kind, nth: 1, retryAfterS: 1 });
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, ['SETTLED'], 20_000);
+      const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
+      expect(rows.map((row) => payees.get(row.iban))).toEqual([1, 1, 1]);
+      expect((await payroll.calls()).submit).toBe(before + 2);
+      await payroll.clearFaults();
+    },
+  );
+});

@@ -1,0 +1,55 @@
+import { submitWindow } from '../../src/submission/submit-window';
+
+const hours = { cutOff: '16:00', timeZone: 'Europe/Paris', closedDays: new Set<string>(['2026-11-26']) };
+const at = (text: string) => new Date(text);
+const window = (
+  run: { executionDate: string; submitAt: string | null },
+  approvedAt: string,
+  now: string,
+  expectedMs = 0,
+) =>
+  submitWindow(
+    { executionDate: run.executionDate, submitAt: run.submitAt === null ? null : at(run.submitAt) },
+    at(approvedAt),
+    at(now),
+    hours,
+    expectedMs,
+  );
+
+describe('when a run may be submitted', () => {
+  it('at once, when it was approved on a banking day before the cut-off', () => {
+    const run = { executionDate: '2026-11-25', submitAt: null };
+    expect(window(run, '2026-11-20T09:00:00Z', '2026-11-20T09:00:01Z')).toEqual({ kind: 'open' });
+  });
+
+  it('from the next banking day, when it was approved after the cut-off, at a weekend or on a closed day', () => {
+    const run = { executionDate: '2026-11-30', submitAt: null };
+    const monday = at('2026-11-23T00:00:00+01:00').getTime();
+    for (const approved of ['2026-11-20T15:30:00Z', '2026-11-21T10:00:00Z', '2026-11-22T10:00:00Z']) {
+      const now = at(approved).getTime() + 1_000;
+      expect(window(run, approved, new Date(now).toISOString())).toEqual({ kind: 'early', ms: monday - now });
+    }
+    const friday = at('2026-11-27T00:00:00+01:00').getTime();
+    const thursday = at('2026-11-26T10:00:00Z').getTime();
+    expect(window(run, '2026-11-26T10:00:00Z', '2026-11-26T10:00:00Z')).toEqual({
+      kind: 'early',
+      ms: friday - thursday,
+    });
+  });
+
+  it('from its own time on, where it has one, be it a weekend', () => {
+    const run = { executionDate: '2026-11-25', submitAt: '2026-11-21T08:00:00Z' };
+    expect(window(run, '2026-11-20T09:00:00Z', '2026-11-21T07:59:59Z')).toEqual({ kind: 'early', ms: 1_000 });
+    expect(window(run, '2026-11-20T09:00:00Z', '2026-11-21T08:00:00Z')).toEqual({ kind: 'open' });
+  });
+
+  it('not from the cut-off of its execution date on, less what the sending is expected to take', () => {
+    const run = { executionDate: '2026-11-20', submitAt: null };
+    expect(window(run, '2026-11-20T09:00:00Z', '2026-11-20T14:59:59Z').kind).toBe('open');
+    expect(window(run, '2026-11-20T09:00:00Z', '2026-11-20T15:00:00Z').kind).toBe('late');
+    expect(window(run, '2026-11-20T09:00:00Z', '2026-11-20T14:59:00Z', 61_000).kind).toBe('late');
+    expect(
+      window({ ...run, executionDate: '2026-11-19' }, '2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z').kind,
+    ).toBe('late');
+  });
+});
