@@ -33,6 +33,7 @@ export class CreateEmployerAccounts1795132802000 implements MigrationInterface {
         bank_hook_id text NOT NULL,
         bank_identity_id text NOT NULL,
         associated_at timestamptz NOT NULL DEFAULT now(),
+        removed_at timestamptz,
         PRIMARY KEY (employer_id, bank_hook_id, bank_identity_id)
       );
 

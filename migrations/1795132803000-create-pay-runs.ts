@@ -146,6 +146,15 @@ export class CreatePayRuns1795132803000 implements MigrationInterface {
       CREATE TRIGGER refuse_approval_by_a_preparer BEFORE INSERT ON approval
         FOR EACH ROW EXECUTE FUNCTION refuse_approval_by_a_preparer();
 
+      CREATE FUNCTION refuse_change_of_a_voided_approval() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE EXCEPTION 'an approval that was taken back stays so'
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'voided_for_good';
+      END $$;
+      CREATE TRIGGER refuse_change_of_a_voided_approval BEFORE UPDATE ON approval
+        FOR EACH ROW WHEN (OLD.voided_at IS NOT NULL AND NEW IS DISTINCT FROM OLD)
+        EXECUTE FUNCTION refuse_change_of_a_voided_approval();
+
       CREATE TABLE planned_instruction (
         employer_id uuid NOT NULL,
         id uuid NOT NULL,
@@ -198,7 +207,8 @@ export class CreatePayRuns1795132803000 implements MigrationInterface {
         currency text NOT NULL CHECK (currency = 'EUR'),
         remittance text CHECK (length(remittance) BETWEEN 1 AND 140),
         row_hash bytea NOT NULL CHECK (octet_length(row_hash) = 32),
-        status text NOT NULL,
+        status text NOT NULL CHECK (status IN ('READY', 'HELD', 'APPROVED', 'AT_BANK', 'SUBMITTED', 'SETTLED', 'FAILED',
+          'REJECTED', 'CANCELLED', 'VOID', 'EXCLUDED')),
         live boolean NOT NULL DEFAULT true,
         release_sequence smallint NOT NULL DEFAULT 0,
         replaces_payment_id uuid,
@@ -220,16 +230,22 @@ export class CreatePayRuns1795132803000 implements MigrationInterface {
       CREATE UNIQUE INDEX one_live_successor_per_payment
         ON payment (employer_id, replaces_payment_id) WHERE replaces_payment_id IS NOT NULL AND live;
 
-      CREATE FUNCTION refuse_change_of_a_final_payment() RETURNS trigger LANGUAGE plpgsql AS $$
+      CREATE FUNCTION refuse_illegal_payment_move() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        RAISE EXCEPTION 'a payment that is % never becomes %', OLD.status, NEW.status
-          USING ERRCODE = 'check_violation', CONSTRAINT = 'terminal_never_changes';
+        RAISE EXCEPTION 'payment may not move from % to %', OLD.status, NEW.status
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_moves_only';
       END $$;
-      CREATE TRIGGER refuse_change_of_a_final_payment BEFORE UPDATE OF status ON payment
-        FOR EACH ROW
-        WHEN (OLD.status IN ('SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID', 'EXCLUDED')
-              AND NEW.status <> OLD.status)
-        EXECUTE FUNCTION refuse_change_of_a_final_payment();
+      CREATE TRIGGER refuse_illegal_payment_move BEFORE UPDATE OF status ON payment
+        FOR EACH ROW WHEN (NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+          ('READY', 'HELD'), ('READY', 'APPROVED'), ('READY', 'EXCLUDED'), ('READY', 'CANCELLED'),
+          ('HELD', 'READY'), ('HELD', 'CANCELLED'),
+          ('APPROVED', 'READY'), ('APPROVED', 'AT_BANK'), ('APPROVED', 'EXCLUDED'), ('APPROVED', 'CANCELLED'),
+          ('AT_BANK', 'SUBMITTED'), ('AT_BANK', 'APPROVED'), ('AT_BANK', 'VOID'),
+          ('SUBMITTED', 'SETTLED'), ('SUBMITTED', 'FAILED'), ('SUBMITTED', 'REJECTED'), ('SUBMITTED', 'CANCELLED'),
+          ('SUBMITTED', 'VOID')))
+        EXECUTE FUNCTION refuse_illegal_payment_move();
+      COMMENT ON TRIGGER refuse_illegal_payment_move ON payment IS
+        'the moves are in its condition, not in a table: a look-up for each of 100,000 rows would be felt';
 
       CREATE FUNCTION refuse_unreleased_second_pay() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -250,7 +266,8 @@ export class CreatePayRuns1795132803000 implements MigrationInterface {
     await db.query(`
       DROP TABLE payment, pay_release, planned_instruction, approval, amendment, pay_run_version, pay_file,
         schedule_period, pay_run;
-      DROP FUNCTION refuse_unreleased_second_pay, refuse_change_of_a_final_payment, refuse_approval_by_a_preparer;
+      DROP FUNCTION refuse_unreleased_second_pay, refuse_illegal_payment_move, refuse_change_of_a_voided_approval,
+        refuse_approval_by_a_preparer;
       DROP DOMAIN amount_minor, pay_period;
     `);
   }

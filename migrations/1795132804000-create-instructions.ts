@@ -33,6 +33,19 @@ export class CreateInstructions1795132804000 implements MigrationInterface {
         ON instruction (employer_id, planned_instruction_id) WHERE status NOT IN ('ABANDONED', 'CANCELLED');
       CREATE INDEX instruction_by_run ON instruction (employer_id, pay_run_id);
 
+      CREATE FUNCTION refuse_change_of_identity() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE EXCEPTION 'what an instruction is of, and its id at the bank, never change'
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'identity_never_changes';
+      END $$;
+      CREATE TRIGGER refuse_change_of_identity BEFORE UPDATE ON instruction
+        FOR EACH ROW WHEN (
+          (NEW.employer_id, NEW.id, NEW.pay_run_id, NEW.planned_instruction_id, NEW.attempt)
+            IS DISTINCT FROM (OLD.employer_id, OLD.id, OLD.pay_run_id, OLD.planned_instruction_id, OLD.attempt)
+          OR OLD.bank_instruction_id IS NOT NULL
+            AND NEW.bank_instruction_id IS DISTINCT FROM OLD.bank_instruction_id)
+        EXECUTE FUNCTION refuse_change_of_identity();
+
       CREATE TABLE submit_attempt (
         employer_id uuid NOT NULL,
         id uuid NOT NULL,
@@ -53,6 +66,9 @@ export class CreateInstructions1795132804000 implements MigrationInterface {
         ON submit_attempt (employer_id, planned_instruction_id) WHERE outcome IS DISTINCT FROM 'PROVEN_UNSENT';
 
       CREATE FUNCTION refuse_submit_without_intent() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        gate record;
+        approvals integer;
       BEGIN
         IF NOT EXISTS (SELECT FROM instruction i
              JOIN planned_instruction p ON p.employer_id = i.employer_id AND p.id = i.planned_instruction_id
@@ -62,10 +78,48 @@ export class CreateInstructions1795132804000 implements MigrationInterface {
           RAISE EXCEPTION 'a submit needs an instruction in SUBMIT_INTENT with the approved row hash'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_needs_intent';
         END IF;
+        -- Locked, so that what allows the submit still does when its intent is committed.
+        SELECT r.id, r.status, r.run_version, r.root_hash, p.run_version AS planned_version, e.approvals_required,
+            r.stopped_at IS NOT NULL OR e.stopped_at IS NOT NULL OR s.submits_off AS stopped
+          INTO gate
+          FROM planned_instruction p
+          JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
+          JOIN employer e ON e.id = r.employer_id
+          CROSS JOIN service_switch s
+          WHERE p.employer_id = NEW.employer_id AND p.id = NEW.planned_instruction_id
+          FOR SHARE OF r, e, s;
+        IF (gate.status = 'SUBMITTING' AND gate.planned_version = gate.run_version) IS NOT TRUE THEN
+          RAISE EXCEPTION 'a submit needs a run in SUBMITTING of which the plan is the standing version'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_needs_gate';
+        END IF;
+        IF gate.stopped THEN
+          RAISE EXCEPTION 'no submit while a switch stops the run, its employer or everything'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_is_stopped';
+        END IF;
+        SELECT count(*) INTO approvals FROM (SELECT FROM approval a
+          WHERE a.employer_id = NEW.employer_id AND a.pay_run_id = gate.id AND a.run_version = gate.run_version
+            AND a.root_hash = gate.root_hash AND a.voided_at IS NULL FOR SHARE) AS standing;
+        IF approvals < gate.approvals_required THEN
+          RAISE EXCEPTION 'a submit needs the approvals its employer requires, over what stands now'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_needs_approval';
+        END IF;
         RETURN NEW;
       END $$;
       CREATE TRIGGER refuse_submit_without_intent BEFORE INSERT ON submit_attempt
         FOR EACH ROW EXECUTE FUNCTION refuse_submit_without_intent();
+
+      CREATE FUNCTION refuse_change_of_a_final_outcome() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE EXCEPTION 'a submit that was % does not become %', OLD.outcome, coalesce(NEW.outcome, 'unanswered')
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'submit_outcome_is_final';
+      END $$;
+      CREATE TRIGGER refuse_change_of_a_final_outcome BEFORE UPDATE OF outcome ON submit_attempt
+        FOR EACH ROW WHEN (OLD.outcome IS NOT NULL AND NEW.outcome IS DISTINCT FROM OLD.outcome
+          AND ((OLD.outcome, NEW.outcome) IN (('IN_DOUBT', 'EXECUTED'), ('IN_DOUBT', 'REFUSED'),
+            ('IN_DOUBT', 'PROVEN_UNSENT'), ('REFUSED', 'EXECUTED'))) IS NOT TRUE)
+        EXECUTE FUNCTION refuse_change_of_a_final_outcome();
+      COMMENT ON TRIGGER refuse_change_of_a_final_outcome ON submit_attempt IS
+        'what was executed must not pass for unsent, which would arm it again; a refusal may turn out executed';
 
       CREATE TABLE add_intent (
         employer_id uuid NOT NULL,
@@ -202,8 +256,17 @@ export class CreateInstructions1795132804000 implements MigrationInterface {
         leased_until timestamptz,
         CHECK ((holder IS NULL) = (leased_until IS NULL))
       ) WITH (fillfactor = 50);
-      CREATE INDEX lease_by_wake ON lease (kind, wake_at);
+      CREATE INDEX lease_by_due ON lease (kind, coalesce(leased_until, wake_at));
+      COMMENT ON INDEX lease_by_due IS 'what is held is due when its lease ends, whenever it was woken';
       COMMENT ON TABLE lease IS 'the work list: claimed with SKIP LOCKED, fenced by epoch, by this server''s clock';
+
+      CREATE FUNCTION refuse_falling_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE EXCEPTION 'the epoch of a lease only climbs: % to %', OLD.epoch, NEW.epoch
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'epoch_only_climbs';
+      END $$;
+      CREATE TRIGGER refuse_falling_epoch BEFORE UPDATE OF epoch ON lease
+        FOR EACH ROW WHEN (NEW.epoch < OLD.epoch) EXECUTE FUNCTION refuse_falling_epoch();
     `);
   }
 
@@ -212,8 +275,8 @@ export class CreateInstructions1795132804000 implements MigrationInterface {
       DROP TABLE lease, bank_payment, add_intent, submit_attempt, instruction;
       DROP TRIGGER refuse_illegal_move ON pay_run;
       DROP TABLE allowed_move;
-      DROP FUNCTION refuse_illegal_move, refuse_falling_rank, refuse_submit_without_intent,
-        refuse_row_in_two_live_instructions;
+      DROP FUNCTION refuse_illegal_move, refuse_falling_rank, refuse_falling_epoch, refuse_change_of_identity,
+        refuse_submit_without_intent, refuse_change_of_a_final_outcome, refuse_row_in_two_live_instructions;
     `);
   }
 }

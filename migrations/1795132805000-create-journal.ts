@@ -27,6 +27,15 @@ export class CreateJournal1795132805000 implements MigrationInterface {
         PRIMARY KEY (employer_id, seq, at)
       ) PARTITION BY RANGE (at);
       CREATE INDEX state_change_by_run ON state_change (employer_id, pay_run_id, seq);
+      CREATE FUNCTION refuse_rewriting_the_past() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE EXCEPTION '% is append-only', TG_TABLE_NAME
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'append_only';
+      END $$;
+      CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON state_change
+        FOR EACH ROW EXECUTE FUNCTION refuse_rewriting_the_past();
+      CREATE TRIGGER never_emptied BEFORE TRUNCATE ON state_change
+        FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_the_past();
 
       CREATE TABLE bank_call (
         employer_id uuid NOT NULL,
@@ -69,6 +78,11 @@ export class CreateJournal1795132805000 implements MigrationInterface {
             IF to_regclass('public.' || part) IS NULL THEN
               EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', part, parent,
                 start::timestamp AT TIME ZONE 'UTC', (start + interval '1 month') AT TIME ZONE 'UTC');
+              -- A trigger on rows comes with the parent, one on TRUNCATE does not.
+              IF parent = 'state_change' THEN
+                EXECUTE format('CREATE TRIGGER never_emptied BEFORE TRUNCATE ON %I FOR EACH STATEMENT '
+                  'EXECUTE FUNCTION refuse_rewriting_the_past()', part);
+              END IF;
               made := made + 1;
             END IF;
           END LOOP;
@@ -77,6 +91,8 @@ export class CreateJournal1795132805000 implements MigrationInterface {
       END $$;
       SELECT ensure_month_partitions(current_date, 3);
       CREATE TABLE state_change_rest PARTITION OF state_change DEFAULT;
+      CREATE TRIGGER never_emptied BEFORE TRUNCATE ON state_change_rest
+        FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_the_past();
       CREATE TABLE bank_call_rest PARTITION OF bank_call DEFAULT;
       CREATE TABLE webhook_inbox_rest PARTITION OF webhook_inbox DEFAULT;
 
@@ -98,15 +114,10 @@ export class CreateJournal1795132805000 implements MigrationInterface {
         PRIMARY KEY (chain_id, seq)
       );
       COMMENT ON COLUMN audit_entry.chain_id IS 'the employer; the nil uuid for what concerns the installation';
-      CREATE FUNCTION refuse_rewriting_the_past() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN
-        RAISE EXCEPTION '% is append-only', TG_TABLE_NAME
-          USING ERRCODE = 'check_violation', CONSTRAINT = 'append_only';
-      END $$;
       CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON audit_entry
         FOR EACH ROW EXECUTE FUNCTION refuse_rewriting_the_past();
-      CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON state_change
-        FOR EACH ROW EXECUTE FUNCTION refuse_rewriting_the_past();
+      CREATE TRIGGER never_emptied BEFORE TRUNCATE ON audit_entry
+        FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_the_past();
 
       CREATE TABLE attention (
         employer_id uuid NOT NULL REFERENCES employer,
@@ -132,6 +143,14 @@ export class CreateJournal1795132805000 implements MigrationInterface {
       );
       CREATE UNIQUE INDEX one_open_attention_per_kind_and_subject
         ON attention (employer_id, kind, subject_id) WHERE resolved_at IS NULL;
+      CREATE FUNCTION refuse_change_of_a_resolved_attention() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE EXCEPTION 'what was resolved stays as it was resolved; a new doubt is a new attention'
+          USING ERRCODE = 'check_violation', CONSTRAINT = 'resolved_for_good';
+      END $$;
+      CREATE TRIGGER refuse_change_of_a_resolved_attention BEFORE UPDATE ON attention
+        FOR EACH ROW WHEN (OLD.resolved_at IS NOT NULL AND NEW IS DISTINCT FROM OLD)
+        EXECUTE FUNCTION refuse_change_of_a_resolved_attention();
 
       CREATE TABLE attention_action (
         employer_id uuid NOT NULL,
@@ -170,7 +189,7 @@ export class CreateJournal1795132805000 implements MigrationInterface {
     await db.query(`
       DROP TABLE idempotency_key, attention_action, attention, audit_entry, audit_head, webhook_inbox, bank_call,
         state_change, fact_sequence;
-      DROP FUNCTION refuse_rewriting_the_past, ensure_month_partitions;
+      DROP FUNCTION refuse_rewriting_the_past, refuse_change_of_a_resolved_attention, ensure_month_partitions;
     `);
   }
 }

@@ -26,6 +26,30 @@ const EMPLOYER_TABLES = [
   'idempotency_key',
 ] as const;
 
+/** What the application may change of a row; nothing where no column is named, and all of any other table. */
+const CHANGEABLE: Partial<Record<(typeof EMPLOYER_TABLES)[number], readonly string[]>> = {
+  pay_run: [
+    'execution_date',
+    'status',
+    'run_version',
+    'row_count',
+    'total_minor',
+    'root_hash',
+    'stopped_at',
+    'stopped_reason',
+    'lapse_reason',
+    'revision',
+  ],
+  pay_run_version: [],
+  approval: ['voided_at', 'voided_reason'],
+  planned_instruction: [],
+  pay_release: [],
+  payment: ['status', 'live', 'excluded_reason', 'charges_minor', 'settled_on', 'returned_at'],
+  submit_attempt: ['outcome', 'outcome_detail', 'finished_at'],
+  state_change: [],
+  attention: ['resolved_at', 'resolution'],
+};
+
 /** What the narrow role may read of every employer: identifiers to claim work by, never a name or an amount. */
 const WORKER_READS: Record<string, string> = {
   instruction: 'employer_id, id, bank_instruction_id, status',
@@ -49,7 +73,7 @@ export class SecureEmployers1795132806000 implements MigrationInterface {
         CREATE POLICY own_employer ON ${table} TO payrun_app
           USING (employer_id = (SELECT current_employer()))
           WITH CHECK (employer_id = (SELECT current_employer()));
-        GRANT SELECT, INSERT, UPDATE ON ${table} TO payrun_app;
+        GRANT SELECT, INSERT${changing(table)} ON ${table} TO payrun_app;
       `);
     }
     await db.query(`
@@ -74,15 +98,13 @@ export class SecureEmployers1795132806000 implements MigrationInterface {
       GRANT SELECT, INSERT ON audit_entry TO payrun_app;
       GRANT SELECT, INSERT, UPDATE ON audit_head TO payrun_app;
 
-      REVOKE UPDATE ON state_change, submit_attempt, pay_run_version, pay_release, planned_instruction FROM payrun_app;
-      GRANT UPDATE (outcome, outcome_detail, finished_at) ON submit_attempt TO payrun_app;
       GRANT DELETE ON idempotency_key TO payrun_app;
       GRANT SELECT, INSERT, UPDATE ON person, api_key TO payrun_app;
       GRANT SELECT, INSERT, UPDATE, DELETE ON person_role TO payrun_app;
       GRANT SELECT, UPDATE ON service_switch TO payrun_app;
       GRANT SELECT ON allowed_move TO payrun_app;
       GRANT SELECT, INSERT ON webhook_inbox TO payrun_app;
-      GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO payrun_app;
+      GRANT SELECT, INSERT, UPDATE ON lease TO payrun_app;
       GRANT SELECT, UPDATE ON lease TO payrun_worker;
       GRANT EXECUTE ON FUNCTION ensure_month_partitions TO payrun_app;
     `);
@@ -110,4 +132,10 @@ export class SecureEmployers1795132806000 implements MigrationInterface {
     }
     await db.query(`DROP FUNCTION current_employer`);
   }
+}
+
+function changing(table: (typeof EMPLOYER_TABLES)[number]): string {
+  const columns = CHANGEABLE[table];
+  if (columns === undefined) return ', UPDATE';
+  return columns.length === 0 ? '' : `, UPDATE (${columns.join(', ')})`;
 }

@@ -5,6 +5,9 @@ export type Outcome =
   | 'routingFails'
   | 'refusedAfterExchange'
   | 'settlementFails'
+  | 'fails'
+  | 'rejected'
+  | 'cancelled'
   | 'returnedTwoDaysLater'
   | 'neverSettles'
   | 'undocumentedStatus';
@@ -42,6 +45,9 @@ export const MAGIC_CREDITORS: readonly MagicCreditor[] = [
     effect: 'submitRefused',
     meaning: 'the submit of its instruction answers 422',
   },
+  { iban: 'DE43999911110000000010', effect: 'fails', meaning: 'ends in FAILED' },
+  { iban: 'DE16999911110000000011', effect: 'rejected', meaning: 'ends in REJECTED' },
+  { iban: 'DE86999911110000000012', effect: 'cancelled', meaning: 'submitted, then ends in CANCELLED' },
 ];
 
 const BY_IBAN = new Map(MAGIC_CREDITORS.map((creditor) => [creditor.iban, creditor.effect]));

@@ -75,6 +75,29 @@ const accountingEntry = z.looseObject({
   balance: amount.nullish(),
   availableBalance: amount.nullish(),
   createdAt: text,
+  accountOwner: z
+    .looseObject({ id: id.nullish(), name: text, externalId: id.nullish(), userRole: text })
+    .nullish(),
+});
+
+const contribution = z.looseObject({
+  id,
+  role: text,
+  device: z.unknown().optional(),
+  contributor: text,
+  name: text,
+  externalId: id.nullish(),
+  userRole: z.looseObject({}).nullish(),
+  employee: z.unknown().optional(),
+  supportId: id.nullish(),
+});
+
+/** What a transaction says of a payment: names and account numbers as plain text. */
+const transactionData = z.looseObject({
+  remittanceInformation: text,
+  debtor: z.looseObject({ id: id.nullish(), name: text, accountId: text, bic: text }).nullish(),
+  creditor: z.looseObject({ name: text, accountId: text, bic: text }).nullish(),
+  additionalReferences: z.looseObject({ remittanceInfo: text }).nullish(),
 });
 
 export const transaction = z.looseObject({
@@ -83,13 +106,23 @@ export const transaction = z.looseObject({
   processId: id.nullish(),
   businessProcessId: id.nullish(),
   type: text,
+  localizedType: z.looseObject({ value: text, label: text }).nullish(),
   amount,
   description: text,
   shortDescription: text,
   media: text,
   createdAt: text,
+  externalData: transactionData.nullish(),
   accountingEntries: z.array(accountingEntry).nullish(),
-  contributions: z.array(z.looseObject({ id, role: text, name: text })).nullish(),
+  contributions: z.array(contribution).nullish(),
+});
+
+const postalAddress = z.looseObject({
+  addressLines: text,
+  structuredAddress: z
+    .looseObject({ streetName: text, buildingNumber: text, postCode: text, townName: text })
+    .nullish(),
+  country: text,
 });
 
 export const party = z.looseObject({
@@ -98,6 +131,7 @@ export const party = z.looseObject({
   accountId: z
     .looseObject({ type: text, value: text, bankId: z.looseObject({ type: text, value: text }).nullish() })
     .nullish(),
+  postalAddress: postalAddress.nullish(),
 });
 
 export const paymentTransaction = z.looseObject({

@@ -106,6 +106,13 @@ const SETTINGS = {
       'Delays between reads of an open instruction, each used for FOLLOW_STEP_MS, the last for good.',
     ),
   FOLLOW_STEP_MS: durationMs.default(300_000).describe('How long each of FOLLOW_DELAYS_MS is used.'),
+  ACCOUNT_READ_MS: z.coerce
+    .number()
+    .int()
+    .min(50)
+    .max(86_400_000)
+    .default(300_000)
+    .describe('Delay between reads of an account on which a run is open.'),
   WATCH_DAYS: z.coerce
     .number()
     .int()
@@ -117,24 +124,28 @@ const SETTINGS = {
   MAX_PAY_FILE_ROWS: z.coerce.number().int().min(1).default(1_000_000).describe('Most rows in a pay file.'),
 } as const;
 
-const schema = z.object(SETTINGS).superRefine((env, context) => {
-  const grant = [env.BANK_TOKEN_URL, env.BANK_CLIENT_ID, env.BANK_CLIENT_SECRET];
-  const complete = grant.every((part) => part !== undefined);
-  if (env.BANK_ACCESS_TOKEN === undefined && !complete) {
-    context.addIssue({
-      code: 'custom',
-      path: ['BANK_ACCESS_TOKEN'],
-      message: 'set BANK_ACCESS_TOKEN, or BANK_TOKEN_URL with BANK_CLIENT_ID and BANK_CLIENT_SECRET',
-    });
-  }
-  if (env.PUBLIC_URL !== undefined && env.BANK_WEBHOOK_SECRETS.length === 0) {
-    context.addIssue({
-      code: 'custom',
-      path: ['BANK_WEBHOOK_SECRETS'],
-      message: 'webhooks cannot be verified without a signing secret; set it, or leave PUBLIC_URL out',
-    });
-  }
-});
+const schema = z.object(SETTINGS).superRefine(
+  (env, context) => {
+    const grant = [env.BANK_TOKEN_URL, env.BANK_CLIENT_ID, env.BANK_CLIENT_SECRET];
+    const complete = grant.every((part) => part !== undefined);
+    if (env.BANK_ACCESS_TOKEN === undefined && !complete) {
+      context.addIssue({
+        code: 'custom',
+        path: ['BANK_ACCESS_TOKEN'],
+        message: 'set BANK_ACCESS_TOKEN, or BANK_TOKEN_URL with BANK_CLIENT_ID and BANK_CLIENT_SECRET',
+      });
+    }
+    if (env.PUBLIC_URL !== undefined && env.BANK_WEBHOOK_SECRETS.length === 0) {
+      context.addIssue({
+        code: 'custom',
+        path: ['BANK_WEBHOOK_SECRETS'],
+        message: 'webhooks cannot be verified without a signing secret; set it, or leave PUBLIC_URL out',
+      });
+    }
+  },
+  // Also beside a setting that is at fault by itself: every fault is told at once.
+  { when: () => true },
+);
 
 /** The environment, read once and frozen. Durations in milliseconds unless the name says otherwise. */
 export type Config = Readonly<z.infer<typeof schema>>;
@@ -150,7 +161,9 @@ export class ConfigurationError extends Error {}
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = schema.safeParse(present);
+  const parsed = schema.safeParse(present, {
+    error: ({ input }) => (input === undefined ? 'is required' : undefined),
+  });
   if (parsed.success) return Object.freeze(parsed.data);
   const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
   throw new ConfigurationError(`The configuration is not complete:\n${faults.join('\n')}`);

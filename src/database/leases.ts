@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, Transaction } from './database';
 
-export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW';
+export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW' | 'ACCOUNT';
 
 /** Work taken by this process until `epoch` is overtaken or the lease runs out by the database's clock. */
 export interface Claim {
@@ -27,16 +27,16 @@ export class Fenced extends Error {
 export class Leases {
   constructor(private readonly database: Database) {}
 
-  /** Takes up to `limit` due subjects, or abandoned ones whose lease ran out. */
+  /** Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so. */
   async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
     const rows = await this.database.asWorker((tx) =>
       tx.query<{ subject_id: string; employer_id: string; epoch: string }>(
         // Materialized: as a subquery it may be run again for each row, and so take more than the limit.
+        // What is held is due when its lease ends. By the time of the statement: an index serves no volatile clock.
         `WITH due AS MATERIALIZED (
            SELECT subject_id FROM lease
-           WHERE kind = $1 AND (wake_at <= clock_timestamp() OR leased_until < clock_timestamp())
-             AND (leased_until IS NULL OR leased_until < clock_timestamp())
-           ORDER BY wake_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+           WHERE kind = $1 AND coalesce(leased_until, wake_at) <= statement_timestamp()
+           ORDER BY coalesce(leased_until, wake_at) LIMIT $3 FOR UPDATE SKIP LOCKED)
          UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
            leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
          FROM due WHERE lease.subject_id = due.subject_id
@@ -130,11 +130,16 @@ async function writeWakes(tx: Transaction, wakes: readonly Wake[]): Promise<void
   );
 }
 
-/** Wakes whatever the kill switches held back: of one employer, or of all. */
-export async function wakeAll(tx: Transaction, employerId?: string): Promise<void> {
-  await tx.query(
-    `UPDATE lease SET wake_at = clock_timestamp()
-     WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ($1::uuid IS NULL OR employer_id = $1)`,
-    [employerId ?? null],
-  );
+/** Wakes whatever the kill switches held back, of one employer or of all, at the end of the transaction. */
+export function wakeAll(tx: Transaction, employerId?: string): void {
+  tx.beforeCommit('wake', async () => {
+    await tx.query(
+      `UPDATE lease SET wake_at = clock_timestamp()
+       WHERE subject_id IN (
+         SELECT subject_id FROM lease
+         WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ($1::uuid IS NULL OR employer_id = $1)
+         ORDER BY subject_id FOR NO KEY UPDATE)`,
+      [employerId ?? null],
+    );
+  });
 }

@@ -37,7 +37,7 @@ export const PAY_RUN_TRANSITIONS: StateTable<PayRunStatus> = {
 
 /** One line per state, for people; the README's table is made from it. */
 export const PAY_RUN_MEANING: Readonly<Record<PayRunStatus, string>> = {
-  DRAFT: 'The pay file was accepted; rows can still be edited, held and excluded.',
+  DRAFT: 'Its rows are being stored or amended; they have no hash yet.',
   READY: 'The rows are fixed under one hash and wait for approval.',
   APPROVED: 'Enough people who did not prepare the run approved exactly this hash.',
   BUILDING: 'The instructions are being filled at the bank; no money can move.',

@@ -6,32 +6,26 @@ import { append } from '../audit/audit';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { checkName } from '../domain/latin';
 import { parseDecimalAmount } from '../domain/money';
-import { MAX_NAME } from '../domain/pay-file';
 import { Allow } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
+import {
+  AccountBody,
+  AccountDetail,
+  AccountDetailBody,
+  bankId,
+  debtorName,
+  ProbedBody,
+  ProbedItem,
+} from './account-bodies';
+import { AccountProbe } from './account-probe';
 import { accountsOf, findAccount } from './account.store';
 import { accountBody, AccountItem, showAccount } from './account-view';
 import { Attachment, ListedAccount } from './attachment';
 import { EmployerAccount } from './employer.entity';
-import { HookService, HookState } from './hook.service';
-import { Findings, Onboarding } from './onboarding';
+import { HookService } from './hook.service';
 import { UnitCheck } from './unit-check';
-
-/** Ids of the bank are opaque; they only have to be no longer than an address bears. */
-const bankId = z.string().trim().min(1).max(100);
-
-/** Sent with every instruction, so it must hold what every SEPA bank takes; nothing is converted silently. */
-const debtorName = z
-  .string()
-  .max(MAX_NAME)
-  .regex(/[A-Za-z]/, 'must hold a letter')
-  .refine((text) => {
-    const checked = checkName(text);
-    return checked.ok && !checked.changed;
-  }, "must hold only A to Z, 0 to 9, spaces and / - ? : ( ) . , ' +, without spaces around or doubled");
 
 /** A balance has more digits than a payment; this many are no longer one. */
 const BALANCE_BOUNDS = { minMinor: 0n, maxMinor: 10n ** 17n };
@@ -48,20 +42,7 @@ class NewAccountBody extends createZodDto(
 class AccountChange extends createZodDto(z.strictObject({ bankIdentityId: bankId })) {}
 class BalanceCheck extends createZodDto(z.strictObject({ balance })) {}
 
-const finding = z.enum(['allowed', 'refused', 'unknown']);
-const findings = z.object({
-  INSTRUCTION: finding,
-  INSTRUCTION_PAYMENTS: finding,
-  PAYMENT_LIST: finding,
-  PAYMENT: finding,
-  BALANCE: finding,
-});
-const probedBody = z.object({ ...accountBody.shape, findings, hook: z.enum(['ON', 'OFF', 'FAILED']) });
-type ProbedItem = AccountItem & { findings: Findings; hook: HookState };
-
-class AccountBody extends createZodDto(accountBody) {}
 class AccountsBody extends createZodDto(z.object({ items: z.array(accountBody) })) {}
-class ProbedBody extends createZodDto(probedBody) {}
 class ListedBody extends createZodDto(
   z.object({
     items: z.array(
@@ -84,7 +65,7 @@ export class AccountController {
   constructor(
     private readonly database: Database,
     private readonly attachment: Attachment,
-    private readonly onboarding: Onboarding,
+    private readonly probing: AccountProbe,
     private readonly unitCheck: UnitCheck,
     private readonly hooks: HookService,
     private readonly personal: PersonalData,
@@ -112,13 +93,16 @@ export class AccountController {
 
   @Get('accounts/:accountId')
   @Allow('operator', 'finance', 'preparer', 'approver')
-  @ApiOperation({ summary: 'One account' })
-  @ApiOkResponse({ type: AccountBody })
+  @ApiOperation({ summary: 'One account, with its status and balance at the bank now' })
+  @ApiOkResponse({ type: AccountDetailBody })
   async get(
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('accountId', new IdParam('acc')) accountId: string,
-  ): Promise<AccountItem> {
-    return this.show(await this.find(employerId, accountId));
+    @Me() me: SignedIn,
+  ): Promise<AccountDetail> {
+    const account = await this.find(employerId, accountId);
+    const withBalance = me.roles.has('finance') || me.roles.has('operator');
+    return { ...this.show(account), atBank: await this.probing.live(account, withBalance) };
   }
 
   @Post('accounts')
@@ -131,7 +115,7 @@ export class AccountController {
     @Body() body: NewAccountBody,
   ): Promise<ProbedItem> {
     const attached = await this.attachment.attach(employerId, me.personId, body);
-    return this.probed(attached, me);
+    return this.probing.probed(attached, me.personId);
   }
 
   @Patch('accounts/:accountId')
@@ -170,7 +154,7 @@ export class AccountController {
     @Param('accountId', new IdParam('acc')) accountId: string,
     @Me() me: SignedIn,
   ): Promise<ProbedItem> {
-    return this.probed(await this.find(employerId, accountId), me);
+    return this.probing.probed(await this.find(employerId, accountId), me.personId);
   }
 
   @Post('accounts/:accountId/balance-check')
@@ -186,12 +170,6 @@ export class AccountController {
   ): Promise<AccountItem> {
     const account = await this.find(employerId, accountId);
     return this.show(await this.unitCheck.confirm(account, me.personId, body.balance));
-  }
-
-  private async probed(account: EmployerAccount, me: SignedIn): Promise<ProbedItem> {
-    const { account: probed, findings } = await this.onboarding.probe(account, me.personId);
-    const hook = await this.hooks.ensureHookOf(account.employerId);
-    return { ...this.show(probed), findings, hook };
   }
 
   private find(employerId: string, accountId: string): Promise<EmployerAccount> {

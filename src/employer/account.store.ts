@@ -32,3 +32,20 @@ export async function ownersOf(
   );
   return new Map(rows.map((row) => [row.bank_account_id, row.employer_id]));
 }
+
+/**
+ * Keeps the status that the bank gives an account. An intent that reads the row waits for it.
+ * @returns whether it is another one than before.
+ */
+export async function keepBankStatus(
+  tx: EmployerTransaction,
+  accountId: string,
+  status: string,
+): Promise<boolean> {
+  const changed = await tx.query(
+    `UPDATE employer_account SET bank_status = $3 WHERE employer_id = $1 AND id = $2 AND bank_status <> $3
+     RETURNING id`,
+    [tx.employerId, accountId, status],
+  );
+  return changed.length > 0;
+}

@@ -6,7 +6,9 @@ import {
   TokenUnavailable,
   Unauthorised,
 } from '../bank/errors';
+import type { Outcome } from '../bank/outcome';
 import { Problem } from '../http/problem';
+import { wordsOf } from './bank-calls';
 
 /** Reads the bank for a person who waits: what the bank fails in is told as a problem. @throws Problem 502, 503 */
 export async function askBank<T>(read: () => Promise<T>): Promise<T> {
@@ -30,4 +32,21 @@ function bankProblem(error: BankClientError): Problem {
     return tell(503, 'BANK_UNAVAILABLE', 'The bank cannot be reached; try again in a moment.');
   }
   return tell(502, 'BANK_ANSWER_UNUSABLE', 'The bank answered something that cannot be used.');
+}
+
+type Refusal = Extract<Outcome<unknown>, { kind: 'no' }>;
+
+/** A call the bank did not carry out, told to the person who asked for it: what it refused in its own masked words. */
+export function refusalProblem(refusal: Refusal, what: string): Problem {
+  switch (refusal.reason) {
+    case 'invalid':
+      return new Problem(422, 'BANK_REFUSED', `${what}: ${wordsOf(refusal) ?? 'it gave no reason'}.`);
+    case 'unauthorised':
+      return new Problem(502, 'BANK_REFUSES_CREDENTIALS', `${what}: it does not accept our credentials.`);
+    case 'forbidden':
+      return new Problem(502, 'BANK_DOES_NOT_ALLOW', `${what}: it does not allow this service to do that.`);
+    case 'rate-limited':
+    case 'not-sent':
+      return new Problem(503, 'BANK_UNAVAILABLE', `${what}: it cannot be reached; try again in a moment.`);
+  }
 }

@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
 import { IdentityModule } from '../identity/identity.module';
+import { AccountClosing } from './account-closing';
 import { AccountController } from './account.controller';
+import { AccountOpening } from './account-opening';
+import { AccountProbe } from './account-probe';
 import { Attachment } from './attachment';
+import { BankAccountController } from './bank-account.controller';
+import { BankCalls } from './bank-calls';
 import { BankReads } from './bank-reads';
 import { EmployerController } from './employer.controller';
 import { HookController } from './hook.controller';
@@ -20,11 +25,24 @@ import { UnitCheck } from './unit-check';
     EmployerController,
     PeopleController,
     AccountController,
+    BankAccountController,
     HookController,
     EmployerSwitchController,
     ServiceSwitchController,
   ],
-  providers: [Attachment, BankReads, HookService, KillSwitch, Onboarding, ProbeCalls, UnitCheck],
+  providers: [
+    AccountClosing,
+    AccountOpening,
+    AccountProbe,
+    Attachment,
+    BankCalls,
+    BankReads,
+    HookService,
+    KillSwitch,
+    Onboarding,
+    ProbeCalls,
+    UnitCheck,
+  ],
   exports: [BankReads],
 })
 export class EmployerModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { append } from '../audit/audit';
-import { Database, EmployerTransaction, Transaction } from '../database/database';
+import { append, INSTALLATION_CHAIN } from '../audit/audit';
+import { Database, Transaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
@@ -8,6 +8,7 @@ import { Employer } from './employer.entity';
 import { lockEmployer } from './employer.store';
 
 const STOPPED = 'employer.stopped';
+const SERVICE_STOPPED = 'service.stopped';
 
 /** Whether submits are off for the whole installation, since when and why. */
 export interface ServiceSwitch {
@@ -42,17 +43,20 @@ export class KillSwitch {
 
   /**
    * Lets an employer go on and wakes its work.
-   * @throws Problem 409 `NOT_STOPPED`, 403 `SECOND_PERSON_REQUIRED` for the person who stopped it.
+   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` where the service itself stopped it, 403
+   * `SECOND_PERSON_REQUIRED` for the person who stopped it.
    */
   resumeEmployer(employerId: string, personId: string, reason: string): Promise<Employer> {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
       if (employer.stoppedAt === null) throw notStopped();
-      if ((await whoStopped(tx, employer.stoppedAt)) === personId) {
+      const stoppedBy = await whoStopped(tx, employerId, STOPPED, employer.stoppedAt);
+      if (stoppedBy === undefined) throw attentionDecides();
+      if (stoppedBy === personId) {
         throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
       }
       await tx.manager.update(Employer, { id: employerId }, { stoppedAt: null, stoppedReason: null });
-      await wakeAll(tx, employerId);
+      wakeAll(tx, employerId);
       const detail = { reason, stoppedReason: employer.stoppedReason };
       await append(tx, { personId, action: 'employer.resumed', subject: showId('emp', employerId), detail });
       return { ...employer, stoppedAt: null, stoppedReason: null };
@@ -68,38 +72,49 @@ export class KillSwitch {
   stopService(personId: string, reason: string): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(async (tx) => {
       const thrown = await tx.query(
-        `UPDATE service_switch SET submits_off = true, reason = $1, changed_at = clock_timestamp()
+        `UPDATE service_switch
+         SET submits_off = true, reason = $1, changed_at = date_trunc('milliseconds', clock_timestamp())
          WHERE NOT submits_off RETURNING id`,
         [reason],
       );
       if (thrown.length > 0) {
-        await append(tx, { personId, action: 'service.stopped', subject: 'service', detail: { reason } });
+        await append(tx, { personId, action: SERVICE_STOPPED, subject: 'service', detail: { reason } });
       }
       return readSwitch(tx);
     });
   }
 
-  /** Turns submits on again and wakes what waited. @throws Problem 409 `NOT_STOPPED` */
+  /**
+   * Turns submits on again and wakes what waited.
+   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` where the service itself turned them off
+   */
   resumeService(personId: string, reason: string): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(async (tx) => {
-      const turned = await tx.query(
-        `UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = clock_timestamp()
-         WHERE submits_off RETURNING id`,
+      const { submitsOff, changedAt } = await readSwitch(tx);
+      if (!submitsOff) throw notStopped();
+      const stoppedBy = await whoStopped(tx, INSTALLATION_CHAIN, SERVICE_STOPPED, changedAt);
+      if (stoppedBy === undefined) throw attentionDecides();
+      await tx.query(
+        `UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = clock_timestamp() WHERE submits_off`,
       );
-      if (turned.length === 0) throw notStopped();
-      await wakeAll(tx);
+      wakeAll(tx);
       await append(tx, { personId, action: 'service.resumed', subject: 'service', detail: { reason } });
       return readSwitch(tx);
     });
   }
 }
 
-/** Undefined where the service itself stopped the employer. */
-async function whoStopped(tx: EmployerTransaction, stoppedAt: Date): Promise<string | undefined> {
+/** Undefined where the service itself threw the switch. */
+async function whoStopped(
+  tx: Transaction,
+  chainId: string,
+  action: string,
+  stoppedAt: Date,
+): Promise<string | undefined> {
   const [entry] = await tx.query<{ person_id: string }>(
     `SELECT person_id FROM audit_entry WHERE chain_id = $1 AND action = $2 AND at >= $3
      ORDER BY seq DESC LIMIT 1`,
-    [tx.employerId, STOPPED, stoppedAt],
+    [chainId, action, stoppedAt],
   );
   return entry?.person_id;
 }
@@ -110,6 +125,11 @@ async function readSwitch(tx: Transaction): Promise<ServiceSwitch> {
   );
   if (row === undefined) throw new Error('the service switch is missing');
   return { submitsOff: row.submits_off, reason: row.reason, changedAt: row.changed_at };
+}
+
+function attentionDecides(): Problem {
+  const detail = 'The service stopped it by itself: two people decide that on the open attention.';
+  return new Problem(409, 'ATTENTION_DECIDES', detail);
 }
 
 function notStopped(): Problem {

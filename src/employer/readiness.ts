@@ -30,10 +30,7 @@ export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AM
     say('UNIT_CONFIRMED_FOR_ANOTHER_SETTING', detail);
   }
   if (account.bankStatus !== 'OPENED') {
-    say(
-      'ACCOUNT_NOT_OPENED',
-      `the bank said it is ${account.bankStatus} when it was last probed; probe it again`,
-    );
+    say('ACCOUNT_NOT_OPENED', `the bank says it is ${account.bankStatus}`);
   }
   return reasons;
 }

@@ -78,7 +78,6 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     code: 'SECOND_PAY_NOT_RELEASED',
     detail: 'A second payment of a period needs a release with a reason.',
   },
-  terminal_never_changes: { code: 'PAYMENT_IS_FINAL', detail: 'A payment in a final state never changes.' },
   two_people: { code: 'TWO_PEOPLE_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
 };
 

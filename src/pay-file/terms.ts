@@ -149,7 +149,7 @@ export function assertTerms(terms: UploadTerms, bank: BankCalendar): void {
 function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod): void {
   if (scheduled.payRunId !== null) {
     const payRunId = showId('run', scheduled.payRunId);
-    const detail = `${payRunId} is the run of this period. Cancel it first, or add what is missing as a supplement.`;
+    const detail = `${payRunId} is the run of this period. Cancel it first, as long as nothing of it is submitted.`;
     throw new Problem(409, 'PERIOD_HAS_A_RUN', detail, { payRunId });
   }
   if (executionDate !== scheduled.executionDate) {

@@ -1,5 +1,6 @@
 import { IsNull } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
@@ -68,6 +69,7 @@ export async function approve(
   const actor: Actor = `person:${personId}`;
   await movePaymentSet(tx, { payRunId: run.id, from: 'READY', to: 'APPROVED', actor });
   await moveRun(tx, run, 'APPROVED', actor);
+  wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
   await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
 }
 

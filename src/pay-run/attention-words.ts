@@ -32,7 +32,7 @@ export const ATTENTION_WORDS = {
       'The instruction is submitted. Its count or sum at the bank is not the approved one. All submits are stopped.',
     askBank:
       'Which payments does customer instruction {ref} contain? Please stop those that are not on our list.',
-    actions: ['ACKNOWLEDGE'],
+    actions: ['RESUME'],
   },
   ECHO_MISMATCH: {
     certain: 'The instruction was abandoned before any submit: none of it is paid. It is built again.',
@@ -63,7 +63,7 @@ export const ATTENTION_WORDS = {
   FOREIGN_RECORD: {
     certain: 'We never sent this payment. It is in none of our approved rows.',
     askBank: 'Where does the additional payment in customer instruction {ref} come from? Please stop it.',
-    actions: ['ACKNOWLEDGE'],
+    actions: ['RESUME'],
   },
   CONTRADICTION: {
     certain: 'The first final status is kept. The payment can never be replaced by another.',
@@ -106,15 +106,21 @@ export const ATTENTION_WORDS = {
     actions: ['RESUME'],
   },
   ACCOUNT_UNUSABLE: {
-    certain: 'Nothing of this run was submitted. It goes on by itself once the account can be used.',
+    certain:
+      'Nothing more is submitted from this account. It goes on by itself once the account can be used.',
     askBank: 'Is the account open, and are credit transfers allowed on it?',
+    actions: ['ACKNOWLEDGE'],
+  },
+  UNKNOWN_EVENT: {
+    certain: 'The event is stored and changed nothing. What it could concern is read from the bank.',
+    askBank: 'What does this event mean? Its name is not in the interface document.',
     actions: ['ACKNOWLEDGE'],
   },
   CONTRACT_DRIFT: {
     certain:
       'An answer of the bank lacks what its interface document promises. Nothing was concluded from it.',
     askBank: 'Did the interface change? A required field is missing from the answer kept here.',
-    actions: ['ACKNOWLEDGE', 'TRY_AGAIN'],
+    actions: ['ACKNOWLEDGE'],
   },
   RESTORED: {
     certain: 'The database may have forgotten submit attempts. Submits are off.',

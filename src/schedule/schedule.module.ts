@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ScheduleModule as IntervalModule } from '@nestjs/schedule';
 import { CONFIG, Config } from '../config/env';
 import { IdentityModule } from '../identity/identity.module';
+import { AccountWatch } from '../settlement/account-watch';
 import { FollowService } from '../settlement/follow.service';
 import { SettlementModule } from '../settlement/settlement.module';
 import { SubmissionModule } from '../submission/submission.module';
@@ -27,7 +28,7 @@ const DAY_MS = 24 * HOUR_MS;
     Ticker,
     {
       provide: TICKS,
-      inject: [CONFIG, SubmissionService, FollowService, PeriodMaker, Maintenance],
+      inject: [CONFIG, SubmissionService, FollowService, AccountWatch, PeriodMaker, Maintenance],
       useFactory: ticksOf,
     },
   ],
@@ -38,12 +39,14 @@ function ticksOf(
   { TICK_MS }: Config,
   submission: SubmissionService,
   follow: FollowService,
+  accounts: AccountWatch,
   periods: PeriodMaker,
   maintenance: Maintenance,
 ): readonly Tick[] {
   return [
     work('submission', TICK_MS, submission),
     work('follow', TICK_MS, follow),
+    work('accounts', TICK_MS, accounts),
     { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },

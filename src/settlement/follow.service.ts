@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
-import { RateLimited } from '../bank/errors';
+import { ContractDrift, RateLimited } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
@@ -8,12 +8,16 @@ import { Claim, Leases } from '../database/leases';
 import { LeaseWorker, WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
+import { raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { Followed, Follower, loadFollowed } from './follower';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
 const FOLLOWED_AT_ONCE = 200;
+
+/** A read that does not follow the interface is tried again after so long. */
+const DRIFT_PAUSE_MS = 30_000;
 
 const DAY_MS = 86_400_000;
 
@@ -58,6 +62,7 @@ export class FollowService {
       await this.read(claim, followed);
     } catch (error) {
       if (error instanceof RateLimited) return error.retryAfterMs;
+      if (error instanceof ContractDrift) return this.drift(followed, error.message);
       throw error;
     }
     const after = await this.database.inEmployer(employerId, (tx) =>
@@ -84,6 +89,23 @@ export class FollowService {
       case 'CANCELLED':
         return;
     }
+  }
+
+  /** An answer that does not follow the interface moves nothing; a person is told, and it is read again. */
+  private async drift({ instruction, planned }: Followed, happened: string): Promise<WakeIn> {
+    await this.database.inEmployer(instruction.employerId, (tx) =>
+      raise(tx, {
+        kind: 'CONTRACT_DRIFT',
+        subjectId: instruction.id,
+        payRunId: instruction.payRunId,
+        instructionId: instruction.id,
+        bankReference: instruction.bankInstructionId,
+        happened,
+        payments: planned.rowCount,
+        amountMinor: planned.totalMinor,
+      }),
+    );
+    return DRIFT_PAUSE_MS;
   }
 
   /** Open instructions by the configured delays; what ended once a day, as long as it is watched. */

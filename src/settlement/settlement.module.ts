@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { EmployerModule } from '../employer/employer.module';
+import { AccountWatch } from './account-watch';
+import { BankEventController } from './bank-event.controller';
 import { FollowService } from './follow.service';
 import { Follower } from './follower';
 import { PaymentSource } from './payment-source';
@@ -9,8 +11,8 @@ import { WebhookInbox } from './webhook-inbox';
 
 @Module({
   imports: [EmployerModule],
-  controllers: [WebhookController],
-  providers: [FollowService, Follower, PaymentSource, TombstoneWatch, WebhookInbox],
-  exports: [FollowService],
+  controllers: [BankEventController, WebhookController],
+  providers: [AccountWatch, FollowService, Follower, PaymentSource, TombstoneWatch, WebhookInbox],
+  exports: [AccountWatch, FollowService],
 })
 export class SettlementModule {}

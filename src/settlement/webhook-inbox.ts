@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
+import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { keepEvent } from './bank-event.store';
+import { concernsOf, Targets, targetsOf } from './webhook-targets';
 
 /** What is read of a delivery: ids only; nothing of it is believed. */
 export interface Delivery {
@@ -16,12 +20,17 @@ const SAME_BODY = '1 day';
 /** Stores verified webhooks and wakes what they speak of (rule 11). */
 @Injectable()
 export class WebhookInbox {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+  ) {}
 
-  /** Answers how many instructions were woken. */
+  /** Answers how many instructions and accounts were woken. */
   async take(body: Buffer, delivery: Delivery): Promise<number> {
-    const matched = await this.wakeTargets(delivery.references);
+    const targets = await this.database.asWorker((tx) => targetsOf(tx, this.personal, delivery.references));
     const bodyHash = createHash('sha256').update(body).digest();
+    await this.tellEmployers(delivery.event, bodyHash, targets);
+    const matched = targets.accounts.length + (await this.wakeInstructions(targets));
     await this.database.outsideEmployers((tx) =>
       tx.query(
         `INSERT INTO webhook_inbox (id, body_hash, event, body, matched)
@@ -33,26 +42,35 @@ export class WebhookInbox {
     return matched;
   }
 
+  /** Keeps the event for each employer it concerns, and has their accounts read that it names. */
+  private async tellEmployers(event: string, bodyHash: Buffer, targets: Targets): Promise<void> {
+    const concerned = concernsOf(event, targets);
+    for (const employerId of new Set([...targets.accounts.map((one) => one.employerId), ...concerned])) {
+      const accounts = targets.accounts.filter((one) => one.employerId === employerId);
+      const accountIds = accounts.map(({ id }) => id);
+      await this.database.inEmployer(employerId, async (tx) => {
+        if (concerned.has(employerId)) await keepEvent(tx, { event, bodyHash, accountIds });
+        wake(tx, 'ACCOUNT', employerId, accountIds);
+      });
+    }
+  }
+
   /**
-   * The instructions a delivery names by its own id or by that of one of their payments. A delivery that names
-   * nothing of ours may still mean something of ours, so it wakes all whose
-   * next read is near.
+   * Wakes the instructions a delivery names by their own id or by that of one of their payments. A delivery that
+   * names nothing of ours may still mean something of ours, so it wakes all whose next read is near.
    */
-  private wakeTargets(references: readonly string[]): Promise<number> {
+  private wakeInstructions({ instructions, accounts }: Targets): Promise<number> {
     return this.database.asWorker(async (tx) => {
       const woken = await tx.query(
         `UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
          WHERE subject_id IN (
            SELECT subject_id FROM lease
-           WHERE kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id IN (
-             SELECT instruction_id FROM bank_payment WHERE bank_payment_id = ANY ($1)
-             UNION SELECT instruction_id FROM bank_payment WHERE bank_transaction_id = ANY ($1)
-             UNION SELECT id FROM instruction WHERE bank_instruction_id = ANY ($1))
+           WHERE kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id = ANY ($1)
            ORDER BY subject_id FOR NO KEY UPDATE)
          RETURNING subject_id`,
-        [references],
+        [instructions.map(({ id }) => id)],
       );
-      if (woken.length > 0) return woken.length;
+      if (woken.length > 0 || accounts.length > 0) return woken.length;
       await tx.query(
         `UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
          WHERE subject_id IN (

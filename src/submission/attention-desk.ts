@@ -13,7 +13,7 @@ import { actionsFor, AttentionAction } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
-import { resumeAll } from '../pay-run/stop';
+import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
 import { recordExecuted } from './submitter';
 import { loadWork } from './work';
@@ -132,7 +132,7 @@ export class AttentionDesk {
       case 'TRY_AGAIN':
         return this.tryAgain(tx, attention, action);
       case 'RESUME':
-        return resumeAll(tx, attention.payRunId);
+        return resumeAfter(tx, attention);
     }
   }
 

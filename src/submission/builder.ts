@@ -6,7 +6,7 @@ import type { BankInstruction } from '../bank/records';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim } from '../database/leases';
+import { Claim, fence } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -19,7 +19,7 @@ import { recordAdds, AddResult } from './add-record';
 import { finishCall, whyOf } from './call-record';
 import { inFlight } from './in-flight';
 import { afterBuildAnswer, AfterRefusal } from './decision';
-import { assertMayCall, PayableRow, payableRows, Work } from './work';
+import { assertAccountOpen, assertMayCall, PayableRow, payableRows, Work } from './work';
 import { Verifier } from './verifier';
 
 /** The intents of so many adds are committed together: a kill leaves at most that many in doubt (rule 1). */
@@ -66,6 +66,7 @@ export class Builder {
     let attempt = 0;
     const begun = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await assertMayCall(tx, claim, work, BUILD_TURNS);
+      await assertAccountOpen(tx, work);
       attempt = await initiatesOf(tx, instruction.id);
       if (attempt > this.config.REBUILD_LIMIT) return undefined;
       if (now.instruction.status === 'PLANNED') await this.begin(tx, work, now.instruction);
@@ -143,6 +144,7 @@ export class Builder {
     const prepared = rows.map((row) => this.prepare(work, row));
     const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertMayCall(tx, claim, work, BUILD_TURNS);
+      await assertAccountOpen(tx, work);
       return intendAdds(tx, claim, work, rows, prepared);
     });
     crashPoint('build.adds-intended');
@@ -205,6 +207,7 @@ export class Builder {
   /** Intents this process or a dead one left open: their rows may be at the bank, so they are in doubt (rule 4). */
   private closeOpenIntents(claim: Claim, work: Work): Promise<void> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
+      await fence(tx, claim);
       await tx.query(
         `WITH open AS (
            UPDATE add_intent SET finished_at = clock_timestamp()

@@ -55,7 +55,7 @@ export class RunGate {
         await lapseRun(tx, now, refusal);
         return 0;
       }
-      if (!(await this.funded(tx, now, atBank))) return TRY_AGAIN_MS;
+      if (!(await this.funded(tx, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
       await this.open(tx, now);
       return 0;
     });
@@ -118,23 +118,27 @@ export class RunGate {
   private async funded(
     tx: EmployerTransaction,
     run: PayRun,
+    lastStatus: string,
     atBank: BankAccount | undefined,
   ): Promise<boolean> {
-    if (atBank === undefined) return true;
+    const status = atBank?.status ?? lastStatus;
     const about = {
       subjectId: run.id,
       payRunId: run.id,
       payments: run.rowCount,
       amountMinor: run.totalMinor,
     };
-    if (atBank.status !== 'OPENED') {
+    if (status !== 'OPENED') {
       await raise(tx, {
         ...about,
         kind: 'ACCOUNT_UNUSABLE',
-        happened: `The bank says the account is ${atBank.status}.`,
+        subjectId: run.accountId,
+        happened: `The bank says the account is ${status}.`,
       });
+      wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
       return false;
     }
+    if (atBank === undefined) return true;
     const needed = run.totalMinor + (await reservedByOthers(tx, run));
     if (atBank.availableMinor !== undefined && atBank.availableMinor < needed) {
       await raise(tx, {
@@ -144,7 +148,8 @@ export class RunGate {
       });
       return false;
     }
-    await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], run.id, 'the account is open and funded');
+    const subjects = [run.id, run.accountId];
+    await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], subjects, 'the account is open and funded');
     return true;
   }
 

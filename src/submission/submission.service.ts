@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
-import { NotAllowed, RateLimited, Unauthorised } from '../bank/errors';
+import { ContractDrift, NotAllowed, RateLimited, TokenUnavailable, Unauthorised } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, Leases } from '../database/leases';
@@ -11,8 +11,10 @@ import { Builder, RowsChanged } from './builder';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
+import { raise } from '../pay-run/attention.store';
 import { reportTampering } from './tampering';
-import { Halted, loadWork, obstacleOf, Work } from './work';
+import { about } from './verifier';
+import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
 
 /** Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. */
 const RUNS_AT_ONCE = 8;
@@ -20,6 +22,9 @@ const INSTRUCTIONS_AT_ONCE = 4;
 
 /** Work that a switch stopped is looked at again after so long. */
 const STOPPED_PAUSE_MS = 5_000;
+
+/** A read that does not follow the interface is tried again after so long; a person is told meanwhile. */
+const DRIFT_PAUSE_MS = 30_000;
 
 /** Our side to the bank: claims runs and instructions and takes each a step further. */
 @Injectable()
@@ -76,10 +81,11 @@ export class SubmissionService {
     try {
       return await this.dispatch(claim, work, obstacle);
     } catch (error) {
-      if (error instanceof Halted) return error.obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
+      if (error instanceof Halted) return this.halted(work, error.obstacle);
       if (error instanceof RateLimited) return error.retryAfterMs;
       if (error instanceof RowsChanged) return this.tampered(work);
-      if (error instanceof NotAllowed || error instanceof Unauthorised) return this.park(work, error.message);
+      if (error instanceof ContractDrift) return this.drift(work, error.message);
+      if (isRefusal(error)) return this.park(work, error.message);
       throw error;
     }
   }
@@ -112,11 +118,25 @@ export class SubmissionService {
     }
   }
 
+  private async halted(work: Work, obstacle: Obstacle): Promise<WakeIn> {
+    if (obstacle === 'ACCOUNT') {
+      await this.database.inEmployer(work.run.employerId, (tx) => raiseUnusable(tx, work));
+    }
+    return obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
+  }
+
   private async tampered(work: Work): Promise<WakeIn> {
     await this.database.inEmployer(work.instruction.employerId, (tx) =>
       reportTampering(tx, work.planned, work.instruction.id),
     );
     return STOPPED_PAUSE_MS;
+  }
+
+  private async drift(work: Work, happened: string): Promise<WakeIn> {
+    await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      raise(tx, { kind: 'CONTRACT_DRIFT', ...about(work), happened }),
+    );
+    return DRIFT_PAUSE_MS;
   }
 
   private async park(work: Work, why: string): Promise<WakeIn> {
@@ -125,4 +145,10 @@ export class SubmissionService {
     );
     return STOPPED_PAUSE_MS;
   }
+}
+
+/** Whether the bank refuses our access, so that going on would only make noise. */
+function isRefusal(error: unknown): error is Error {
+  if (error instanceof TokenUnavailable) return error.refused;
+  return error instanceof NotAllowed || error instanceof Unauthorised;
 }

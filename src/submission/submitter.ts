@@ -11,6 +11,7 @@ import { Claim, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
+import { Employer } from '../employer/employer.entity';
 import { raise } from '../pay-run/attention.store';
 import { standingApprovals } from '../pay-run/approval';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
@@ -26,7 +27,7 @@ import { InstructionReader } from './read-back';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { about, Verifier } from './verifier';
-import { assertMayCall, hashOfRows, payableRows, Work } from './work';
+import { assertAccountOpen, assertMayCall, hashOfRows, payableRows, Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
 
@@ -83,7 +84,8 @@ export class Submitter {
     const intended = await this.database.inEmployer(claim.employerId, (tx) =>
       this.intend(tx, claim, work, prepared, ids),
     );
-    if (!intended) return 'never';
+    if (intended === 'unapproved') await this.unapproved(work);
+    if (intended !== 'intended') return 'never';
     crashPoint('submit.intended');
     const outcome = await this.gateway.sendSubmit(prepared);
     crashPoint('submit.sent');
@@ -101,10 +103,9 @@ export class Submitter {
     work: Work,
     prepared: PreparedSubmit,
     ids: { attemptId: string; callId: string },
-  ): Promise<boolean> {
+  ): Promise<'intended' | 'unapproved' | 'ended'> {
     const { run, instruction } = await assertMayCall(tx, claim, work, ['SUBMITTING']);
-    if (instruction.status !== 'VERIFIED') return false;
-    if (!(await this.approvalStands(tx, run))) throw new Error('a run is submitted without its approval');
+    if (instruction.status !== 'VERIFIED') return 'ended';
     const window = submitWindow(
       run,
       run.createdAt,
@@ -114,8 +115,10 @@ export class Submitter {
     );
     if (window.kind === 'late') {
       await this.release(tx, work, instruction);
-      return false;
+      return 'ended';
     }
+    if (!(await this.approved(tx, run))) return 'unapproved';
+    await assertAccountOpen(tx, work);
     await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service');
     await tx.manager.insert(SubmitAttempt, {
       employerId: tx.employerId,
@@ -131,15 +134,22 @@ export class Submitter {
        VALUES ($1, $2, 'submit', $3, $4, $5, 1, $6)`,
       [tx.employerId, ids.callId, instruction.id, prepared.path, prepared.bodyHash, claim.epoch],
     );
-    return true;
+    return 'intended';
   }
 
-  private async approvalStands(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  private async approved(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+    const { approvalsRequired } = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
     const approvals = await standingApprovals(tx, run);
-    const { rootHash } = run;
-    return (
-      rootHash !== null && approvals.length > 0 && approvals.every((one) => one.rootHash.equals(rootHash))
+    return approvals.filter((one) => run.rootHash?.equals(one.rootHash)).length >= approvalsRequired;
+  }
+
+  /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
+  private async unapproved(work: Work): Promise<void> {
+    const happened = 'The run is being submitted, but fewer approvals stand than its employer requires.';
+    await this.database.inEmployer(work.instruction.employerId, (tx) =>
+      raise(tx, { kind: 'INVARIANT_BREACH', ...about(work), happened }),
     );
+    await this.holdRun(work, happened);
   }
 
   private async record(

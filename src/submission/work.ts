@@ -1,7 +1,8 @@
 import { EmployerTransaction } from '../database/database';
-import { Claim, fence } from '../database/leases';
+import { Claim, fence, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { EmployerAccount } from '../employer/employer.entity';
+import { raise } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
@@ -20,9 +21,9 @@ export interface Work {
 }
 
 /** Why work on an instruction may not go on now. */
-export type Obstacle = 'ENDED' | 'STOPPED' | 'NOT_ITS_TURN';
+export type Obstacle = 'ENDED' | 'STOPPED' | 'NOT_ITS_TURN' | 'ACCOUNT';
 
-/** Work was stopped between two calls: a switch was thrown, or the run is being amended or cancelled. */
+/** Work was stopped between two calls: by a switch, an amendment, a cancellation, or an account that is not open. */
 export class Halted extends Error {
   constructor(readonly obstacle: Obstacle) {
     super(`halted: ${obstacle}`);
@@ -72,6 +73,31 @@ export async function assertMayCall(
   if (instruction.status !== work.instruction.status) throw new Halted('NOT_ITS_TURN');
   await fence(tx, claim);
   return { run, instruction };
+}
+
+/**
+ * Holds back a call on an account that the bank last said is not open. The row stays locked to the commit, so that a
+ * status that is being written is waited for. @throws Halted
+ */
+export async function assertAccountOpen(tx: EmployerTransaction, work: Work): Promise<void> {
+  const [account] = await tx.query<{ bank_status: string }>(
+    `SELECT bank_status FROM employer_account WHERE employer_id = $1 AND id = $2 FOR SHARE`,
+    [tx.employerId, work.account.id],
+  );
+  if (account?.bank_status !== 'OPENED') throw new Halted('ACCOUNT');
+}
+
+/** Tells people that work waits for its account, and has the account read again. */
+export async function raiseUnusable(tx: EmployerTransaction, { run, account }: Work): Promise<void> {
+  await raise(tx, {
+    kind: 'ACCOUNT_UNUSABLE',
+    subjectId: account.id,
+    payRunId: run.id,
+    happened: `The run waits for its account, which the bank said is not open.`,
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+  });
+  wake(tx, 'ACCOUNT', tx.employerId, [account.id]);
 }
 
 /** A payment as it goes to the bank, with what is known of it there. */

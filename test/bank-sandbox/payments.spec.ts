@@ -193,6 +193,9 @@ describe('credit transfers', () => {
     ['neverSettles', 'EXCHANGED', 0],
     ['routingFails', 'PRO_ROUTING_FAILED', 0],
     ['settlementFails', 'PRO_SETTLEMENT_FAILED', 0],
+    ['fails', 'FAILED', 0],
+    ['rejected', 'REJECTED', 0],
+    ['cancelled', 'CANCELLED', 0],
     ['undocumentedStatus', 'PRO_MANUAL_REVIEW', 0],
     ['returnedTwoDaysLater', 'SETTLED', 1],
   ] as const)('ends a payment to the creditor "%s" in %s', async (effect, status, moved) => {

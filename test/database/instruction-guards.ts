@@ -1,15 +1,25 @@
 import { Guard } from './guard';
-import { firstRows, hashOf, idsOf, insertion, NOW, secondRows } from './two-employers';
+import {
+  assignments,
+  firstRows,
+  hashOf,
+  idsOf,
+  insertion,
+  NOW,
+  Row,
+  secondRows,
+  uuid,
+} from './two-employers';
 
 const a = idsOf(1);
-const first = firstRows(1);
 const second = secondRows(1);
 const [FRESH, NEXT, THIRD] = a.fresh;
+const OTHER_PLAN = uuid(1094);
 
-const { instruction, submit_attempt: attempt, planned_instruction: plan, bank_payment: bankPayment } = second;
+const { instruction, planned_instruction: plan, bank_payment: bankPayment } = second;
 
 /** A plan of its own and an instruction of it, in a state. */
-function built(status: string): string[] {
+export function built(status: string): string[] {
   return [
     insertion('planned_instruction', { ...plan, id: NEXT }),
     insertion('instruction', {
@@ -22,16 +32,17 @@ function built(status: string): string[] {
   ];
 }
 
-const attemptOfBuilt = {
-  ...attempt,
-  id: FRESH,
-  planned_instruction_id: NEXT,
-  instruction_id: THIRD,
-  bank_instruction_id: 'bank-built',
-  row_hash: plan.row_hash,
-};
+/** What would make an instruction another one. */
+const IDENTITY: { what: string; change: Row }[] = [
+  { what: 'its plan', change: { planned_instruction_id: a.planned[2] } },
+  { what: 'its run', change: { pay_run_id: a.spareRun, planned_instruction_id: FRESH } },
+  { what: 'which attempt it is', change: { attempt: 2 } },
+  { what: 'its own id', change: { id: FRESH } },
+  { what: 'its id at the bank', change: { bank_instruction_id: 'bank-other' } },
+  { what: 'that it has an id at the bank', change: { bank_instruction_id: null } },
+];
 
-/** Of an instruction at the bank: built once, submitted once, and never again once abandoned. */
+/** Of an instruction at the bank: built once, and never again once abandoned. */
 export const INSTRUCTION_GUARDS: Guard[] = [
   {
     name: 'an abandoned instruction is never alive again',
@@ -126,6 +137,27 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     lawful: `UPDATE instruction SET status = 'CLOSED', outcome = 'SETTLED' WHERE id = '${THIRD}'`,
     forbidden: `UPDATE instruction SET status = 'CLOSED' WHERE id = '${THIRD}'`,
   },
+  ...IDENTITY.map(({ what, change }): Guard => ({
+    name: `an instruction never changes ${what}`,
+    kind: 'trigger',
+    on: 'instruction',
+    object: 'refuse_change_of_identity',
+    says: 'identity_never_changes',
+    given: [
+      ...built('BUILDING'),
+      insertion('planned_instruction', { ...plan, id: FRESH, pay_run_id: a.spareRun }),
+      insertion('planned_instruction', { ...plan, id: OTHER_PLAN, ordinal: 5, first_row: 5, last_row: 5 }),
+      insertion('instruction', {
+        ...instruction,
+        id: OTHER_PLAN,
+        planned_instruction_id: OTHER_PLAN,
+        status: 'BUILDING',
+        bank_instruction_id: null,
+      }),
+    ],
+    lawful: `UPDATE instruction SET bank_instruction_id = 'bank-found' WHERE id = '${OTHER_PLAN}'`,
+    forbidden: `UPDATE instruction SET ${assignments(change)} WHERE id = '${THIRD}'`,
+  })),
   {
     name: "an instruction's rank at the bank never falls",
     kind: 'trigger',
@@ -144,60 +176,6 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     lawful: `UPDATE bank_payment SET bank_rank = 41 WHERE instruction_id = '${a.instruction[0]}'`,
     forbidden: `UPDATE bank_payment SET bank_rank = 0 WHERE instruction_id = '${a.instruction[0]}'`,
   },
-  ...['NULL', `'EXECUTED'`, `'REFUSED'`, `'IN_DOUBT'`].map((outcome): Guard => ({
-    name: `one submit per plan while the first is not proven unsent, but ${outcome}`,
-    kind: 'index',
-    on: 'submit_attempt',
-    object: 'one_submit_per_planned_instruction',
-    given: [`UPDATE submit_attempt SET outcome = ${outcome} WHERE id = '${a.attempt}'`],
-    lawful: `UPDATE submit_attempt SET outcome = 'PROVEN_UNSENT' WHERE id = '${a.attempt}';
-        ${insertion('submit_attempt', { ...first.submit_attempt, id: FRESH })}`,
-    forbidden: insertion('submit_attempt', { ...first.submit_attempt, id: FRESH }),
-  })),
-  {
-    name: 'no outcome of a submit but the known ones, so that none is taken for proof',
-    kind: 'constraint',
-    on: 'submit_attempt',
-    object: 'submit_attempt_outcome_check',
-    lawful: `UPDATE submit_attempt SET outcome = 'IN_DOUBT' WHERE id = '${a.attempt}'`,
-    forbidden: `UPDATE submit_attempt SET outcome = 'UNSENT' WHERE id = '${a.attempt}'`,
-  },
-  ...[
-    'PLANNED',
-    'BUILDING',
-    'VERIFIED',
-    'SUBMITTED',
-    'SUBMIT_UNKNOWN',
-    'SUBMIT_REFUSED',
-    'ABANDONED',
-    'VOID',
-  ].map((status): Guard => ({
-    name: `a submit needs its intent: not of an instruction that is ${status}`,
-    kind: 'trigger',
-    on: 'submit_attempt',
-    object: 'refuse_submit_without_intent',
-    says: 'submit_needs_intent',
-    given: built(status),
-    lawful: insertion('submit_attempt', attempt),
-    forbidden: insertion('submit_attempt', attemptOfBuilt),
-  })),
-  ...[
-    { what: 'rows other than the approved ones', change: { row_hash: hashOf(99) } },
-    { what: 'another instruction of the bank', change: { bank_instruction_id: 'bank-other' } },
-    {
-      what: 'another plan than its own',
-      change: { planned_instruction_id: a.planned[2], row_hash: hashOf(3) },
-    },
-  ].map(({ what, change }): Guard => ({
-    name: `a submit is never of ${what}`,
-    kind: 'trigger',
-    on: 'submit_attempt',
-    object: 'refuse_submit_without_intent',
-    says: 'submit_needs_intent',
-    given: built('SUBMIT_INTENT'),
-    lawful: insertion('submit_attempt', attemptOfBuilt),
-    forbidden: insertion('submit_attempt', { ...attemptOfBuilt, ...change }),
-  })),
   {
     name: 'a batch of adds is intended once',
     kind: 'constraint',
@@ -280,6 +258,16 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     object: 'lease_check',
     lawful: `UPDATE lease SET holder = 'x', leased_until = '${NOW}' WHERE subject_id = '${a.run}'`,
     forbidden: `UPDATE lease SET holder = 'x' WHERE subject_id = '${a.run}'`,
+  },
+  {
+    name: 'the epoch of a lease never falls, which would let a fenced-off holder in again',
+    kind: 'trigger',
+    on: 'lease',
+    object: 'refuse_falling_epoch',
+    says: 'epoch_only_climbs',
+    given: [`UPDATE lease SET epoch = 3 WHERE subject_id = '${a.run}'`],
+    lawful: `UPDATE lease SET epoch = 4 WHERE subject_id = '${a.run}'`,
+    forbidden: `UPDATE lease SET epoch = 2 WHERE subject_id = '${a.run}'`,
   },
   {
     name: 'a subject has one lease',

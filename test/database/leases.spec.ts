@@ -69,12 +69,12 @@ async function claimOne(holder = 'first', leaseMs = LEASE_MS): Promise<Claim> {
   return claim;
 }
 
-/** As if the holder had stood still until its lease ran out. */
-const expire = ({ subjectId }: Claim) =>
+/** As if the holder had stood still until its lease ran out, so many milliseconds ago. */
+const expire = ({ subjectId }: Claim, agoMs = 1) =>
   execute(
     server.superuserUrl,
-    `UPDATE lease SET leased_until = now() - interval '1 ms' WHERE subject_id = $1`,
-    [subjectId],
+    `UPDATE lease SET leased_until = now() - make_interval(secs => $2::float8 / 1000) WHERE subject_id = $1`,
+    [subjectId, agoMs],
   );
 
 const stored = async (subjectId: string) =>
@@ -117,6 +117,27 @@ describe('claiming', () => {
     const first = await leases.claim('RUN', 'first', 2, LEASE_MS);
     expect(first.map(({ subjectId }) => subjectId).sort()).toEqual([oldest, old].sort());
     expect((await claimOne()).subjectId).toBe(young);
+  });
+
+  it('takes over what was left before what fell due since, however long the queue is', async () => {
+    const [left] = await due(60_000);
+    const before = await due(50_000);
+    const abandoned = await claimOne();
+    expect(abandoned.subjectId).toBe(left);
+    await expire(abandoned, 30_000);
+    await due(...Array.from({ length: 20 }, (_, n) => n * 1_000));
+    const next = await leases.claim('RUN', 'second', 2, LEASE_MS);
+    expect(next.map(({ subjectId }) => subjectId).sort()).toEqual([left, ...before].sort());
+  });
+
+  it('takes what was woken during a lease that ran out in the place of its lease, not of the wake', async () => {
+    const [left] = await due(60_000);
+    const abandoned = await claimOne();
+    await expire(abandoned, 30_000);
+    await wakeUp(left!);
+    await due(1_000);
+    expect((await claimOne('second')).subjectId).toBe(left);
+    expect(await stored(left!)).toMatchObject({ holder: 'second', wake_at: Infinity });
   });
 
   it('takes neither what is not due nor what is of another kind', async () => {
@@ -325,10 +346,10 @@ describe('waking', () => {
         .sort();
     const idsOf = (...places: number[]) => places.map((place) => subjects[place]![2]).sort();
     await sleep();
-    await database.outsideEmployers((tx) => wakeAll(tx, EMPLOYER));
+    await database.outsideEmployers(async (tx) => wakeAll(tx, EMPLOYER));
     expect(await awake()).toEqual(idsOf(0, 1));
     await sleep();
-    await database.outsideEmployers((tx) => wakeAll(tx));
+    await database.outsideEmployers(async (tx) => wakeAll(tx));
     expect(await awake()).toEqual(idsOf(0, 1, 3));
   });
 });

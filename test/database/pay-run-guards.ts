@@ -15,15 +15,7 @@ const a = idsOf(1);
 const [FRESH, NEXT] = a.fresh;
 const { pay_run: firstRun, payment: firstPayment, schedule_period: firstPeriod } = firstRows(1);
 const second = secondRows(1);
-const { payment, pay_run: supplement, approval } = second;
-
-const payments = (changes: Row) => `UPDATE payment SET ${assignments(changes)} WHERE id = '${a.payment}'`;
-
-function assignments(changes: Row): string {
-  return Object.entries(changes)
-    .map(([column, value]) => `${column} = ${typeof value === 'string' ? `'${value}'` : String(value)}`)
-    .join(', ');
-}
+const { pay_run: supplement, approval } = second;
 
 const PREPARER_TRIGGER: GuardObject = {
   kind: 'trigger',
@@ -35,118 +27,6 @@ const PREPARER_CHECK: GuardObject = {
   on: 'approval',
   object: 'approver_is_not_preparer',
 };
-
-/** Of payments: nobody is paid twice for a period, and what has ended has ended. */
-const PAYMENT_GUARDS: Guard[] = [
-  {
-    name: 'an employee has one live payment for a period and kind of pay',
-    kind: 'index',
-    on: 'payment',
-    object: 'one_live_payment_per_employee_and_period',
-    lawful: `${payments({ status: 'VOID', live: false })};
-      ${insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' })}`,
-    forbidden: insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' }),
-  },
-  {
-    name: 'a payment that was settled keeps its employee from being paid again',
-    kind: 'index',
-    on: 'payment',
-    object: 'one_live_payment_per_employee_and_period',
-    given: [payments({ status: 'SETTLED' })],
-    lawful: insertion('payment', { ...payment, employee_id: 'E1', period: '2026-12' }),
-    forbidden: insertion('payment', { ...payment, employee_id: 'E1' }),
-  },
-  {
-    name: 'a second pay of a period needs a release',
-    kind: 'trigger',
-    on: 'payment',
-    object: 'refuse_unreleased_second_pay',
-    says: 'second_pay_is_released',
-    lawful: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 1 }),
-    forbidden: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 2 }),
-  },
-  {
-    name: 'a release is given once',
-    kind: 'constraint',
-    on: 'pay_release',
-    object: 'pay_release_pkey',
-    lawful: insertion('pay_release', second.pay_release),
-    forbidden: insertion('pay_release', { ...second.pay_release, sequence: 1 }),
-  },
-  {
-    name: 'a payment has one live successor',
-    kind: 'index',
-    on: 'payment',
-    object: 'one_live_successor_per_payment',
-    given: [insertion('payment', payment)],
-    lawful: insertion('payment', {
-      ...payment,
-      id: NEXT,
-      row_no: 4,
-      employee_id: 'E4',
-      replaces_payment_id: null,
-    }),
-    forbidden: insertion('payment', { ...payment, id: NEXT, row_no: 4, employee_id: 'E4' }),
-  },
-  {
-    name: 'a final payment never changes',
-    kind: 'trigger',
-    on: 'payment',
-    object: 'refuse_change_of_a_final_payment',
-    says: 'terminal_never_changes',
-    given: [payments({ status: 'SETTLED' })],
-    lawful: payments({ status: 'SETTLED', settled_on: '2026-11-27' }),
-    forbidden: payments({ status: 'SUBMITTED' }),
-  },
-  {
-    name: 'a payment that may still pay counts as live',
-    kind: 'constraint',
-    on: 'payment',
-    object: 'payment_check',
-    lawful: payments({ status: 'FAILED', live: false }),
-    forbidden: payments({ status: 'SUBMITTED', live: false }),
-  },
-  {
-    name: 'an excluded payment says why',
-    kind: 'constraint',
-    on: 'payment',
-    object: 'payment_check1',
-    lawful: payments({ status: 'EXCLUDED', live: false, excluded_reason: 'she left' }),
-    forbidden: payments({ status: 'EXCLUDED', live: false }),
-  },
-  {
-    name: 'only a settled payment is returned',
-    kind: 'constraint',
-    on: 'payment',
-    object: 'payment_check2',
-    lawful: payments({ status: 'SETTLED', returned_at: '2026-11-28' }),
-    forbidden: payments({ status: 'SUBMITTED', returned_at: '2026-11-28' }),
-  },
-  ...[0, -1, 100_000_000_000].map((amount): Guard => ({
-    name: `nobody is paid ${amount} cents`,
-    kind: 'constraint',
-    on: 'payment',
-    object: 'payment_amount_minor_check',
-    lawful: insertion('payment', { ...payment, amount_minor: 99_999_999_999 }),
-    forbidden: insertion('payment', { ...payment, amount_minor: amount }),
-  })),
-  {
-    name: 'a payment is in euros',
-    kind: 'constraint',
-    on: 'payment',
-    object: 'payment_currency_check',
-    lawful: insertion('payment', payment),
-    forbidden: insertion('payment', { ...payment, currency: 'USD' }),
-  },
-  {
-    name: 'a run holds a row once',
-    kind: 'constraint',
-    on: 'payment',
-    object: 'payment_employer_id_pay_run_id_row_no_key',
-    lawful: insertion('payment', payment),
-    forbidden: insertion('payment', { ...payment, row_no: 1 }),
-  },
-];
 
 /** Of approvals: by somebody else, once, over a hash that exists. */
 const APPROVAL_GUARDS: Guard[] = [
@@ -200,6 +80,19 @@ const APPROVAL_GUARDS: Guard[] = [
     lawful: `UPDATE approval SET voided_at = now(), voided_reason = 'amended'`,
     forbidden: `UPDATE approval SET voided_at = now()`,
   },
+  ...[
+    { what: 'stands again', change: 'voided_at = NULL, voided_reason = NULL' },
+    { what: 'was taken back for another reason', change: `voided_reason = 'another'` },
+  ].map(({ what, change }): Guard => ({
+    name: `an approval that was taken back never ${what}`,
+    kind: 'trigger',
+    on: 'approval',
+    object: 'refuse_change_of_a_voided_approval',
+    says: 'voided_for_good',
+    given: [`UPDATE approval SET voided_at = now(), voided_reason = 'amended' WHERE id = '${a.approval}'`],
+    lawful: insertion('approval', { ...approval, approver_id: APPROVER }),
+    forbidden: `UPDATE approval SET ${change} WHERE id = '${a.approval}'`,
+  })),
   {
     name: 'a version is written once',
     kind: 'constraint',
@@ -334,7 +227,7 @@ const RUN_GUARDS: Guard[] = [
   },
 ];
 
-export const PAY_RUN_GUARDS: Guard[] = [...PAYMENT_GUARDS, ...APPROVAL_GUARDS, ...RUN_GUARDS];
+export const PAY_RUN_GUARDS: Guard[] = [...APPROVAL_GUARDS, ...RUN_GUARDS];
 
 function approvalOfSecond(): Row {
   return { ...approval, run_version: 2, root_hash: hashOf(2), prepared_by: OTHER };

@@ -9,6 +9,12 @@ const open = { ...action, confirmed_by: null, confirmed_at: null };
 const history = ['audit_entry', 'state_change'] as const;
 const ownOf = { audit_entry: `chain_id = '${a.employer}'`, state_change: `employer_id = '${a.employer}'` };
 
+/** Each partition has a guard of its own against being emptied. */
+const UNGUARDED_PARTITIONS = `DO $$ DECLARE part regclass; BEGIN
+  FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'state_change'::regclass LOOP
+    EXECUTE format('DROP TRIGGER never_emptied ON %s', part);
+  END LOOP; END $$`;
+
 /** Of what people decided, what was switched off, and what is written down for good. */
 export const RECORD_GUARDS: Guard[] = [
   ...history.flatMap((table): Guard[] => [
@@ -28,7 +34,26 @@ export const RECORD_GUARDS: Guard[] = [
       lawful: insertion(table, second[table]),
       forbidden: `DELETE FROM ${table} WHERE ${ownOf[table]}`,
     },
+    {
+      name: `${table} is never emptied, by whatever role`,
+      kind: 'trigger',
+      on: table,
+      object: 'never_emptied',
+      says: 'append_only',
+      given: [UNGUARDED_PARTITIONS],
+      lawful: insertion(table, second[table]),
+      forbidden: `TRUNCATE ${table}`,
+    },
   ]),
+  {
+    name: 'nor is a partition of state_change',
+    kind: 'trigger',
+    on: 'state_change_rest',
+    object: 'never_emptied',
+    says: 'append_only',
+    lawful: insertion('state_change', second.state_change),
+    forbidden: 'TRUNCATE state_change_rest',
+  },
   {
     name: 'a link of the audit chain is made once',
     kind: 'constraint',
@@ -54,6 +79,20 @@ export const RECORD_GUARDS: Guard[] = [
     lawful: `UPDATE attention SET resolved_at = now(), resolution = 'done' WHERE id = '${a.attention}'`,
     forbidden: `UPDATE attention SET resolved_at = now() WHERE id = '${a.attention}'`,
   },
+  ...[
+    { what: 'open again', change: 'resolved_at = NULL, resolution = NULL' },
+    { what: 'resolved otherwise', change: `resolution = 'another'` },
+    { what: 'of something else', change: `happened = 'nothing'` },
+  ].map(({ what, change }): Guard => ({
+    name: `a resolved doubt is never ${what}`,
+    kind: 'trigger',
+    on: 'attention',
+    object: 'refuse_change_of_a_resolved_attention',
+    says: 'resolved_for_good',
+    given: [`UPDATE attention SET resolved_at = now(), resolution = 'done' WHERE id = '${a.attention}'`],
+    lawful: insertion('attention', { ...attention, kind: 'SUBMIT_UNKNOWN' }),
+    forbidden: `UPDATE attention SET ${change} WHERE id = '${a.attention}'`,
+  })),
   {
     name: 'an action on a doubt needs two people',
     kind: 'constraint',

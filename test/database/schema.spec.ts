@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { revertMigration, runMigrations } from '../../src/database/migrate';
 import { INSTRUCTION_TRANSITIONS } from '../../src/domain/instruction';
-import { LIVE_PAYMENT_STATUSES, PAYMENT_FINALS } from '../../src/domain/payment';
+import { LIVE_PAYMENT_STATUSES, PAYMENT_STATUSES, PAYMENT_TRANSITIONS } from '../../src/domain/payment';
 import { PAY_RUN_TRANSITIONS } from '../../src/domain/pay-run';
 import { ENTITIES } from '../../src/entities';
 import { execute, select, testDatabase } from '../support/database';
@@ -101,19 +101,33 @@ describe('the schema', () => {
     expect(inSchema).toEqual(inDomain.sort());
   });
 
-  it('names the live and the final states of a payment as the domain does', async () => {
-    const [check] = await select(
-      database.superuserUrl,
-      `SELECT pg_get_constraintdef(oid) AS def FROM pg_constraint
-       WHERE conrelid = 'payment'::regclass AND pg_get_constraintdef(oid) LIKE '%live =%'`,
-    );
-    expect(wordsIn(check!.def!)).toEqual([...LIVE_PAYMENT_STATUSES].sort());
+  it('names the states of a payment, and the live ones, as the domain does', async () => {
+    expect(wordsIn(await definitionOf('payment_status_check'))).toEqual([...PAYMENT_STATUSES].sort());
+    const live = await definitionOf('payment_check');
+    expect(live).toContain('live =');
+    expect(wordsIn(live)).toEqual([...LIVE_PAYMENT_STATUSES].sort());
+  });
+
+  it('names in the condition of a trigger exactly the moves of a payment', async () => {
     const [trigger] = await select(
       database.superuserUrl,
-      `SELECT pg_get_triggerdef(oid) AS def FROM pg_trigger WHERE tgname = 'refuse_change_of_a_final_payment'`,
+      `SELECT pg_get_triggerdef(oid) AS def FROM pg_trigger WHERE tgname = 'refuse_illegal_payment_move'`,
     );
-    expect(wordsIn(trigger!.def!)).toEqual([...PAYMENT_FINALS].sort());
+    const moves = [...trigger!.def!.matchAll(/old\.status[^']*'([A-Z_]+)'[^']*new\.status[^']*'([A-Z_]+)'/g)];
+    const inDomain = Object.entries(PAYMENT_TRANSITIONS).flatMap(([from, tos]) =>
+      tos.map((to) => `${from} ${to}`),
+    );
+    expect(moves.map(([, from, to]) => `${from} ${to}`).sort()).toEqual(inDomain.sort());
   });
+
+  async function definitionOf(constraint: string): Promise<string> {
+    const [check] = await select(
+      database.superuserUrl,
+      `SELECT pg_get_constraintdef(oid) AS def FROM pg_constraint WHERE conrelid = 'payment'::regclass AND conname = $1`,
+      [constraint],
+    );
+    return check!.def!;
+  }
 
   it('shows no row of any employer without an employer, and none of another', async () => {
     const employers = [randomUUID(), randomUUID()];

@@ -11,6 +11,8 @@ export const SHAPE_ONLY: readonly string[] = [
   'audit_head.audit_head_last_hash_check',
   'bank_call.bank_call_operation_check',
   'bank_call.bank_call_outcome_check',
+  'bank_event.bank_event_body_hash_check',
+  'bank_event.bank_event_event_check',
   'bank_payment.bank_payment_add_outcome_check',
   'employer.employer_name_check',
   'employer.employer_name_key',
@@ -53,8 +55,9 @@ export const SHAPE_ONLY: readonly string[] = [
   'allowed_move.allowed_move_pkey',
   'bank_hook.bank_hook_pkey',
   'person_role.person_role_pkey',
-  // One row of each employer or chain, written by an upsert.
+  // One row of each employer or chain, or of the same bytes, written by an upsert.
   'audit_head.audit_head_pkey',
+  'bank_event.bank_event_employer_id_body_hash_key',
   'fact_sequence.fact_sequence_pkey',
   // An id or a number beside the time by which the table is partitioned.
   'bank_call.bank_call_pkey',

@@ -11,6 +11,13 @@ export function insertion(table: string, row: Row): string {
   return `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${values.join(', ')})`;
 }
 
+/** What an UPDATE sets. */
+export function assignments(changes: Row): string {
+  return Object.entries(changes)
+    .map(([column, value]) => `${column} = ${typeof value === 'string' ? `'${value}'` : String(value)}`)
+    .join(', ');
+}
+
 export function uuid(n: number): string {
   return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 }
@@ -103,6 +110,7 @@ export function firstRows(n: number) {
       row_count: 3,
       total_minor: 300,
       currency: 'EUR',
+      root_hash: hashOf(1),
       created_by: PREPARER,
     },
     schedule_period: {

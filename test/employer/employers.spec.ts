@@ -157,10 +157,22 @@ describe('the kill switch of an employer', () => {
     ]);
   });
 
-  it('may be turned back by any one person when the service threw it, whoever threw it before', async () => {
+  it('is not turned back by any one person when the service threw it, whoever threw it before', async () => {
     await company.query(`UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'`);
-    const resumed = await company.as('operator', 'POST', '/resume', { reason: 'new secret in place' });
-    expect(resumed.body).toMatchObject({ stopped: null });
+    const refused = await company.as('operator', 'POST', '/resume', { reason: 'new secret in place' });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'ATTENTION_DECIDES' } });
+    await company.query(`UPDATE employer SET stopped_at = NULL, stopped_reason = NULL`);
+  });
+
+  it('of everything is not turned back by an administrator when the service threw it', async () => {
+    await company.query(
+      `UPDATE service_switch SET submits_off = true, reason = 'INVARIANT_BREACH', changed_at = clock_timestamp()`,
+    );
+    const refused = await desk.call('POST', '/v1/service/resume', desk.administrator, {
+      reason: 'all is well',
+    });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'ATTENTION_DECIDES' } });
+    await company.query(`UPDATE service_switch SET submits_off = false, reason = NULL`);
   });
 
   it('wakes the work of its employer, and of no other, when it is turned back', async () => {

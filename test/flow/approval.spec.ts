@@ -138,6 +138,36 @@ describe('nothing is paid that was not approved', () => {
     await cancel(run.id);
   });
 
+  it('not when more approvals are required once submitting has begun: the run is stopped until two people decide', async () => {
+    const { superuserUrl } = payroll.database;
+    await execute(
+      superuserUrl,
+      `CREATE FUNCTION require_another() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN UPDATE employer SET approvals_required = 2; RETURN NULL; END $$;
+       CREATE TRIGGER require_another AFTER UPDATE ON pay_run
+         FOR EACH ROW WHEN (NEW.status = 'SUBMITTING' AND OLD.status = 'VERIFIED') EXECUTE FUNCTION require_another()`,
+    );
+    const run = await payroll.uploaded(payFile(payRows(3, 70)), { submitAt: new Date().toISOString() });
+    await payroll.approve(run);
+    let breach: { id: string } | undefined;
+    await eventually(async () => {
+      breach = (await payroll.attention()).find(
+        (one) => one.kind === 'INVARIANT_BREACH' && one.payRunId === run.id,
+      );
+      return breach !== undefined && (await payroll.run(run.id)).stopped !== null;
+    }, 20_000);
+    expect(await submits(run.id)).toEqual([]);
+    await execute(
+      superuserUrl,
+      `DROP TRIGGER require_another ON pay_run; UPDATE employer SET approvals_required = 1`,
+    );
+    const path = payroll.path(`/attention/${breach!.id}/actions`);
+    await payroll.as('operator').post(path, { action: 'RESUME', reason: 'one approval is enough again' });
+    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    expect(await submits(run.id)).toHaveLength(1);
+  });
+
   it('an amendment voids the approval, and what it takes out is not paid', async () => {
     const rows = payRows(4, 80);
     const run = await payroll.uploaded(payFile(rows), {

@@ -286,7 +286,7 @@ describe('an employee who is paid already', () => {
         UPDATE payment SET status = 'READY', live = true WHERE employee_id = 'E1' AND NOT live;
         RETURN NEW; END $$;
       CREATE TRIGGER copy_of_e1 BEFORE INSERT ON payment FOR EACH ROW EXECUTE FUNCTION copy_of_e1();
-      ALTER TABLE payment DISABLE TRIGGER refuse_change_of_a_final_payment;`);
+      ALTER TABLE payment DISABLE TRIGGER refuse_illegal_payment_move;`);
     await desk.asSuperuser(`UPDATE payment SET status = 'CANCELLED', live = false WHERE pay_run_id = $1`, [
       readId('run', answer.id),
     ]);
@@ -296,7 +296,7 @@ describe('an employee who is paid already', () => {
       expect((await desk.stored(employer)).payments).toBe(1);
     } finally {
       await desk.asSuperuser(
-        `DROP TRIGGER copy_of_e1 ON payment; ALTER TABLE payment ENABLE TRIGGER refuse_change_of_a_final_payment`,
+        `DROP TRIGGER copy_of_e1 ON payment; ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
       );
     }
   });

@@ -9,6 +9,7 @@ import { Fenced } from '../../src/database/leases';
 import { ENTITIES } from '../../src/entities';
 import { HttpModule } from '../../src/http/http.module';
 import { ScheduleModule } from '../../src/schedule/schedule.module';
+import { AccountWatch } from '../../src/settlement/account-watch';
 import { FollowService } from '../../src/settlement/follow.service';
 import { SubmissionService } from '../../src/submission/submission.service';
 import { testConfig } from '../http/test-app';
@@ -78,6 +79,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   const workers = [
     started.get(SubmissionService, { strict: false }),
     started.get(FollowService, { strict: false }),
+    started.get(AccountWatch, { strict: false }),
   ];
   const ticks = workers.map((worker) => jest.spyOn(worker, 'tick'));
   const drains = workers.map((worker) => jest.spyOn(worker, 'drain'));
@@ -86,6 +88,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
     'submission',
     'follow',
+    'accounts',
     'pay periods',
     'partitions',
     'idempotency keys',

@@ -153,8 +153,12 @@ export class Requests {
     const amounts = request.paymentTransactionAmountInformation;
     return defined({
       amountMinor: amounts && this.positiveMinor(amounts.instructedAmount),
+      chargeBearer: amounts?.chargeBearer,
       creditor: request.paymentTransactionParties?.creditor,
+      ultimateCreditor: request.paymentTransactionParties?.ultimateCreditor,
       remittance: request.paymentTransactionDedicatedInformations?.remittanceInformation,
+      messageId: request.paymentTransactionInformation?.paymentTransactionIdentification?.messageId,
+      transactionType: request.paymentTransactionInformation?.transactionType,
       externalData: request.externalData,
     });
   }

@@ -1,9 +1,11 @@
-import type { AccountingEntry, Contribution, Transaction } from '../../bank/types';
+import type { AccountingEntry, Contribution, Party, Transaction } from '../../bank/types';
 import type { AmountCodec, Wire } from '../amounts';
 import { timestamp } from '../clock';
+import { electronicIban, isOwnIban } from '../iban';
 import { SANDBOX_BIC } from '../seed';
 import type { Accounts } from '../state/accounts';
 import type { AccountRecord, Leg, PaymentRecord, TransactionRecord } from '../state/records';
+import { NOT_PROVIDED } from './views';
 
 const LABELS: Readonly<Record<string, string>> = {
   CREDIT_TRANSFER: 'Credit transfer',
@@ -107,18 +109,27 @@ function contribution(
 function externalDataOf(payment: PaymentRecord): Transaction['externalData'] {
   const remittance = payment.remittance?.value;
   const { debtor, creditor } = payment;
-  const bicOf = (party: typeof debtor): string => party.accountId?.bankId?.value ?? SANDBOX_BIC;
+  const debtorIban = electronicIban(debtor.accountId?.value ?? '');
   return {
     ...(remittance !== undefined && {
       remittanceInformation: remittance,
       additionalReferences: { remittanceInfo: remittance },
     }),
     debtor: {
-      id: String(payment.account.userId),
+      // Who pays from another bank is no user of this one.
+      id: payment.direction === 'OUTWARD' ? String(payment.account.userId) : NOT_PROVIDED,
       name: debtor.name,
-      accountId: debtor.accountId?.value ?? '',
-      bic: bicOf(debtor),
+      accountId: debtorIban,
+      bic: bicOf(debtor, debtorIban),
     },
-    creditor: { name: creditor.name, accountId: payment.creditorIban, bic: bicOf(creditor) },
+    creditor: {
+      name: creditor.name,
+      accountId: payment.creditorIban,
+      bic: bicOf(creditor, payment.creditorIban),
+    },
   };
+}
+
+function bicOf(party: Party, iban: string): string {
+  return isOwnIban(iban) ? SANDBOX_BIC : (party.accountId?.bankId?.value ?? NOT_PROVIDED);
 }

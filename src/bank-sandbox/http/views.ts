@@ -16,7 +16,8 @@ import { groupStatusOf, statusObject } from '../state/status-sequences';
 import type { Variants } from '../variants';
 import type { Links } from './links';
 
-const NOT_PROVIDED = 'NOTPROVIDED';
+/** What the document writes where a value is absent. */
+export const NOT_PROVIDED = 'NOTPROVIDED';
 
 /** Records of the state as the document writes them, in the unit and the habits the variants ask for. */
 export class Views {
@@ -114,6 +115,7 @@ export class Views {
         messageId: (withoutMessageId ? undefined : record.messageId) ?? NOT_PROVIDED,
         endToEndId: NOT_PROVIDED,
         clearingChannel: record.channel,
+        ...(record.direction === 'INWARD' && { externalTransactionId: `EXT-${record.id}` }),
         id: record.id,
         ...(record.instruction && { customerInstructionId: record.instruction.id }),
       },

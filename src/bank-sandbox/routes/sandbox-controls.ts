@@ -12,6 +12,9 @@ import { type BankRoutes, wholeNumberParam } from './routes';
 
 const ok: Answer = { status: 200, body: {} };
 
+/** The IBAN registry's own example. */
+const OUTSIDE_IBAN = 'FR1420041010050500013M02606';
+
 /** A year: far enough for every return and retry, near enough for every timer. */
 const MAX_ADVANCE_MS = 366 * 24 * 60 * 60 * 1_000;
 
@@ -20,6 +23,10 @@ const clockMove = z.union([
   z.strictObject({ now: z.iso.datetime({ offset: true }) }),
   z.strictObject({ date: z.iso.date() }),
 ]);
+
+const ibanStructureChange = z.strictObject({
+  event: z.enum(['iban_structure.created', 'iban_structure.field_updated', 'iban_structure.file_imported']),
+});
 
 /** The sandbox's own address space: what a test or a demo needs and a bank does not offer. Needs no token. */
 export function sandboxRoutes(
@@ -111,9 +118,13 @@ function stageRoutes({ bank, requests }: BankRoutes): Route[] {
       bank.execute('addUser', user);
       return { status: 201, body: user };
     }),
+    post('/sandbox/iban-structures', (_params, body) => {
+      bank.execute('changeIbanStructure', parsed(ibanStructureChange, body));
+      return ok;
+    }),
     post('/sandbox/incoming-payments', (_params, body) => {
       const { iban, amountMinor } = requests.incomingPayment(body);
-      const debtor = { name: 'Outside Payer' };
+      const debtor = { name: 'Outside Payer', accountId: { type: 'IBAN', value: OUTSIDE_IBAN } };
       const creditor = { name: 'Account holder', accountId: { type: 'IBAN', value: iban } };
       const { id } = bank.execute('receive', { iban, amountMinor, debtor, creditor });
       return { status: 201, body: { id } };

@@ -10,6 +10,9 @@ import { Ledger } from './ledger';
 import { Processing } from './processing';
 import type { AccountRecord, InstructionRecord } from './records';
 
+/** The one structure the sandbox has: its own. */
+const IBAN_STRUCTURE_ID = 'DE';
+
 /** The whole state of the bank. Reads go to its parts; every change is a command, and is journalled. */
 export class Bank {
   readonly variants: Variants = { ...DEFAULT_VARIANTS };
@@ -68,6 +71,7 @@ export class Bank {
         const event = blocked ? 'identity.blocked' : 'identity.unblocked';
         outbox.emit(event, { identityId, entityId: String(identityId) }, { identityId }, atMs);
       },
+      changeIbanStructure: ({ event }, atMs) => outbox.emit(event, { entityId: IBAN_STRUCTURE_ID }, {}, atMs),
       receive: (input, atMs) => {
         const payment = instructions.receive(input, atMs);
         const [from, to] = [accounts.clearing, payment.account];

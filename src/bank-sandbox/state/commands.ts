@@ -1,4 +1,4 @@
-import type { Party } from '../../bank/types';
+import type { EventName, Party } from '../../bank/types';
 import type { Seed, SeedUser } from '../seed';
 import type { Variants } from '../variants';
 import type { HookRecord } from '../webhooks/outbox';
@@ -17,6 +17,9 @@ export interface Configuration {
   timeZone: string;
 }
 
+/** What happens to the bank's table of IBAN structures; it concerns every subscriber. */
+export type IbanStructureEvent = Extract<EventName, `iban_structure.${string}`>;
+
 interface Command<Input, Result> {
   input: Input;
   result: Result;
@@ -34,6 +37,7 @@ export interface CommandMap {
   addUser: Command<Omit<SeedUser, 'account'>, void>;
   blockAccount: Command<{ accountId: string; blocked: boolean }, AccountRecord>;
   blockIdentity: Command<{ identityId: number; blocked: boolean }, void>;
+  changeIbanStructure: Command<{ event: IbanStructureEvent }, void>;
   receive: Command<PaymentInput & { iban: string; debtor: Party }, PaymentRecord>;
   openAccount: Command<{ userId: number; productId: number }, AccountRecord>;
   closeAccount: Command<{ accountId: string }, AccountRecord>;

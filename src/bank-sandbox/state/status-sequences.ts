@@ -24,6 +24,9 @@ const PROCESSING: Readonly<Record<Exclude<Outcome, 'notProcessable'>, readonly s
   routingFails: [...CHECKED_AND_HELD, 'PRO_ROUTING_FAILED'],
   refusedAfterExchange: [...EXCHANGE, 'EXT_REFUSED'],
   settlementFails: [...EXCHANGE, 'PRO_SETTLEMENT_FAILED'],
+  fails: [...CHECKED_AND_HELD, 'FAILED'],
+  rejected: ['PRO_INT_CTRL_PASSED', 'REJECTED'],
+  cancelled: ['CANCELLED'],
   returnedTwoDaysLater: [...EXCHANGE, 'SETTLED', 'RETURNED'],
   neverSettles: EXCHANGE,
   undocumentedStatus: [...CHECKED_AND_HELD, 'PRO_MANUAL_REVIEW'],
@@ -51,6 +54,8 @@ export const FAILURES: ReadonlySet<string> = new Set([
   'PRO_ROUTING_FAILED',
   'PRO_SETTLEMENT_FAILED',
   'EXT_REFUSED',
+  'FAILED',
+  'REJECTED',
   'CANCELLED',
 ]);
 
@@ -77,6 +82,8 @@ const LABELS: Readonly<Record<string, string>> = {
   SETTLED: 'Settled',
   EXT_REFUSED: 'Refused by the external institution',
   RETURNED: 'Returned',
+  FAILED: 'Processing failed',
+  REJECTED: 'Rejected',
   CANCELLED: 'Cancelled before processing',
   IN_PROGRESS: 'In progress',
 };

@@ -57,10 +57,10 @@ export class Outbox {
     hook.identityIds.add(identityId);
   }
 
-  /** Queues an event for every hook that asked for it and is linked to the identity. */
+  /** Queues an event for every hook that asked for it and, where it is about an identity, is linked to that. */
   emit(
     event: EventName,
-    about: { identityId: number; entityId: string },
+    about: { identityId?: number; entityId: string },
     data: Record<string, unknown>,
     atMs: number,
   ): void {
@@ -112,7 +112,8 @@ export class Outbox {
     return pending;
   }
 
-  private concerns(hook: HookRecord, identityId: number): boolean {
+  private concerns(hook: HookRecord, identityId: number | undefined): boolean {
+    if (identityId === undefined) return true;
     if (hook.identityIds.size === 0) return this.variants.hooksWithoutIdentity === 'everything';
     return hook.identityIds.has(identityId);
   }

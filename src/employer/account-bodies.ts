@@ -1,0 +1,52 @@
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { checkName } from '../domain/latin';
+import { MAX_NAME } from '../domain/pay-file';
+import { accountBody, AccountItem } from './account-view';
+import { Findings } from './onboarding';
+import { HookState } from './hook.service';
+
+/** Ids of the bank are opaque; they only have to be no longer than an address bears. */
+export const bankId = z.string().trim().min(1).max(100);
+
+/** Sent with every instruction, so it must hold what every SEPA bank takes; nothing is converted silently. */
+export const debtorName = z
+  .string()
+  .max(MAX_NAME)
+  .regex(/[A-Za-z]/, 'must hold a letter')
+  .refine((text) => {
+    const checked = checkName(text);
+    return checked.ok && !checked.changed;
+  }, "must hold only A to Z, 0 to 9, spaces and / - ? : ( ) . , ' +, without spaces around or doubled");
+
+const finding = z.enum(['allowed', 'refused', 'unknown']);
+const findings = z.object({
+  INSTRUCTION: finding,
+  INSTRUCTION_PAYMENTS: finding,
+  PAYMENT_LIST: finding,
+  PAYMENT: finding,
+  BALANCE: finding,
+});
+
+/** An account. */
+export class AccountBody extends createZodDto(accountBody) {}
+
+/** An account with what a probe just found out of it. */
+export class ProbedBody extends createZodDto(
+  z.object({ ...accountBody.shape, findings, hook: z.enum(['ON', 'OFF', 'FAILED']) }),
+) {}
+export type ProbedItem = AccountItem & { findings: Findings; hook: HookState };
+
+const liveAccount = z.object({
+  status: z.string(),
+  balance: z.string().nullable(),
+  availableBalance: z.string().nullable(),
+});
+/** What the bank says of an account at this moment; amounts are decimals such as `12345.67`. */
+export type LiveAccount = z.infer<typeof liveAccount>;
+
+/** An account with what the bank says of it now; `atBank` is null while the bank cannot be asked. */
+export class AccountDetailBody extends createZodDto(
+  z.object({ ...accountBody.shape, atBank: liveAccount.nullable() }),
+) {}
+export type AccountDetail = AccountItem & { atBank: LiveAccount | null };

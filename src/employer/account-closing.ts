@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { BankClient } from '../bank/client';
+import { BankClientError } from '../bank/errors';
+import type { Account } from '../bank/schema';
+import { PATHS } from '../bank/types';
+import { Database, EmployerTransaction } from '../database/database';
+import { PAY_RUN_FINALS } from '../domain/pay-run';
+import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { findAccount, keepBankStatus } from './account.store';
+import { BankCalls } from './bank-calls';
+import { askBank, refusalProblem } from './bank-problem';
+import { EmployerAccount } from './employer.entity';
+
+/** Closes accounts at the bank, for good. What they paid stays; the row of a closed account is kept. */
+@Injectable()
+export class AccountClosing {
+  constructor(
+    private readonly database: Database,
+    private readonly client: BankClient,
+    private readonly calls: BankCalls,
+  ) {}
+
+  /**
+   * Closes an account that is empty and on which no run is open. An answer in doubt is settled by a read.
+   * @throws Problem 409 `ACCOUNT_HAS_OPEN_RUNS`, `BALANCE_NOT_ZERO`, `BALANCE_NOT_SHOWN`, `ACCOUNT_IS_CLOSED`,
+   * `CLOSING_IN_DOUBT`, 422 `BANK_REFUSED` with the bank's own words, 502, 503
+   */
+  async close(employerId: string, personId: string, accountId: string): Promise<EmployerAccount> {
+    const account = await this.database.inEmployer(employerId, (tx) => findAccount(tx, accountId));
+    const atBank = await askBank(() => this.client.accounts.get(account.bankAccountId));
+    if (atBank.status !== 'CLOSED') {
+      assertEmpty(atBank);
+      await this.send(account);
+    }
+    return this.database.inEmployer(employerId, async (tx) => {
+      const now = await findAccount(tx, accountId);
+      if (now.bankStatus === 'CLOSED') throw new Problem(409, 'ACCOUNT_IS_CLOSED', 'The account is closed.');
+      await keepBankStatus(tx, accountId, 'CLOSED');
+      const subject = showId('acc', accountId);
+      const detail = { bankAccountId: account.bankAccountId };
+      await append(tx, { personId, action: 'account.closed', subject, detail });
+      return findAccount(tx, accountId);
+    });
+  }
+
+  private async send({ employerId, id, bankAccountId }: EmployerAccount): Promise<void> {
+    const target = PATHS.account(encodeURIComponent(bankAccountId));
+    const call = { employerId, subjectId: id, operation: 'close_account', target, body: '' } as const;
+    const outcome = await this.calls.recorded(
+      call,
+      () => this.client.accounts.close(bankAccountId),
+      (tx) => assertNoOpenRun(tx, id),
+    );
+    if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not close the account');
+    if (outcome.kind === 'yes' || (await this.isClosed(bankAccountId))) return;
+    const detail = 'The bank did not answer. Look at the status of the account before trying again.';
+    throw new Problem(409, 'CLOSING_IN_DOUBT', detail);
+  }
+
+  private async isClosed(bankAccountId: string): Promise<boolean> {
+    try {
+      return (await this.client.accounts.get(bankAccountId)).status === 'CLOSED';
+    } catch (error) {
+      if (error instanceof BankClientError) return false;
+      throw error;
+    }
+  }
+}
+
+/** Locks the account first: an upload that refers to it waits, and then finds the intent written. */
+async function assertNoOpenRun(tx: EmployerTransaction, accountId: string): Promise<void> {
+  await tx.query('SELECT 1 FROM employer_account WHERE employer_id = $1 AND id = $2 FOR UPDATE', [
+    tx.employerId,
+    accountId,
+  ]);
+  const open = await tx.query(
+    `SELECT 1 FROM pay_run WHERE employer_id = $1 AND account_id = $2 AND status <> ALL ($3) LIMIT 1`,
+    [tx.employerId, accountId, PAY_RUN_FINALS],
+  );
+  if (open.length === 0) return;
+  throw new Problem(409, 'ACCOUNT_HAS_OPEN_RUNS', 'A pay run on this account has not ended yet.');
+}
+
+/** Zero is zero in every unit. */
+function assertEmpty({ balance, availableBalance }: Account): void {
+  if (!balance) {
+    throw new Problem(409, 'BALANCE_NOT_SHOWN', 'The bank does not show the balance of this account.');
+  }
+  const isZero = (value: string) => /^[-+]?0+(\.0+)?$/.test(value);
+  if (isZero(balance.value) && isZero(availableBalance?.value ?? '0')) return;
+  throw new Problem(409, 'BALANCE_NOT_ZERO', 'Only an account whose balance is zero can be closed.');
+}

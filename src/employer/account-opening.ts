@@ -1,0 +1,120 @@
+import { Injectable } from '@nestjs/common';
+import { BankClient } from '../bank/client';
+import type { Product } from '../bank/schema';
+import { PATHS } from '../bank/types';
+import { Clock } from '../config/clock';
+import { Database, EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { checkName } from '../domain/latin';
+import { Problem } from '../http/problem';
+import { Attachment, NewAccount } from './attachment';
+import { BankCalls, bodyHashOf, IntendedCall } from './bank-calls';
+import { askBank, refusalProblem } from './bank-problem';
+import { Employer, EmployerAccount } from './employer.entity';
+
+/** The bank lists a handful of products; a list for a person ends somewhere. */
+const MAX_PRODUCTS = 200;
+/** After so long an opening without an answer is on the bank's list, or never was. */
+const DOUBT_LASTS = '7 days';
+
+/** What a person asks for. Ids are the bank's, digits only; `debtorName` is the employer's name unless given. */
+export interface WantedAccount {
+  readonly bankUserId: string;
+  readonly productId: string;
+  readonly debtorName?: string;
+  /** Where it is not the user's id. */
+  readonly bankIdentityId?: string;
+  /** The person has looked at the bank's list: an earlier opening without an answer did not open an account. */
+  readonly lookedAtList: boolean;
+}
+
+/**
+ * What became of an opening. `opened`: the account exists at the bank but could not be attached, which is tried
+ * again by its id. `in-doubt`: nobody can tell; the list shows the account once it exists.
+ */
+export type Opening =
+  | { kind: 'attached'; account: EmployerAccount }
+  | { kind: 'opened'; bankAccountId: string }
+  | { kind: 'in-doubt' };
+
+/** Opens accounts at the bank for the users of employers; an opening is sent once and never repeated by itself. */
+@Injectable()
+export class AccountOpening {
+  constructor(
+    private readonly database: Database,
+    private readonly client: BankClient,
+    private readonly calls: BankCalls,
+    private readonly attachment: Attachment,
+    private readonly clock: Clock,
+  ) {}
+
+  /** What the bank offers (Products and accounts). @throws Problem 502, 503 */
+  products(): Promise<Product[]> {
+    return askBank(async () => {
+      const products: Product[] = [];
+      for await (const product of this.client.products.list()) {
+        products.push(product);
+        if (products.length === MAX_PRODUCTS) break;
+      }
+      return products;
+    });
+  }
+
+  /**
+   * @throws Problem 409 `OPENING_IN_DOUBT`, 422 `BANK_REFUSED` with the bank's own words (KYC not completed,
+   * non-Latin characters), 422 `DEBTOR_NAME_NEEDED`, 502, 503
+   */
+  async open(employerId: string, personId: string, wanted: WantedAccount): Promise<Opening> {
+    const debtorName = wanted.debtorName ?? (await this.nameOf(employerId));
+    const call: IntendedCall = {
+      employerId,
+      subjectId: newId(this.clock.now().getTime()),
+      operation: 'open_account',
+      target: PATHS.userAccounts(wanted.bankUserId),
+      body: `{"productId":${wanted.productId}}`,
+    };
+    const outcome = await this.calls.recorded(
+      call,
+      () => this.client.accounts.create(wanted.bankUserId, wanted.productId),
+      (tx) => (wanted.lookedAtList ? Promise.resolve() : refuseBesideDoubt(tx, call)),
+    );
+    if (outcome.kind === 'in-doubt') return { kind: 'in-doubt' };
+    if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not open the account');
+    const { bankIdentityId } = wanted;
+    return this.attach(employerId, personId, { bankAccountId: outcome.value.id, debtorName, bankIdentityId });
+  }
+
+  /** What fails from here on must not look like a failed opening: the account is there. */
+  private async attach(employerId: string, personId: string, wanted: NewAccount): Promise<Opening> {
+    try {
+      return { kind: 'attached', account: await this.attachment.attach(employerId, personId, wanted) };
+    } catch (error) {
+      if (error instanceof Problem) return { kind: 'opened', bankAccountId: wanted.bankAccountId };
+      throw error;
+    }
+  }
+
+  private async nameOf(employerId: string): Promise<string> {
+    const { name } = await this.database.inEmployer(employerId, (tx) =>
+      tx.manager.findOneByOrFail(Employer, { id: employerId }),
+    );
+    const checked = checkName(name);
+    if (checked.ok && !checked.changed) return name;
+    const detail = "The employer's name has characters that SEPA banks do not take: give a debtorName.";
+    throw new Problem(422, 'DEBTOR_NAME_NEEDED', detail);
+  }
+}
+
+async function refuseBesideDoubt(tx: EmployerTransaction, call: IntendedCall): Promise<void> {
+  const doubts = await tx.query(
+    `SELECT 1 FROM bank_call WHERE employer_id = $1 AND operation = $2 AND target = $3 AND body_hash = $4
+       AND (outcome IS NULL OR outcome = 'IN_DOUBT') AND intended_at > clock_timestamp() - $5::interval LIMIT 1`,
+    [tx.employerId, call.operation, call.target, bodyHashOf(call), DOUBT_LASTS],
+  );
+  if (doubts.length === 0) return;
+  throw new Problem(
+    409,
+    'OPENING_IN_DOUBT',
+    'An earlier opening of such an account was not answered. Look at bank-accounts whether it is there; if it is not, ask again with lookedAtList.',
+  );
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Outcome } from '../bank/outcome';
+import { Clock } from '../config/clock';
+import { Database } from '../database/database';
+import { newId } from '../database/new-id';
+
+/** A call to the bank that changes something there. */
+export interface IntendedCall {
+  readonly employerId: string;
+  /** UUID of what it is about: a probe, or an account. */
+  readonly subjectId: string;
+  readonly operation: 'initiate' | 'delete' | 'open_account' | 'close_account';
+  /** The path it goes to. */
+  readonly target: string;
+  readonly body: string;
+}
+
+/** Calls of onboarding: an intent is committed before each and its outcome after it (protocol rule 1). */
+@Injectable()
+export class BankCalls {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Sends once, between intent and outcome. `permit` may still forbid it in the transaction of the intent. */
+  async recorded<T>(
+    call: IntendedCall,
+    send: () => Promise<Outcome<T>>,
+    permit: Parameters<Database['inEmployer']>[1] = async () => undefined,
+  ): Promise<Outcome<T>> {
+    const { employerId, subjectId, operation, target } = call;
+    const callId = newId(this.clock.now().getTime());
+    await this.database.inEmployer(employerId, async (tx) => {
+      await permit(tx);
+      await tx.query(
+        `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
+         VALUES ($1, $2, $3, $4, $5, $6, 1, 0)`,
+        [employerId, callId, operation, subjectId, target, bodyHashOf(call)],
+      );
+    });
+    const outcome = await send();
+    const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
+    await this.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
+         WHERE employer_id = $1 AND id = $2`,
+        [employerId, callId, told, wordsOf(outcome)],
+      ),
+    );
+    return outcome;
+  }
+}
+
+/** What the intent keeps of a call's body. */
+export function bodyHashOf({ body }: Pick<IntendedCall, 'body'>): Buffer {
+  return createHash('sha256').update(body).digest();
+}
+
+/** The bank's words on an outcome that was no yes, masked by the client; null on a yes. */
+export function wordsOf(outcome: Outcome<unknown>): string | null {
+  switch (outcome.kind) {
+    case 'yes':
+      return null;
+    case 'no':
+      return outcome.error?.message ?? outcome.why ?? outcome.reason;
+    case 'in-doubt':
+      return outcome.why;
+  }
+}

@@ -1,0 +1,125 @@
+import { hostname } from 'node:os';
+import { Inject, Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { BankClient } from '../bank/client';
+import { BankClientError, NotAllowed, NotFound, RateLimited } from '../bank/errors';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence, Leases } from '../database/leases';
+import { LeaseWorker, WakeIn } from '../database/lease-worker';
+import { newId } from '../database/new-id';
+import { keepBankStatus } from '../employer/account.store';
+import { EmployerAccount } from '../employer/employer.entity';
+import { notReady } from '../employer/readiness';
+import { showId } from '../http/prefixed-id';
+import { clear, raise } from '../pay-run/attention.store';
+import { reasonsToRead, runsHeldBy, wakeRunsOf } from './account-watch.store';
+
+/** Accounts read at once by one process; a read takes a round trip. */
+const READ_AT_ONCE = 20;
+/** A read that failed is soon tried again: an event may wait for it. */
+const AFTER_FAILURE_MS = 15_000;
+
+/**
+ * Keeps the status of accounts as the bank gives it: read whenever an event names the account or its holder, and
+ * every `ACCOUNT_READ_MS` while a run on it is open. No event is believed. While an account is not OPENED its runs
+ * wait; once it is again they go on by themselves.
+ */
+@Injectable()
+export class AccountWatch {
+  private readonly worker: LeaseWorker;
+
+  constructor(
+    private readonly database: Database,
+    leases: Leases,
+    private readonly client: BankClient,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.worker = new LeaseWorker(leases, {
+      kind: 'ACCOUNT',
+      holder: `${hostname()}:${process.pid}:${newId().slice(-12)}`,
+      leaseMs: config.LEASE_MS,
+      atOnce: READ_AT_ONCE,
+      step: (claim) => this.step(claim),
+    });
+  }
+
+  /** Claims what is due and starts on it; does not wait for it. */
+  async tick(): Promise<void> {
+    await this.worker.tick();
+  }
+
+  /** Takes no more work and waits for what is under way. */
+  drain(): Promise<void> {
+    return this.worker.drain();
+  }
+
+  private async step(claim: Claim): Promise<WakeIn> {
+    const { employerId, subjectId: id } = claim;
+    const account = await this.database.inEmployer(employerId, (tx) =>
+      tx.manager.findOneBy(EmployerAccount, { employerId, id }),
+    );
+    if (account === null) return 'never';
+    let status: string;
+    try {
+      status = (await this.client.accounts.get(account.bankAccountId)).status;
+    } catch (error) {
+      return this.afterFailure(error);
+    }
+    return this.database.inEmployer(employerId, async (tx) => {
+      await fence(tx, claim);
+      await this.record(tx, account, status);
+      return this.nextReadMs(tx, account, status);
+    });
+  }
+
+  /** A failed read proves nothing; the status stays as it was. */
+  private afterFailure(error: unknown): WakeIn {
+    if (!(error instanceof BankClientError)) throw error;
+    if (error instanceof RateLimited) return error.retryAfterMs;
+    const { ACCOUNT_READ_MS } = this.config;
+    const refused = error instanceof NotAllowed || error instanceof NotFound;
+    return refused ? ACCOUNT_READ_MS : Math.min(AFTER_FAILURE_MS, ACCOUNT_READ_MS);
+  }
+
+  private async record(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<void> {
+    const changed = await keepBankStatus(tx, account.id, status);
+    if (status === 'OPENED') await this.allow(tx, account, changed);
+    else await this.alarm(tx, account, status);
+    if (!changed) return;
+    const detail = { from: account.bankStatus, to: status };
+    await append(tx, { action: 'account.status-changed', subject: showId('acc', account.id), detail });
+  }
+
+  private async allow(tx: EmployerTransaction, account: EmployerAccount, changed: boolean): Promise<void> {
+    if (changed) await wakeRunsOf(tx, account.id);
+    if (notReady({ ...account, bankStatus: 'OPENED' }, this.config).length > 0) return;
+    await clear(tx, ['ACCOUNT_UNUSABLE'], account.id, 'the bank says the account is open');
+  }
+
+  private async alarm(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<void> {
+    const held = await runsHeldBy(tx, account.id);
+    const [first] = held.runIds;
+    if (first === undefined) return;
+    await raise(tx, {
+      kind: 'ACCOUNT_UNUSABLE',
+      subjectId: account.id,
+      payRunId: held.runIds.length === 1 ? first : undefined,
+      happened: `The bank says the account is ${status}; ${held.runIds.length} approved runs wait for it.`,
+      payments: held.payments,
+      amountMinor: held.amountMinor,
+    });
+  }
+
+  /** Right after an event a read may still be older than it, so it is repeated when the lag bound has passed. */
+  private async nextReadMs(
+    tx: EmployerTransaction,
+    account: EmployerAccount,
+    status: string,
+  ): Promise<WakeIn> {
+    const { ACCOUNT_READ_MS, BANK_LAG_BOUND_MS } = this.config;
+    const { newsMs, openRun } = await reasonsToRead(tx, account.id);
+    if (newsMs !== undefined && newsMs < BANK_LAG_BOUND_MS) return BANK_LAG_BOUND_MS;
+    return openRun && status !== 'CLOSED' ? ACCOUNT_READ_MS : 'never';
+  }
+}

@@ -1,0 +1,57 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { Database } from '../database/database';
+import { Allow } from '../http/allow';
+import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
+import { IdParam, showId } from '../http/prefixed-id';
+import { BankEvent, isKnownEvent, listEvents } from './bank-event.store';
+
+const eventItem = z.object({
+  event: z.string(),
+  known: z.boolean(),
+  accountIds: z.array(z.string()),
+  times: z.int(),
+  firstReceivedAt: z.iso.datetime(),
+  lastReceivedAt: z.iso.datetime(),
+});
+class BankEventPage extends createZodDto(
+  z.object({ items: z.array(eventItem), nextCursor: z.string().nullable() }),
+) {}
+
+/** As PostgreSQL writes a moment: a cursor's text reaches a cast. */
+const MOMENT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?[+-]\d{2}(:\d{2}){0,2}$/;
+const position = z.object({ at: z.string().regex(MOMENT), id: z.uuid() });
+
+/** What the bank reported on its own account. Events are never believed; they only have things read again. */
+@ApiTags('accounts')
+@Controller('v1/employers/:employerId/bank-events')
+export class BankEventController {
+  constructor(private readonly database: Database) {}
+
+  @Get()
+  @Allow('operator')
+  @ApiOperation({ summary: "The bank's events that concern the employer, the newest first" })
+  @ApiOkResponse({ type: BankEventPage })
+  async list(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Query() { limit, cursor }: PageQuery,
+  ): Promise<BankEventPage> {
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, position);
+    const rows = await this.database.inEmployer(employerId, (tx) => listEvents(tx, before, limit + 1));
+    const { items, nextCursor } = pageOf(rows, limit, (last) => ({ at: last.position, id: last.id }));
+    return { items: items.map(showEvent), nextCursor };
+  }
+}
+
+function showEvent(row: BankEvent): z.infer<typeof eventItem> {
+  return {
+    event: row.event,
+    known: isKnownEvent(row.event),
+    accountIds: row.account_ids.map((id) => showId('acc', id)),
+    times: row.times,
+    firstReceivedAt: row.first_received_at.toISOString(),
+    lastReceivedAt: row.last_received_at.toISOString(),
+  };
+}

@@ -1,0 +1,140 @@
+import { Guard } from './guard';
+import { assignments, idsOf, insertion, Row, secondRows } from './two-employers';
+
+const a = idsOf(1);
+const [, NEXT] = a.fresh;
+const second = secondRows(1);
+const { payment } = second;
+
+const payments = (changes: Row) => `UPDATE payment SET ${assignments(changes)} WHERE id = '${a.payment}'`;
+
+/** Of payments: nobody is paid twice for a period, and what has ended has ended. */
+export const PAYMENT_GUARDS: Guard[] = [
+  {
+    name: 'an employee has one live payment for a period and kind of pay',
+    kind: 'index',
+    on: 'payment',
+    object: 'one_live_payment_per_employee_and_period',
+    lawful: `${payments({ status: 'VOID', live: false })};
+      ${insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' })}`,
+    forbidden: insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' }),
+  },
+  {
+    name: 'a payment that was settled keeps its employee from being paid again',
+    kind: 'index',
+    on: 'payment',
+    object: 'one_live_payment_per_employee_and_period',
+    given: [payments({ status: 'SUBMITTED' }), payments({ status: 'SETTLED' })],
+    lawful: insertion('payment', { ...payment, employee_id: 'E1', period: '2026-12' }),
+    forbidden: insertion('payment', { ...payment, employee_id: 'E1' }),
+  },
+  {
+    name: 'a second pay of a period needs a release',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unreleased_second_pay',
+    says: 'second_pay_is_released',
+    lawful: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 1 }),
+    forbidden: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 2 }),
+  },
+  {
+    name: 'a release is given once',
+    kind: 'constraint',
+    on: 'pay_release',
+    object: 'pay_release_pkey',
+    lawful: insertion('pay_release', second.pay_release),
+    forbidden: insertion('pay_release', { ...second.pay_release, sequence: 1 }),
+  },
+  {
+    name: 'a payment has one live successor',
+    kind: 'index',
+    on: 'payment',
+    object: 'one_live_successor_per_payment',
+    given: [insertion('payment', payment)],
+    lawful: insertion('payment', {
+      ...payment,
+      id: NEXT,
+      row_no: 4,
+      employee_id: 'E4',
+      replaces_payment_id: null,
+    }),
+    forbidden: insertion('payment', { ...payment, id: NEXT, row_no: 4, employee_id: 'E4' }),
+  },
+  {
+    name: 'a payment moves only as the domain allows',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_illegal_payment_move',
+    says: 'legal_moves_only',
+    lawful: payments({ status: 'SUBMITTED' }),
+    forbidden: payments({ status: 'SETTLED' }),
+  },
+  {
+    name: 'a payment is in no state but a known one',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_status_check',
+    lawful: insertion('payment', { ...payment, status: 'CANCELLED', live: false }),
+    forbidden: insertion('payment', { ...payment, status: 'PAID', live: false }),
+  },
+  {
+    name: 'a final payment never changes',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_illegal_payment_move',
+    says: 'legal_moves_only',
+    given: [payments({ status: 'SUBMITTED' }), payments({ status: 'SETTLED' })],
+    lawful: payments({ status: 'SETTLED', settled_on: '2026-11-27' }),
+    forbidden: payments({ status: 'SUBMITTED' }),
+  },
+  {
+    name: 'a payment that may still pay counts as live',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check',
+    lawful: payments({ status: 'VOID', live: false }),
+    forbidden: payments({ status: 'SUBMITTED', live: false }),
+  },
+  {
+    name: 'an excluded payment says why',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check1',
+    given: [payments({ status: 'APPROVED' })],
+    lawful: payments({ status: 'EXCLUDED', live: false, excluded_reason: 'she left' }),
+    forbidden: payments({ status: 'EXCLUDED', live: false }),
+  },
+  {
+    name: 'only a settled payment is returned',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check2',
+    given: [payments({ status: 'SUBMITTED' })],
+    lawful: payments({ status: 'SETTLED', returned_at: '2026-11-28' }),
+    forbidden: payments({ returned_at: '2026-11-28' }),
+  },
+  ...[0, -1, 100_000_000_000].map((amount): Guard => ({
+    name: `nobody is paid ${amount} cents`,
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_amount_minor_check',
+    lawful: insertion('payment', { ...payment, amount_minor: 99_999_999_999 }),
+    forbidden: insertion('payment', { ...payment, amount_minor: amount }),
+  })),
+  {
+    name: 'a payment is in euros',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_currency_check',
+    lawful: insertion('payment', payment),
+    forbidden: insertion('payment', { ...payment, currency: 'USD' }),
+  },
+  {
+    name: 'a run holds a row once',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_employer_id_pay_run_id_row_no_key',
+    lawful: insertion('payment', payment),
+    forbidden: insertion('payment', { ...payment, row_no: 1 }),
+  },
+];

@@ -1,0 +1,116 @@
+import { DONE, trials } from './trials';
+import { idsOf } from './two-employers';
+
+const own = idsOf(1);
+const trial = trials();
+const { outcomeOf } = trial;
+
+const IDENTITY_OF_A_RUN = [
+  'employer_id',
+  'id',
+  'account_id',
+  'period',
+  'kind_of_pay',
+  'created_by',
+  'parent_run_id',
+  'sequence',
+  'currency',
+  'exponent',
+];
+const CONTENT_OF_A_PAYMENT = [
+  'amount_minor',
+  'iban_sealed',
+  'iban_hash',
+  'name_sealed',
+  'name_hash',
+  'bic',
+  'currency',
+  'remittance',
+  'employee_id',
+  'period',
+  'kind_of_pay',
+  'row_no',
+  'line',
+  'pay_run_id',
+  'row_hash',
+  'release_sequence',
+  'replaces_payment_id',
+];
+
+describe('the role of the application', () => {
+  const HISTORY: [string, string][] = [
+    ['state_change', `UPDATE state_change SET actor = 'somebody'`],
+    ['pay_run_version', `UPDATE pay_run_version SET row_count = 1`],
+    ['planned_instruction', `UPDATE planned_instruction SET last_row = 9`],
+    ['pay_release', `UPDATE pay_release SET reason = 'another'`],
+    ['audit_entry', `UPDATE audit_entry SET action = 'another'`],
+    ['allowed_move', `UPDATE allowed_move SET to_status = 'BUILDING'`],
+    ['lease', `DELETE FROM lease`],
+    ['approval', `UPDATE approval SET root_hash = root_hash`],
+    ['attention', `UPDATE attention SET happened = 'nothing'`],
+    ...IDENTITY_OF_A_RUN.map((column): [string, string] => [
+      'pay_run',
+      `UPDATE pay_run SET ${column} = ${column}`,
+    ]),
+    ...CONTENT_OF_A_PAYMENT.map((column): [string, string] => [
+      'payment',
+      `UPDATE payment SET ${column} = ${column}`,
+    ]),
+    ...[
+      'planned_instruction_id',
+      'instruction_id',
+      'bank_instruction_id',
+      'row_hash',
+      'epoch',
+      'attempted_at',
+    ].map((column): [string, string] => [
+      'submit_attempt',
+      `UPDATE submit_attempt SET ${column} = ${column}`,
+    ]),
+  ];
+
+  beforeEach(async () => {
+    await trial.client.query('SET LOCAL ROLE payrun_app');
+    await trial.client.query(`SET LOCAL payrun.employer_id = '${own.employer}'`);
+  });
+
+  it.each(HISTORY)('cannot rewrite %s: %s', async (_table, statement) => {
+    expect(await outcomeOf(`UPDATE submit_attempt SET outcome = 'IN_DOUBT'`)).toBe(DONE);
+    expect(await outcomeOf(statement)).toBe('42501');
+  });
+
+  it('takes rows away only where nothing is remembered, and empties no table', async () => {
+    const { rows } = await trial.client.query<{ privilege: string; tables: string[] }>(`
+      SELECT privilege_type AS privilege, array_agg(table_name::text ORDER BY table_name) AS tables
+      FROM information_schema.role_table_grants
+      WHERE grantee = 'payrun_app' AND privilege_type NOT IN ('SELECT', 'INSERT', 'UPDATE') GROUP BY 1`);
+    expect(rows).toEqual([{ privilege: 'DELETE', tables: ['idempotency_key', 'person_role'] }]);
+  });
+
+  it('updates no column but these of what is written once', async () => {
+    const { rows } = await trial.client.query<{ table: string; columns: string[] }>(`
+      SELECT table_name::text AS table, array_agg(column_name::text ORDER BY column_name) AS columns
+      FROM information_schema.column_privileges
+      WHERE grantee = 'payrun_app' AND privilege_type = 'UPDATE' AND table_name IN ('state_change', 'submit_attempt',
+        'pay_run_version', 'pay_release', 'planned_instruction', 'audit_entry', 'allowed_move', 'webhook_inbox',
+        'pay_run', 'payment', 'approval', 'attention')
+      GROUP BY 1`);
+    expect(Object.fromEntries(rows.map(({ table, columns }) => [table, columns.join(' ')]))).toEqual({
+      approval: 'voided_at voided_reason',
+      attention: 'resolution resolved_at',
+      pay_run:
+        'execution_date lapse_reason revision root_hash row_count run_version status stopped_at stopped_reason total_minor',
+      payment: 'charges_minor excluded_reason live returned_at settled_on status',
+      submit_attempt: 'finished_at outcome outcome_detail',
+    });
+  });
+
+  it('reaches no partition beside its table, where no policy holds', async () => {
+    const { rows } = await trial.client.query<{ name: string }>(
+      `SELECT oid::regclass::text AS name FROM pg_class WHERE relispartition AND relkind = 'r'`,
+    );
+    expect(rows.length).toBeGreaterThanOrEqual(12);
+    for (const { name } of rows)
+      expect([name, await outcomeOf(`SELECT FROM ${name}`)]).toEqual([name, '42501']);
+  });
+});

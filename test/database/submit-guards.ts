@@ -1,0 +1,192 @@
+import { Guard } from './guard';
+import { built } from './instruction-guards';
+import { APPROVER, firstRows, hashOf, idsOf, insertion, secondRows } from './two-employers';
+
+const a = idsOf(1);
+const first = firstRows(1);
+const { submit_attempt: attempt, planned_instruction: plan, approval } = secondRows(1);
+const [FRESH, NEXT, THIRD] = a.fresh;
+
+const attemptOfBuilt = {
+  ...attempt,
+  id: FRESH,
+  planned_instruction_id: NEXT,
+  instruction_id: THIRD,
+  bank_instruction_id: 'bank-built',
+  row_hash: plan.row_hash,
+};
+
+const again = insertion('submit_attempt', { ...first.submit_attempt, id: FRESH });
+const becomes = (outcome: string) =>
+  `UPDATE submit_attempt SET outcome = ${outcome} WHERE id = '${a.attempt}'`;
+
+const BY_INTENT = { kind: 'trigger', on: 'submit_attempt', object: 'refuse_submit_without_intent' } as const;
+const BY_OUTCOME = {
+  kind: 'trigger',
+  on: 'submit_attempt',
+  object: 'refuse_change_of_a_final_outcome',
+} as const;
+const BY_PLAN = {
+  kind: 'index',
+  on: 'submit_attempt',
+  object: 'one_submit_per_planned_instruction',
+} as const;
+
+/** Of what a submit is of: an instruction in its intent, with the rows that were approved. */
+const INTENT_GUARDS: Guard[] = [
+  ...[
+    'PLANNED',
+    'BUILDING',
+    'VERIFIED',
+    'SUBMITTED',
+    'SUBMIT_UNKNOWN',
+    'SUBMIT_REFUSED',
+    'ABANDONED',
+    'VOID',
+  ].map((status): Guard => ({
+    name: `a submit needs its intent: not of an instruction that is ${status}`,
+    ...BY_INTENT,
+    says: 'submit_needs_intent',
+    given: built(status),
+    lawful: insertion('submit_attempt', attempt),
+    forbidden: insertion('submit_attempt', attemptOfBuilt),
+  })),
+  ...[
+    { what: 'rows other than the approved ones', change: { row_hash: hashOf(99) } },
+    { what: 'another instruction of the bank', change: { bank_instruction_id: 'bank-other' } },
+    {
+      what: 'another plan than its own',
+      change: { planned_instruction_id: a.planned[2], row_hash: hashOf(3) },
+    },
+  ].map(({ what, change }): Guard => ({
+    name: `a submit is never of ${what}`,
+    ...BY_INTENT,
+    says: 'submit_needs_intent',
+    given: built('SUBMIT_INTENT'),
+    lawful: insertion('submit_attempt', attemptOfBuilt),
+    forbidden: insertion('submit_attempt', { ...attemptOfBuilt, ...change }),
+  })),
+];
+
+/** Of what must hold around it: the run's turn, its approvals and every switch. */
+const GATE_GUARDS: Guard[] = [
+  ...[
+    { state: 'a run that was cancelled meanwhile', change: `status = 'CANCELLED'`, was: 'CANCELLING' },
+    { state: 'a run whose gate was not passed', change: `status = 'VERIFIED'`, was: 'BUILDING' },
+    { state: 'a version that was amended', change: 'run_version = 2', was: 'SUBMITTING' },
+  ].map(({ state, change, was }): Guard => ({
+    name: `nothing is submitted of ${state}`,
+    ...BY_INTENT,
+    says: 'submit_needs_gate',
+    given: ['DROP TRIGGER refuse_illegal_move ON pay_run', `UPDATE pay_run SET status = '${was}'`],
+    lawful: `UPDATE pay_run SET status = 'SUBMITTING'; ${insertion('submit_attempt', attempt)}`,
+    forbidden: `UPDATE pay_run SET ${change}; ${insertion('submit_attempt', attempt)}`,
+  })),
+  ...[
+    {
+      state: 'of a stopped run',
+      stop: `UPDATE pay_run SET stopped_at = now(), stopped_reason = 'x' WHERE id = '${a.run}'`,
+    },
+    {
+      state: 'of a stopped employer',
+      stop: `UPDATE employer SET stopped_at = now(), stopped_reason = 'x' WHERE id = '${a.employer}'`,
+    },
+    {
+      state: 'while all submits are off',
+      stop: `UPDATE service_switch SET submits_off = true, reason = 'x'`,
+    },
+  ].map(({ state, stop }): Guard => ({
+    name: `nothing is submitted ${state}`,
+    ...BY_INTENT,
+    says: 'submit_is_stopped',
+    lawful: insertion('submit_attempt', attempt),
+    forbidden: `${stop}; ${insertion('submit_attempt', attempt)}`,
+  })),
+  ...[
+    {
+      lack: 'an approval that stands',
+      given: [`UPDATE approval SET voided_at = now(), voided_reason = 'amended' WHERE id = '${a.approval}'`],
+    },
+    {
+      lack: 'as many approvals as its employer requires',
+      given: [`UPDATE employer SET approvals_required = 2 WHERE id = '${a.employer}'`],
+    },
+    {
+      lack: 'an approval of the hash that stands',
+      given: [
+        `UPDATE pay_run SET root_hash = '${hashOf(2)}' WHERE id = '${a.run}'`,
+        insertion('pay_run_version', { ...first.pay_run_version, run_version: 2, root_hash: hashOf(2) }),
+      ],
+      approves: { run_version: 2, root_hash: hashOf(2) },
+    },
+  ].map(({ lack, given, approves }): Guard => ({
+    name: `nothing is submitted without ${lack}`,
+    ...BY_INTENT,
+    says: 'submit_needs_approval',
+    given,
+    lawful: approves
+      ? `UPDATE pay_run SET root_hash = '${hashOf(1)}' WHERE id = '${a.run}'; ${insertion('submit_attempt', attempt)}`
+      : `${insertion('approval', approval)}; ${insertion('submit_attempt', attempt)}`,
+    forbidden: approves
+      ? `${insertion('approval', { ...approval, ...approves })}; ${insertion('submit_attempt', attempt)}`
+      : insertion('submit_attempt', attempt),
+  })),
+  {
+    name: 'nothing is submitted on the approval of an earlier version',
+    ...BY_INTENT,
+    says: 'submit_needs_approval',
+    given: [
+      insertion('pay_run_version', { ...first.pay_run_version, run_version: 2 }),
+      `UPDATE pay_run SET run_version = 2 WHERE id = '${a.run}'`,
+      `UPDATE planned_instruction SET run_version = 2 WHERE pay_run_id = '${a.run}'`,
+    ],
+    lawful: `${insertion('approval', { ...approval, run_version: 2, approver_id: APPROVER })};
+      ${insertion('submit_attempt', attempt)}`,
+    forbidden: insertion('submit_attempt', attempt),
+  },
+];
+
+/** Of how often: once, while it is not proven that the first never left, and a proof is never made up afterwards. */
+const ONCE_GUARDS: Guard[] = [
+  ...['NULL', `'IN_DOUBT'`].map((outcome): Guard => ({
+    name: `one submit per plan while the first is not proven unsent, but ${outcome}`,
+    ...BY_PLAN,
+    given: [becomes(outcome)],
+    lawful: `${becomes(`'PROVEN_UNSENT'`)}; ${again}`,
+    forbidden: again,
+  })),
+  ...[`'EXECUTED'`, `'REFUSED'`].map((outcome): Guard => ({
+    name: `one submit per plan once the first is ${outcome}`,
+    ...BY_PLAN,
+    given: [becomes(outcome)],
+    lawful: insertion('submit_attempt', attempt),
+    forbidden: again,
+  })),
+  ...[`'EXECUTED'`, `'REFUSED'`].map((outcome): Guard => ({
+    name: `a submit that was ${outcome} is not armed again`,
+    ...BY_OUTCOME,
+    says: 'submit_outcome_is_final',
+    given: [becomes(outcome)],
+    lawful: becomes(`'EXECUTED'`),
+    forbidden: `${becomes(`'PROVEN_UNSENT'`)}; ${again}`,
+  })),
+  {
+    name: 'a submit that never left was never executed',
+    ...BY_OUTCOME,
+    says: 'submit_outcome_is_final',
+    given: [becomes(`'PROVEN_UNSENT'`)],
+    lawful: again,
+    forbidden: becomes(`'EXECUTED'`),
+  },
+  {
+    name: 'no outcome of a submit but the known ones, so that none is taken for proof',
+    kind: 'constraint',
+    on: 'submit_attempt',
+    object: 'submit_attempt_outcome_check',
+    lawful: becomes(`'IN_DOUBT'`),
+    forbidden: becomes(`'UNSENT'`),
+  },
+];
+
+/** Of a submit: intended, approved, not stopped, and once. */
+export const SUBMIT_GUARDS: Guard[] = [...INTENT_GUARDS, ...GATE_GUARDS, ...ONCE_GUARDS];

@@ -1,0 +1,196 @@
+import axios from 'axios';
+import { select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+
+const ACCOUNT = '1002';
+const HOUR_MS = 3_600_000;
+/** Long enough for the watch and several ticks of the workers. */
+const SETTLE_MS = 600;
+/** Longer than an instruction waits before it is taken up again. */
+const TAKEN_UP_MS = 3_000;
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+const start = async (options: PayrollOptions = {}) => {
+  payroll = await Payroll.start({ hooked: true, clock: new MovedClock(), rowsPerInstruction: 2, ...options });
+};
+const sandbox = (path: string) => axios.post(`${payroll.bank.url}/sandbox/${path}`);
+const pause = (ms = SETTLE_MS) => new Promise((resolve) => setTimeout(resolve, ms));
+const kinds = async () => (await payroll.attention()).map((one) => one.kind);
+const storedStatus = async () =>
+  (await payroll.as('preparer').get(payroll.path('/accounts'))).data.items[0].status as string;
+const statusBecomes = (status: string) => eventually(async () => (await storedStatus()) === status, 15_000);
+
+interface EventItem {
+  event: string;
+  known: boolean;
+  accountIds: string[];
+  times: number;
+}
+const events = async (query: Record<string, unknown> = {}) =>
+  (await payroll.as('operator').get(payroll.path('/bank-events'), { params: query })).data as {
+    items: EventItem[];
+    nextCursor: string | null;
+  };
+
+/** Uploads and approves a run that is due in an hour. */
+async function approvedForLater(rows = payRows(4)) {
+  const submitAt = new Date(payroll.clock.now().getTime() + HOUR_MS).toISOString();
+  return payroll.paid(payFile(rows), { submitAt });
+}
+
+const becomeDue = () => payroll.clock.set(new Date(payroll.clock.now().getTime() + HOUR_MS + 1_000));
+
+async function paidOnce(id: string, people: number) {
+  await payroll.until(id, ['SETTLED'], 30_000);
+  const { payees } = await payroll.ledger();
+  expect(payees.map((payee) => payee.count)).toEqual(Array<number>(people).fill(1));
+}
+
+async function blockedAndUnblocked() {
+  const id = await approvedForLater();
+  await sandbox(`accounts/${ACCOUNT}/block`);
+  await statusBecomes('SUSPENDED');
+  expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+  becomeDue();
+  await pause();
+  expect((await payroll.run(id)).status).toBe('APPROVED');
+  expect((await payroll.calls()).submit).toBeUndefined();
+  await sandbox(`accounts/${ACCOUNT}/unblock`);
+  await statusBecomes('OPENED');
+  await paidOnce(id, 4);
+  expect(await kinds()).toEqual([]);
+}
+
+describe('an account that the bank blocks after the approval', () => {
+  it('stops its runs by an event, and once it is unblocked everybody is paid once', async () => {
+    await start();
+    await blockedAndUnblocked();
+    const { items } = await events();
+    const [account] = (await payroll.as('operator').get(payroll.path('/accounts'))).data.items;
+    const named = items.filter((one) => one.event.startsWith('account.'));
+    expect(named.map(({ event }) => event)).toEqual(['account.status.unblocked', 'account.status.blocked']);
+    expect(named.every(({ known, accountIds }) => known && accountIds[0] === account.id)).toBe(true);
+  });
+
+  it('is found without any event by reading it now and then', async () => {
+    await start({ hooked: false, settings: { ACCOUNT_READ_MS: '100' } });
+    await blockedAndUnblocked();
+    expect(await payroll.inbox()).toEqual([]);
+  });
+
+  it('is found when the bank drops its events', async () => {
+    await start({ settings: { ACCOUNT_READ_MS: '100' } });
+    await payroll.fault({ operation: 'webhook', kind: 'dropped' });
+    await blockedAndUnblocked();
+    expect((await payroll.inbox()).filter((one) => one.event.startsWith('account.'))).toEqual([]);
+  });
+
+  it.each([
+    ['initiate', 'BUILDING', 'PLANNED BUILDING'],
+    ['submit', 'SUBMITTING', 'VERIFIED'],
+  ])(
+    'holds back every %s of a run in the middle of them, and all goes out once',
+    async (call, status, held) => {
+      await start({ settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true', SUBMIT_DOUBT_MS: '20000' } });
+      const callsMade = async () => (await payroll.calls())[call] ?? 0;
+      const probed = await callsMade();
+      // Turned away before they are executed, the calls are made again until the account is known to be blocked.
+      await payroll.fault({ operation: call, kind: '429', retryAfterS: 1 });
+      const id = await payroll.paid(payFile(payRows(4)));
+      await payroll.until(id, [status], 20_000);
+      await eventually(async () => (await callsMade()) > probed, 20_000);
+      await sandbox(`accounts/${ACCOUNT}/block`);
+      await statusBecomes('SUSPENDED');
+      await payroll.clearFaults();
+      await eventually(async () => {
+        const { instructions } = await payroll.run(id);
+        return instructions.every((one: { status: string }) => held.split(' ').includes(one.status));
+      }, 20_000);
+      const before = await callsMade();
+      await pause(TAKEN_UP_MS);
+      expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+      expect(await callsMade()).toBe(before);
+      expect((await payroll.ledger()).payees).toEqual([]);
+      await sandbox(`accounts/${ACCOUNT}/unblock`);
+      await paidOnce(id, 4);
+      await eventually(async () => (await kinds()).length === 0, 5_000);
+    },
+  );
+});
+
+describe('what an event says', () => {
+  const signed = (event: string, data: Record<string, unknown>) =>
+    payroll.deliver(JSON.stringify({ id: 'e-1', webhookId: '1', type: event.split('.')[0], event, data }));
+
+  it('is not believed: lies about the account and its holder change nothing', async () => {
+    await start();
+    const id = await approvedForLater();
+    const reads = (await payroll.calls()).getAccount ?? 0;
+    for (const event of ['account.status.blocked', 'identity.blocked', 'identity.closed']) {
+      const data = { accountNumber: ACCOUNT, ownerIdentityId: 9502, status: 'CLOSED' };
+      expect((await signed(event, data)).status).toBe(200);
+    }
+    await eventually(async () => ((await payroll.calls()).getAccount ?? 0) > reads, 5_000);
+    await pause();
+    expect(await storedStatus()).toBe('OPENED');
+    expect(await kinds()).toEqual([]);
+    becomeDue();
+    await paidOnce(id, 4);
+  });
+
+  it('has the account read again when the lag bound has passed, in case the first read was too early', async () => {
+    await start({ settings: { BANK_LAG_BOUND_MS: '700' } });
+    const reads = (await payroll.calls()).getAccount ?? 0;
+    await signed('account.status.blocked', { accountNumber: ACCOUNT });
+    await eventually(async () => (await payroll.calls()).getAccount === reads + 1, 5_000);
+    await eventually(async () => (await payroll.calls()).getAccount === reads + 2, 5_000);
+    await pause(1_000);
+    expect((await payroll.calls()).getAccount).toBe(reads + 2);
+  });
+
+  it('is told to people where its name is not in the document, once, and moves nothing', async () => {
+    await start();
+    const body = { accountNumber: ACCOUNT };
+    for (let n = 0; n < 3; n += 1) await signed('account.credited', body);
+    expect(await payroll.attention()).toMatchObject([{ kind: 'UNKNOWN_EVENT' }]);
+    expect((await events()).items).toMatchObject([{ event: 'account.credited', known: false, times: 3 }]);
+    const [attention] = await payroll.attention();
+    const path = payroll.path(`/attention/${attention!.id}/actions`);
+    const proposed = await payroll
+      .as('operator')
+      .post(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' });
+    expect(proposed.status).toBeLessThan(300);
+    expect(await storedStatus()).toBe('OPENED');
+  });
+
+  it('is shown page by page to the employer it concerns, and to no other', async () => {
+    await start();
+    const names = ['account.status.opened', 'account.status.blocked', 'identity.unblocked'];
+    for (const name of names) await signed(name, { accountNumber: ACCOUNT, ownerIdentityId: 9502 });
+    await signed('account.status.blocked', { accountNumber: '1001', ownerIdentityId: 9501 });
+    const iban = await select<{ sealed: string }>(
+      payroll.database.superuserUrl,
+      'SELECT iban_sealed AS sealed FROM employer_account',
+    );
+    await signed('account.status.unblocked', { accountNumber: iban[0]!.sealed.slice(2) });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await events({ limit: 1, cursor });
+      seen.push(...page.items.map(({ event }) => event));
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(['account.status.unblocked', ...[...names].reverse()]);
+    const created = await payroll.as('administrator').post('/v1/employers', {
+      name: 'Another GmbH',
+      timeZone: 'Europe/Berlin',
+    });
+    const other = `/v1/employers/${created.data.id}/bank-events`;
+    expect((await payroll.as('operator').get(other)).status).toBe(404);
+    expect((await payroll.as('finance').get(payroll.path('/bank-events'))).status).toBe(403);
+    expect((await payroll.inbox()).length).toBe(5);
+  });
+});
