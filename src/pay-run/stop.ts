@@ -38,7 +38,6 @@ const STOPS_EVERYTHING: readonly AttentionKind[] = [
   'INVARIANT_BREACH',
   'TOTAL_MISMATCH_AFTER_SUBMIT',
   'FOREIGN_RECORD',
-  'RESTORED',
 ];
 
 /**
