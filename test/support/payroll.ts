@@ -170,6 +170,14 @@ export class Payroll {
     return service;
   }
 
+  /** Ends the processes that were spawned and waits for them. */
+  async endProcesses(): Promise<void> {
+    for (const service of this.processes.splice(0)) {
+      service.process.kill('SIGTERM');
+      await service.ended;
+    }
+  }
+
   /** Another service on the same database and bank. */
   async addReplica(settings: Settings = {}): Promise<Service> {
     const service = await startService({ ...this.settings, ...settings }, this.clock);
@@ -295,10 +303,7 @@ export class Payroll {
 
   async close(): Promise<void> {
     await this.stopServices();
-    for (const service of this.processes) {
-      service.process.kill('SIGTERM');
-      await service.ended;
-    }
+    await this.endProcesses();
     await this.bank.close();
     await this.database.drop();
   }
