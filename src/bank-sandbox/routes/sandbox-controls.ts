@@ -55,8 +55,9 @@ function clockRoutes({ bank }: BankRoutes, ticker: Ticker): Route[] {
       method: 'POST',
       path,
       handle: async ({ body }) => {
-        const targetMs = targetOf(parsed(clockMove, body), bank);
-        if (targetMs < clock.now()) throw unprocessable('CLOCK_BACKWARDS', 'a bank cannot go back in time');
+        const nowMs = clock.now();
+        const targetMs = targetOf(parsed(clockMove, body), bank, nowMs);
+        if (targetMs < nowMs) throw unprocessable('CLOCK_BACKWARDS', 'a bank cannot go back in time');
         bank.execute('moveClock', { offsetMs: clock.offsetTo(targetMs) });
         await ticker.drain();
         return view();
@@ -65,8 +66,8 @@ function clockRoutes({ bank }: BankRoutes, ticker: Ticker): Route[] {
   ];
 }
 
-function targetOf(move: z.infer<typeof clockMove>, { clock }: BankRoutes['bank']): number {
-  if ('advanceMs' in move) return clock.now() + move.advanceMs;
+function targetOf(move: z.infer<typeof clockMove>, { clock }: BankRoutes['bank'], nowMs: number): number {
+  if ('advanceMs' in move) return nowMs + move.advanceMs;
   if ('now' in move) return Date.parse(move.now);
   return clock.startOf(move.date) ?? 0;
 }
