@@ -8,6 +8,7 @@ export const FAULTS_BEFORE = [
   '500-before',
   '401',
   '403',
+  '404',
   '409',
   '422',
   '429',

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { append, INSTALLATION_CHAIN } from '../audit/audit';
-import { Database, Transaction } from '../database/database';
+import { Database, EmployerTransaction, Transaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
@@ -25,11 +25,17 @@ export interface ServiceSwitch {
 export class KillSwitch {
   constructor(private readonly database: Database) {}
 
-  /** Stops an employer. One that is stopped stays so, for the reason it was stopped for first. */
+  /**
+   * Stops an employer. A person's stop keeps its first reason; one that the service threw becomes the person's too, so
+   * that resolving the attention alone does not take it back.
+   */
   stopEmployer(employerId: string, personId: string, reason: string): Promise<Employer> {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
-      if (employer.stoppedAt !== null) return employer;
+      const { stoppedAt } = employer;
+      if (stoppedAt !== null && (await whoStopped(tx, employerId, STOPPED, stoppedAt)) !== undefined) {
+        return employer;
+      }
       await tx.query(
         // Not finer than the audit's clock, by which the two are put in order.
         `UPDATE employer SET stopped_at = date_trunc('milliseconds', clock_timestamp()), stopped_reason = $2
@@ -51,7 +57,7 @@ export class KillSwitch {
       const employer = await lockEmployer(tx);
       if (employer.stoppedAt === null) throw notStopped();
       const stoppedBy = await whoStopped(tx, employerId, STOPPED, employer.stoppedAt);
-      if (stoppedBy === undefined) throw attentionDecides();
+      if (stoppedBy === undefined || (await breachIsOpen(tx))) throw attentionDecides();
       if (stoppedBy === personId) {
         throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
       }
@@ -102,6 +108,17 @@ export class KillSwitch {
       return readSwitch(tx);
     });
   }
+}
+
+/** The kinds of attention with which the service stops an employer or everything; two people resume on them. */
+const BREACHES = ['CREDENTIALS', 'INVARIANT_BREACH', 'TOTAL_MISMATCH_AFTER_SUBMIT', 'FOREIGN_RECORD'];
+
+async function breachIsOpen(tx: EmployerTransaction): Promise<boolean> {
+  const open = await tx.query(
+    `SELECT 1 FROM attention WHERE employer_id = $1 AND kind = ANY ($2) AND resolved_at IS NULL LIMIT 1`,
+    [tx.employerId, BREACHES],
+  );
+  return open.length > 0;
 }
 
 /** Undefined where the service itself threw the switch. */

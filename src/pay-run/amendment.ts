@@ -5,6 +5,7 @@ import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { isInstructionFinal } from '../domain/instruction';
 import { voidApprovals } from './approval';
+import { clearBuilding } from './attention.store';
 import { Instruction } from './instruction.entity';
 import { Amendment, PayRun } from './pay-run.entity';
 import { moveRun, openAmendment } from './pay-run.store';
@@ -73,6 +74,7 @@ export async function applyAmendment(
 ): Promise<void> {
   const actor = `person:${amendment.proposedBy}` as const;
   await voidApprovals(tx, run, actor, amendment.reason);
+  await clearBuilding(tx, run.id, 'the run was amended');
   await moveRun(tx, run, 'DRAFT', actor, amendment.reason);
   await movePayments(
     tx,

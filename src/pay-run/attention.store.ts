@@ -56,3 +56,24 @@ export async function clear(
     [tx.employerId, kinds, [subjectIds].flat(), resolution],
   );
 }
+
+/** What is asked about an instruction that is being built: pointless once the run was amended, cancelled or ended. */
+const WHILE_BUILDING: readonly AttentionKind[] = [
+  'ROW_REFUSED_BY_BANK',
+  'INITIATE_REFUSED',
+  'REBUILD_LIMIT',
+  'ECHO_MISMATCH',
+];
+
+/** Closes the questions about building a run that nobody needs to answer any more. */
+export async function clearBuilding(
+  tx: EmployerTransaction,
+  payRunId: string,
+  resolution: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
+     WHERE employer_id = $1 AND pay_run_id = $2 AND kind = ANY ($3) AND resolved_at IS NULL`,
+    [tx.employerId, payRunId, WHILE_BUILDING, resolution],
+  );
+}

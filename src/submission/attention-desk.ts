@@ -104,12 +104,17 @@ export class AttentionDesk {
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
     await this.database.inEmployer(employerId, async (tx) => {
       await this.carryOut(tx, attention, action);
-      await lockOpen(tx, attentionId);
-      await tx.manager.update(
-        AttentionActionRow,
-        { employerId, id: action.id, confirmedAt: IsNull(), withdrawnAt: IsNull() },
-        { confirmedBy: personId, confirmedAt: new Date() },
+      const confirmed = await tx.query(
+        `UPDATE attention_action SET confirmed_by = $3, confirmed_at = clock_timestamp()
+         WHERE employer_id = $1 AND id = $2 AND confirmed_at IS NULL AND withdrawn_at IS NULL RETURNING id`,
+        [employerId, action.id, personId],
       );
+      if (confirmed.length === 0) {
+        throw new DomainError(
+          'ACTION_NOT_FOUND',
+          'The action was confirmed or withdrawn by somebody else meanwhile.',
+        );
+      }
       await clear(tx, [attention.kind], attention.subjectId, `${action.action}: ${action.reason}`);
       await this.audit(tx, personId, 'confirmed', attention, action);
     });

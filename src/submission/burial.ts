@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { BankClientError, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
+import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
+import { Problem } from '../http/problem';
 import { BankReads } from '../employer/bank-reads';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { finishCall } from './call-record';
-import { judgeUnsubmitted } from './decision';
 import { loadWork, Work } from './work';
 
 /**
@@ -28,31 +29,30 @@ export class Burial {
   ) {}
 
   /**
-   * Deletes the instruction at the bank and reads it back.
-   * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD
+   * Proof is a final status the bank shows, or a delete it confirmed and a read after it. That it is not found proves
+   * nothing by itself (rule 10): without proof the bank's written reference is needed.
+   * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 502, 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
     const work = await this.database.inEmployer(employerId, (tx) =>
       loadWork(tx, attention.instructionId ?? ''),
     );
     const bankInstructionId = work?.instruction.bankInstructionId;
-    if (!work || bankInstructionId == null)
+    if (!work || bankInstructionId == null) {
       throw new DomainError('INSTRUCTION_NOT_FOUND', 'No instruction is at the bank.');
-    if ((await this.stateOf(work, bankInstructionId)) === 'open')
-      await this.deleteAtBank(work, bankInstructionId);
-    const state = await this.stateOf(work, bankInstructionId);
-    if (state === 'moved') {
-      throw new DomainError(
-        'WAS_EXECUTED',
-        'The bank shows that the submit was executed; it cannot be declared otherwise.',
-      );
     }
-    if (state !== 'dead' && (evidence ?? '').trim() === '') {
-      throw new DomainError(
-        'NOT_PROVEN_DEAD',
-        'The instruction is not dead at the bank. Have the bank cancel it, and give its written reference as evidence.',
-      );
-    }
+    const before = await this.stateOf(work, bankInstructionId);
+    if (before === 'moved') throw wasExecuted();
+    if (before === 'cancelled') return;
+    const deleted = await this.deleteAtBank(work, bankInstructionId);
+    const after = await this.stateOf(work, bankInstructionId);
+    if (after === 'moved') throw wasExecuted();
+    if (after === 'cancelled' || (deleted && after === 'not found')) return;
+    if ((evidence ?? '').trim() !== '') return;
+    throw new DomainError(
+      'NOT_PROVEN_DEAD',
+      'The instruction is not proven dead at the bank. Have the bank cancel it, and give its written reference as evidence.',
+    );
   }
 
   /** Makes the instruction and its payments VOID. */
@@ -74,17 +74,25 @@ export class Burial {
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
 
-  private async stateOf(work: Work, bankInstructionId: string): Promise<ReturnType<typeof judgeUnsubmitted>> {
+  private async stateOf(
+    work: Work,
+    bankInstructionId: string,
+  ): Promise<'moved' | 'cancelled' | 'not found' | 'open'> {
     try {
       const instruction = await this.reads.instruction(work.account, bankInstructionId);
-      return instruction ? judgeUnsubmitted(instruction.status) : 'wait';
+      if (!instruction) return 'open';
+      if (isPastSubmit(instruction.status)) return 'moved';
+      const reading = readBankStatus(instruction.status);
+      return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';
     } catch (error) {
-      if (error instanceof NotFound) return 'dead';
-      throw error;
+      if (error instanceof NotFound) return 'not found';
+      if (!(error instanceof BankClientError)) throw error;
+      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
     }
   }
 
-  private async deleteAtBank(work: Work, bankInstructionId: string): Promise<void> {
+  /** Whether the bank confirmed the delete. */
+  private async deleteAtBank(work: Work, bankInstructionId: string): Promise<boolean> {
     const callId = newId();
     const target = PATHS.creditTransfer(bankInstructionId);
     await this.database.inEmployer(work.instruction.employerId, (tx) =>
@@ -96,5 +104,13 @@ export class Burial {
     );
     const outcome = await this.gateway.deleteInstruction(bankInstructionId);
     await this.database.inEmployer(work.instruction.employerId, (tx) => finishCall(tx, callId, outcome));
+    return outcome.kind === 'yes';
   }
+}
+
+function wasExecuted(): DomainError {
+  return new DomainError(
+    'WAS_EXECUTED',
+    'The bank shows that the submit was executed; it cannot be declared otherwise.',
+  );
 }

@@ -11,7 +11,7 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals, voidApprovals } from '../pay-run/approval';
-import { clear, raise } from '../pay-run/attention.store';
+import { clear, clearBuilding, raise } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
 import { Instruction } from '../pay-run/instruction.entity';
 import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
@@ -208,6 +208,7 @@ export class RunWorker {
     const { settled, unpaid } = count ?? { settled: 0, unpaid: 0 };
     const to = unpaid === 0 ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
     if (to === 'FAILED') await forgetUpload(tx, run);
+    await clearBuilding(tx, run.id, `the run ended ${to}`);
     await moveRun(tx, run, to, 'service');
     return 'never';
   }

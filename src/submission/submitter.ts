@@ -65,12 +65,16 @@ export class Submitter {
       case 'wait':
         return READ_AGAIN_MS;
       case 'moved':
-        await this.verifier.breach(work, `its status is ${reading.bankStatus} though it was never submitted`);
+        await this.verifier.breach(
+          claim,
+          work,
+          `its status is ${reading.bankStatus} though it was never submitted`,
+        );
         return 'never';
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
       case 'different':
-        await this.verifier.mismatch(work, reading);
+        await this.verifier.mismatch(claim, work, reading);
         await this.holdRun(work, `an instruction differed at the gate: ${reading.why}`);
         return this.abandonment.rebuild(claim, work, reading.why);
     }

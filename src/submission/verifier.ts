@@ -10,7 +10,7 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import type { SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack } from './read-back';
-import { PayableRow, Work } from './work';
+import { assertUnchanged, PayableRow, Work } from './work';
 
 /** Pause between reads that wait for the bank to show what was added. */
 const READ_AGAIN_MS = 1_000;
@@ -43,12 +43,12 @@ export class Verifier {
       case 'wait':
         return READ_AGAIN_MS;
       case 'moved':
-        await this.breach(work, `its status is ${reading.bankStatus} though it was never submitted`);
+        await this.breach(claim, work, `its status is ${reading.bankStatus} though it was never submitted`);
         return 'never';
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
       case 'different':
-        await this.mismatch(work, reading);
+        await this.mismatch(claim, work, reading);
         return this.abandonment.rebuild(claim, work, reading.why);
     }
   }
@@ -123,19 +123,21 @@ export class Verifier {
   }
 
   /** Tells that the bank holds something else than what was sent. */
-  mismatch(work: Work, reading: ReadBack & { kind: 'different' }): Promise<void> {
-    return this.database.inEmployer(work.instruction.employerId, (tx) =>
-      raise(tx, {
+  mismatch(claim: Claim, work: Work, reading: ReadBack & { kind: 'different' }): Promise<void> {
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      await assertUnchanged(tx, claim, work);
+      await raise(tx, {
         kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
         ...about(work),
         happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
-      }),
-    );
+      });
+    });
   }
 
   /** Money may have moved without a submit of ours: everything stops (rule 5). */
-  breach(work: Work, what: string): Promise<void> {
-    return this.database.inEmployer(work.instruction.employerId, async (tx) => {
+  breach(claim: Claim, work: Work, what: string): Promise<void> {
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      await assertUnchanged(tx, claim, work);
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
         ...about(work),

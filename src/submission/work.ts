@@ -100,6 +100,16 @@ export async function raiseUnusable(tx: EmployerTransaction, { run, account }: W
   wake(tx, 'ACCOUNT', tx.employerId, [account.id]);
 }
 
+/**
+ * What was read is concluded from only while the lease stands and the instruction is what it was before the read: a
+ * worker that was paused may have read what its successor did. @throws Fenced, Halted
+ */
+export async function assertUnchanged(tx: EmployerTransaction, claim: Claim, work: Work): Promise<void> {
+  const instruction = await lockInstruction(tx, work.instruction.id);
+  if (instruction.status !== work.instruction.status) throw new Halted('NOT_ITS_TURN');
+  await fence(tx, claim);
+}
+
 /** A payment as it goes to the bank, with what is known of it there. */
 export interface PayableRow {
   rowNo: number;

@@ -164,6 +164,19 @@ describe('the kill switch of an employer', () => {
     await company.query(`UPDATE employer SET stopped_at = NULL, stopped_reason = NULL`);
   });
 
+  it('thrown by a person after the service threw it stays when the attention alone is resolved', async () => {
+    await company.query(`UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'`);
+    const stopped = await company.as('operator', 'POST', '/stop', { reason: 'we look into it' });
+    expect(stopped.body).toMatchObject({ stopped: { reason: 'we look into it' } });
+    const again = await company.as('finance', 'POST', '/stop', { reason: 'another reason' });
+    expect(again.body).toMatchObject({ stopped: { reason: 'we look into it' } });
+    expect(await company.as('operator', 'POST', '/resume', { reason: 'mine' })).toMatchObject({
+      status: 403,
+    });
+    const resumed = await company.as('approver', 'POST', '/resume', { reason: 'looked into' });
+    expect(resumed.body).toMatchObject({ stopped: null });
+  });
+
   it('of everything is not turned back by an administrator when the service threw it', async () => {
     await company.query(
       `UPDATE service_switch SET submits_off = true, reason = 'INVARIANT_BREACH', changed_at = clock_timestamp()`,

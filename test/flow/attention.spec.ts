@@ -61,6 +61,27 @@ describe('a submit whose outcome nobody knows', () => {
     expect(await moved(rows)).toBe(4);
   });
 
+  it('is not declared not executed because a read does not find it: nothing is proven, and nobody is paid again', async () => {
+    const { id, rows, path } = await parked('request-lost');
+    await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
+    await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
+    const refused = await act(path, 'NOT_EXECUTED');
+    expect(refused).toMatchObject({ status: 409, data: { code: 'NOT_PROVEN_DEAD' } });
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
+    await payroll.clearFaults();
+    expect(await moved(rows)).toBe(0);
+    await payroll.as('operator').delete(`${path}/actions`);
+  });
+
+  it('answers that the bank cannot be read, instead of failing inside', async () => {
+    const { path } = await parked('request-lost');
+    await payroll.fault({ operation: 'getInstruction', kind: 'redirect', every: 1 });
+    const answer = await act(path, 'NOT_EXECUTED');
+    expect(answer).toMatchObject({ status: 503, data: { code: 'BANK_UNREADABLE' } });
+    await payroll.clearFaults();
+    await payroll.as('operator').delete(`${path}/actions`);
+  });
+
   it('cannot be declared not executed once the bank shows that it was', async () => {
     const { id, rows, path } = await parked('request-lost');
     const [instruction] = (await payroll.run(id)).instructions;

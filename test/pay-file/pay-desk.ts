@@ -24,7 +24,7 @@ import { TestDatabase, testDatabase } from '../support/database';
 
 export const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
 /** The account of the sample `creditor-is-debtor.csv`. */
-const DEBTOR_IBAN = 'DE70999900000000001001';
+const DEBTOR_IBAN = 'DE43999900000000001002';
 
 export const sample = (name: string): Buffer => readFileSync(`${__dirname}/../../samples/${name}`);
 

@@ -26,7 +26,7 @@ import { APP_OPTIONS, configureApp } from '../../src/http/configure-app';
 import { describeApi } from '../../src/http/openapi';
 import { People } from '../../src/identity/people.service';
 import { CRASH_BUILD } from './crash-build';
-import { select, TestDatabase, testDatabase } from './database';
+import { execute, select, TestDatabase, testDatabase } from './database';
 
 /** A clock that a test moves; the same one can serve several replicas. */
 export class MovedClock extends Clock {
@@ -168,6 +168,14 @@ export class Payroll {
     this.processes.push(service);
     this.url = url;
     return service;
+  }
+
+  /** Makes every lease one of a holder that no longer answers: the next to claim it takes over. */
+  async stealLeases(): Promise<void> {
+    await execute(
+      this.database.superuserUrl,
+      `UPDATE lease SET holder = 'gone', leased_until = clock_timestamp() - interval '1 second' WHERE holder IS NOT NULL`,
+    );
   }
 
   /** Ends the processes that were spawned and waits for them. */

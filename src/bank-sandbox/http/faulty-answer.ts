@@ -31,6 +31,7 @@ export function interceptionOf(kind: FaultBefore, script: FaultScript, url: stri
       return { answer: scripted(500) };
     case '401':
     case '403':
+    case '404':
     case '409':
     case '422':
       return { answer: scripted(Number(kind)) };

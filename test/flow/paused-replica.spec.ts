@@ -1,0 +1,35 @@
+import { InstructionReader } from '../../src/submission/read-back';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+describe('a replica that was paused for longer than its lease', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    payroll = await Payroll.start({ settings: { LEASE_MS: '600' } });
+  });
+  afterAll(() => payroll.close());
+
+  it('concludes nothing from what it read of its successor: no false alarm, and nothing stops', async () => {
+    const [paused] = payroll.services;
+    const reader = paused!.app.get(InstructionReader);
+    const readBack = reader.readBack.bind(reader);
+    let wakeUp: () => void = () => undefined;
+    const asleep = new Promise<void>((resolve) => (wakeUp = resolve));
+    let gates = 0;
+    reader.readBack = async (work, rows) => {
+      if (work.instruction.status === 'VERIFIED' && gates++ === 0) await asleep;
+      return readBack(work, rows);
+    };
+    const rows = payRows(3);
+    const id = await payroll.paid(payFile(rows));
+    await eventually(async () => gates > 0, 15_000);
+    await payroll.stealLeases();
+    await payroll.addReplica();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    wakeUp();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect((await payroll.ledger()).payees.map((payee) => payee.count)).toEqual([1, 1, 1]);
+    expect(await payroll.attention()).toEqual([]);
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
+  });
+});
