@@ -1,4 +1,5 @@
-import axios, { AxiosInstance, AxiosResponse } from 'axios';
+import { setTimeout as sleep } from 'node:timers/promises';
+import axios, { AxiosError, AxiosInstance, AxiosResponse, isAxiosError } from 'axios';
 import type { AccountItem } from '../employer/account-view';
 import type { EmployerItem } from '../employer/employer-view';
 import type { EmployerRole } from '../http/allow';
@@ -10,6 +11,11 @@ import type { RunReportDocument } from '../reconciliation/reconciliation.dto';
 const TIMEOUT_MS = 60_000;
 /** The largest answer is a run with its instructions, or a thousand faults: half a megabyte. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** A service that was killed listens again after a second or two; half a minute is enough for the slowest. */
+const UNHEARD = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
+const UNHEARD_PAUSE_MS = 250;
+const MAX_UNHEARD = 120;
 
 /** The service said no. */
 export class Refused extends Error {
@@ -39,8 +45,14 @@ export interface Whoami {
 /** The service's API as one person uses it. Every method throws `Refused` when the service says no. */
 export class Api {
   private readonly http: AxiosInstance;
+  private unheard = 0;
 
-  constructor(baseUrl: string, key: string) {
+  /** @param keepTrying whether a request nobody heard is sent again; not unless asked for */
+  constructor(
+    baseUrl: string,
+    key: string,
+    private readonly keepTrying: () => boolean = () => false,
+  ) {
     this.http = axios.create({
       baseURL: `${baseUrl}/v1`,
       headers: { Authorization: `Bearer ${key}` },
@@ -51,6 +63,17 @@ export class Api {
       proxy: false,
       validateStatus: () => true,
     });
+    this.http.interceptors.response.use(undefined, (error: unknown) => this.sendAgain(error));
+  }
+
+  /** Nobody listens: the service is being started again. Whoever calls knows what an answer to a repeat means. */
+  private async sendAgain(error: unknown): Promise<AxiosResponse> {
+    const config = isAxiosError(error) && error.response === undefined ? error.config : undefined;
+    if (config === undefined || !UNHEARD.includes((error as AxiosError).code ?? '')) throw error;
+    this.unheard += 1;
+    if (this.unheard > MAX_UNHEARD || !this.keepTrying()) throw error;
+    await sleep(UNHEARD_PAUSE_MS);
+    return this.http.request(config);
   }
 
   whoami(): Promise<Whoami> {

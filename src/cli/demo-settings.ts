@@ -34,6 +34,8 @@ export function demoServiceSettings(databaseUrl: string, bankUrl: string): NodeJ
     BANK_LAG_BOUND_MS: '0',
     TICK_MS: '100',
     FOLLOW_DELAYS_MS: '200',
+    LEASE_MS: '2000',
+    SUBMIT_DOUBT_MS: '5000',
   };
 }
 
