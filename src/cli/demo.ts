@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAxiosError } from 'axios';
 import { runMigrations } from '../database/migrate';
 import { startTemporaryServer } from '../database/temporary-server';
 import { earliestExecutionDate, localDate, periodOf } from '../domain/business-day';
@@ -85,10 +86,16 @@ async function setUp(stage: Stage, options: DemoOptions, started: (service: Chil
   );
   started(service);
   say(`  Payrun    ${service.url}/docs`);
-  const keys = await ensureStaff(database.databaseUrl, service.url, {});
+  const keys = await untilHeard(
+    () => open,
+    () => ensureStaff(database.databaseUrl, service.url, {}),
+  );
   const portal = new Portal(bank.url);
   const account = await portal.accountOf(COMPANY);
-  const { employerId } = await ensureEmployer(service.url, keys, account);
+  const { employerId } = await untilHeard(
+    () => open,
+    () => ensureEmployer(service.url, keys, account),
+  );
   say(`  employer  ${COMPANY}, with EUR ${account.balance} at the bank, and its people with their keys`);
   const now = new Date(Date.now() + TIME_IN_HAND_MS);
   return {
@@ -100,6 +107,18 @@ async function setUp(stage: Stage, options: DemoOptions, started: (service: Chil
     executionDate: earliestExecutionDate(now, DEMO_BANK),
     period: periodOf(localDate(new Date(), DEMO_BANK.timeZone)),
   };
+}
+
+/** Repeats what may be repeated while the service is being started again. */
+async function untilHeard<T>(open: () => boolean, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!open() || !isAxiosError(error) || error.response !== undefined) throw error;
+      await sleep(POLL_MS);
+    }
+  }
 }
 
 function uploadSample(scene: Scene, name: string): Promise<UploadAnswer> {
