@@ -1,7 +1,4 @@
-import { ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { demoBankSettings, demoServiceSettings, DEMO_BANK } from '../src/cli/demo-settings';
 import { Portal } from '../src/cli/portal';
 import { COMPANY, ensureEmployer, ensureStaff } from '../src/cli/seed';
@@ -10,6 +7,7 @@ import { runMigrations } from '../src/database/migrate';
 import { startTemporaryServer, TemporaryServer } from '../src/database/temporary-server';
 import { earliestExecutionDate } from '../src/domain/business-day';
 import type { UploadAnswer } from '../src/pay-file/upload-answer';
+import { OwnProcess, startOwnProcess } from './own-process';
 import { payFileOf } from './pay-rows';
 
 const SERVICE = join(__dirname, '..', 'src', 'main.js');
@@ -18,13 +16,6 @@ const TICK_MS = 1_000;
 /** Past the two minutes a statement may take: a slow upload is to be measured, not cut off. */
 const UPLOAD_TIMEOUT_MS = 280_000;
 const NOT_CUT_OFF_MS = 10 * 60_000;
-
-/** A service in a process of its own. */
-export interface BenchService {
-  url: string;
-  pid: number;
-  stop(): Promise<void>;
-}
 
 /** One upload as its sender sees it. */
 export interface TimedUpload {
@@ -59,7 +50,7 @@ export class Stand {
   }
 
   /** Starts the service anew. @param nodeFlags such as `--cpu-prof` */
-  startService(nodeFlags: readonly string[] = []): Promise<BenchService> {
+  startService(nodeFlags: readonly string[] = []): Promise<OwnProcess> {
     return this.stage.own(startService(this.settings, nodeFlags));
   }
 
@@ -68,7 +59,7 @@ export class Stand {
    * @param period tells uploads apart: an employee is paid once in a period
    * @throws Error when the answer is not 201
    */
-  async upload(service: BenchService, rows: number, period: string): Promise<TimedUpload> {
+  async upload(service: OwnProcess, rows: number, period: string): Promise<TimedUpload> {
     const executionDate = earliestExecutionDate(new Date(Date.now() + NOT_CUT_OFF_MS), DEMO_BANK);
     const query = new URLSearchParams({ period, executionDate }).toString();
     const started = performance.now();
@@ -88,37 +79,6 @@ export class Stand {
   }
 }
 
-async function startService(
-  env: NodeJS.ProcessEnv,
-  nodeFlags: readonly string[] = [],
-): Promise<BenchService> {
-  // The channel tells the service when this process dies; it listens on a port of its own choice and prints it.
-  const child = fork(SERVICE, { env, execArgv: [...nodeFlags], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
-  const url = await Promise.race([addressOf(child), endOf(child)]);
-  const { pid } = child;
-  if (url === undefined || pid === undefined) throw new Error('the service did not start');
-  return { url, pid, stop: () => stopChild(child) };
-}
-
-function addressOf(child: ChildProcess): Promise<string> {
-  const { stdout } = child;
-  if (stdout === null) throw new Error('the output of the service is not piped');
-  return new Promise((resolve) => {
-    createInterface({ input: stdout }).on('line', (line) => {
-      const url = /^\{"url":"([^"]+)"\}$/.exec(line)?.[1];
-      if (url === undefined) process.stderr.write(`${line}\n`);
-      else resolve(url);
-    });
-  });
-}
-
-async function endOf(child: ChildProcess): Promise<undefined> {
-  await once(child, 'exit');
-}
-
-async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  await gone;
+function startService(env: NodeJS.ProcessEnv, nodeFlags: readonly string[] = []): Promise<OwnProcess> {
+  return startOwnProcess(SERVICE, env, nodeFlags);
 }

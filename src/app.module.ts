@@ -3,6 +3,7 @@ import { AuditModule } from './audit/audit.module';
 import { BankModule } from './bank/bank.module';
 import { ConfigModule } from './config/config.module';
 import { Config } from './config/env';
+import { BankRate } from './database/bank-rate';
 import { DatabaseModule } from './database/database.module';
 import { NotDurable } from './database/database';
 import { Fenced } from './database/leases';
@@ -27,7 +28,7 @@ export class AppModule {
         ConfigModule.with(config),
         DatabaseModule.with(ENTITIES),
         HttpModule.with([Fenced, NotDurable]),
-        BankModule,
+        BankModule.sharing(BankRate),
         IdentityModule,
         AuditModule,
         EmployerModule,

@@ -11,6 +11,14 @@ export function isTargetDay(date: string): boolean {
   return daysFromEaster !== -2 && daysFromEaster !== 1;
 }
 
+/** The date itself when TARGET is open on it, else the next date on which it is. */
+export function nextTargetDay(date: string): string {
+  let day = date;
+  while (!isTargetDay(day))
+    day = new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
+  return day;
+}
+
 /** The Gregorian computus (Meeus, Jones, Butcher). */
 function easterSunday(year: number): number {
   const century = Math.floor(year / 100);

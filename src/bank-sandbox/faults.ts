@@ -1,55 +1,31 @@
 import { z } from 'zod';
-
-/** What can go wrong with a call: first without the request being processed, then after it was. */
-export const FAULTS_BEFORE = [
-  'request-lost',
-  'late-commit',
-  'hang-before',
-  '500-before',
-  '401',
-  '403',
-  '404',
-  '409',
-  '422',
-  '429',
-  'redirect',
-] as const;
-export const FAULTS_AFTER = [
-  'answer-lost',
-  '500-after',
-  'garbage',
-  'truncated',
-  'slow-drip',
-  'hang',
-  'echo-corrupted',
-  'doubled',
-] as const;
-export const FAULTS_OF_WEBHOOKS = ['doubled', 'dropped', 'reordered', 'forged'] as const;
-
-export type FaultBefore = (typeof FAULTS_BEFORE)[number];
-export type FaultAfter = (typeof FAULTS_AFTER)[number];
-export type FaultOfWebhook = (typeof FAULTS_OF_WEBHOOKS)[number];
-
-export function isBefore(kind: string): kind is FaultBefore {
-  return (FAULTS_BEFORE as readonly string[]).includes(kind);
-}
-
-export function isAfter(kind: string): kind is FaultAfter {
-  return (FAULTS_AFTER as readonly string[]).includes(kind);
-}
-
-export function isOfWebhook(kind: string): kind is FaultOfWebhook {
-  return (FAULTS_OF_WEBHOOKS as readonly string[]).includes(kind);
-}
+import {
+  FAULTS_AFTER,
+  FAULTS_BEFORE,
+  FAULTS_OF_LISTS,
+  FAULTS_OF_WEBHOOKS,
+  isAfter,
+  isBefore,
+  isListOperation,
+  isOfList,
+  isOfWebhook,
+} from './fault-kinds';
 
 /** An hour: the longest delay, and the longest `Retry-After`. */
 const MAX_DELAY_MS = 3_600_000;
+/** Enough for any alarm, and fewer than the connections a process may open. */
+const MAX_COPIES = 500;
+/** As many as the largest page. */
+const MAX_MOVED = 100;
+
+export const CORRUPTIBLE_FIELDS = ['amount', 'currency', 'iban', 'messageId', 'name', 'id'] as const;
+export type CorruptibleField = (typeof CORRUPTIBLE_FIELDS)[number];
 
 /** A script for one operation (`*`: all, `webhook`: deliveries); calls count from when it was given. */
 export const faultScript = z
-  .object({
+  .strictObject({
     operation: z.string().min(1).max(60),
-    kind: z.enum([...FAULTS_BEFORE, ...FAULTS_AFTER, 'dropped', 'reordered', 'forged']),
+    kind: z.enum([...FAULTS_BEFORE, ...FAULTS_AFTER, ...FAULTS_OF_LISTS, ...FAULTS_OF_WEBHOOKS]),
     /** Only the nth call, from 1. */
     nth: z.int().min(1).optional(),
     /** Each nth call. */
@@ -59,7 +35,7 @@ export const faultScript = z
     seed: z.int().optional(),
     /** The fault happens at most so often. */
     times: z.int().min(1).optional(),
-    /** Of a late commit, a slow drip (per byte) or a reordered webhook. */
+    /** Of a late commit, a slow drip (per byte), or a reordered, late or replayed webhook. */
     delayMs: z.int().min(0).max(MAX_DELAY_MS).optional(),
     /** A 429 without it carries no `Retry-After`. */
     retryAfterS: z
@@ -67,13 +43,26 @@ export const faultScript = z
       .min(0)
       .max(MAX_DELAY_MS / 1000)
       .optional(),
-    /** What a corrupted echo gets wrong. */
-    field: z.enum(['amount', 'currency', 'iban', 'messageId', 'name', 'id']).optional(),
+    /** What a corrupted echo or a changed record of a list gets wrong; a record without it stays as it is. */
+    field: z.enum(CORRUPTIBLE_FIELDS).optional(),
+    /** What a wrong list does to the middle record of the page. */
+    what: z.enum(['missing', 'foreign', 'changed', 'twice']).optional(),
+    /** By how many records the window of a moving list is shifted; below 0 towards the beginning. */
+    by: z
+      .int()
+      .min(-MAX_MOVED)
+      .max(MAX_MOVED)
+      .refine((records) => records !== 0)
+      .optional(),
+    /** How often a flooded webhook is sent. */
+    copies: z.int().min(2).max(MAX_COPIES).optional(),
   })
   .refine(({ nth, every, rate }) => [nth, every, rate].filter((when) => when !== undefined).length <= 1)
-  .refine(({ operation, kind }) =>
-    operation === 'webhook' ? isOfWebhook(kind) : isBefore(kind) || isAfter(kind),
-  );
+  .refine(({ operation, kind }) => {
+    if (operation === 'webhook') return isOfWebhook(kind);
+    if (isOfList(kind)) return operation === '*' || isListOperation(operation);
+    return isBefore(kind) || isAfter(kind);
+  });
 export type FaultScript = z.infer<typeof faultScript>;
 
 interface Running {
@@ -114,16 +103,21 @@ export class Faults {
     let met: FaultScript | undefined;
     for (const fault of this.running) {
       const { script } = fault;
-      const concerned =
-        script.operation === operation || (script.operation === '*' && operation !== 'webhook');
-      if (!concerned) continue;
+      if (!concerns(script, operation)) continue;
       fault.calls += 1;
-      if (met || fault.hits >= (script.times ?? Infinity) || !strikes(fault)) continue;
+      // Asked at every call, so that a seed strikes the same calls whatever other scripts there are.
+      const struck = strikes(fault);
+      if (met || !struck || fault.hits >= (script.times ?? Infinity)) continue;
       fault.hits += 1;
       met = script;
     }
     return met;
   }
+}
+
+function concerns(script: FaultScript, operation: string): boolean {
+  if (script.operation !== '*') return script.operation === operation;
+  return isOfList(script.kind) ? isListOperation(operation) : operation !== 'webhook';
 }
 
 function strikes({ script, calls, random }: Running): boolean {

@@ -2,12 +2,19 @@
 export type Outcome =
   | 'settles'
   | 'notProcessable'
+  | 'initiationNotValid'
+  | 'initiationControlFails'
+  | 'submissionControlFails'
+  | 'processingControlFails'
   | 'routingFails'
   | 'refusedAfterExchange'
+  | 'payeeAccountClosed'
+  | 'exchangeError'
   | 'settlementFails'
   | 'fails'
   | 'rejected'
   | 'cancelled'
+  | 'abandoned'
   | 'returnedTwoDaysLater'
   | 'neverSettles'
   | 'undocumentedStatus';
@@ -48,6 +55,37 @@ export const MAGIC_CREDITORS: readonly MagicCreditor[] = [
   { iban: 'DE43999911110000000010', effect: 'fails', meaning: 'ends in FAILED' },
   { iban: 'DE16999911110000000011', effect: 'rejected', meaning: 'ends in REJECTED' },
   { iban: 'DE86999911110000000012', effect: 'cancelled', meaning: 'submitted, then ends in CANCELLED' },
+  {
+    iban: 'DE59999911110000000013',
+    effect: 'initiationControlFails',
+    meaning: 'the add answers 201 at INI_INT_CTRL_FAILED, where it ends; NOTPROCESSABLE after the submit',
+  },
+  {
+    iban: 'DE32999911110000000014',
+    effect: 'initiationNotValid',
+    meaning: 'the add answers 201 at INI_NOT_IS_VALID, where it ends; NOTPROCESSABLE after the submit',
+  },
+  {
+    iban: 'DE05999911110000000015',
+    effect: 'submissionControlFails',
+    meaning: 'NOTPROCESSABLE after the submit, ends in SUB_INT_CTRL_FAILED',
+  },
+  {
+    iban: 'DE75999911110000000016',
+    effect: 'processingControlFails',
+    meaning: 'ends in PRO_INT_CTRL_FAILED',
+  },
+  {
+    iban: 'DE48999911110000000017',
+    effect: 'exchangeError',
+    meaning: 'stays at EXCHANGE_ERROR, the money still held: nobody knows whether it left',
+  },
+  { iban: 'DE21999911110000000018', effect: 'abandoned', meaning: 'submitted, then ends in ABANDONED' },
+  {
+    iban: 'DE91999911110000000019',
+    effect: 'payeeAccountClosed',
+    meaning: "EXCHANGED, then EXT_REFUSED, its label says that the payee's account is closed",
+  },
 ];
 
 const BY_IBAN = new Map(MAGIC_CREDITORS.map((creditor) => [creditor.iban, creditor.effect]));

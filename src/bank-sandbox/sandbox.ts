@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { SCOPES } from '../bank/types';
 import { AmountCodec } from './amounts';
 import { BankClock } from './clock';
@@ -8,6 +9,7 @@ import { RateLimit } from './http/rate-limit';
 import { Requests } from './http/requests';
 import { BankServer } from './http/server';
 import { type Client, type StaticToken, Tokens } from './http/tokens';
+import { withUnknownFields } from './http/unknown-fields';
 import { Views } from './http/views';
 import { creditTransferRoutes } from './routes/credit-transfers';
 import { linkedRoutes } from './routes/linked-paths';
@@ -37,6 +39,8 @@ export interface SandboxOptions {
   stepMs?: number;
   /** Where the state survives a stop or a kill. */
   stateFile?: string;
+  /** Throws away what the state file holds, and begins from the seed. */
+  fresh?: boolean;
   /** The bank's time at the start of a fresh state; the machine's by default. */
   nowMs?: number;
   /** The zone of the bank's calendar dates. */
@@ -55,7 +59,10 @@ export const DEFAULT_CLIENT = { id: 'sandbox-client', secret: 'sandbox-client-se
 export const DEFAULT_WEBHOOK_SECRET = 'sandbox-signing-secret';
 const DEFAULT_STEP_MS = 200;
 
-/** Starts a bank in this process. Rejects when the port is taken or the state file cannot be read. */
+/**
+ * Starts a bank in this process. Rejects when a variant is not lawful, the port is taken or the state file cannot be
+ * read.
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const bank = new Bank(new BankClock(() => Date.now()));
   const { variants, clock } = bank;
@@ -106,6 +113,7 @@ function remember(bank: Bank, options: SandboxOptions): Journal | undefined {
     stepMs: options.stepMs ?? DEFAULT_STEP_MS,
     timeZone: options.timeZone ?? 'UTC',
   };
+  if (options.fresh && options.stateFile) rmSync(options.stateFile, { force: true });
   let isFresh = true;
   const journal = options.stateFile
     ? Journal.open(options.stateFile, (line) => {
@@ -137,12 +145,15 @@ function allRoutes(
   const requests = new Requests(codec);
   const views = new Views(bank.accounts, codec, links, variants);
   const context = { bank, requests, views, codec, variants };
-  return [
+  const documented = [
     ...productAndAccountRoutes(context),
     ...transactionRoutes(context),
     ...creditTransferRoutes(context),
     ...linkedRoutes(context),
     ...webhookRoutes(context),
+  ];
+  return [
+    ...(variants.unknownFields ? documented.map(withUnknownFields) : documented),
     ...tokenRoutes(tokens),
     ...sandboxRoutes(context, sandbox),
   ];

@@ -19,7 +19,7 @@ export class Ticker {
   /** Looks anew when the next step is due. */
   wake(): void {
     clearTimeout(this.timer);
-    const dueMs = this.bank.processing.nextDueMs();
+    const dueMs = this.bank.agenda.nextDueMs();
     if (dueMs === undefined || this.stopped) return;
     const waitMs = dueMs - this.bank.clock.now();
     if (waitMs <= 0) this.immediate ??= setImmediate(() => this.slice());
@@ -41,7 +41,7 @@ export class Ticker {
   }
 
   private isDue(): boolean {
-    return (this.bank.processing.nextDueMs() ?? Infinity) <= this.bank.clock.now();
+    return (this.bank.agenda.nextDueMs() ?? Infinity) <= this.bank.clock.now();
   }
 
   private slice(): void {

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * Choices the interface document leaves open. Each value is lawful; a client must live with all of them.
  */
@@ -23,19 +25,47 @@ export interface Variants {
   /** The reads the document names only as links: allowed, or answered with 403. */
   linkReads: 'allowed' | 'refused';
   /** What records in lists leave out. */
-  omitFromLists: readonly ('parties' | 'messageId')[];
+  omitFromLists: readonly ('parties' | 'messageId' | 'customerInstructionId')[];
+  /** Whether payment records carry what the document calls optional in them, in any answer. */
+  optionalFields: 'sent' | 'left-out';
+  /** Records and list envelopes carry fields no document names, nested ones too. */
+  unknownFields: boolean;
   /** Answers write IBANs in groups of four. */
   respaceIbans: boolean;
+  /** Answers double the spaces in names. */
+  respaceNames: boolean;
   /** Answers write names in capitals. */
   upperCaseNames: boolean;
   /** A submit whose requested count or total differs from the calculated one answers 422. */
   enforceControlTotals: boolean;
   /** The status code of a submit (the document says 201). */
   submitStatus: 200 | 201 | 202;
+  /**
+   * Whether a submit is checked before it is answered, or answers at SUB_STARTED without
+   * `paymentTransactionsStatus`; the rest of the instruction's statuses and the groups follow one step later.
+   */
+  submitRuns: 'at-once' | 'later';
+  /**
+   * What a submitted instruction waits for, at SUB_STRONG_AUTH_REQUIRED or C_INST_WAITING_FOR_APPROVAL, its payments
+   * with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
+   */
+  submitWaitsFor: 'nothing' | 'strong-authentication' | 'approval';
+  /** The status in which payments wait for a later execution date. */
+  waitsAs: 'WAREHOUSED' | 'PRO_WAIT_SETTLEMENT_DATE';
+  /**
+   * Whether an instruction stays at SUB_REQUIRED (a directly submitted one at READY_FOR_PROCESSING), or ends when all
+   * its payments have: SETTLED, or FAILED when none of them settled.
+   */
+  instructionEnds: 'SUB_REQUIRED' | 'with-its-payments';
   /** `{code, message}` or `{error: {code, message}}`. */
   errorShape: 'flat' | 'nested';
   /** Whether `id` of a webhook names the event or the entity it is about. */
   webhookId: 'event' | 'entity';
+  /**
+   * What of a webhook is signed: the bytes that are sent, or the payload as `JSON.stringify` writes it while the body
+   * is sent with line breaks and indentation.
+   */
+  signs: 'sent-bytes' | 'compact-json';
   /** Lifetime of a token from the token endpoint, on the bank's clock. */
   tokenLifetimeS: number;
   /** What a hook without any associated identity receives. */
@@ -44,8 +74,13 @@ export interface Variants {
   webhooksPerMinute: number;
   /** How often SUB_IS_VALID appears in the history of a submitted instruction (it "may repeat"). */
   subIsValidRepeats: number;
-  /** Whether execution dates may be any day, or TARGET days only (else 422). */
-  executionDays: 'every' | 'target';
+  /**
+   * Whether execution dates may be any day, or TARGET days only (else 422), or any day with closed ones executed on
+   * the `next` TARGET day.
+   */
+  executionDays: 'every' | 'target' | 'next';
+  /** Cents the debtor is charged for each outward payment to another bank, when it settles. */
+  chargeMinor: number;
   /** Requests a minute before 429, told in `X-RateLimit-*` headers; 0 is without a limit. */
   requestsPerMinute: number;
 }
@@ -62,23 +97,122 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   addAfterSubmit: 'refused',
   linkReads: 'allowed',
   omitFromLists: [],
+  optionalFields: 'sent',
+  unknownFields: false,
   respaceIbans: false,
+  respaceNames: false,
   upperCaseNames: false,
   enforceControlTotals: false,
   submitStatus: 201,
+  submitRuns: 'at-once',
+  submitWaitsFor: 'nothing',
+  waitsAs: 'WAREHOUSED',
+  instructionEnds: 'SUB_REQUIRED',
   errorShape: 'flat',
   webhookId: 'event',
+  signs: 'sent-bytes',
   tokenLifetimeS: 600,
   hooksWithoutIdentity: 'nothing',
   webhooksPerMinute: 100,
   subIsValidRepeats: 1,
   executionDays: 'every',
+  chargeMinor: 0,
   requestsPerMinute: 0,
 };
 
-/** All variants, those not given at their defaults. Throws for a name that is none. */
-export function completeVariants(given: Partial<Variants> = {}): Variants {
-  for (const name of Object.keys(given))
-    if (!(name in DEFAULT_VARIANTS)) throw new Error(`there is no variant ${name}`);
-  return { ...DEFAULT_VARIANTS, ...given };
+interface Rule<T> {
+  schema: z.ZodType<T>;
+  /** The lawful values, in words for whoever gave another. */
+  lawful: string;
+}
+
+const flag: Rule<boolean> = { schema: z.boolean(), lawful: 'true or false' };
+const choice = <const T extends string | number>(...values: T[]): Rule<T> => ({
+  schema: z.literal(values),
+  lawful: values.map((value) => JSON.stringify(value)).join(' or '),
+});
+const whole = (min: number, max: number): Rule<number> => ({
+  schema: z.int().min(min).max(max),
+  lawful: `a whole number from ${min} to ${max}`,
+});
+const listOf = <const T extends string>(...values: T[]): Rule<T[]> => ({
+  schema: z.array(z.enum(values)).max(values.length),
+  lawful: `a list of ${values.map((value) => JSON.stringify(value)).join(', ')}`,
+});
+
+/** Nine digits, as other numbers the sandbox is started with: eleven days, or more requests than a minute holds. */
+const MANY = 999_999_999;
+/** The history of one instruction has room for 64 transitions. */
+const MAX_REPEATS = 50;
+/** A page of more payments would be an answer of many megabytes. */
+const MAX_PAGE_SIZE = 10_000;
+/** 999.99 EUR: above any charge for one credit transfer. */
+const MAX_CHARGE_MINOR = 99_999;
+
+const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
+  amountUnit: choice('minor', 'major'),
+  amountType: choice('number', 'string'),
+  pageBase: choice(0, 1),
+  countMeans: choice('page', 'total'),
+  maxPageSize: whole(1, MAX_PAGE_SIZE),
+  ignorePageParams: flag,
+  listingLagMs: whole(0, MANY),
+  secondSubmit: choice('refused', 'executed'),
+  addAfterSubmit: choice('refused', 'accepted'),
+  linkReads: choice('allowed', 'refused'),
+  omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
+  optionalFields: choice('sent', 'left-out'),
+  unknownFields: flag,
+  respaceIbans: flag,
+  respaceNames: flag,
+  upperCaseNames: flag,
+  enforceControlTotals: flag,
+  submitStatus: choice(200, 201, 202),
+  submitRuns: choice('at-once', 'later'),
+  submitWaitsFor: choice('nothing', 'strong-authentication', 'approval'),
+  waitsAs: choice('WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'),
+  instructionEnds: choice('SUB_REQUIRED', 'with-its-payments'),
+  errorShape: choice('flat', 'nested'),
+  webhookId: choice('event', 'entity'),
+  signs: choice('sent-bytes', 'compact-json'),
+  tokenLifetimeS: whole(1, MANY),
+  hooksWithoutIdentity: choice('nothing', 'everything'),
+  webhooksPerMinute: whole(1, MANY),
+  subIsValidRepeats: whole(1, MAX_REPEATS),
+  executionDays: choice('every', 'target', 'next'),
+  chargeMinor: whole(0, MAX_CHARGE_MINOR),
+  requestsPerMinute: whole(0, MANY),
+};
+
+/** Every variant there is. */
+export function variantNames(): (keyof Variants)[] {
+  return Object.keys(RULES).filter(isVariant);
+}
+
+/** The values a variant may have, in words. */
+export function lawfulValues(name: keyof Variants): string {
+  return RULES[name].lawful;
+}
+
+/**
+ * All variants, those not given at their defaults. Throws one error that names every variant there is not, and every
+ * value that is not lawful with those that are.
+ */
+export function completeVariants(given: unknown = {}): Variants {
+  if (given === null || typeof given !== 'object' || Array.isArray(given))
+    throw new Error('variants must be an object of names and values, such as {"amountUnit":"major"}');
+  const chosen = Object.entries(given).filter(([, value]) => value !== undefined);
+  const faults = chosen.flatMap(([name, value]) => faultOf(name, value) ?? []);
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  return { ...DEFAULT_VARIANTS, ...(Object.fromEntries(chosen) as Partial<Variants>) };
+}
+
+function faultOf(name: string, value: unknown): string | undefined {
+  if (!isVariant(name)) return `there is no variant ${name}; the variants are ${variantNames().join(', ')}`;
+  const { schema, lawful } = RULES[name];
+  return schema.safeParse(value).success ? undefined : `variant ${name} must be ${lawful}`;
+}
+
+function isVariant(name: string): name is keyof Variants {
+  return Object.hasOwn(RULES, name);
 }

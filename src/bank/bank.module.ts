@@ -1,13 +1,18 @@
-import { Global, Module } from '@nestjs/common';
+import { DynamicModule, Global, Module, Type } from '@nestjs/common';
 import { CONFIG, Config } from '../config/env';
 import { BankClient } from './client';
 import { BankGateway } from './gateway';
+import { SHARED_RATE, SharedBudget, type SharedRate } from './shared-budget';
 
 /** The bank's client made from the configuration: one per process, with one pool of connections and one token. */
 @Global()
 @Module({
   providers: [
-    { provide: BankClient, inject: [CONFIG], useFactory: clientOf },
+    {
+      provide: BankClient,
+      inject: [CONFIG, { token: SHARED_RATE, optional: true }],
+      useFactory: clientOf,
+    },
     {
       provide: BankGateway,
       inject: [BankClient],
@@ -16,15 +21,21 @@ import { BankGateway } from './gateway';
   ],
   exports: [BankClient, BankGateway],
 })
-export class BankModule {}
+export class BankModule {
+  /** With the rate of requests shared by all replicas, kept by a provider that is known everywhere. */
+  static sharing(rate: Type<SharedRate>): DynamicModule {
+    return { module: BankModule, providers: [{ provide: SHARED_RATE, useExisting: rate }] };
+  }
+}
 
-function clientOf(config: Config): BankClient {
+function clientOf(config: Config, rate: SharedRate | undefined): BankClient {
   return new BankClient({
     baseUrl: config.BANK_BASE_URL,
     token: tokenOf(config),
     amountUnit: config.BANK_AMOUNT_UNIT,
     limits: { totalTimeoutMs: config.BANK_TIMEOUT_MS },
     requestsPerMinute: config.BANK_REQUESTS_PER_MINUTE,
+    budget: rate && new SharedBudget(rate, config.BANK_REQUESTS_PER_MINUTE),
   });
 }
 

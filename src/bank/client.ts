@@ -33,7 +33,7 @@ export interface BankClientOptions {
   limits?: Partial<HttpLimits>;
   tls?: AgentOptions;
   requestsPerMinute?: number;
-  /** Replaces the in-process budget, for instance by one that all replicas share. */
+  /** Replaces the in-process budget of `requestsPerMinute` by one that all replicas share. */
   budget?: RateBudget;
   habits?: Partial<BankHabits>;
   clock?: BankClock;

@@ -6,6 +6,11 @@ export abstract class BankClientError extends Error {
   }
 }
 
+/** Whether an error is the bank's or the network's, and so belongs to the trade. */
+export function isBankError(error: unknown): error is BankClientError {
+  return error instanceof BankClientError;
+}
+
 /** No answer: the network, a time-out, or a body that could not be received whole. */
 export class BankUnreachable extends BankClientError {
   constructor(
@@ -22,7 +27,7 @@ export class BankUnreachable extends BankClientError {
 export class TokenUnavailable extends BankClientError {
   constructor(
     readonly why: string,
-    /** True where the token endpoint answered and refused the credentials. */
+    /** True where the token endpoint answered that this request will never do. */
     readonly refused: boolean,
   ) {
     super(`No access token (${why})`);

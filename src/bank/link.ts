@@ -1,16 +1,3 @@
-/**
- * A link's path when it may be followed: same origin as the configured bank, exactly the path expected of it, no
- * query, fragment or credentials. Undefined otherwise; the caller then builds the path.
- */
-export function followable(href: string, baseUrl: string, expectedPath: string): string | undefined {
-  if (!URL.canParse(href)) return undefined;
-  const link = new URL(href);
-  const base = new URL(baseUrl);
-  const plain = link.search === '' && link.hash === '' && link.username === '' && link.password === '';
-  const expected = base.pathname.replace(/\/+$/, '') + expectedPath;
-  return plain && link.origin === base.origin && link.pathname === expected ? expectedPath : undefined;
-}
-
 /** Ids are short; more is not an id. */
 const SEGMENT = /^(?!\.{1,2}$)[\w.~-]{1,128}$/;
 

@@ -14,7 +14,9 @@ import type { HttpAnswer, HttpResult } from './http';
 import { maskBody } from './mask';
 import { readAs } from './schema';
 
-export type RefusalReason = 'not-sent' | 'invalid' | 'unauthorised' | 'forbidden' | 'rate-limited';
+/** `not-sent`: no byte left. `no-token`: the same, because the token endpoint refused our credentials. */
+export type RefusalReason =
+  'not-sent' | 'no-token' | 'invalid' | 'unauthorised' | 'forbidden' | 'rate-limited';
 
 /**
  * What is known after a call that changes something at the bank: it was done, it was not done, or nobody can

@@ -1,3 +1,4 @@
+import { paceOf, reserveTurns, UNPACED } from '../domain/request-pace';
 import { RateLimited } from './errors';
 import type { HttpAnswer } from './http';
 
@@ -20,7 +21,7 @@ export interface RateSignal {
   remaining?: number;
 }
 
-/** Who may send now. The in-process {@link MinuteBudget} serves one replica; a shared one can be injected. */
+/** Who may send now. The in-process {@link MinuteBudget} serves one replica, `SharedBudget` all of them. */
 export interface RateBudget {
   /**
    * Resolves when a request may be sent.
@@ -33,6 +34,12 @@ export interface RateBudget {
 const MINUTE_MS = 60_000;
 /** A header that asks for more is a mistake or an outage a person should see. */
 const LONGEST_PAUSE_MS = 60 * MINUTE_MS;
+
+/** How long an answer asks everybody to wait, in ms: 0 where it does not. */
+export function pauseOf(signal: RateSignal): number {
+  const told = signal.status === 429 || signal.remaining === 0;
+  return told ? Math.min(signal.retryAfterMs ?? MINUTE_MS, LONGEST_PAUSE_MS) : 0;
+}
 
 /**
  * Spreads requests so that no 60 seconds hold more than `requestsPerMinute`: a burst of a tenth, and the rest
@@ -49,13 +56,13 @@ export class MinuteBudget implements RateBudget {
   ) {}
 
   async take(maxWaitMs = Infinity): Promise<void> {
-    const now = this.clock.nowMs();
-    const { intervalMs, burstMs } = this.spacing();
-    const due = Math.max(this.dueMs, now, this.pausedUntilMs);
-    const waitMs = Math.max(due - burstMs - now, this.pausedUntilMs - now, 0);
-    if (waitMs > maxWaitMs) throw new RateLimited(Math.ceil(waitMs));
-    this.dueMs = due + intervalMs;
-    if (waitMs > 0) await this.clock.sleep(waitMs);
+    const nowMs = this.clock.nowMs();
+    const state = { dueInMs: this.dueMs - nowMs, pausedInMs: this.pauseLeftMs() };
+    const pace = this.perMinute === undefined ? UNPACED : paceOf(this.perMinute);
+    const turn = reserveTurns(state, pace, { turns: 1, maxWaitMs, urgent: true });
+    if (turn.kind === 'refused') throw new RateLimited(turn.waitMs);
+    this.dueMs = nowMs + turn.dueInMs;
+    if (turn.inMs > 0) await this.clock.sleep(turn.inMs);
     await this.outlastPauses();
   }
 
@@ -63,7 +70,7 @@ export class MinuteBudget implements RateBudget {
     if (signal.limit !== undefined && signal.limit > 0 && signal.limit < (this.perMinute ?? Infinity)) {
       this.perMinute = signal.limit;
     }
-    if (signal.status === 429 || signal.remaining === 0) this.pause(signal.retryAfterMs ?? MINUTE_MS);
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal));
   }
 
   /** A pause may begin while a request waits for its turn. */
@@ -74,17 +81,6 @@ export class MinuteBudget implements RateBudget {
 
   private pauseLeftMs(): number {
     return this.pausedUntilMs - this.clock.nowMs();
-  }
-
-  private pause(ms: number): void {
-    this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + Math.min(ms, LONGEST_PAUSE_MS));
-  }
-
-  private spacing(): { intervalMs: number; burstMs: number } {
-    if (this.perMinute === undefined) return { intervalMs: 0, burstMs: 0 };
-    const burst = Math.ceil(this.perMinute / 10);
-    const intervalMs = MINUTE_MS / Math.max(this.perMinute - burst, 1);
-    return { intervalMs, burstMs: (burst - 1) * intervalMs };
   }
 }
 

@@ -117,7 +117,7 @@ function notSent(error: unknown): Outcome<never> {
     return { kind: 'no', reason: 'not-sent', why: 'rate-budget', retryAfterMs: error.retryAfterMs };
   }
   if (error instanceof TokenUnavailable) {
-    return { kind: 'no', reason: error.refused ? 'unauthorised' : 'not-sent', why: error.message };
+    return { kind: 'no', reason: error.refused ? 'no-token' : 'not-sent', why: error.message };
   }
   throw error;
 }

@@ -1,5 +1,6 @@
 import { TokenUnavailable } from './errors';
 import type { BankHttp, HttpResult } from './http';
+import { isSuccess } from './outcome';
 import { type BankClock, SYSTEM_CLOCK } from './rate-budget';
 
 /** Where the access token comes from (Authentication 5: how it is obtained is not shown). */
@@ -115,8 +116,8 @@ export class ClientCredentialsToken implements TokenSource {
 
   private tokenOf(result: HttpResult): Token | TokenUnavailable {
     if (result.kind === 'failed') return new TokenUnavailable(result.why, false);
-    if (result.status < 200 || result.status > 299) {
-      return new TokenUnavailable(`status ${result.status}`, [400, 401, 403].includes(result.status));
+    if (!isSuccess(result.status)) {
+      return new TokenUnavailable(`status ${result.status}`, isRefusal(result.status));
     }
     const reply = replyOf(result.text);
     if (!reply) return new TokenUnavailable('unreadable reply', false);
@@ -128,6 +129,11 @@ export class ClientCredentialsToken implements TokenSource {
       renewAtMs: now + Math.max(lifeMs - RENEW_BEFORE_MS, lifeMs / 2),
     };
   }
+}
+
+/** A 4xx that says that this request will never do; 408, 425 and 429 ask for patience. */
+function isRefusal(status: number): boolean {
+  return status >= 400 && status <= 499 && ![408, 425, 429].includes(status);
 }
 
 /** A header value must be visible ASCII; anything else would fail only when the token is used. */

@@ -68,7 +68,12 @@ const SETTINGS = {
   BANK_REJECTS_BEFORE_EXECUTING: flag
     .default(false)
     .describe('Set only if the bank confirms that 401 and 429 on a submit never execute it.'),
-  BANK_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).optional().describe('Client-side request budget.'),
+  BANK_REQUESTS_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('Requests to the bank in any 60 seconds, of all replicas together.'),
   BANK_ADDS_IN_FLIGHT: z.coerce
     .number()
     .int()

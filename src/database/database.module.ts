@@ -2,6 +2,7 @@ import { DynamicModule, Global, Inject, Module, OnApplicationBootstrap } from '@
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
 import { CONFIG, Config } from '../config/env';
+import { BankRate } from './bank-rate';
 import { Database } from './database';
 import { dataSourceOptions } from './data-source';
 import { Leases } from './leases';
@@ -11,7 +12,10 @@ import { assertSafeRole } from './roles';
 
 /** The one DataSource and the one door to it. */
 @Global()
-@Module({ providers: [Database, Leases, PersonalData], exports: [Database, Leases, PersonalData] })
+@Module({
+  providers: [BankRate, Database, Leases, PersonalData],
+  exports: [BankRate, Database, Leases, PersonalData],
+})
 export class DatabaseModule implements OnApplicationBootstrap {
   constructor(
     private readonly dataSource: DataSource,

@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { Claim, Fenced, LeaseKind, Leases } from './leases';
+import { newId } from './new-id';
 
 /** What one step of work answers: in how many milliseconds it is to be taken up again; 0 goes on at once. */
 export type WakeIn = number | 'never';
@@ -11,9 +13,16 @@ interface WorkerOptions {
   /** Steps under way at once in this process. */
   atOnce: number;
   step: (claim: Claim) => Promise<WakeIn>;
+  /** Failures that belong to the trade, such as a bank that is down: told as a warning. */
+  foreseen?: (error: unknown) => boolean;
 }
 
-/** Pause before work that failed for an unforeseen cause is tried again. */
+/** A name for this process among the holders of leases, another one after each start. */
+export function leaseHolder(): string {
+  return `${hostname()}:${process.pid}:${newId().slice(-12)}`;
+}
+
+/** Pause before work that failed is tried again. */
 const FAILURE_PAUSE_MS = 5_000;
 
 /**
@@ -67,7 +76,9 @@ export class LeaseWorker {
     } catch (error) {
       if (error instanceof Fenced) return;
       const { name, message } = error instanceof Error ? error : new Error('unknown');
-      this.logger.error(`${claim.kind} ${claim.subjectId} failed: ${name}: ${message}`);
+      const told = `${claim.kind} ${claim.subjectId} failed: ${name}: ${message}`;
+      if (this.options.foreseen?.(error)) this.logger.warn(told);
+      else this.logger.error(told);
     } finally {
       clearInterval(heartbeat);
     }

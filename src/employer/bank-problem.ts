@@ -42,6 +42,7 @@ export function refusalProblem(refusal: Refusal, what: string): Problem {
     case 'invalid':
       return new Problem(422, 'BANK_REFUSED', `${what}: ${wordsOf(refusal) ?? 'it gave no reason'}.`);
     case 'unauthorised':
+    case 'no-token':
       return new Problem(502, 'BANK_REFUSES_CREDENTIALS', `${what}: it does not accept our credentials.`);
     case 'forbidden':
       return new Problem(502, 'BANK_DOES_NOT_ALLOW', `${what}: it does not allow this service to do that.`);

@@ -28,11 +28,13 @@ export type Judgement =
   | { kind: 'fewer'; matched: ReadonlyMap<number, SeenPayment>; missing: readonly number[] }
   | { kind: 'different'; rowNo: number; fields: readonly string[] }
   | { kind: 'twice'; rowNo: number }
+  | { kind: 'unidentified'; bankPaymentId: string }
   | { kind: 'foreign'; bankPaymentId: string };
 
 /**
  * Holds what the bank shows against what was approved. Absent is not different; one row seen twice, a payment that
- * is none of ours or a contradicting field ends the comparison at once (protocol rules 7 and 14).
+ * is none of ours or a contradicting field ends the comparison at once (protocol rules 7 and 14). One that bears no
+ * mark of ours, while a row is in doubt that it may be, is no stranger: it is told as unidentified.
  */
 export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<SeenPayment>): Judgement {
   const byId = new Map(expected.flatMap((row) => row.bankIds.map((id) => [id, row] as const)));
@@ -40,7 +42,10 @@ export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<S
   const matched = new Map<number, SeenPayment>();
   for (const payment of seen) {
     const row = findRow(payment, byId, byMessage);
-    if (!row) return { kind: 'foreign', bankPaymentId: payment.bankPaymentId };
+    if (!row) {
+      const kind = expected.some((one) => mayBe(one, payment)) ? 'unidentified' : 'foreign';
+      return { kind, bankPaymentId: payment.bankPaymentId };
+    }
     const known = matched.get(row.rowNo);
     if (known && known.bankPaymentId !== payment.bankPaymentId) return { kind: 'twice', rowNo: row.rowNo };
     const fields = contradictions(row, payment);
@@ -61,6 +66,12 @@ function findRow(
     if (row) return row;
   }
   return payment.messageId === undefined ? undefined : byMessage.get(payment.messageId);
+}
+
+/** Whether a payment without our mark can be a row whose add is in doubt. */
+function mayBe(row: ExpectedRow, payment: SeenPayment): boolean {
+  const unmarked = payment.messageId === undefined && row.bankIds.length === 0;
+  return unmarked && contradictions(row, payment).length === 0;
 }
 
 /** The fields in which a payment contradicts its row, where the bank shows them. */

@@ -3,7 +3,7 @@ import { append } from '../audit/audit';
 import { Json } from '../audit/audit-entry';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
-import { CONFIG, Config } from '../config/env';
+import { CONFIG } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
@@ -20,6 +20,7 @@ import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
 import { lockRun } from './pay-run.store';
 import { Command } from './run-command';
+import { assertSendable, SendSettings } from './send-outlook';
 
 /** What is written to the audit chain of what was done; no name, IBAN or amount of a person. */
 type Audited = Record<string, Json | undefined>;
@@ -33,15 +34,18 @@ export class PayRunCommands {
     private readonly database: Database,
     private readonly personal: PersonalData,
     private readonly clock: Clock,
-    @Inject(CONFIG)
-    private readonly config: Pick<Config, 'BANK_CLOSED_DAYS' | 'BANK_CUT_OFF' | 'BANK_TIME_ZONE'>,
+    @Inject(CONFIG) private readonly config: SendSettings,
   ) {}
 
-  /** Approves the version that was looked at. @throws those of `approve`; 409 APPROVER_IS_PREPARER by constraint */
+  /**
+   * Approves the version that was looked at, if it can still be sent before the cut-off: else nothing is stored.
+   * @throws those of `approve` and `assertSendable`; 409 APPROVER_IS_PREPARER by constraint
+   */
   async approve(command: Command, seen: Seen): Promise<RunRecord> {
     const record = await this.carryOut(command, 'pay-run.approved', async (tx, run) => {
       const { runVersion } = run;
       await approve(tx, this.personal, run, command.personId, seen);
+      await assertSendable(tx, run, this.config, this.clock.now());
       return { runVersion, rootHash: seen.rootHash, payments: run.rowCount, status: run.status };
     });
     crashPoint('approval.recorded');
@@ -128,7 +132,7 @@ export class PayRunCommands {
       const detail = await work(tx, run);
       if (run.revision === revision) await raiseRevision(tx, run);
       await append(tx, { personId, action, subject: showId('run', payRunId), detail });
-      return readRun(tx, payRunId);
+      return readRun(tx, payRunId, this.config, this.clock.now());
     });
   }
 }

@@ -1,7 +1,9 @@
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Response } from 'express';
 import { z } from 'zod';
+import { Clock } from '../config/clock';
+import { CONFIG } from '../config/env';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { Allow, EmployerRole } from '../http/allow';
@@ -13,6 +15,7 @@ import { HistoryPage, PaymentListQuery, PaymentPage, RunBody, RunListQuery, RunP
 import { listChanges, listPayments, listRuns, readRun } from './pay-run.reads';
 import { findRun } from './pay-run.store';
 import { showChange, showPayment, showRun, showRunSummary } from './pay-run.view';
+import { SendSettings } from './send-outlook';
 
 /** Who may know what a person earns. An operator keeps the service running and needs no salaries for it. */
 const SEE_PAYMENTS = ['preparer', 'approver', 'finance'] as const satisfies EmployerRole[];
@@ -28,6 +31,8 @@ export class PayRunController {
   constructor(
     private readonly database: Database,
     private readonly personal: PersonalData,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: SendSettings,
   ) {}
 
   @Get()
@@ -55,7 +60,9 @@ export class PayRunController {
     @Param('runId', new IdParam('run')) runId: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RunBody> {
-    const record = await this.database.inEmployer(employerId, (tx) => readRun(tx, runId));
+    const record = await this.database.inEmployer(employerId, (tx) =>
+      readRun(tx, runId, this.config, this.clock.now()),
+    );
     response.setHeader('ETag', etagOf(record.run.revision));
     return showRun(record);
   }

@@ -130,6 +130,16 @@ const run = runSummary.extend({
   instructionsByStatus: z.partialRecord(z.enum(INSTRUCTION_STATUSES), z.int()),
   instructions: z.array(instruction),
   openAttentions: z.int(),
+  estimate: z
+    .object({ requests: z.int(), seconds: z.int(), finishesBy: instant, cutOff: instant })
+    .nullable()
+    .describe('What is left to be sent to the bank before its cut-off; null once submitting has begun.'),
+  progress: z
+    .object({ paymentsAtBank: z.int(), payments: z.int() })
+    .nullable()
+    .describe(
+      'While the instructions are being built; `estimate.finishesBy` is when that and the submits end.',
+    ),
 });
 /** A run with all that is known of it. */
 export type RunDocument = z.infer<typeof run>;

@@ -7,6 +7,7 @@ import { Employer } from '../employer/employer.entity';
 import { Subject } from './history';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, openAmendment } from './pay-run.store';
+import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
 
 /** A run of a million rows in instructions of 500 has 2,000 of them; a page shows the first, the counts tell all. */
 const SHOWN_INSTRUCTIONS = 500;
@@ -54,6 +55,7 @@ export interface RunRecord {
   instructions: PlannedRow[];
   instructionCounts: { status: InstructionStatus; count: number }[];
   openAttentions: number;
+  outlook: SendOutlook | null;
 }
 
 /** What a list of runs is narrowed to. */
@@ -77,8 +79,13 @@ export function listRuns(tx: EmployerTransaction, filter: RunFilter, limit: numb
   });
 }
 
-/** Reads a run with all that belongs to it. @throws DomainError PAY_RUN_NOT_FOUND */
-export async function readRun(tx: EmployerTransaction, payRunId: string): Promise<RunRecord> {
+/** Reads a run with all that belongs to it; what is left to send is as of `now`. @throws DomainError PAY_RUN_NOT_FOUND */
+export async function readRun(
+  tx: EmployerTransaction,
+  payRunId: string,
+  settings: SendSettings,
+  now: Date,
+): Promise<RunRecord> {
   const { employerId } = tx;
   const run = await findRun(tx, payRunId);
   const { runVersion } = run;
@@ -93,6 +100,7 @@ export async function readRun(tx: EmployerTransaction, payRunId: string): Promis
     instructions: await instructionsOf(tx, run),
     instructionCounts: await instructionCounts(tx, run),
     openAttentions: await countOpenAttentions(tx, payRunId),
+    outlook: await sendOutlook(tx, run, settings, now),
   };
 }
 

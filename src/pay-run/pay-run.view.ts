@@ -5,6 +5,7 @@ import { Subject } from './history';
 import { Amendment, PayRun } from './pay-run.entity';
 import { ChangeDocument, PaymentDocument, RunDocument, RunSummary } from './pay-run.dto';
 import { ChangeRow, PaymentRow, PlannedRow, RunRecord, StatusTotal } from './pay-run.reads';
+import { SendOutlook } from './send-outlook';
 
 /** A run as a list shows it. */
 export function showRunSummary(run: PayRun): RunSummary {
@@ -51,7 +52,23 @@ export function showRun(record: RunRecord): RunDocument {
     ),
     instructions: record.instructions.map(showInstruction),
     openAttentions: record.openAttentions,
+    estimate: record.outlook && showEstimate(record.outlook),
+    progress: record.outlook && showProgress(run, record.outlook),
   };
+}
+
+function showEstimate({ requests, ms, finishesBy, cutOff }: SendOutlook): RunDocument['estimate'] {
+  return {
+    requests,
+    seconds: Math.ceil(ms / 1_000),
+    finishesBy: finishesBy.toISOString(),
+    cutOff: cutOff.toISOString(),
+  };
+}
+
+function showProgress(run: PayRun, { rowsAtBank }: SendOutlook): RunDocument['progress'] {
+  if (run.status !== 'BUILDING' && run.status !== 'VERIFIED') return null;
+  return { paymentsAtBank: rowsAtBank, payments: run.rowCount };
 }
 
 function counted({ count, amount_minor }: StatusTotal): { payments: number; amount: string } {

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
@@ -6,8 +5,7 @@ import { BankClientError, NotAllowed, NotFound, RateLimited } from '../bank/erro
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases } from '../database/leases';
-import { LeaseWorker, WakeIn } from '../database/lease-worker';
-import { newId } from '../database/new-id';
+import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { keepBankStatus } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
@@ -37,7 +35,7 @@ export class AccountWatch {
   ) {
     this.worker = new LeaseWorker(leases, {
       kind: 'ACCOUNT',
-      holder: `${hostname()}:${process.pid}:${newId().slice(-12)}`,
+      holder: leaseHolder(),
       leaseMs: config.LEASE_MS,
       atOnce: READ_AT_ONCE,
       step: (claim) => this.step(claim),

@@ -67,7 +67,12 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
 
 function alarmOf(change: ReturnType<typeof climb>['change'], status: string): Progress['alarm'] {
   if (change === 'contradiction') return 'CONTRADICTION';
-  if (change === 'unknown') return 'UNKNOWN_STATUS';
+  return change === 'unknown' ? 'UNKNOWN_STATUS' : alarmOfStatus(status);
+}
+
+/** What a status by itself asks of people: its meaning, or to act at the bank. */
+export function alarmOfStatus(status: string): 'UNKNOWN_STATUS' | 'BANK_ACTION_REQUIRED' | undefined {
   const reading = readBankStatus(status);
+  if (reading.kind === 'unknown' || reading.kind === 'unclear') return 'UNKNOWN_STATUS';
   return reading.kind === 'waiting' && reading.needsBankAction ? 'BANK_ACTION_REQUIRED' : undefined;
 }

@@ -1,12 +1,10 @@
-import { hostname } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
-import { ContractDrift, RateLimited } from '../bank/errors';
+import { ContractDrift, isBankError, RateLimited } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, Leases } from '../database/leases';
-import { LeaseWorker, WakeIn } from '../database/lease-worker';
-import { newId } from '../database/new-id';
+import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -37,10 +35,11 @@ export class FollowService {
   ) {
     this.worker = new LeaseWorker(leases, {
       kind: 'FOLLOW',
-      holder: `${hostname()}:${process.pid}:${newId().slice(-12)}`,
+      holder: leaseHolder(),
       leaseMs: config.LEASE_MS,
       atOnce: FOLLOWED_AT_ONCE,
       step: (claim) => this.step(claim),
+      foreseen: isBankError,
     });
   }
 

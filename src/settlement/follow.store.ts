@@ -1,8 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { PaymentStatus } from '../domain/payment';
+import { isPaymentFinal, PaymentStatus } from '../domain/payment';
 import { clear, raise } from '../pay-run/attention.store';
-import type { AttentionKind } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
@@ -85,15 +84,17 @@ export async function recordProgress(
   }
   const cleared = progress.filter((one) => one.alarm === undefined).map((one) => one.payment.paymentId);
   await clear(tx, PASSING, cleared, 'the bank went on to a documented status');
-  for (const one of progress) {
-    if (one.alarm !== undefined) await raiseOf(tx, instruction, one.payment, one.alarm, one.bankStatus);
+  for (const { payment, alarm, bankStatus } of progress) {
+    const alone = alarm === 'CONTRADICTION' || isPaymentFinal(payment.status);
+    if (alarm !== undefined && alone) await raiseOf(tx, instruction, payment, alarm, bankStatus);
   }
 }
 
 /** What the next documented status clears by itself. */
-const PASSING: readonly AttentionKind[] = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'];
+export const PASSING = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'] as const;
 
-const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {
+/** What an alarm says to people. */
+export const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {
   CONTRADICTION: 'The bank showed a second final status that differs from the first',
   UNKNOWN_STATUS: 'The bank showed a status whose meaning is not documented',
   BANK_ACTION_REQUIRED: 'The bank waits for somebody to act',

@@ -17,9 +17,10 @@ import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction
 import { contradictions, judgeGroups } from '../pay-run/match';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { stopEverything, totalsDiffer } from '../pay-run/stop';
-import { FollowedPayment, Progress, progressOf } from './follow-plan';
+import { alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
 import { followedPayments, recordProgress } from './follow.store';
 import { PaymentSource } from './payment-source';
+import { tellOfStatuses } from './status-alarms';
 
 /** Days after the execution date on which every payment should be final. */
 const PATIENCE_BANKING_DAYS = 2;
@@ -53,7 +54,8 @@ export class Follower {
       createdAt: instruction.createdAt,
       bankIds: payments.flatMap((payment) => payment.bankIds),
     });
-    const shown = instruction.totalsCheckedAt === null ? await this.readInstruction(followed) : undefined;
+    const asked = instruction.totalsCheckedAt === null || alarmOfStatus(instruction.bankStatus ?? '');
+    const shown = asked ? await this.readInstruction(followed) : undefined;
     crashPoint('follow.read');
     await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, seen, shown));
     crashPoint('follow.recorded');
@@ -81,6 +83,7 @@ export class Follower {
     const payments = await followedPayments(tx, this.personal, instruction.id);
     const progress = await this.hold(tx, instruction, payments, seen);
     await recordProgress(tx, instruction, progress);
+    await tellOfStatuses(tx, instruction);
     if (instruction.status !== 'SUBMITTED') return;
     const moved = new Map(
       progress.flatMap((one) => (one.move ? [[one.payment.rowNo, one.move.to] as const] : [])),
@@ -99,15 +102,15 @@ export class Follower {
     instruction: Instruction,
     shown: BankInstruction | undefined,
   ): Promise<void> {
-    if (shown === undefined || instruction.totalsCheckedAt !== null) return;
+    if (shown === undefined) return;
+    const { employerId } = tx;
+    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
+    instruction.bankStatus = shown.status;
+    if (instruction.totalsCheckedAt !== null) return;
     const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown.groups);
     if (totals === 'different') await totalsDiffer(tx, instruction, planned);
     if (totals === 'absent') return;
-    await tx.manager.update(
-      Instruction,
-      { employerId: tx.employerId, id: instruction.id },
-      { totalsCheckedAt: new Date(), bankStatus: shown.status },
-    );
+    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt: new Date() });
   }
 
   /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */

@@ -14,6 +14,7 @@ import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { finishCall } from './call-record';
+import { InstructionReader } from './read-back';
 import { loadWork, Work } from './work';
 
 /**
@@ -26,6 +27,7 @@ export class Burial {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly reads: BankReads,
+    private readonly reader: InstructionReader,
   ) {}
 
   /**
@@ -80,7 +82,7 @@ export class Burial {
   ): Promise<'moved' | 'cancelled' | 'not found' | 'open'> {
     try {
       const instruction = await this.reads.instruction(work.account, bankInstructionId);
-      if (!instruction) return 'open';
+      if (!instruction) return (await this.reader.somePaymentMoved(work)) ? 'moved' : 'open';
       if (isPastSubmit(instruction.status)) return 'moved';
       const reading = readBankStatus(instruction.status);
       return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';

@@ -1,3 +1,4 @@
+import type { RefusalReason } from '../bank/outcome';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import type { Totals } from '../pay-run/match';
 
@@ -24,7 +25,7 @@ export function judgeUnsubmitted(bankStatus: string): 'open' | 'wait' | 'moved' 
 /** The kinds of answers of a POST that decide what comes next, as far as they matter here. */
 export interface Answer {
   kind: 'yes' | 'no' | 'in-doubt';
-  reason?: 'not-sent' | 'invalid' | 'unauthorised' | 'forbidden' | 'rate-limited';
+  reason?: RefusalReason;
   retryAfterMs?: number;
 }
 
@@ -41,6 +42,7 @@ export function afterBuildAnswer(answer: Answer): AfterRefusal {
   switch (answer.reason) {
     case 'invalid':
       return { kind: 'refused' };
+    case 'no-token':
     case 'unauthorised':
     case 'forbidden':
       return { kind: 'credentials' };
@@ -48,7 +50,7 @@ export function afterBuildAnswer(answer: Answer): AfterRefusal {
       return { kind: 'wait', ms: answer.retryAfterMs ?? UNSENT_PAUSE_MS };
     case 'not-sent':
     case undefined:
-      return { kind: 'wait', ms: UNSENT_PAUSE_MS };
+      return { kind: 'wait', ms: Math.max(answer.retryAfterMs ?? 0, UNSENT_PAUSE_MS) };
   }
 }
 
@@ -64,6 +66,7 @@ export function afterSubmitAnswer(answer: Answer, rejectsBeforeExecuting: boolea
   if (answer.kind === 'in-doubt') return 'in-doubt';
   switch (answer.reason) {
     case 'not-sent':
+    case 'no-token':
       return 'unsent';
     case 'invalid':
     case 'forbidden':

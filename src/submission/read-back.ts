@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { NotFound } from '../bank/errors';
 import type { BankInstruction } from '../bank/records';
+import { Database } from '../database/database';
+import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
 import { Judgement, judgePayments } from '../pay-run/match';
 import { judgeTotals, judgeUnsubmitted } from './decision';
@@ -13,12 +15,16 @@ export type ReadBack =
   | { kind: 'wait'; bankStatus: string }
   | { kind: 'moved'; bankStatus: string }
   | { kind: 'dead'; bankStatus: string }
+  | { kind: 'unidentified'; why: string }
   | { kind: 'different'; why: string; foreign?: string };
 
 /** Reads an unsubmitted instruction whole: its status, its calculated totals, the full list of its payments. */
 @Injectable()
 export class InstructionReader {
-  constructor(private readonly reads: BankReads) {}
+  constructor(
+    private readonly database: Database,
+    private readonly reads: BankReads,
+  ) {}
 
   async readBack(work: Work, rows: readonly PayableRow[]): Promise<ReadBack> {
     const { account, planned } = work;
@@ -45,6 +51,23 @@ export class InstructionReader {
     return conclude(judgement, totals, instruction);
   }
 
+  /** Where the instruction cannot be read, one of its payments past the submit is evidence enough. */
+  async somePaymentMoved({ instruction, account }: Work): Promise<boolean> {
+    const known = await this.database.inEmployer(instruction.employerId, (tx) =>
+      tx.query<{ id: string }>(
+        `SELECT bank_payment_id AS id FROM bank_payment
+         WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
+        [tx.employerId, instruction.id],
+      ),
+    );
+    const seen = await this.reads.payments(account, {
+      bankInstructionId: instruction.bankInstructionId ?? '',
+      createdAt: instruction.createdAt,
+      bankIds: known.map(({ id }) => id),
+    });
+    return seen.some((payment) => isPastSubmit(payment.status));
+  }
+
   private async instruction(
     work: Work,
     bankInstructionId: string,
@@ -66,6 +89,8 @@ function conclude(
   switch (judgement.kind) {
     case 'twice':
       return { kind: 'different', why: `row ${judgement.rowNo} is there twice` };
+    case 'unidentified':
+      return { kind: 'unidentified', why: 'a payment there does not say which row in doubt it is' };
     case 'foreign':
       return {
         kind: 'different',

@@ -5,15 +5,15 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
 import { clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { InstructionReader } from './read-back';
 import { finishAttempt, recordExecuted, TURNED_AWAY } from './submitter';
 import { about } from './verifier';
-import { payableRows, Work } from './work';
+import type { Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
 
@@ -33,7 +33,7 @@ export class Recovery {
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
-    private readonly personal: PersonalData,
+    private readonly reader: InstructionReader,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -71,18 +71,7 @@ export class Recovery {
       const executed = isPastSubmit(instruction.status);
       return { executed, stillInitiated: instruction.status === 'INITIATED', instruction };
     }
-    return { executed: await this.somePaymentMoved(work, bankInstructionId), stillInitiated: false };
-  }
-
-  /** Where the instruction cannot be read, one of its payments past the submit is evidence enough. */
-  private async somePaymentMoved(work: Work, bankInstructionId: string): Promise<boolean> {
-    const rows = await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      payableRows(tx, this.personal, work),
-    );
-    const bankIds = rows.flatMap((row) => (row.bankPaymentId === null ? [] : [row.bankPaymentId]));
-    const { createdAt } = work.instruction;
-    const seen = await this.reads.payments(work.account, { bankInstructionId, createdAt, bankIds });
-    return seen.some((payment) => isPastSubmit(payment.status));
+    return { executed: await this.reader.somePaymentMoved(work), stillInitiated: false };
   }
 
   private async executed(

@@ -16,6 +16,7 @@ import { clear, raise } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
+import { expectedSubmits } from '../pay-run/send-outlook';
 import { lapseRun } from './lapse';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
@@ -23,7 +24,6 @@ import { hashOfRows, obstacleOf, payableRows } from './work';
 
 /** How often a run that waits for money or for its account is tried again. */
 const TRY_AGAIN_MS = 15_000;
-const SUBMIT_MS = 2_000;
 
 /** The run gate, once per run, in VERIFIED → SUBMITTING (rule 7). */
 @Injectable()
@@ -90,13 +90,8 @@ export class RunGate {
     const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
     const entitled = await this.entitledApprovals(tx, run, run.rootHash);
     if (entitled < employer.approvalsRequired) return 'an approver is no longer entitled to approve';
-    const window = submitWindow(
-      run,
-      run.createdAt,
-      this.clock.now(),
-      bankHours(this.config),
-      (await plannedInstructions(tx, run)).length * SUBMIT_MS,
-    );
+    const { ms } = await expectedSubmits(tx, run, this.config);
+    const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
     return window.kind === 'late' ? 'the cut-off of the execution date cannot be met' : undefined;
   }
 

@@ -17,6 +17,7 @@ import { Instruction } from '../pay-run/instruction.entity';
 import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
+import { expectedSend } from '../pay-run/send-outlook';
 import { lapseRun } from './lapse';
 import { RunGate } from './run-gate';
 import { bankHours, submitWindow, Window } from './submit-window';
@@ -24,10 +25,6 @@ import { obstacleOf } from './work';
 
 /** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */
 const LOOK_AGAIN_TICKS = 10;
-
-/** A generous guess of what one add and one submit take, for the question whether the cut-off can be met. */
-const ADD_MS = 10;
-const SUBMIT_MS = 2_000;
 
 /** The states an instruction has when nothing more is to be sent for it. */
 const SENT: readonly InstructionStatus[] = [
@@ -96,13 +93,13 @@ export class RunWorker {
   /** APPROVED → BUILDING once it is due, its account is ready and no switch is thrown. */
   private async start(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
     if (await obstacleOf(tx, run)) return this.lookAgainMs;
-    const planned = await plannedInstructions(tx, run);
-    const window = await this.windowOf(tx, run, run.rowCount * ADD_MS + planned.length * SUBMIT_MS);
+    const { ms } = await expectedSend(tx, run, this.config);
+    const window = await this.windowOf(tx, run, ms);
     if (window.kind === 'early') return Math.min(window.ms, this.lookAgainMs);
     if (window.kind === 'late') return this.lapse(tx, run, 'the cut-off of the execution date cannot be met');
     if (!(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
-    for (const part of planned) await planAttempt(tx, part, 1);
+    for (const part of await plannedInstructions(tx, run)) await planAttempt(tx, part, 1);
     return 'never';
   }
 

@@ -1,11 +1,16 @@
-import { hostname } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
-import { ContractDrift, NotAllowed, RateLimited, TokenUnavailable, Unauthorised } from '../bank/errors';
+import {
+  ContractDrift,
+  isBankError,
+  NotAllowed,
+  RateLimited,
+  TokenUnavailable,
+  Unauthorised,
+} from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, Leases } from '../database/leases';
-import { LeaseWorker, WakeIn } from '../database/lease-worker';
-import { newId } from '../database/new-id';
+import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
 import { Builder, RowsChanged } from './builder';
 import { Recovery } from './recovery';
@@ -42,7 +47,7 @@ export class SubmissionService {
     private readonly abandonment: Abandonment,
     @Inject(CONFIG) config: Config,
   ) {
-    const holder = `${hostname()}:${process.pid}:${newId().slice(-12)}`;
+    const holder = leaseHolder();
     const leaseMs = config.LEASE_MS;
     this.runs = new LeaseWorker(leases, {
       kind: 'RUN',
@@ -50,6 +55,7 @@ export class SubmissionService {
       leaseMs,
       atOnce: RUNS_AT_ONCE,
       step: (claim) => runWorker.step(claim),
+      foreseen: isBankError,
     });
     this.instructions = new LeaseWorker(leases, {
       kind: 'INSTRUCTION',
@@ -57,6 +63,7 @@ export class SubmissionService {
       leaseMs,
       atOnce: INSTRUCTIONS_AT_ONCE,
       step: (claim) => this.stepInstruction(claim),
+      foreseen: isBankError,
     });
   }
 

@@ -73,6 +73,8 @@ export class Submitter {
         return 'never';
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+      case 'unidentified':
+        return this.abandonment.rebuild(claim, work, reading.why);
       case 'different':
         await this.verifier.mismatch(claim, work, reading);
         await this.holdRun(work, `an instruction differed at the gate: ${reading.why}`);

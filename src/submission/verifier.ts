@@ -47,6 +47,8 @@ export class Verifier {
         return 'never';
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+      case 'unidentified':
+        return this.abandonment.rebuild(claim, work, reading.why);
       case 'different':
         await this.mismatch(claim, work, reading);
         return this.abandonment.rebuild(claim, work, reading.why);

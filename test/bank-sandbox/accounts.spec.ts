@@ -1,7 +1,7 @@
 import { PATHS } from '../../src/bank/types';
 import { isIban } from '../../src/bank-sandbox/iban';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
-import { ALDER, BIRCH, PAYEE, Tester, type Json } from './client';
+import { ALDER, BIRCH, PAYEE, paymentIdOf, paymentStatusOf, Tester, type Json } from './client';
 
 describe('products and accounts', () => {
   let bank: Tester;
@@ -92,6 +92,62 @@ describe('products and accounts', () => {
     expect((await bank.post(PATHS.initiate(), await bank.initiation())).status).toBe(422);
     await bank.post('/sandbox/accounts/1001/unblock');
     expect((await bank.submit(id)).status).toBe(201);
+  });
+
+  it('shows the accounts of a blocked identity suspended, and each as it was when it is unblocked', async () => {
+    const { body: second } = await bank.post(PATHS.userAccounts('501'), { productId: 11 });
+    const { body: third } = await bank.post(PATHS.userAccounts('501'), { productId: 12 });
+    await bank.post(`/sandbox/accounts/${second.id}/block`);
+    await bank.delete(PATHS.account(third.id));
+    const statuses = async () => {
+      const { items } = (await bank.get(PATHS.accounts())).body;
+      const single = (await bank.account('1001')).status;
+      return [single, ...items.map(({ status }: Json) => status)];
+    };
+    const before = ['OPENED', 'OPENED', 'OPENED', 'OPENED', 'SUSPENDED', 'CLOSED'];
+    expect(await statuses()).toEqual(before);
+    await bank.post(`/sandbox/identities/${ALDER.identityId}/block`);
+    expect(await statuses()).toEqual(['SUSPENDED', 'SUSPENDED', 'OPENED', 'OPENED', 'SUSPENDED', 'CLOSED']);
+    expect((await bank.get('/sandbox/portal/accounts')).body[0].status).toBe('SUSPENDED');
+    await bank.post(`/sandbox/identities/${ALDER.identityId}/unblock`);
+    expect(await statuses()).toEqual(before);
+  });
+
+  it('pays nothing from an account of a blocked identity, and goes on when it is unblocked', async () => {
+    const slow = await Tester.start({ stepMs: 60_000 });
+    const identity = `/sandbox/identities/${ALDER.identityId}`;
+    const { added } = await slow.pay([{ value: 100 }]);
+    const { id } = await slow.initiate();
+    await slow.add(id);
+    await slow.post(`${identity}/block`);
+    expect((await slow.post(PATHS.initiate(), await slow.initiation())).body.code).toBe(
+      'DEBTOR_ACCOUNT_NOT_OPENED',
+    );
+    expect((await slow.submit(id)).body.code).toBe('DEBTOR_ACCOUNT_NOT_OPENED');
+    await slow.advance(10 * 60_000);
+    expect(paymentStatusOf(await slow.payment(paymentIdOf(added[0])))).toBe('PRO_DEBIT_HOLD_FAILED');
+    await slow.post(`${identity}/unblock`);
+    expect((await slow.submit(id)).status).toBe(201);
+    await slow.advance(10 * 60_000);
+    expect((await slow.ledger()).payees[0]).toMatchObject({ count: 1, movedMinor: '12345' });
+    await slow.close();
+  });
+
+  it('keeps closed for good what is blocked and unblocked after it was closed', async () => {
+    await bank.post('/sandbox/users', {
+      userId: 601,
+      identityId: 9601,
+      holderName: 'Dorn SA',
+      kyc: 'VERIFIED',
+    });
+    const { body } = await bank.post(PATHS.userAccounts('601'), { productId: 11 });
+    await bank.delete(PATHS.user('601'));
+    for (const verb of ['block', 'unblock']) {
+      expect((await bank.post(`/sandbox/accounts/${body.id}/${verb}`)).status).toBe(409);
+      expect((await bank.post(`/sandbox/identities/9601/${verb}`)).status).toBe(409);
+    }
+    expect((await bank.account(body.id)).status).toBe('CLOSED');
+    expect((await bank.post(PATHS.userAccounts('601'), { productId: 11 })).status).toBe(422);
   });
 
   it('shows a person the balances in euros and cents, whatever the unit of the interface', async () => {

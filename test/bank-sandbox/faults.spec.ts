@@ -1,4 +1,10 @@
 import { PATHS } from '../../src/bank/types';
+import {
+  type FaultAfter,
+  FAULTS_AFTER,
+  FAULTS_BEFORE,
+  type FaultBefore,
+} from '../../src/bank-sandbox/fault-kinds';
 import { addition, paymentIdOf, Tester, type Json } from './client';
 import { pause } from './receiver';
 
@@ -21,6 +27,101 @@ const rawAdd = (signal?: AbortSignal) =>
     body: JSON.stringify(addition()),
     signal,
   });
+
+/** A call as its client sees it: its status and whether the body can be read. */
+async function seen(path: string, body?: unknown, waitMs = 5_000): Promise<string> {
+  const headers = { authorization: 'Bearer sandbox-token', 'content-type': 'application/json' };
+  const signal = AbortSignal.timeout(waitMs);
+  const call = { method: 'POST', redirect: 'manual', headers, body: JSON.stringify(body), signal } as const;
+  let status = 'none';
+  try {
+    const response = await fetch(bank.url + path, call);
+    status = String(response.status);
+    const text = await response.text();
+    if (text !== '') JSON.parse(text);
+    return text === '' ? `${status} empty` : status;
+  } catch (error) {
+    if (error instanceof SyntaxError) return `${status} unreadable`;
+    return signal.aborted ? `${status} silence` : `${status} broken`;
+  }
+}
+
+interface Effect {
+  seen: string;
+  executed: 0 | 1 | 2;
+  later?: 1;
+  waitMs?: number;
+}
+
+/** What the client sees of a struck call that creates something, and how often the bank executed it. */
+const EFFECTS: Record<FaultBefore | FaultAfter, Effect> = {
+  'request-lost': { seen: 'none broken', executed: 0 },
+  'late-commit': { seen: 'none broken', executed: 0, later: 1 },
+  'hang-before': { seen: 'none silence', executed: 0, waitMs: 300 },
+  '500-before': { seen: '500', executed: 0 },
+  '401': { seen: '401', executed: 0 },
+  '403': { seen: '403', executed: 0 },
+  '404': { seen: '404', executed: 0 },
+  '409': { seen: '409', executed: 0 },
+  '422': { seen: '422', executed: 0 },
+  '429': { seen: '429', executed: 0 },
+  redirect: { seen: '307 empty', executed: 0 },
+  'answer-lost': { seen: 'none broken', executed: 1 },
+  '500-after': { seen: '500', executed: 1 },
+  garbage: { seen: '201 unreadable', executed: 1 },
+  truncated: { seen: '201 unreadable', executed: 1 },
+  'slow-drip': { seen: '201 silence', executed: 1, waitMs: 300 },
+  hang: { seen: 'none silence', executed: 1, waitMs: 300 },
+  'echo-corrupted': { seen: '201', executed: 1 },
+  doubled: { seen: '201', executed: 2 },
+};
+
+describe.each(Object.entries(EFFECTS))('%s', (kind, { seen: expected, executed, later, waitMs }) => {
+  it('has its effect on an add', async () => {
+    await bank.fault({ operation: 'add', kind, nth: 1, delayMs: 200 });
+    expect(await seen(addPath(), addition(), waitMs)).toBe(expected);
+    expect((await bank.ledger()).instructions[0].rows).toHaveLength(executed);
+    if (later === undefined) return;
+    await pause(400);
+    expect((await bank.ledger()).instructions[0].rows).toHaveLength(later);
+  });
+
+  it('has its effect on a submit: money moves once or not at all', async () => {
+    await bank.add(id, { value: 700 });
+    await bank.fault({ operation: 'submit', kind, nth: 1, delayMs: 200 });
+    expect(await seen(PATHS.submit(String(id)), undefined, waitMs)).toBe(expected);
+    const moved = async (): Promise<Json> => {
+      await bank.advance(0);
+      const { instructions, payees, entriesSumMinor } = await bank.ledger();
+      expect(entriesSumMinor).toBe('0');
+      expect(payees.map(({ movedMinor }: Json) => movedMinor)).toEqual(
+        instructions[0].submits === 0 ? [] : ['700'],
+      );
+      return [instructions[0].submits, instructions[0].rows[0].moved];
+    };
+    // The bank refuses the second of two submits.
+    const once = Math.min(executed, 1);
+    expect(await moved()).toEqual([once, once]);
+    if (later === undefined) return;
+    await pause(400);
+    expect(await moved()).toEqual([later, later]);
+  });
+});
+
+it('says of every fault of a call what it does', () => {
+  expect(Object.keys(EFFECTS).sort()).toEqual([...FAULTS_BEFORE, ...FAULTS_AFTER].sort());
+});
+
+it('pays twice when a submit is doubled at a bank that executes both', async () => {
+  await bank.close();
+  bank = await Tester.start({ variants: { secondSubmit: 'executed' } });
+  ({ id } = await bank.initiate());
+  await bank.add(id, { value: 700 });
+  await bank.fault({ operation: 'submit', kind: 'doubled', nth: 1 });
+  expect((await bank.submit(id)).status).toBe(201);
+  await bank.advance(0);
+  expect((await bank.ledger()).payees).toMatchObject([{ count: 2, movedMinor: '1400' }]);
+});
 
 it.each(['request-lost', 'answer-lost'])('breaks the connection: %s', async (kind) => {
   await bank.fault({ operation: 'add', kind });
@@ -116,7 +217,7 @@ it('executes a call twice when it is doubled', async () => {
   expect(await count()).toBe(2);
 });
 
-it('strikes the nth call, every nth call, or a share of them that a seed repeats', async () => {
+it('strikes the nth call, every nth call, or the first ones', async () => {
   const statuses = async (calls: number): Promise<number[]> => {
     const result = [];
     for (let call = 0; call < calls; call += 1) result.push((await bank.get(PATHS.products())).status);
@@ -130,13 +231,42 @@ it('strikes the nth call, every nth call, or a share of them that a seed repeats
   expect(await statuses(4)).toEqual([200, 500, 200, 500]);
   await bank.fault({ operation, kind: '500-before', times: 2 });
   expect(await statuses(4)).toEqual([500, 500, 200, 200]);
-  await bank.fault({ operation, kind: '500-before', rate: 0.5, seed: 7 });
-  const first = await statuses(30);
-  await bank.fault({ operation, kind: '500-before', rate: 0.5, seed: 7 });
-  expect(await statuses(30)).toEqual(first);
-  const struck = first.filter((status) => status === 500).length;
-  expect(struck).toBeGreaterThan(5);
-  expect(struck).toBeLessThan(25);
+});
+
+describe('a share of the calls', () => {
+  /** Which of 40 calls of a bank of its own are struck; `*` scripts beside it strike others. */
+  async function struck(script: Record<string, unknown>, besides: Record<string, unknown>[] = []) {
+    const other = await Tester.start();
+    for (const one of besides) await other.fault({ operation: '*', kind: '409', ...one });
+    await other.fault({ operation: 'listProducts', kind: '500-before', ...script });
+    const calls: number[] = [];
+    for (let call = 1; call <= 40; call += 1)
+      if ((await other.get(PATHS.products())).status === 500) calls.push(call);
+    await other.close();
+    return calls;
+  }
+
+  it('is the same for the same seed in every run, and another for another seed', async () => {
+    const calls = await struck({ rate: 0.5, seed: 7 });
+    expect(calls.length).toBeGreaterThan(8);
+    expect(calls.length).toBeLessThan(32);
+    expect(await struck({ rate: 0.5, seed: 7 })).toEqual(calls);
+    expect(await struck({ rate: 0.5, seed: 8 })).not.toEqual(calls);
+    expect(await struck({ rate: 0.5 })).toEqual(await struck({ rate: 0.5 }));
+  });
+
+  it('does not depend on what else is scripted', async () => {
+    const calls = await struck({ rate: 0.5, seed: 7 });
+    const [first = 0] = calls;
+    expect(await struck({ rate: 0.5, seed: 7 }, [{ nth: first }])).toEqual(calls.slice(1));
+  });
+
+  it('is none, all, or no more often than it may happen', async () => {
+    expect(await struck({ rate: 0, seed: 7 })).toEqual([]);
+    expect(await struck({ rate: 1, seed: 7 })).toHaveLength(40);
+    const calls = await struck({ rate: 0.5, seed: 7 });
+    expect(await struck({ rate: 0.5, seed: 7, times: 3 })).toEqual(calls.slice(0, 3));
+  });
 });
 
 it('strikes any operation with "*", and none after the scripts are deleted', async () => {
@@ -153,6 +283,8 @@ it('refuses scripts it does not understand', async () => {
     { operation: 'add', kind: 'forged' },
     { operation: 'webhook', kind: '401' },
     { operation: 'add', kind: '401', nth: 1, every: 2 },
+    { operation: 'add', kind: '401', nht: 1 },
+    { operation: 'webhook', kind: 'flooded', copies: 501 },
   ];
   for (const script of bad) expect((await bank.post('/sandbox/faults', script)).status).toBe(422);
 });

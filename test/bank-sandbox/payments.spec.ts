@@ -19,6 +19,27 @@ import {
 const magic = (effect: MagicCreditor['effect']): string =>
   MAGIC_CREDITORS.find((creditor) => creditor.effect === effect)!.iban;
 
+/** Effect of a magic creditor, the status its payment ends in, and how often money reached it. */
+const ENDS = [
+  ['notProcessable', 'SUB_NOT_IS_VALID', 0],
+  ['initiationNotValid', 'INI_NOT_IS_VALID', 0],
+  ['initiationControlFails', 'INI_INT_CTRL_FAILED', 0],
+  ['submissionControlFails', 'SUB_INT_CTRL_FAILED', 0],
+  ['processingControlFails', 'PRO_INT_CTRL_FAILED', 0],
+  ['exchangeError', 'EXCHANGE_ERROR', 0],
+  ['payeeAccountClosed', 'EXT_REFUSED', 0],
+  ['abandoned', 'ABANDONED', 0],
+  ['refusedAfterExchange', 'EXT_REFUSED', 0],
+  ['neverSettles', 'EXCHANGED', 0],
+  ['routingFails', 'PRO_ROUTING_FAILED', 0],
+  ['settlementFails', 'PRO_SETTLEMENT_FAILED', 0],
+  ['fails', 'FAILED', 0],
+  ['rejected', 'REJECTED', 0],
+  ['cancelled', 'CANCELLED', 0],
+  ['undocumentedStatus', 'PRO_MANUAL_REVIEW', 0],
+  ['returnedTwoDaysLater', 'SETTLED', 1],
+] as const satisfies readonly [MagicCreditor['effect'], string, number][];
+
 describe('credit transfers', () => {
   let bank: Tester;
   beforeEach(async () => {
@@ -187,25 +208,14 @@ describe('credit transfers', () => {
     await slow.close();
   });
 
-  it.each([
-    ['notProcessable', 'SUB_NOT_IS_VALID', 0],
-    ['refusedAfterExchange', 'EXT_REFUSED', 0],
-    ['neverSettles', 'EXCHANGED', 0],
-    ['routingFails', 'PRO_ROUTING_FAILED', 0],
-    ['settlementFails', 'PRO_SETTLEMENT_FAILED', 0],
-    ['fails', 'FAILED', 0],
-    ['rejected', 'REJECTED', 0],
-    ['cancelled', 'CANCELLED', 0],
-    ['undocumentedStatus', 'PRO_MANUAL_REVIEW', 0],
-    ['returnedTwoDaysLater', 'SETTLED', 1],
-  ] as const)('ends a payment to the creditor "%s" in %s', async (effect, status, moved) => {
+  it.each(ENDS)('ends a payment to the creditor "%s" in %s', async (effect, status, moved) => {
     await bank.pay([{ iban: magic(effect), value: 400 }, { value: 30 }]);
     const { instructions, payees, entriesSumMinor } = await bank.ledger();
     expect(instructions[0].rows[0]).toMatchObject({ status, moved, returned: false });
     expect(instructions[0].rows[1]).toMatchObject({ status: 'SETTLED', moved: 1 });
     expect(payees).toContainEqual(expect.objectContaining({ iban: PAYEE, count: 1, movedMinor: '30' }));
     expect(entriesSumMinor).toBe('0');
-    const held = effect === 'neverSettles' || effect === 'undocumentedStatus' ? 400 : 0;
+    const held = ['neverSettles', 'undocumentedStatus', 'exchangeError'].includes(effect) ? 400 : 0;
     const account = await bank.account('1001');
     expect(account.balance.value - account.availableBalance.value).toBe(held);
   });
@@ -231,8 +241,16 @@ describe('credit transfers', () => {
     expect(body.status.value).toBe('INITIATED');
   });
 
-  it('has only valid IBANs among the magic creditors', () => {
-    expect(MAGIC_CREDITORS.every(({ iban }) => isIban(iban))).toBe(true);
+  it('has only valid IBANs among the magic creditors, each once and below one bank code', () => {
+    const ibans = MAGIC_CREDITORS.map(({ iban }) => iban);
+    expect(ibans.every(isIban)).toBe(true);
+    expect(ibans.every((iban) => iban.slice(4, 18) === '99991111000000')).toBe(true);
+    expect(new Set(ibans).size).toBe(ibans.length);
+  });
+
+  it('has a test for each magic creditor', () => {
+    const tested = [...ENDS.map(([effect]) => effect), 'refusedAtAdd', 'submitRefused'];
+    expect(tested.sort()).toEqual(MAGIC_CREDITORS.map(({ effect }) => effect).sort());
   });
 });
 

@@ -13,6 +13,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+/** Everything a restart must not change; links name another port. */
+const seen = async (bank: Tester) => [
+  await bank.ledger(),
+  (await bank.get(PATHS.hooks())).body,
+  (await bank.get(PATHS.accounts())).body,
+  (await bank.get(PATHS.paymentTransactions())).body.items.map(
+    ({ links: _links, ...payment }: Json) => payment,
+  ),
+  (await bank.get('/sandbox/webhooks')).body,
+];
+
 it('has every instruction, balance and hook again after a stop and a start', async () => {
   const before = await Tester.start({ stateFile });
   const hook = { name: 'hook', url: 'http://127.0.0.1:9/', events: ['transaction.new'] };
@@ -24,15 +35,6 @@ it('has every instruction, balance and hook again after a stop and a start', asy
   const { body: added } = await before.add(unsubmitted);
   const { id: deleted } = await before.initiate();
   await before.delete(PATHS.creditTransfer(String(deleted)));
-  const seen = async (bank: Tester) => [
-    await bank.ledger(),
-    (await bank.get(PATHS.hooks())).body,
-    (await bank.get(PATHS.accounts())).body,
-    (await bank.get(`${PATHS.paymentTransactions()}`)).body.items.map(
-      ({ links: _links, ...payment }: Json) => payment,
-    ),
-    (await bank.get('/sandbox/webhooks')).body,
-  ];
   const told = await seen(before);
   await before.close();
 
@@ -58,6 +60,75 @@ it('goes on with payments where they were, at the time the bank had', async () =
   await after.advance(60_000);
   expect((await after.ledger()).payees[0].count).toBe(2);
   await after.close();
+});
+
+it('has every posting, charge, decision and block again, and waits and follows where it did', async () => {
+  const variants = {
+    submitRuns: 'later',
+    submitWaitsFor: 'approval',
+    instructionEnds: 'with-its-payments',
+    executionDays: 'next',
+    chargeMinor: 15,
+  } as const;
+  const options = { stateFile, variants, stepMs: 60_000 };
+  const before = await Tester.start(options);
+  await before.post('/sandbox/postings', { accountId: '1001', type: 'FEE', amountMinor: '990' });
+  await before.post('/sandbox/postings', {
+    accountId: '1003',
+    type: 'DISTRIBUTOR_POSTING',
+    amountMinor: '5000',
+  });
+  const decide = (id: number, verb: string) => before.post(`/sandbox/instructions/${id}/${verb}`);
+  const [released, refused, waiting] = [
+    await before.pay([{ value: 100 }]),
+    await before.pay([{ value: 200 }]),
+    await before.pay([{ value: 300 }]),
+  ];
+  await before.advance(60_000);
+  await decide(released.id, 'release');
+  await decide(refused.id, 'refuse');
+  await before.advance(3 * 60_000);
+  const { id: later } = await before.pay([{ value: 400 }]);
+  await before.post('/sandbox/identities/9502/block');
+  const told = await seen(before);
+  await before.close();
+
+  const after = await Tester.start(options);
+  expect(await seen(after)).toEqual(told);
+  expect((await after.account('1002')).status).toBe('SUSPENDED');
+  expect((await after.post(`/sandbox/instructions/${waiting.id}/release`)).status).toBe(200);
+  // A week: past every closed day in a row.
+  await after.advance(7 * 86_400_000);
+  const statuses = (await after.ledger()).instructions.map(({ id, status }: Json) => [id, status]);
+  expect(statuses).toEqual([
+    [released.id, 'SETTLED'],
+    [refused.id, 'C_INSTRUCTION_SUB_NOT_PASSED'],
+    [waiting.id, 'SETTLED'],
+    [later, 'C_INST_WAITING_FOR_APPROVAL'],
+  ]);
+  expect((await after.account('1001')).balance.value).toBe(25_000_000 - 990 - 115 - 315);
+  expect((await after.ledger()).entriesSumMinor).toBe('0');
+  await after.close();
+});
+
+it('throws the state away and begins from the seed when it is asked to, and keeps what follows', async () => {
+  const before = await Tester.start({ stateFile });
+  await before.pay([{ value: 100 }]);
+  await before.close();
+  const fresh = await Tester.start({ stateFile, fresh: true });
+  expect((await fresh.ledger()).instructions).toEqual([]);
+  expect((await fresh.account('1001')).balance.value).toBe(25_000_000);
+  await fresh.pay([{ value: 7 }]);
+  await fresh.close();
+  const after = await Tester.start({ stateFile, fresh: false });
+  expect((await after.ledger()).payees).toEqual([expect.objectContaining({ movedMinor: '7' })]);
+  await after.close();
+});
+
+it('begins from the seed too where there is no state to throw away', async () => {
+  const bank = await Tester.start({ stateFile, fresh: true });
+  expect((await bank.ledger()).accounts).toHaveLength(3);
+  await bank.close();
 });
 
 it('starts a fresh state at the time it is given, and an old one at the time it has', async () => {
@@ -133,6 +204,45 @@ describe('as a process of its own', () => {
     expect(instructions[0].rows).toHaveLength(20);
     expect(payees[0].count).toBe(20);
     expect(await end(second.child, 'SIGTERM')).toBe(0);
+  });
+
+  it('loses no posting and no decision it answered when it is killed', async () => {
+    const env = {
+      SANDBOX_STATE_FILE: stateFile,
+      SANDBOX_VARIANTS: JSON.stringify({ submitWaitsFor: 'approval', chargeMinor: 15 }),
+    };
+    const first = await startProcess(env);
+    const before = new Tester(first.url);
+    await before.post('/sandbox/postings', { accountId: '1001', type: 'FEE', amountMinor: '990' });
+    const [released, refused] = [await before.pay([{ value: 100 }]), await before.pay([{ value: 200 }])];
+    await before.post(`/sandbox/instructions/${released.id}/release`);
+    await before.post(`/sandbox/instructions/${refused.id}/refuse`);
+    await end(first.child, 'SIGKILL');
+
+    const second = await startProcess(env);
+    const after = new Tester(second.url);
+    await after.advance(0);
+    expect((await after.account('1001')).balance.value).toBe(25_000_000 - 990 - 115);
+    const { instructions } = await after.ledger();
+    expect(instructions.map(({ rows }: Json) => rows[0].status)).toEqual([
+      'SETTLED',
+      'P_INSTRUCTION_SUB_NOT_PASSED',
+    ]);
+    await end(second.child, 'SIGTERM');
+  });
+
+  it('begins afresh when its environment says so', async () => {
+    const first = await startProcess({ SANDBOX_STATE_FILE: stateFile });
+    await new Tester(first.url).pay([{}]);
+    await end(first.child, 'SIGKILL');
+    const second = await startProcess({ SANDBOX_STATE_FILE: stateFile, SANDBOX_FRESH: 'true' });
+    expect((await new Tester(second.url).ledger()).instructions).toEqual([]);
+    await end(second.child, 'SIGTERM');
+  });
+
+  it('ends with 1 when a variant is not lawful', async () => {
+    const started = startProcess({ SANDBOX_VARIANTS: '{"pageBase":2}' });
+    await expect(started).rejects.toThrow('the sandbox ended with 1');
   });
 
   it('takes token, variants and port from the environment', async () => {

@@ -8,10 +8,17 @@ export interface Received {
   signature: string;
 }
 
+const open = new Set<Receiver>();
+afterAll(async () => {
+  for (const receiver of open) await receiver.close();
+});
+
 /** A webhook receiver that answers what it is told to. */
 export class Receiver {
   readonly received: Received[] = [];
   answer = 200;
+  /** Takes deliveries and never answers. */
+  hangs = false;
   private constructor(private readonly server: Server) {}
 
   static async start(): Promise<Receiver> {
@@ -22,11 +29,12 @@ export class Receiver {
         const raw = Buffer.concat(pieces).toString();
         const signature = String(request.headers['x-service-signature']);
         receiver.received.push({ raw, body: JSON.parse(raw), signature });
-        response.writeHead(receiver.answer).end();
+        if (!receiver.hangs) response.writeHead(receiver.answer).end();
       });
     });
     const receiver = new Receiver(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.add(receiver);
     return receiver;
   }
 
@@ -35,14 +43,15 @@ export class Receiver {
   }
 
   async close(): Promise<void> {
+    open.delete(this);
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
 
   /** Waits until this many deliveries arrived. */
-  async until(count: number): Promise<Received[]> {
-    for (let waited = 0; this.received.length < count; waited += 1) {
-      if (waited > 500) throw new Error(`${this.received.length} of ${count} deliveries arrived`);
+  async until(count: number, withinMs = 5_000): Promise<Received[]> {
+    for (let waitedMs = 0; this.received.length < count; waitedMs += 10) {
+      if (waitedMs > withinMs) throw new Error(`${this.received.length} of ${count} deliveries arrived`);
       await pause(10);
     }
     return this.received;

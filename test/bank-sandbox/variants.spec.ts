@@ -169,12 +169,6 @@ it('answers 429 above its requests a minute, tells what is left, and executes no
   expect((await bank.add(id)).status).toBe(201);
 });
 
-it('does not start with a variant it does not know', async () => {
-  await start({});
-  const variants = { amountUnits: 'major' } as Partial<Variants>;
-  await expect(Tester.start({ variants })).rejects.toThrow('there is no variant amountUnits');
-});
-
 it('reads IBANs with spaces and small letters, and amounts as strings', async () => {
   await start({});
   const { id } = await bank.initiate();

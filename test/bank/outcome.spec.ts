@@ -104,10 +104,10 @@ describe('the outcome of a call', () => {
     await bank.listen();
   });
 
-  it('is no, unauthorised, where the token endpoint refuses the credentials', async () => {
+  it('is no, without a token, where the token endpoint refuses the credentials', async () => {
     bank.handler = (_request, response) => answer(response, 401, {});
     const outcome = await client.customerInstructions.submit('1');
-    expect(outcome).toMatchObject({ kind: 'no', reason: 'unauthorised' });
+    expect(outcome).toMatchObject({ kind: 'no', reason: 'no-token' });
     expect(calls()).toHaveLength(0);
   });
 

@@ -89,6 +89,19 @@ describe('the access token', () => {
     expect(String(error)).not.toContain('s3cret');
   });
 
+  it.each([
+    { status: 400, refused: true },
+    { status: 403, refused: true },
+    { status: 404, refused: true },
+    { status: 422, refused: true },
+    { status: 429, refused: false },
+    { status: 500, refused: false },
+    { status: 302, refused: false },
+  ])('is refused for good by a $status: $refused', async ({ status, refused }) => {
+    bank.handler = (_request, response) => answer(response, status, {});
+    await expect(token.current()).rejects.toMatchObject({ refused });
+  });
+
   it.each(['', '[]', 'null', '{"access_token":""}', '{"access_token":"a\\nb"}', '{"access_token":7}'])(
     'is not taken from the reply %j',
     async (reply) => {

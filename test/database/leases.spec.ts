@@ -371,8 +371,9 @@ describe('a worker', () => {
   function workerOf(
     step: (claim: Claim) => Promise<WakeIn>,
     { atOnce = 4, leaseMs = LEASE_MS, holder = 'worker', of = leases } = {},
+    foreseen?: (error: unknown) => boolean,
   ): LeaseWorker {
-    const worker = new LeaseWorker(of, { kind: 'RUN', holder, leaseMs, atOnce, step });
+    const worker = new LeaseWorker(of, { kind: 'RUN', holder, leaseMs, atOnce, step, foreseen });
     workers.push(worker);
     return worker;
   }
@@ -450,6 +451,23 @@ describe('a worker', () => {
     expect(whenGivenBack).toBeGreaterThan(0);
     await pause(150);
     expect(renew).toHaveBeenCalledTimes(whenGivenBack);
+  });
+
+  it('tells of a failure that was foreseen as a warning, and of any other as an error', async () => {
+    await due(1_000, 1_000);
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const failures = [new RangeError('the bank is down'), new Error('nobody thought of this')];
+    const worker = workerOf(
+      () => Promise.reject(failures.pop() ?? new Error('too often')),
+      {},
+      (error) => error instanceof RangeError,
+    );
+    await worker.tick();
+    await worker.drain();
+    expect(warned).toHaveBeenCalledTimes(1);
+    expect(warned).toHaveBeenCalledWith(expect.stringContaining('the bank is down'));
+    expect(logged).toHaveBeenCalledTimes(1);
+    expect(logged).toHaveBeenCalledWith(expect.stringContaining('nobody thought of this'));
   });
 
   it('drops a step that was fenced off, without touching the new holder’s lease', async () => {

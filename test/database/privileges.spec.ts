@@ -46,6 +46,9 @@ describe('the role of the application', () => {
     ['audit_entry', `UPDATE audit_entry SET action = 'another'`],
     ['allowed_move', `UPDATE allowed_move SET to_status = 'BUILDING'`],
     ['lease', `DELETE FROM lease`],
+    ['bank_rate', `INSERT INTO bank_rate DEFAULT VALUES`],
+    ['bank_rate', `UPDATE bank_rate SET id = id`],
+    ['bank_rate', `DELETE FROM bank_rate`],
     ['approval', `UPDATE approval SET root_hash = root_hash`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],
     ...IDENTITY_OF_A_RUN.map((column): [string, string] => [

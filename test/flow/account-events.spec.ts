@@ -1,4 +1,6 @@
 import axios from 'axios';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { PATHS } from '../../src/bank/types';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -16,7 +18,7 @@ afterEach(() => payroll.close());
 const start = async (options: PayrollOptions = {}) => {
   payroll = await Payroll.start({ hooked: true, clock: new MovedClock(), rowsPerInstruction: 2, ...options });
 };
-const sandbox = (path: string) => axios.post(`${payroll.bank.url}/sandbox/${path}`);
+const sandbox = (path: string, body?: unknown) => axios.post(`${payroll.bank.url}/sandbox/${path}`, body);
 const pause = (ms = SETTLE_MS) => new Promise((resolve) => setTimeout(resolve, ms));
 const kinds = async () => (await payroll.attention()).map((one) => one.kind);
 const storedStatus = async () =>
@@ -49,20 +51,33 @@ async function paidOnce(id: string, people: number) {
   expect(payees.map((payee) => payee.count)).toEqual(Array<number>(people).fill(1));
 }
 
-async function blockedAndUnblocked() {
+async function blockedAndUnblocked(subject = `accounts/${ACCOUNT}`) {
   const id = await approvedForLater();
-  await sandbox(`accounts/${ACCOUNT}/block`);
+  await sandbox(`${subject}/block`);
   await statusBecomes('SUSPENDED');
   expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
   becomeDue();
   await pause();
   expect((await payroll.run(id)).status).toBe('APPROVED');
   expect((await payroll.calls()).submit).toBeUndefined();
-  await sandbox(`accounts/${ACCOUNT}/unblock`);
+  await sandbox(`${subject}/unblock`);
   await statusBecomes('OPENED');
   await paidOnce(id, 4);
   expect(await kinds()).toEqual([]);
 }
+
+/** Takes the whole balance, as a bank's own fees could, so that the account can be closed. */
+async function emptied() {
+  const accounts = (await axios.get(`${payroll.bank.url}/sandbox/portal/accounts`)).data as {
+    accountId: string;
+    balance: string;
+  }[];
+  const balance = accounts.find(({ accountId }) => accountId === ACCOUNT)!.balance.replace('.', '');
+  for (const amountMinor of halves(BigInt(balance)))
+    await sandbox('postings', { accountId: ACCOUNT, type: 'FEE', amountMinor: amountMinor.toString() });
+}
+
+const halves = (amount: bigint) => [amount / 2n, amount - amount / 2n];
 
 describe('an account that the bank blocks after the approval', () => {
   it('stops its runs by an event, and once it is unblocked everybody is paid once', async () => {
@@ -73,6 +88,28 @@ describe('an account that the bank blocks after the approval', () => {
     const named = items.filter((one) => one.event.startsWith('account.'));
     expect(named.map(({ event }) => event)).toEqual(['account.status.unblocked', 'account.status.blocked']);
     expect(named.every(({ known, accountIds }) => known && accountIds[0] === account.id)).toBe(true);
+  });
+
+  it('stops its runs too when its holder is blocked, and they go on when the holder is unblocked', async () => {
+    await start();
+    await blockedAndUnblocked('identities/9502');
+    const named = (await events()).items.filter((one) => one.event.startsWith('identity.'));
+    expect(named.map(({ event }) => event)).toEqual(['identity.unblocked', 'identity.blocked']);
+  });
+
+  it('stops its runs for good when its holder is closed', async () => {
+    await start();
+    const id = await approvedForLater();
+    await emptied();
+    const headers = { authorization: `Bearer ${DEFAULT_TOKEN}` };
+    await axios.delete(payroll.bank.url + PATHS.user('502'), { headers });
+    await statusBecomes('CLOSED');
+    expect((await events()).items.map(({ event }) => event)).toContain('identity.closed');
+    expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+    becomeDue();
+    await pause();
+    expect((await payroll.run(id)).status).toBe('APPROVED');
+    expect((await payroll.calls()).submit).toBeUndefined();
   });
 
   it('is found without any event by reading it now and then', async () => {
@@ -94,7 +131,10 @@ describe('an account that the bank blocks after the approval', () => {
   ])(
     'holds back every %s of a run in the middle of them, and all goes out once',
     async (call, status, held) => {
-      await start({ settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true', SUBMIT_DOUBT_MS: '20000' } });
+      await start({
+        settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true', SUBMIT_DOUBT_MS: '20000' },
+        sandbox: { variants: { linkReads: 'allowed' } },
+      });
       const callsMade = async () => (await payroll.calls())[call] ?? 0;
       const probed = await callsMade();
       // Turned away before they are executed, the calls are made again until the account is known to be blocked.

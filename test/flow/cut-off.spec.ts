@@ -62,6 +62,7 @@ describe('a bank that promises to turn a submit away before executing it', () =>
   beforeAll(async () => {
     payroll = await Payroll.start({
       settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true', SUBMIT_DOUBT_MS: '10000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
     });
   });
   afterAll(() => payroll.close());

@@ -27,6 +27,34 @@ describe('approving a pay run', () => {
     expect(after.headers['etag']).not.toBe(before.headers['etag']);
   });
 
+  it('refuses a run that cannot be sent whole before its cut-off, with the numbers, and stores nothing', async () => {
+    const cutOff = '2026-11-27T15:00:00.000Z';
+    const submitAt = new Date(Date.parse(cutOff) - 20_000);
+    const run = await office.run(company, rows(100_000, 250_050), { submitAt });
+    const seen = { rootHash: run.rootHash?.toString('hex'), total: '3500.50' };
+    const before = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    const answer = await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen);
+    expect([answer.status, answer.type]).toEqual([409, 'application/problem+json']);
+    expect(answer.body).toMatchObject({
+      code: 'CUT_OFF_CANNOT_BE_MET',
+      detail: expect.stringMatching(/later execution date \(2026-11-30 will do\), or take payments out/),
+      requests: before.body.estimate.requests,
+      seconds: before.body.estimate.seconds,
+      cutOff,
+      earliestExecutionDate: '2026-11-30',
+    });
+    expect(answer.body.finishesBy > cutOff).toBe(true);
+    const after = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    expect(after.body).toMatchObject({ status: 'READY', approvals: [] });
+    expect(after.headers['etag']).toBe(before.headers['etag']);
+    const { body } = await office
+      .as(company, 'preparer')
+      .post(pathOf(run, '/amendments'), { executionDate: '2026-11-30', reason: 'as advised' })
+      .expect(200);
+    const terms = { rootHash: body.rootHash, total: body.total };
+    await office.as(company, 'approver').post(pathOf(run, '/approvals'), terms).expect(200);
+  });
+
   it('refuses a person who prepared any version of the run, whatever roles they hold', async () => {
     const both = await office.person(company.employerId, 'Both', ['preparer', 'approver']);
     const run = await office.run(company, rows(100), { createdBy: both.personId });

@@ -67,6 +67,19 @@ describe('a full read of an instruction against its rows', () => {
     expect(judgePayments(rows, [seen(1), seen(2), seen(3), again])).toEqual({ kind: 'twice', rowNo: 1 });
   });
 
+  it('does not call a payment without any mark a stranger while a row in doubt may be it', () => {
+    const doubt = { ...row(2), bankIds: [] };
+    const unmarked = { bankPaymentId: 'b9', ids: ['b9'], messageId: undefined };
+    expect(judgePayments([row(1), doubt], [seen(1), seen(2, { ...unmarked, iban: undefined })])).toEqual({
+      kind: 'unidentified',
+      bankPaymentId: 'b9',
+    });
+    for (const change of [{ amountMinor: 999n }, { iban: 'FR00' }, { messageId: 'm-9' }]) {
+      const judged = judgePayments([row(1), doubt], [seen(1), seen(2, { ...unmarked, ...change })]);
+      expect(judged.kind).toBe('foreign');
+    }
+  });
+
   it('tells of a payment that was never sent', () => {
     const strange = seen(9, { messageId: undefined });
     expect(judgePayments(rows, [seen(1), strange])).toEqual({ kind: 'foreign', bankPaymentId: 'b9' });

@@ -1,4 +1,5 @@
 import { showId } from '../../src/http/prefixed-id';
+import { BankRate } from '../../src/database/bank-rate';
 import { apiDocument } from '../../src/http/openapi';
 import { raise } from '../../src/pay-run/attention.store';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
@@ -48,6 +49,47 @@ describe('reading pay runs', () => {
       openAttentions: 0,
     });
     expect(headers['etag']).toMatch(/^"\d+"$/);
+  });
+
+  it('says before anything is submitted how long it takes to send, when that ends, and how far it is', async () => {
+    const run = await office.run(company, rows(1, 2, 3));
+    const read = async () => (await office.as(company, 'finance').get(pathOf(run)).expect(200)).body;
+    const ready = await read();
+    expect(ready).toMatchObject({
+      estimate: {
+        requests: expect.any(Number),
+        seconds: expect.any(Number),
+        cutOff: '2026-11-27T15:00:00.000Z',
+      },
+      progress: null,
+    });
+    expect(ready.estimate.requests).toBeGreaterThan(3 + 2 * 2);
+    const left = Date.parse(ready.estimate.finishesBy) - office.clock.now().getTime();
+    expect(Math.abs(left / 1_000 - ready.estimate.seconds)).toBeLessThan(10);
+    const atBank = await RunAtBank.approved(office, company, run);
+    await atBank.start();
+    await atBank.build(1);
+    const building = await read();
+    expect(building).toMatchObject({ status: 'BUILDING', progress: { paymentsAtBank: 2, payments: 3 } });
+    expect(building.estimate.requests).toBeLessThanOrEqual(ready.estimate.requests - 2);
+    await atBank.build(2);
+    await atBank.move('VERIFIED', 'SUBMITTING');
+    expect(await read()).toMatchObject({ status: 'SUBMITTING', estimate: null, progress: null });
+  });
+
+  it('estimates by the limit the bank named, and from the time of the run on', async () => {
+    const submitAt = new Date('2026-11-20T09:00:00Z');
+    const run = await office.run(company, rows(1, 2), { submitAt });
+    const estimate = async () =>
+      (await office.as(company, 'finance').get(pathOf(run)).expect(200)).body.estimate;
+    const { requests, seconds } = await estimate();
+    await office.app.get(BankRate).learn(1);
+    const slow = await estimate();
+    await office.tamper('UPDATE bank_rate SET learned_per_minute = NULL, learned_at = NULL');
+    expect(slow.requests).toBe(requests);
+    expect(slow.seconds).toBeGreaterThan(seconds);
+    expect(slow.seconds).toBeGreaterThanOrEqual(60 * requests);
+    expect(Date.parse(slow.finishesBy)).toBe(submitAt.getTime() + slow.seconds * 1_000);
   });
 
   it('shows where money is: payments and instructions by status, the bank ids, what came back', async () => {

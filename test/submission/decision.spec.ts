@@ -3,7 +3,15 @@ import { afterBuildAnswer, afterSubmitAnswer, Answer, judgeUnsubmitted } from '.
 
 const answers: fc.Arbitrary<Answer> = fc.record({
   kind: fc.constantFrom('yes', 'no', 'in-doubt'),
-  reason: fc.constantFrom('not-sent', 'invalid', 'unauthorised', 'forbidden', 'rate-limited', undefined),
+  reason: fc.constantFrom(
+    'not-sent',
+    'no-token',
+    'invalid',
+    'unauthorised',
+    'forbidden',
+    'rate-limited',
+    undefined,
+  ),
 });
 
 describe('what follows an answer', () => {
@@ -11,7 +19,10 @@ describe('what follows an answer', () => {
     fc.assert(
       fc.property(answers, fc.boolean(), (answer, promised) => {
         const next = afterSubmitAnswer(answer, promised);
-        if (next === 'unsent') expect(answer).toMatchObject({ kind: 'no', reason: 'not-sent' });
+        if (next === 'unsent') {
+          expect(answer.kind).toBe('no');
+          expect(['not-sent', 'no-token']).toContain(answer.reason);
+        }
         if (next === 'rejected-unexecuted') {
           expect(promised).toBe(true);
           expect(['unauthorised', 'rate-limited']).toContain(answer.reason);
@@ -29,8 +40,18 @@ describe('what follows an answer', () => {
     expect(afterSubmitAnswer({ kind: 'no', reason: 'forbidden' }, true)).toBe('refused');
   });
 
+  it('tells a person when there is no token, though a submit without one never left', () => {
+    expect(afterBuildAnswer({ kind: 'no', reason: 'no-token' })).toEqual({ kind: 'credentials' });
+    expect(afterSubmitAnswer({ kind: 'no', reason: 'no-token' }, false)).toBe('unsent');
+  });
+
   it('waits after a rate limit as long as the bank asks', () => {
     expect(afterBuildAnswer({ kind: 'no', reason: 'rate-limited', retryAfterMs: 7_000 })).toEqual({
+      kind: 'wait',
+      ms: 7_000,
+    });
+    // Held back by our own budget, while all pause.
+    expect(afterBuildAnswer({ kind: 'no', reason: 'not-sent', retryAfterMs: 7_000 })).toEqual({
       kind: 'wait',
       ms: 7_000,
     });

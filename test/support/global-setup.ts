@@ -1,7 +1,9 @@
+import { randomInt } from 'node:crypto';
 import { defaultSources } from '../../src/database/embedded-binaries';
 import { runMigrations } from '../../src/database/migrate';
 import { startTemporaryServer, TemporaryServer } from '../../src/database/temporary-server';
 import { SERVER_ENV } from './database';
+import { FLOW_BANK, lawfulBank } from './lawful-banks';
 
 declare global {
   var payrunTestServer: TemporaryServer | undefined;
@@ -12,6 +14,7 @@ declare global {
  * `TEST_POSTGRES=system` it is the machine's PostgreSQL, to see that an older one will do.
  */
 export default async function globalSetup(): Promise<void> {
+  announceBank();
   const sources = await defaultSources(process.env);
   const system = process.env.TEST_POSTGRES === 'system';
   const server = await startTemporaryServer({
@@ -27,4 +30,12 @@ export default async function globalSetup(): Promise<void> {
   process.env[SERVER_ENV.superuserUrl] = server.superuserUrl;
   process.env[SERVER_ENV.appUrl] = server.databaseUrl;
   process.env[SERVER_ENV.ownerUrl] = server.databaseAdminUrl;
+}
+
+/** `random` becomes a bank with a seed, printed so that the same one can be asked for again. */
+function announceBank(): void {
+  if (process.env[FLOW_BANK] === 'random') process.env[FLOW_BANK] = `random-${randomInt(1_000_000)}`;
+  const name = process.env[FLOW_BANK];
+  if (name !== undefined)
+    process.stdout.write(`\n${FLOW_BANK}=${name} ${JSON.stringify(lawfulBank(name))}\n`);
 }

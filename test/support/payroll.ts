@@ -27,6 +27,7 @@ import { describeApi } from '../../src/http/openapi';
 import { People } from '../../src/identity/people.service';
 import { CRASH_BUILD } from './crash-build';
 import { execute, select, TestDatabase, testDatabase } from './database';
+import { bankOfThisRun, settingsFor } from './lawful-banks';
 
 /** A clock that a test moves; the same one can serve several replicas. */
 export class MovedClock extends Clock {
@@ -105,10 +106,12 @@ export class Payroll {
 
   static async start(options: PayrollOptions = {}): Promise<Payroll> {
     const database = await testDatabase();
-    const bank = await startSandbox({ stepMs: 0, ...options.sandbox });
+    const variants = { ...bankOfThisRun(), ...options.sandbox?.variants };
+    const bank = await startSandbox({ stepMs: 0, ...options.sandbox, variants });
     const clock = options.clock ?? new MovedClock();
     const settings = {
       ...DEFAULT_SETTINGS,
+      ...settingsFor(bank.url, variants),
       DATABASE_URL: database.url,
       BANK_BASE_URL: bank.url,
       ...options.settings,
@@ -334,10 +337,7 @@ const DEFAULT_SETTINGS: Settings = {
   PORT: '0',
   LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
   PAYRUN_HASH_KEY: 'a key of the tests, long enough to be one',
-  BANK_AMOUNT_UNIT: 'minor',
-  BANK_ACCESS_TOKEN: DEFAULT_TOKEN,
   BANK_WEBHOOK_SECRETS: DEFAULT_WEBHOOK_SECRET,
-  BANK_LAG_BOUND_MS: '0',
   BANK_TIMEOUT_MS: '2000',
   BANK_TIME_ZONE: 'UTC',
   BANK_CUT_OFF: '23:59',

@@ -1,9 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { FAULTS_AFTER, FAULTS_BEFORE, FAULTS_OF_WEBHOOKS } from '../../src/bank-sandbox/faults';
+import {
+  FAULT_MEANINGS,
+  FAULTS_AFTER,
+  FAULTS_BEFORE,
+  FAULTS_OF_LISTS,
+  FAULTS_OF_WEBHOOKS,
+  WEBHOOK_FAULT_MEANINGS,
+} from '../../src/bank-sandbox/fault-kinds';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
-import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
+import { DEFAULT_VARIANTS, lawfulValues, variantNames } from '../../src/bank-sandbox/variants';
 import { settingsTable } from '../../src/config/env';
 import {
   BANK_LADDER,
@@ -45,14 +52,7 @@ export function readmeTables(api: OpenAPIObject): Record<string, string> {
     ),
     operations: operationsTable(),
     variants: variants(),
-    faults: table(
-      ['When', '`kind`'],
-      [
-        ['before the call is processed', FAULTS_BEFORE.map(code).join(', ')],
-        ['after it was processed', FAULTS_AFTER.map(code).join(', ')],
-        ['on webhook deliveries (`"operation":"webhook"`)', FAULTS_OF_WEBHOOKS.map(code).join(', ')],
-      ],
-    ),
+    faults: faults(),
   };
 }
 
@@ -124,6 +124,11 @@ const OTHER_SETTINGS = [
     'SANDBOX_STATE_FILE',
     '',
     'Sandbox: where its state survives a stop. `npm start` uses `.payrun/bank.jsonl`.',
+  ],
+  [
+    'SANDBOX_FRESH',
+    'false',
+    'Sandbox: `true` throws away what `SANDBOX_STATE_FILE` holds and begins from the seed.',
   ],
   ['SANDBOX_STEP_MS', '200', 'Sandbox: time between two statuses of a payment.'],
   ['SANDBOX_TIME_ZONE', 'UTC', 'Sandbox: zone of its dates; under `npm start` that of `BANK_TIME_ZONE`.'],
@@ -203,8 +208,41 @@ function attention(): string {
   );
 }
 
+function faults(): string {
+  const rows = <K extends string>(
+    where: string,
+    kinds: readonly K[],
+    meanings: Readonly<Record<K, string>>,
+  ) => kinds.map((kind) => [where, code(kind), meanings[kind]]);
+  return table(
+    ['Where', '`kind`', 'What happens (in brackets: unless it is given)'],
+    [
+      ...rows('any call', [...FAULTS_BEFORE, ...FAULTS_AFTER], FAULT_MEANINGS),
+      ...rows('lists with an envelope', FAULTS_OF_LISTS, FAULT_MEANINGS),
+      ...rows('`"operation":"webhook"`', FAULTS_OF_WEBHOOKS, WEBHOOK_FAULT_MEANINGS),
+    ],
+  );
+}
+
+/** Each variant with its docstring, from which whoever reads the code has it too. */
 function variants(): string {
-  return Object.entries(DEFAULT_VARIANTS)
-    .map(([name, value]) => `${code(name)} (${code(JSON.stringify(value))})`)
-    .join(', ');
+  const source = readFileSync(join(CHECKOUT, 'src/bank-sandbox/variants.ts'), 'utf8');
+  return table(
+    ['Variant', 'What the bank chose', 'Values', 'Default'],
+    variantNames().map((name) => [
+      code(name),
+      docstringOf(source, name),
+      lawfulValues(name),
+      code(JSON.stringify(DEFAULT_VARIANTS[name])),
+    ]),
+  );
+}
+
+function docstringOf(source: string, name: string): string {
+  const found = new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\\s*${name}:`).exec(source)?.[1];
+  if (found === undefined) throw new Error(`the variant ${name} says nothing of itself`);
+  return found
+    .replace(/^\s*\* ?/gm, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
 }

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FaultAfter, FaultBefore, FaultScript } from '../faults';
-import { parseJson, RawNumber, writeJson } from '../json';
+import type { FaultAfter, FaultBefore } from '../fault-kinds';
+import type { CorruptibleField, FaultScript } from '../faults';
+import { parseJson, writeJson } from '../json';
+import { corrupted } from './corruption';
 import type { Answer } from './exchange';
 
 /** What a call meets instead of being processed. */
@@ -86,49 +88,6 @@ async function drip(response: ServerResponse, status: number, body: string, dela
   response.end();
 }
 
-const KEYS = {
-  amount: ['instructedAmount', 'calculatedAmount'],
-  currency: ['instructedAmount', 'calculatedAmount'],
-  iban: ['creditor', 'debtor'],
-  name: ['creditor', 'debtor'],
-  messageId: ['messageId'],
-  id: ['id'],
-} as const;
-
-function corruptedText(body: string, field: NonNullable<FaultScript['field']>): string {
+function corruptedText(body: string, field: CorruptibleField): string {
   return body === '' ? body : writeJson(corrupted(parseJson(body), field));
-}
-
-/** A copy in which one field, wherever it occurs, says something else. */
-function corrupted(value: unknown, field: NonNullable<FaultScript['field']>): unknown {
-  if (Array.isArray(value)) return value.map((item) => corrupted(item, field));
-  if (value === null || typeof value !== 'object' || value instanceof RawNumber) return value;
-  const keys: readonly string[] = KEYS[field];
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      keys.includes(key) ? otherwise(item, field) : corrupted(item, field),
-    ]),
-  );
-}
-
-function otherwise(value: unknown, field: NonNullable<FaultScript['field']>): unknown {
-  if (typeof value === 'number') return value + 1;
-  if (typeof value === 'string') return `${value}0`;
-  if (value instanceof RawNumber) return new RawNumber(`1${value.text}`);
-  if (value === null || typeof value !== 'object') return value;
-  const inner = {
-    amount: 'value',
-    currency: 'currency',
-    iban: 'accountId',
-    name: 'name',
-    messageId: '',
-    id: 'value',
-  };
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => {
-      if (key !== inner[field]) return [key, item];
-      return [key, key === 'accountId' ? otherwise(item, 'id') : otherwise(item, field)];
-    }),
-  );
 }

@@ -9,6 +9,16 @@ const WHOLE_NUMBER = /^\d{1,9}$/;
 
 export type PagingVariants = Pick<Variants, 'pageBase' | 'countMeans' | 'maxPageSize' | 'ignorePageParams'>;
 
+/** A query whose page is taken this many records later than it says, as if records had moved meanwhile. */
+export class MovedQuery extends URLSearchParams {
+  constructor(
+    query: URLSearchParams,
+    readonly by: number,
+  ) {
+    super(query);
+  }
+}
+
 /**
  * One page of the first `total` items as a list envelope. A page is a slice: its cost does not depend on its
  * number. Throws a 400 refusal for parameters that are not whole numbers.
@@ -24,7 +34,8 @@ export function pageOf<T>(
   const asked = wholeNumber(query, byOffset ? 'limit' : 'pageSize') ?? DEFAULT_LIMIT;
   const limit = Math.min(Math.max(asked, 1), variants.maxPageSize);
   const offset = byOffset ? (wholeNumber(query, 'offset') ?? 0) : pageOffset(query, limit, variants.pageBase);
-  const page = items.slice(offset, Math.min(offset + limit, total));
+  const start = Math.max(0, query instanceof MovedQuery ? offset + query.by : offset);
+  const page = items.slice(start, Math.min(start + limit, total));
   const count = variants.countMeans === 'page' ? page.length : total;
   return { items: page, count, limit, offset, sort: list.sort };
 }

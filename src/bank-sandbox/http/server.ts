@@ -1,13 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Faults, type FaultScript, isAfter, isBefore } from '../faults';
+import { isAfter, isBefore, isOfList } from '../fault-kinds';
+import type { Faults, FaultScript } from '../faults';
 import { parseJson, writeJson } from '../json';
 import { badRequest, notFound, Refusal } from '../refusal';
 import type { Variants } from '../variants';
 import type { Answer, BankRequest, Route } from './exchange';
 import { type Interception, interceptionOf, sendFaulty } from './faulty-answer';
+import { MovedQuery } from './paging';
 import type { RateLimit } from './rate-limit';
 import type { Tokens } from './tokens';
+import { wrongList } from './wrong-list';
 
 /** A megabyte holds any request of the document many times over. */
 const MAX_BODY_BYTES = 1_048_576;
@@ -86,8 +89,13 @@ export class BankServer {
   ): Promise<void> {
     const { kind } = fault;
     if (isBefore(kind)) return this.intercept(interceptionOf(kind, fault, url), parse, response);
-    if (!isAfter(kind)) return;
+    if (kind === 'list-moving') {
+      const moved = (): Call => movedBy(fault.by ?? 1, parse());
+      return this.send(response, await this.process(moved));
+    }
     const answer = await this.process(parse);
+    if (isOfList(kind)) return this.send(response, wrongList(answer, fault));
+    if (!isAfter(kind)) return;
     if (kind === 'doubled') await this.process(parse);
     await sendFaulty(kind, fault, answer, response);
   }
@@ -149,6 +157,11 @@ export class BankServer {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     response.writeHead(answer.status, { ...headers, ...answer.headers }).end(body);
   }
+}
+
+function movedBy(records: number, call: Call): Call {
+  const { request } = call;
+  return { ...call, request: { ...request, query: new MovedQuery(request.query, records) } };
 }
 
 async function readBody(message: IncomingMessage): Promise<string> {

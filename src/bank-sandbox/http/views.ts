@@ -12,9 +12,10 @@ import { SANDBOX_BIC } from '../seed';
 import type { Accounts } from '../state/accounts';
 import { paymentInstructionIdOf } from '../state/instructions';
 import type { AccountRecord, InstructionRecord, PaymentRecord } from '../state/records';
-import { groupStatusOf, statusObject } from '../state/status-sequences';
+import { groupStatusOf, isNotProcessable, statusObject } from '../state/status-sequences';
 import type { Variants } from '../variants';
 import type { Links } from './links';
+import { withoutInstructionId, withoutOptionalFields } from './optional-fields';
 
 /** What the document writes where a value is absent. */
 export const NOT_PROVIDED = 'NOTPROVIDED';
@@ -35,7 +36,7 @@ export class Views {
       externalId: null,
       userId: record.userId,
       productId: record.productId,
-      status: record.status,
+      status: this.accounts.statusOf(record),
       label: `${product?.name ?? ''} ${record.id}`,
       balance: this.codec.write(record.balanceMinor),
       availableBalance: this.codec.write(record.balanceMinor - record.heldMinor),
@@ -49,7 +50,7 @@ export class Views {
   instruction(record: InstructionRecord, asOfMs: number): Wire<CustomerInstruction> {
     const status = record.history.statusAt(asOfMs);
     const seen = record.payments.filter(({ createdAtMs }) => createdAtMs <= asOfMs);
-    const submitted = record.submittedAtMs !== undefined && record.submittedAtMs <= asOfMs;
+    const checked = record.checkedAtMs !== undefined && record.checkedAtMs <= asOfMs;
     const { requestedTotalMinor, ...information } = record.information;
     return {
       id: record.id,
@@ -58,7 +59,7 @@ export class Views {
       history: record.history.entriesAt(asOfMs),
       calculatedNbPaymentTransactions: seen.length,
       calculatedAmount: this.codec.write(totalOf(seen)),
-      ...(submitted && { paymentTransactionsStatus: this.groups(seen) }),
+      ...(checked && { paymentTransactionsStatus: this.groups(seen) }),
       customerInstructionInformation: {
         ...information,
         ...(requestedTotalMinor !== undefined && {
@@ -76,10 +77,11 @@ export class Views {
 
   /** A payment as it was at `asOfMs`; a list may leave parts of it out. */
   payment(record: PaymentRecord, asOfMs: number, inList: boolean): Wire<PaymentTransaction> {
-    const left = inList ? this.variants.omitFromLists : [];
+    const { omitFromLists, optionalFields } = this.variants;
+    const left = inList ? omitFromLists : [];
     const paymentInstructionId = paymentInstructionIdOf(record);
     const instructionId = record.instruction?.id;
-    return {
+    const whole: Wire<PaymentTransaction> = {
       paymentTransactionInformation: this.information(record, left.includes('messageId')),
       paymentTransactionInternalInformation: this.internalInformation(record, asOfMs),
       paymentTransactionDateInformation: {
@@ -89,7 +91,7 @@ export class Views {
       },
       paymentTransactionAmountInformation: {
         instructedAmount: this.codec.write(record.amountMinor),
-        chargesAmount: this.codec.write(0n),
+        chargesAmount: this.codec.write(record.chargeMinor),
         ...(record.chargeBearer !== undefined && { chargeBearer: record.chargeBearer }),
       },
       ...(!left.includes('parties') && { paymentTransactionParties: this.parties(record) }),
@@ -101,6 +103,8 @@ export class Views {
       ...(record.externalData && { externalData: record.externalData }),
       links: this.links.ofPayment(record),
     };
+    if (optionalFields === 'left-out') return withoutOptionalFields(whole);
+    return left.includes('customerInstructionId') ? withoutInstructionId(whole) : whole;
   }
 
   iban(iban: string): string {
@@ -132,7 +136,7 @@ export class Views {
     const groupStatus = groupStatusOf(status);
     return {
       id: record.id,
-      status: statusObject(status),
+      status: record.history.statusObjectAt(asOfMs),
       ...(groupStatus && { groupStatus }),
       history: record.history.entriesAt(asOfMs),
       contractId: record.account.productId,
@@ -154,19 +158,23 @@ export class Views {
   }
 
   private party(party: Party): Party {
-    const { upperCaseNames, respaceIbans } = this.variants;
-    if (!upperCaseNames && !respaceIbans) return party;
     const { accountId } = party;
     return {
       ...party,
-      name: upperCaseNames ? party.name.toUpperCase() : party.name,
+      name: this.name(party.name),
       ...(accountId && { accountId: { ...accountId, value: this.iban(accountId.value) } }),
     };
   }
 
+  private name(name: string): string {
+    const { respaceNames, upperCaseNames } = this.variants;
+    const spaced = respaceNames ? name.replaceAll(' ', '  ') : name;
+    return upperCaseNames ? spaced.toUpperCase() : spaced;
+  }
+
   private groups(payments: readonly PaymentRecord[]): Wire<PaymentTransactionsStatus>[] {
-    const refused = payments.filter(({ outcome }) => outcome === 'notProcessable');
-    const processable = payments.filter(({ outcome }) => outcome !== 'notProcessable');
+    const refused = payments.filter(isRefused);
+    const processable = payments.filter((payment) => !isRefused(payment));
     const groups = [
       { groupStatus: 'PROCESSABLE', members: processable },
       { groupStatus: 'NOTPROCESSABLE', members: refused },
@@ -179,6 +187,11 @@ export class Views {
         totalAmount: this.codec.write(totalOf(members)),
       }));
   }
+}
+
+/** By its own checks, or with its instruction. */
+function isRefused({ outcome, history }: PaymentRecord): boolean {
+  return isNotProcessable(outcome) || history.has('P_INSTRUCTION_SUB_NOT_PASSED');
 }
 
 function totalOf(payments: readonly PaymentRecord[]): bigint {

@@ -14,13 +14,15 @@ export interface OracleRow {
   moved: number;
   returned: boolean;
   transactionId?: string;
+  /** Of the bank's charge for it. */
+  feeTransactionId?: string;
 }
 
 export interface OracleInstruction {
   id: number;
   reference?: string;
   status: string;
-  /** Executed submits. */
+  /** Accepted submits. */
   submits: number;
   batchBooking: boolean;
   direct: boolean;
@@ -80,7 +82,7 @@ export function portalAccounts(bank: Bank) {
       userId: account.userId,
       identityId: user.identityId,
       holderName: user.holderName,
-      status: account.status,
+      status: bank.accounts.statusOf(account),
       balance: decimalOf(account.balanceMinor),
       availableBalance: decimalOf(account.balanceMinor - account.heldMinor),
       currency: 'EUR',
@@ -125,7 +127,8 @@ function instructionOf(instruction: InstructionRecord): OracleInstruction {
 }
 
 function rowOf(payment: PaymentRecord): OracleRow {
-  const { id, messageId, creditorIban, amountMinor, history, moved, returned, transactionId } = payment;
+  const { id, messageId, creditorIban, amountMinor, history, moved, returned } = payment;
+  const { transactionId, feeTransactionId } = payment;
   return {
     id,
     messageId,
@@ -135,5 +138,6 @@ function rowOf(payment: PaymentRecord): OracleRow {
     moved,
     returned,
     ...(transactionId !== undefined && { transactionId: String(transactionId) }),
+    ...(feeTransactionId !== undefined && { feeTransactionId: String(feeTransactionId) }),
   };
 }

@@ -28,6 +28,14 @@ const ibanStructureChange = z.strictObject({
   event: z.enum(['iban_structure.created', 'iban_structure.field_updated', 'iban_structure.file_imported']),
 });
 
+/** Eleven digits hold any amount of the interface. */
+const posting = z.strictObject({
+  accountId: z.string().min(1).max(15),
+  type: z.enum(['FEE', 'DISTRIBUTOR_POSTING']),
+  amountMinor: z.string().regex(/^[1-9]\d{0,10}$/),
+  direction: z.enum(['DEBIT', 'CREDIT']).optional(),
+});
+
 /** The sandbox's own address space: what a test or a demo needs and a bank does not offer. Needs no token. */
 export function sandboxRoutes(
   context: BankRoutes,
@@ -37,6 +45,7 @@ export function sandboxRoutes(
     ...clockRoutes(context, sandbox.ticker),
     ...readRoutes(context),
     ...stageRoutes(context),
+    ...instructionRoutes(context),
     ...faultRoutes(sandbox),
   ];
 }
@@ -90,13 +99,26 @@ function readRoutes({ bank }: BankRoutes): Route[] {
   ];
 }
 
-function stageRoutes({ bank, requests }: BankRoutes): Route[] {
-  const post = (path: string, act: (params: string[], body: unknown) => Answer): Route => ({
+function post(path: string, act: (params: string[], body: unknown) => Answer): Route {
+  return {
     operation: 'sandbox',
     method: 'POST',
     path: pathPattern(path),
     handle: ({ params, body }) => act(params, body),
-  });
+  };
+}
+
+/** What a person at the bank, or with the means of authentication, decides of an instruction that waits. */
+function instructionRoutes({ bank }: BankRoutes): Route[] {
+  const decision = (verb: string, command: 'releaseInstruction' | 'refuseInstruction'): Route =>
+    post(`/sandbox/instructions/:id/${verb}`, ([text]) => {
+      const { id, history } = bank.execute(command, { id: wholeNumberParam(text) });
+      return { status: 200, body: { id, status: history.current } };
+    });
+  return [decision('release', 'releaseInstruction'), decision('refuse', 'refuseInstruction')];
+}
+
+function stageRoutes({ bank, requests }: BankRoutes): Route[] {
   const blocking = (verb: 'block' | 'unblock'): Route[] => {
     const blocked = verb === 'block';
     return [
@@ -122,6 +144,11 @@ function stageRoutes({ bank, requests }: BankRoutes): Route[] {
     post('/sandbox/iban-structures', (_params, body) => {
       bank.execute('changeIbanStructure', parsed(ibanStructureChange, body));
       return ok;
+    }),
+    post('/sandbox/postings', (_params, body) => {
+      const { type, direction = type === 'FEE' ? 'DEBIT' : 'CREDIT', ...rest } = parsed(posting, body);
+      const { id } = bank.execute('post', { ...rest, type, direction });
+      return { status: 201, body: { transactionId: String(id) } };
     }),
     post('/sandbox/incoming-payments', (_params, body) => {
       const { iban, amountMinor } = requests.incomingPayment(body);

@@ -1,3 +1,4 @@
+import type { AccountStatus } from '../../bank/types';
 import type { Seed } from '../seed';
 import { isOwnIban, ownIban } from '../iban';
 import { conflict, notFound, unprocessable } from '../refusal';
@@ -54,13 +55,23 @@ export class Accounts {
     return account;
   }
 
+  /** An account's status as anybody sees it: suspended too while the identity of its owner is blocked. */
+  statusOf(account: AccountRecord): AccountStatus {
+    const blocked = this.users.get(account.userId)?.status === 'BLOCKED';
+    return blocked && account.status === 'OPENED' ? 'SUSPENDED' : account.status;
+  }
+
   /** The open account a payment is debited from. */
   debtorAccount(iban: string): AccountRecord {
     const account = this.byIban.get(iban);
     if (!account) throw unprocessable('DEBTOR_ACCOUNT_UNKNOWN', 'the debtor account is not held here');
-    if (account.status !== 'OPENED')
-      throw unprocessable('DEBTOR_ACCOUNT_NOT_OPENED', 'the debtor account is not open');
+    this.requireOpened(account);
     return account;
+  }
+
+  requireOpened(account: AccountRecord): void {
+    if (this.statusOf(account) !== 'OPENED')
+      throw unprocessable('DEBTOR_ACCOUNT_NOT_OPENED', 'the debtor account is not open');
   }
 
   /** The payee's account when it is at this bank; undefined when it is elsewhere. */

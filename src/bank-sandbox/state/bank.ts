@@ -1,14 +1,17 @@
 import type { BankClock } from '../clock';
+import { conflict } from '../refusal';
 import type { Seed, SeedUser } from '../seed';
 import { DEFAULT_VARIANTS, type Variants } from '../variants';
 import { Outbox } from '../webhooks/outbox';
 import { Accounts, emptyAccount } from './accounts';
+import { Agenda } from './agenda';
 import type { CommandHandlers, CommandLine, CommandMap, CommandName } from './commands';
-import { Instructions } from './instructions';
+import { Instructions, isRunning } from './instructions';
 import type { Journal } from './journal';
 import { Ledger } from './ledger';
 import { Processing } from './processing';
-import type { AccountRecord, InstructionRecord } from './records';
+import type { AccountRecord } from './records';
+import { Submissions } from './submissions';
 
 /** The one structure the sandbox has: its own. */
 const IBAN_STRUCTURE_ID = 'DE';
@@ -20,16 +23,19 @@ export class Bank {
   readonly outbox: Outbox;
   readonly ledger: Ledger;
   readonly instructions: Instructions;
-  readonly processing: Processing;
+  readonly agenda = new Agenda();
+  private readonly processing: Processing;
+  private readonly submissions: Submissions;
   private readonly handlers: CommandHandlers;
   private journal?: Journal;
 
   constructor(readonly clock: BankClock) {
-    const { variants } = this;
+    const { accounts, agenda, variants } = this;
     this.outbox = new Outbox(variants);
-    this.ledger = new Ledger(this.accounts, this.outbox);
-    this.instructions = new Instructions(this.accounts, clock, variants);
-    this.processing = new Processing(this.ledger, this.accounts, this.outbox, clock);
+    this.ledger = new Ledger(accounts, this.outbox);
+    this.instructions = new Instructions(accounts, clock, variants);
+    this.processing = new Processing(agenda, this.ledger, accounts, this.outbox, clock, variants);
+    this.submissions = new Submissions(agenda, this.instructions, this.processing, variants);
     this.handlers = { ...this.operatorCommands(), ...this.accountCommands(), ...this.paymentCommands() };
   }
 
@@ -54,23 +60,19 @@ export class Bank {
   }
 
   private operatorCommands() {
-    const { accounts, clock, processing, instructions, ledger, outbox } = this;
+    const { accounts, agenda, clock, instructions, ledger, outbox, processing } = this;
     return {
       configure: ({ variants, stepMs, timeZone }) => {
         Object.assign(this.variants, variants);
-        processing.stepMs = stepMs;
+        agenda.stepMs = stepMs;
         clock.timeZone = timeZone;
       },
       seed: (seed, atMs) => this.plant(seed, atMs),
       moveClock: ({ offsetMs }) => clock.setOffset(offsetMs),
-      advance: ({ maxPayments }, atMs) => processing.advance(atMs, maxPayments),
+      advance: ({ maxPayments }, atMs) => agenda.advance(atMs, maxPayments),
       addUser: (user) => this.addUser(user),
       blockAccount: ({ accountId, blocked }, atMs) => this.blockAccount(accountId, blocked, atMs),
-      blockIdentity: ({ identityId, blocked }, atMs) => {
-        accounts.identity(identityId).status = blocked ? 'BLOCKED' : 'OPENED';
-        const event = blocked ? 'identity.blocked' : 'identity.unblocked';
-        outbox.emit(event, { identityId, entityId: String(identityId) }, { identityId }, atMs);
-      },
+      blockIdentity: ({ identityId, blocked }, atMs) => this.blockIdentity(identityId, blocked, atMs),
       changeIbanStructure: ({ event }, atMs) => outbox.emit(event, { entityId: IBAN_STRUCTURE_ID }, {}, atMs),
       receive: (input, atMs) => {
         const payment = instructions.receive(input, atMs);
@@ -79,14 +81,18 @@ export class Bank {
         const description = 'Incoming payment';
         const posting = { type: 'CREDIT_TRANSFER' as const, from, to, amountMinor, description, payment };
         payment.transactionId = ledger.post(posting, atMs).id;
+        processing.announce(payment, 'payment_transaction.settled', atMs);
         return payment;
       },
+      post: ({ accountId, ...posting }, atMs) => ledger.postTo(accounts.account(accountId), posting, atMs),
       recordAttempt: (input, atMs) => outbox.recordAttempt(input, atMs),
     } satisfies Partial<CommandHandlers>;
   }
 
   private accountCommands() {
-    const { accounts, outbox, processing } = this;
+    const { accounts, agenda, instructions, outbox } = this;
+    const hasPending = (accountId: string): boolean =>
+      agenda.concerns(accountId) || instructions.hasWaiting(accountId);
     return {
       openAccount: ({ userId, productId }, atMs) => {
         const account = accounts.open(userId, productId, atMs);
@@ -97,14 +103,14 @@ export class Bank {
       },
       closeAccount: ({ accountId }) => {
         const account = accounts.account(accountId);
-        accounts.requireClosable(account, processing.hasPending(accountId));
+        accounts.requireClosable(account, hasPending(accountId));
         account.status = 'CLOSED';
         return account;
       },
       closeUser: ({ userId }, atMs) => {
         const user = accounts.user(userId);
         const open = accounts.ofUser(userId).filter(({ status }) => status !== 'CLOSED');
-        for (const account of open) accounts.requireClosable(account, processing.hasPending(account.id));
+        for (const account of open) accounts.requireClosable(account, hasPending(account.id));
         for (const account of open) account.status = 'CLOSED';
         user.status = 'CLOSED';
         const { identityId } = user;
@@ -120,7 +126,7 @@ export class Bank {
   }
 
   private paymentCommands() {
-    const { instructions, processing } = this;
+    const { instructions, processing, submissions } = this;
     return {
       initiate: (input, atMs) => instructions.initiate(input, false, atMs),
       updateInstruction: ({ id, changes }, atMs) => {
@@ -132,16 +138,18 @@ export class Bank {
       add: ({ id, payment: input }, atMs) => {
         const instruction = instructions.instruction(id);
         const payment = instructions.add(instruction, input, atMs);
-        if (instruction.submits > 0) processing.start(instruction, [payment], atMs);
+        if (isRunning(instruction)) processing.start(instruction, [payment], atMs);
         return payment;
       },
-      updatePayment: ({ id, changes }) => {
+      updatePayment: ({ id, changes }, atMs) => {
         const payment = instructions.payment(id);
-        instructions.updatePayment(payment, changes);
+        instructions.updatePayment(payment, changes, atMs);
         return payment;
       },
       deletePayment: ({ id }, atMs) => instructions.deletePayment(instructions.payment(id), atMs),
-      submit: ({ id }, atMs) => this.submit(instructions.instruction(id), atMs),
+      submit: ({ id }, atMs) => submissions.submit(instructions.instruction(id), atMs),
+      releaseInstruction: ({ id }, atMs) => submissions.release(instructions.instruction(id), atMs),
+      refuseInstruction: ({ id }, atMs) => submissions.refuse(instructions.instruction(id), atMs),
       submitDirectly: (input, atMs) => {
         const payment = instructions.submitDirectly(input.instruction, input.payment, atMs);
         if (payment.instruction) processing.start(payment.instruction, [payment], atMs);
@@ -160,21 +168,24 @@ export class Bank {
     } satisfies Partial<CommandHandlers>;
   }
 
-  private submit(instruction: InstructionRecord, atMs: number): InstructionRecord {
-    const repeated = this.instructions.submit(instruction, atMs);
-    if (repeated) this.processing.startAgain(instruction, atMs);
-    else this.processing.start(instruction, instruction.payments, atMs);
-    return instruction;
-  }
-
   private blockAccount(accountId: string, blocked: boolean, atMs: number): AccountRecord {
     const account = this.accounts.account(accountId);
+    if (account.status === 'CLOSED') throw conflict('ACCOUNT_CLOSED', 'the account is closed for good');
     account.status = blocked ? 'SUSPENDED' : 'OPENED';
     const { identityId } = this.accounts.user(account.userId);
     const event = blocked ? 'account.status.blocked' : 'account.status.unblocked';
     const data = { accountNumber: account.id, ownerIdentityId: identityId };
     this.outbox.emit(event, { identityId, entityId: account.id }, data, atMs);
     return account;
+  }
+
+  /** Its accounts keep their own status, and show it again when the identity is unblocked. */
+  private blockIdentity(identityId: number, blocked: boolean, atMs: number): void {
+    const user = this.accounts.identity(identityId);
+    if (user.status === 'CLOSED') throw conflict('IDENTITY_CLOSED', 'the identity is closed for good');
+    user.status = blocked ? 'BLOCKED' : 'OPENED';
+    const event = blocked ? 'identity.blocked' : 'identity.unblocked';
+    this.outbox.emit(event, { identityId, entityId: String(identityId) }, { identityId }, atMs);
   }
 
   private addUser(user: Omit<SeedUser, 'account'>): void {

@@ -8,6 +8,8 @@ import type {
   InstructionRecord,
   PaymentInput,
   PaymentRecord,
+  PostingInput,
+  TransactionRecord,
 } from './records';
 
 /** What the outcome of commands depends on besides state and time; journalled at every start. */
@@ -39,6 +41,7 @@ export interface CommandMap {
   blockIdentity: Command<{ identityId: number; blocked: boolean }, void>;
   changeIbanStructure: Command<{ event: IbanStructureEvent }, void>;
   receive: Command<PaymentInput & { iban: string; debtor: Party }, PaymentRecord>;
+  post: Command<PostingInput & { accountId: string }, TransactionRecord>;
   openAccount: Command<{ userId: number; productId: number }, AccountRecord>;
   closeAccount: Command<{ accountId: string }, AccountRecord>;
   closeUser: Command<{ userId: number }, void>;
@@ -49,6 +52,8 @@ export interface CommandMap {
   updatePayment: Command<{ id: number; changes: Partial<PaymentInput> }, PaymentRecord>;
   deletePayment: Command<{ id: number }, void>;
   submit: Command<{ id: number }, InstructionRecord>;
+  releaseInstruction: Command<{ id: number }, InstructionRecord>;
+  refuseInstruction: Command<{ id: number }, InstructionRecord>;
   submitDirectly: Command<{ instruction: InstructionInput; payment: PaymentInput }, PaymentRecord>;
   exchange: Command<{ paymentInstructionId: number }, PaymentRecord>;
   refuse: Command<{ paymentInstructionId: number }, PaymentRecord>;

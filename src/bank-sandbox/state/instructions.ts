@@ -2,7 +2,7 @@ import type { Party } from '../../bank/types';
 import { isTargetDay } from '../business-days';
 import type { BankClock } from '../clock';
 import { electronicIban, isIban } from '../iban';
-import { magicEffect, type Outcome } from '../magic';
+import { magicEffect } from '../magic';
 import { conflict, notFound, unprocessable } from '../refusal';
 import type { Variants } from '../variants';
 import type { Accounts } from './accounts';
@@ -14,17 +14,21 @@ import type {
   PaymentRecord,
 } from './records';
 import {
+  FAILURES,
+  failureAtInitiation,
   History,
   INSTRUCTION_DIRECT,
   INSTRUCTION_INITIATED,
-  instructionSubmitted,
-  PAYMENT_ADDED,
+  isNotProcessable,
   PAYMENT_DIRECT,
   PAYMENT_INWARD,
+  paymentAdded,
 } from './status-sequences';
 
 const FIRST_INSTRUCTION_ID = 1_000_001;
 const FIRST_PAYMENT_ID = 3_000_001;
+/** Statuses of an instruction after which nothing can be added to it. */
+const ENDED: ReadonlySet<string> = new Set(['SETTLED', 'FAILED', 'C_INSTRUCTION_SUB_NOT_PASSED']);
 /** The instruction to another bank that carries a payment is numbered beside it. */
 const PAYMENT_INSTRUCTION_OFFSET = 2_000_000;
 
@@ -58,7 +62,8 @@ export class Instructions {
       payments: [],
       totalMinor: 0n,
       submits: direct ? 1 : 0,
-      submittedAtMs: direct ? atMs : undefined,
+      checkedAtMs: direct ? atMs : undefined,
+      openPayments: 0,
       direct,
       deleted: false,
       batchBooked: false,
@@ -70,15 +75,16 @@ export class Instructions {
   add(instruction: InstructionRecord, input: PaymentInput, atMs: number): PaymentRecord {
     if (instruction.direct || this.variants.addAfterSubmit === 'refused')
       this.requireUnsubmitted(instruction);
+    if (ENDED.has(instruction.history.current))
+      throw conflict('INSTRUCTION_ENDED', 'the customer instruction has ended');
     return this.append(instruction, input, atMs);
   }
 
   /** One instruction with one payment, submitted as it is made; nothing is kept of a refused one. */
   submitDirectly(input: InstructionInput, payment: PaymentInput, atMs: number): PaymentRecord {
     const account = this.debtorAccount(input);
-    const { creditorIban } = this.checkCreditor(payment.creditor, account);
-    const effect = magicEffect(creditorIban);
-    if (effect === 'submitRefused' || effect === 'notProcessable')
+    const { creditorIban, outcome } = this.checkCreditor(payment.creditor, account);
+    if (magicEffect(creditorIban) === 'submitRefused' || isNotProcessable(outcome))
       throw unprocessable('SUBMISSION_REFUSED', 'the submission was refused');
     return this.append(this.initiate(input, true, atMs), payment, atMs);
   }
@@ -98,13 +104,14 @@ export class Instructions {
       direction: 'INWARD',
       channel: 'RTNS',
       amountMinor: BigInt(input.amountMinor),
+      chargeMinor: 0n,
       creditorIban: iban,
       createdAtMs: atMs,
       instructedDate: today,
       settlementDate: today,
       history,
       outcome: 'settles',
-      held: false,
+      heldMinor: 0n,
       booked: false,
       moved: 1,
       returned: false,
@@ -126,16 +133,20 @@ export class Instructions {
     instruction.deleted = true;
     instruction.history.record('CANCELLED', atMs);
     for (const payment of instruction.payments) {
-      payment.history.record('CANCELLED', atMs);
+      cancel(payment, atMs);
       this.paymentById.delete(payment.id);
     }
     this.payments = this.payments.filter((payment) => payment.instruction !== instruction);
   }
 
-  updatePayment(payment: PaymentRecord, input: Partial<PaymentInput>): void {
+  updatePayment(payment: PaymentRecord, input: Partial<PaymentInput>, atMs: number): void {
     const instruction = this.requireEditable(payment);
+    if (FAILURES.has(payment.history.current))
+      throw conflict('PAYMENT_FAILED', 'the payment transaction failed its checks');
     const { amountMinor, ...rest } = input;
     if (input.creditor) Object.assign(payment, this.checkCreditor(input.creditor, instruction.account));
+    const failure = failureAtInitiation(payment.outcome);
+    if (failure !== undefined) payment.history.record(failure, atMs);
     Object.assign(payment, rest);
     if (amountMinor === undefined) return;
     instruction.totalMinor += BigInt(amountMinor) - payment.amountMinor;
@@ -144,7 +155,7 @@ export class Instructions {
 
   deletePayment(payment: PaymentRecord, atMs: number): void {
     const instruction = this.requireEditable(payment);
-    payment.history.record('CANCELLED', atMs);
+    cancel(payment, atMs);
     instruction.payments = instruction.payments.filter((other) => other !== payment);
     instruction.totalMinor -= payment.amountMinor;
     this.paymentById.delete(payment.id);
@@ -154,15 +165,23 @@ export class Instructions {
   /** Accepts the submit, or refuses it before anything is executed. True when it is a repeated one. */
   submit(instruction: InstructionRecord, atMs: number): boolean {
     const repeated = instruction.submits > 0;
-    if (repeated && (instruction.direct || this.variants.secondSubmit === 'refused'))
+    const { direct, history } = instruction;
+    const executes = this.variants.secondSubmit === 'executed' && !direct && isRunning(instruction);
+    if (repeated && !executes)
       throw conflict('INSTRUCTION_SUBMITTED', 'the customer instruction was submitted already');
     if (!repeated) {
       this.requireSubmittable(instruction, atMs);
-      instruction.submittedAtMs = atMs;
-      instruction.history.recordAll(instructionSubmitted(this.variants.subIsValidRepeats), atMs);
+      history.record('SUB_STARTED', atMs);
     }
     instruction.submits += 1;
     return repeated;
+  }
+
+  /** Whether an instruction of an account was submitted and its payments still wait to be processed. */
+  hasWaiting(accountId: string): boolean {
+    for (const { account, submits, checkedAtMs } of this.instructions.values())
+      if (account.id === accountId && submits > 0 && checkedAtMs === undefined) return true;
+    return false;
   }
 
   instruction(id: number): InstructionRecord {
@@ -188,7 +207,7 @@ export class Instructions {
     const checked = this.checkCreditor(input.creditor, instruction.account);
     const id = this.nextPaymentId++;
     const history = new History(id);
-    history.recordAll(instruction.direct ? PAYMENT_DIRECT : PAYMENT_ADDED, atMs);
+    history.recordAll(instruction.direct ? PAYMENT_DIRECT : paymentAdded(checked.outcome), atMs);
     const payment: PaymentRecord = {
       ...input,
       ...checked,
@@ -201,7 +220,7 @@ export class Instructions {
       createdAtMs: atMs,
       instructedDate: instruction.information.requestedExecutionDate,
       history,
-      held: false,
+      heldMinor: 0n,
       booked: false,
       moved: 0,
       returned: false,
@@ -226,8 +245,7 @@ export class Instructions {
     if (payments.length === 0)
       throw unprocessable('INSTRUCTION_EMPTY', 'the customer instruction has no payment transaction');
     this.requireDate(information.requestedExecutionDate, atMs);
-    if (instruction.account.status !== 'OPENED')
-      throw unprocessable('DEBTOR_ACCOUNT_NOT_OPENED', 'the debtor account is not open');
+    this.accounts.requireOpened(instruction.account);
     const { requestedNbPaymentTransactions: requestedNb = payments.length, requestedTotalMinor } =
       information;
     const totalsDiffer =
@@ -261,7 +279,7 @@ export class Instructions {
   private checkCreditor(
     creditor: Party,
     debtorAccount: AccountRecord,
-  ): { creditorIban: string; channel: 'BOOK' | 'RTNS'; outcome: Outcome } {
+  ): Pick<PaymentRecord, 'creditorIban' | 'channel' | 'chargeMinor' | 'outcome'> {
     const creditorIban = electronicIban(creditor.accountId?.value ?? '');
     if (!isIban(creditorIban)) throw unprocessable('IBAN_INVALID', 'the creditor IBAN is not valid');
     const effect = magicEffect(creditorIban);
@@ -270,9 +288,20 @@ export class Instructions {
     if (creditorIban === debtorAccount.iban)
       throw unprocessable('SAME_ACCOUNT', 'debtor and creditor are the same account');
     const channel = this.accounts.creditorAccount(creditorIban) ? 'BOOK' : 'RTNS';
+    const chargeMinor = channel === 'RTNS' ? BigInt(this.variants.chargeMinor) : 0n;
     const outcome = effect === undefined || effect === 'submitRefused' ? 'settles' : effect;
-    return { creditorIban, channel, outcome };
+    return { creditorIban, channel, chargeMinor, outcome };
   }
+}
+
+/** What failed its checks has ended already. */
+function cancel({ history }: PaymentRecord, atMs: number): void {
+  if (!FAILURES.has(history.current)) history.record('CANCELLED', atMs);
+}
+
+/** Whether the payments of a submitted instruction are processed: it passed its checks and was not refused. */
+export function isRunning({ checkedAtMs, history }: InstructionRecord): boolean {
+  return checkedAtMs !== undefined && history.current !== 'C_INSTRUCTION_SUB_NOT_PASSED';
 }
 
 /** The id of the outward payment instruction, once the payment is ready to leave the bank. */

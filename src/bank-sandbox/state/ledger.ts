@@ -1,8 +1,15 @@
 import type { TransactionType } from '../../bank/types';
-import { notFound } from '../refusal';
+import { conflict, notFound, unprocessable } from '../refusal';
 import type { Outbox } from '../webhooks/outbox';
 import type { Accounts } from './accounts';
-import type { AccountRecord, InstructionRecord, Leg, PaymentRecord, TransactionRecord } from './records';
+import type {
+  AccountRecord,
+  InstructionRecord,
+  Leg,
+  PaymentRecord,
+  PostingInput,
+  TransactionRecord,
+} from './records';
 
 const FIRST_TRANSACTION_ID = 7_000_001;
 
@@ -43,19 +50,16 @@ export class Ledger {
     return transaction;
   }
 
-  /** Sets money aside: the available balance falls, the balance does not. False when it does not suffice. */
+  /**
+   * Sets amount and charge aside: the available balance falls, the balance does not. False when it does not suffice.
+   */
   hold(payment: PaymentRecord): boolean {
-    const { account, amountMinor } = payment;
-    if (account.status !== 'OPENED' || account.balanceMinor - account.heldMinor < amountMinor) return false;
-    account.heldMinor += amountMinor;
-    payment.held = true;
+    const { account } = payment;
+    const neededMinor = payment.amountMinor + payment.chargeMinor;
+    if (this.accounts.statusOf(account) !== 'OPENED' || availableMinor(account) < neededMinor) return false;
+    account.heldMinor += neededMinor;
+    payment.heldMinor = neededMinor;
     return true;
-  }
-
-  release(payment: PaymentRecord): void {
-    if (!payment.held) return;
-    payment.account.heldMinor -= payment.amountMinor;
-    payment.held = false;
   }
 
   /** The payee receives the money: the hold becomes a debit, or the batch's debit is passed on. */
@@ -63,21 +67,23 @@ export class Ledger {
     const { instruction } = payment;
     if (instruction?.information.batchBooking && !instruction.batchBooked) this.bookBatch(instruction, atMs);
     const payee = this.payee(payment);
+    this.release(payment);
     if (!payment.booked) {
-      this.release(payment);
       this.pay(payment, payment.account, payee, atMs);
       payment.booked = true;
     } else if (payee !== this.accounts.clearing) {
       this.pay(payment, this.accounts.clearing, payee, atMs);
     }
+    this.charge(payment, atMs);
     payment.moved += 1;
   }
 
   /** A second execution of a payment, as a bank without protection against it makes one. */
   payAgain(payment: PaymentRecord, atMs: number): void {
-    const { account, amountMinor } = payment;
-    if (account.balanceMinor - account.heldMinor < amountMinor) return;
+    const { account, amountMinor, chargeMinor } = payment;
+    if (availableMinor(account) < amountMinor + chargeMinor) return;
     this.pay(payment, account, this.payee(payment), atMs);
+    this.charge(payment, atMs);
     payment.moved += 1;
   }
 
@@ -94,13 +100,31 @@ export class Ledger {
     payment.booked = false;
   }
 
+  /**
+   * Books what no payment asked for: a fee of the bank, or money the distributor moves. Throws a 422 refusal when a
+   * debit exceeds the available balance, a 409 for a closed account.
+   */
+  postTo(account: AccountRecord, posting: PostingInput, atMs: number): TransactionRecord {
+    const { type, direction } = posting;
+    const amountMinor = BigInt(posting.amountMinor);
+    if (account.status === 'CLOSED') throw conflict('ACCOUNT_CLOSED', 'the account is closed');
+    if (direction === 'DEBIT' && availableMinor(account) < amountMinor)
+      throw unprocessable('BALANCE_TOO_LOW', 'the available balance does not cover the posting');
+    const { clearing } = this.accounts;
+    const [from, to] = direction === 'DEBIT' ? [account, clearing] : [clearing, account];
+    const description = type === 'FEE' ? 'Account fee' : 'Distributor posting';
+    return this.post({ type, from, to, amountMinor, description }, atMs);
+  }
+
   /** Batch booking: one entry for everything of the instruction that is going to settle. */
   private bookBatch(instruction: InstructionRecord, atMs: number): void {
     const settling = instruction.payments.filter(
-      ({ held, outcome }) => held && (outcome === 'settles' || outcome === 'returnedTwoDaysLater'),
+      ({ heldMinor, outcome }) =>
+        heldMinor > 0n && (outcome === 'settles' || outcome === 'returnedTwoDaysLater'),
     );
     const amountMinor = settling.reduce((sum, payment) => sum + payment.amountMinor, 0n);
-    for (const payment of settling) this.release(payment);
+    // Its charge stays set aside until the payment settles.
+    for (const payment of settling) this.release(payment, payment.amountMinor);
     const from = instruction.account;
     const to = this.accounts.clearing;
     const description = instruction.information.customerInstructionReference ?? 'Batch credit transfer';
@@ -110,6 +134,11 @@ export class Ledger {
       payment.transactionId = id;
     }
     instruction.batchBooked = true;
+  }
+
+  private release(payment: PaymentRecord, amountMinor = payment.heldMinor): void {
+    payment.account.heldMinor -= amountMinor;
+    payment.heldMinor -= amountMinor;
   }
 
   private payee(payment: PaymentRecord): AccountRecord {
@@ -123,6 +152,16 @@ export class Ledger {
     payment.transactionId ??= id;
   }
 
+  /** The bank's own price, booked beside the payment; it is not given back when the payment is returned. */
+  private charge(payment: PaymentRecord, atMs: number): void {
+    const { account: from, chargeMinor: amountMinor } = payment;
+    if (amountMinor === 0n) return;
+    const to = this.accounts.clearing;
+    const description = 'Charge for a credit transfer';
+    const { id } = this.post({ type: 'FEE', from, to, amountMinor, description, payment }, atMs);
+    payment.feeTransactionId ??= id;
+  }
+
   private announce(transactionId: number, account: AccountRecord, atMs: number): void {
     const { identityId } = this.accounts.user(account.userId);
     const id = String(transactionId);
@@ -130,9 +169,13 @@ export class Ledger {
   }
 }
 
+function availableMinor(account: AccountRecord): bigint {
+  return account.balanceMinor - account.heldMinor;
+}
+
 function entry(account: AccountRecord, amountMinor: bigint, atMs: number): Leg {
   account.balanceMinor += amountMinor;
   account.lastUsedAtMs = atMs;
-  const balanceMinor = account.balanceMinor;
-  return { account, amountMinor, balanceMinor, availableMinor: balanceMinor - account.heldMinor };
+  const { balanceMinor } = account;
+  return { account, amountMinor, balanceMinor, availableMinor: availableMinor(account) };
 }

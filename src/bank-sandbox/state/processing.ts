@@ -1,13 +1,17 @@
+import { nextTargetDay } from '../business-days';
 import type { BankClock } from '../clock';
 import { conflict } from '../refusal';
+import type { Variants } from '../variants';
 import type { Outbox } from '../webhooks/outbox';
 import type { Accounts } from './accounts';
+import type { Agenda } from './agenda';
 import type { Ledger } from './ledger';
 import type { InstructionRecord, PaymentRecord } from './records';
-import { FAILURES, pathAfterSubmit } from './status-sequences';
+import { FAILURES, isWaiting, pathAfterSubmit, PAYEE_ACCOUNT_CLOSED } from './status-sequences';
 
-/** Payments that go through the same statuses at the same moments. */
+/** Payments of one instruction that go through the same statuses at the same moments. */
 interface Cohort {
+  accountId: string;
   payments: PaymentRecord[];
   path: readonly string[];
   /** Index in `path` of the status taken at `dueAtMs`. */
@@ -24,22 +28,20 @@ const TWO_DAYS_MS = 2 * 24 * 60 * 60 * 1_000;
 
 /** Moves submitted payments from status to status as the bank's time passes, in bulk. */
 export class Processing {
-  /** Ordered by due time, first come first served. */
-  private readonly queue: Cohort[] = [];
-  /** Time between two statuses. */
-  stepMs = 0;
-
   constructor(
+    private readonly agenda: Agenda,
     private readonly ledger: Ledger,
     private readonly accounts: Accounts,
     private readonly outbox: Outbox,
     private readonly clock: BankClock,
+    private readonly variants: Pick<Variants, 'executionDays' | 'waitsAs' | 'instructionEnds'>,
   ) {}
 
   /** Starts the processing of payments that were just submitted. */
   start(instruction: InstructionRecord, payments: readonly PaymentRecord[], atMs: number): void {
-    const executionDate = instruction.information.requestedExecutionDate;
-    const warehoused = executionDate > this.clock.dateOf(atMs);
+    const executionDate = this.executionDateOf(instruction);
+    const waitsAs = executionDate > this.clock.dateOf(atMs) ? this.variants.waitsAs : undefined;
+    const { direct } = instruction;
     const byPath = new Map<string, PaymentRecord[]>();
     for (const payment of payments) {
       const key = `${payment.outcome} ${payment.channel}`;
@@ -51,38 +53,20 @@ export class Processing {
       const [first] = alike;
       if (!first) continue;
       const { outcome, channel } = first;
-      const path = pathAfterSubmit({ outcome, channel, direct: instruction.direct, warehoused });
-      this.enqueueAll(alike, { path, index: 0, dueAtMs: atMs + this.stepMs, executionDate, again: false });
+      const path = pathAfterSubmit({ outcome, channel, direct, waitsAs });
+      if (path.length === 0) continue;
+      instruction.openPayments += alike.length;
+      this.enqueueAll(instruction, alike, { path, dueAtMs: atMs + this.agenda.stepMs, executionDate });
     }
+    this.endInstruction(instruction, atMs);
   }
 
   /** Executes an instruction once more, for a bank that lets a second submit through. */
   startAgain(instruction: InstructionRecord, atMs: number): void {
     const settling = instruction.payments.filter(({ outcome }) => outcome === 'settles');
-    const path = ['SETTLED'];
-    const executionDate = instruction.information.requestedExecutionDate;
-    this.enqueueAll(settling, { path, index: 0, dueAtMs: atMs + this.stepMs, executionDate, again: true });
-  }
-
-  /** Takes the steps that are due, about `maxPayments` of them; returns how many payments were moved. */
-  advance(atMs: number, maxPayments: number): number {
-    let moved = 0;
-    while (moved < maxPayments) {
-      const cohort = this.queue[0];
-      if (!cohort || cohort.dueAtMs > atMs) break;
-      this.queue.shift();
-      moved += cohort.payments.length;
-      this.step(cohort);
-    }
-    return moved;
-  }
-
-  nextDueMs(): number | undefined {
-    return this.queue[0]?.dueAtMs;
-  }
-
-  hasPending(accountId: string): boolean {
-    return this.queue.some(({ payments }) => payments.some(({ account }) => account.id === accountId));
+    const dueAtMs = atMs + this.agenda.stepMs;
+    const executionDate = this.executionDateOf(instruction);
+    this.enqueueAll(instruction, settling, { path: ['SETTLED'], dueAtMs, executionDate, again: true });
   }
 
   /** The other bank takes the payment before its turn. */
@@ -96,20 +80,24 @@ export class Processing {
     this.move(payment, 'EXT_REFUSED', atMs, '');
   }
 
-  private enqueueAll(payments: readonly PaymentRecord[], cohort: Omit<Cohort, 'payments'>): void {
+  private executionDateOf({ information }: InstructionRecord): string {
+    const { requestedExecutionDate: requested } = information;
+    return this.variants.executionDays === 'next' ? nextTargetDay(requested) : requested;
+  }
+
+  private enqueueAll(
+    { account }: InstructionRecord,
+    payments: readonly PaymentRecord[],
+    plan: Pick<Cohort, 'path' | 'dueAtMs' | 'executionDate'> & { again?: boolean },
+  ): void {
+    const cohort = { again: false, ...plan, accountId: account.id, index: 0 };
     for (let from = 0; from < payments.length; from += COHORT_SIZE)
       this.enqueue({ ...cohort, payments: payments.slice(from, from + COHORT_SIZE) });
   }
 
   private enqueue(cohort: Cohort): void {
-    let low = 0;
-    let high = this.queue.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.queue[middle]?.dueAtMs ?? 0) <= cohort.dueAtMs) low = middle + 1;
-      else high = middle;
-    }
-    this.queue.splice(low, 0, cohort);
+    const { dueAtMs, accountId, payments } = cohort;
+    this.agenda.add({ dueAtMs, accountId, size: payments.length, run: () => this.step(cohort) });
   }
 
   private step(cohort: Cohort): void {
@@ -125,8 +113,8 @@ export class Processing {
 
   private dueAfter(cohort: Cohort, status: string, next: string): number {
     if (next === 'RETURNED') return cohort.dueAtMs + TWO_DAYS_MS;
-    const soonest = cohort.dueAtMs + this.stepMs;
-    if (status !== 'WAREHOUSED') return soonest;
+    const soonest = cohort.dueAtMs + this.agenda.stepMs;
+    if (!isWaiting(status)) return soonest;
     return Math.max(soonest, this.clock.startOf(cohort.executionDate) ?? soonest);
   }
 
@@ -134,13 +122,21 @@ export class Processing {
   private move(payment: PaymentRecord, status: string, atMs: number, today: string): boolean {
     if (FAILURES.has(payment.history.current)) return false;
     if (payment.history.has(status)) return true;
-    if (status === 'PRO_DEBIT_HOLD' && !this.ledger.hold(payment)) {
-      payment.history.record('PRO_DEBIT_HOLD_FAILED', atMs);
-      return false;
-    }
+    const met = this.statusMet(payment, status);
+    const label = payment.outcome === 'payeeAccountClosed' && met === 'EXT_REFUSED';
+    payment.history.record(met, atMs, label ? PAYEE_ACCOUNT_CLOSED : undefined);
+    this.book(payment, met, atMs, today);
+    return met === status;
+  }
+
+  /** The status asked for, or the failure that meets the payment on its way there. */
+  private statusMet(payment: PaymentRecord, status: string): string {
+    if (status === 'PRO_DEBIT_HOLD' && !this.ledger.hold(payment)) return 'PRO_DEBIT_HOLD_FAILED';
     const payeeGone = payment.channel === 'BOOK' && !this.accounts.payee(payment.creditorIban);
-    if (status === 'SETTLED' && payeeGone) return this.move(payment, 'PRO_SETTLEMENT_FAILED', atMs, today);
-    payment.history.record(status, atMs);
+    return status === 'SETTLED' && payeeGone ? 'PRO_SETTLEMENT_FAILED' : status;
+  }
+
+  private book(payment: PaymentRecord, status: string, atMs: number, today: string): void {
     if (status === 'SETTLED') {
       payment.settlementDate = today;
       this.ledger.settle(payment, atMs);
@@ -152,10 +148,21 @@ export class Processing {
       this.ledger.undo(payment, atMs);
       if (status === 'EXT_REFUSED') this.announce(payment, 'payment_transaction.external_refused', atMs);
     }
-    return true;
+    const { instruction } = payment;
+    if (!instruction || !(status === 'SETTLED' || FAILURES.has(status))) return;
+    instruction.openPayments -= 1;
+    this.endInstruction(instruction, atMs);
   }
 
-  private announce(
+  /** Where instructions end with their payments: once the last of them has. */
+  private endInstruction(instruction: InstructionRecord, atMs: number): void {
+    if (this.variants.instructionEnds === 'SUB_REQUIRED' || instruction.openPayments > 0) return;
+    const settled = instruction.payments.some(({ moved }) => moved > 0);
+    instruction.history.record(settled ? 'SETTLED' : 'FAILED', atMs);
+  }
+
+  /** Tells the subscribers of a payment's account what became of it. */
+  announce(
     payment: PaymentRecord,
     event: 'payment_transaction.settled' | 'payment_transaction.external_refused',
     atMs: number,

@@ -56,9 +56,12 @@ export interface InstructionRecord {
   history: History;
   payments: PaymentRecord[];
   totalMinor: bigint;
-  /** How many submits were executed. */
+  /** How many submits were accepted. */
   submits: number;
-  submittedAtMs?: number;
+  /** When its own checks were done: its payments have their groups, and go on unless it was refused. */
+  checkedAtMs?: number;
+  /** Payments in processing that have not ended. */
+  openPayments: number;
   direct: boolean;
   deleted: boolean;
   /** A batch booking was made: one entry for the whole instruction. */
@@ -73,6 +76,8 @@ export interface PaymentRecord {
   direction: 'INWARD' | 'OUTWARD';
   channel: 'RTNS' | 'BOOK';
   amountMinor: bigint;
+  /** What the bank charges the debtor on top when it settles. */
+  chargeMinor: bigint;
   creditor: Party;
   creditorIban: string;
   ultimateCreditor?: Party;
@@ -87,13 +92,16 @@ export interface PaymentRecord {
   settlementDate?: string;
   history: History;
   outcome: Outcome;
-  held: boolean;
+  /** What is set aside for it on the debtor's account. */
+  heldMinor: bigint;
   /** The debtor's account was debited for it. */
   booked: boolean;
   /** How often money reached the payee. */
   moved: number;
   returned: boolean;
   transactionId?: number;
+  /** The transaction of its charge. */
+  feeTransactionId?: number;
 }
 
 /** A payment as a client asks for it; the amount in cents as text, so that it can be journalled. */
@@ -112,4 +120,11 @@ export interface InstructionInput {
   information: InstructionInformation;
   debtor: Party;
   externalData?: Record<string, unknown>;
+}
+
+/** A posting nobody's payment asked for; the amount in cents as text. */
+export interface PostingInput {
+  type: Extract<TransactionType, 'FEE' | 'DISTRIBUTOR_POSTING'>;
+  direction: 'DEBIT' | 'CREDIT';
+  amountMinor: string;
 }

@@ -3,18 +3,32 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SIGNATURE_HEADER, type WebhookDelivery } from '../../bank/types';
-import { type Faults, type FaultScript, isOfWebhook } from '../faults';
+import { isOfWebhook } from '../fault-kinds';
+import type { Faults, FaultScript } from '../faults';
 import type { Bank } from '../state/bank';
 import type { Delivery, HookRecord } from './outbox';
 
 /** "Promptly". */
 const ANSWER_TIMEOUT_MS = 5_000;
-/** Deliveries of one hook under way at once. */
+/** Deliveries to one address under way at once. */
 const MAX_UNDER_WAY = 10;
+/** Deliveries under way or held back in all: those held back are passed over at every look. */
+const MAX_BUSY = 1_000;
 const MINUTE_MS = 60_000;
 /** A timer sleeps at most this long, so that a moved clock is noticed in any case. */
 const LONGEST_SLEEP_MS = 1_000;
 const REORDER_DELAY_MS = 300;
+const LATE_DELAY_MS = 3_000;
+const REPLAY_DELAY_MS = 300;
+/** Twice what the document allows in a minute. */
+const FLOOD_COPIES = 200;
+
+/** An address as its limits see it; hooks with the same address share them. */
+interface Address {
+  underWay: number;
+  /** When it was called within the last minute of the bank's clock. */
+  sentAtMs: number[];
+}
 
 /** The lower-case hexadecimal HMAC-SHA-256 of a delivery's exact bytes. */
 export function signatureOf(body: string, secret: string): string {
@@ -23,9 +37,11 @@ export function signatureOf(body: string, secret: string): string {
 
 /** Carries deliveries to the subscribers; nothing in the bank ever waits for one. */
 export class Deliveries {
-  private readonly underWay = new Set<number>();
-  /** When each address was called within the last minute of the bank's clock. */
-  private readonly sentAtMs = new Map<string, number[]>();
+  private readonly addresses = new Map<string, Address>();
+  /** Deliveries under way or held back: not to be started. */
+  private readonly busy = new Set<number>();
+  /** Deliveries a fault held back: to be sent without another. */
+  private readonly heldBack = new Set<number>();
   private timer?: NodeJS.Timeout;
   private stopped = false;
 
@@ -53,28 +69,52 @@ export class Deliveries {
 
   /** Starts a hook's due deliveries; returns when to look again. */
   private pump(hook: HookRecord): number {
-    const nowMs = this.bank.clock.now();
-    const sent = (this.sentAtMs.get(hook.url) ?? []).filter((atMs) => atMs > nowMs - MINUTE_MS);
-    this.sentAtMs.set(hook.url, sent);
-    let free = MAX_UNDER_WAY - this.underWay.size;
-    for (; free > 0 && sent.length < this.bank.variants.webhooksPerMinute; free -= 1) {
-      const delivery = this.bank.outbox.next(hook.id, nowMs, this.underWay);
+    const { outbox, clock, variants } = this.bank;
+    const nowMs = clock.now();
+    const address = this.address(hook.url, nowMs);
+    const isFull = (): boolean => address.underWay >= MAX_UNDER_WAY || this.busy.size >= MAX_BUSY;
+    while (!isFull() && address.sentAtMs.length < variants.webhooksPerMinute) {
+      const delivery = outbox.next(hook.id, nowMs, this.busy);
       if (!delivery) break;
-      sent.push(nowMs);
-      void this.deliver(delivery);
+      this.start(delivery, address, nowMs);
     }
     // A finished delivery wakes the pump, so a full set needs no timer.
-    if (free === 0) return Infinity;
-    const dueMs = this.bank.outbox.nextDueMs(hook.id, this.underWay) ?? Infinity;
-    const [oldest] = sent;
-    const limited = sent.length >= this.bank.variants.webhooksPerMinute && oldest !== undefined;
+    if (isFull()) return Infinity;
+    const dueMs = outbox.nextDueMs(hook.id, this.busy) ?? Infinity;
+    const [oldest] = address.sentAtMs;
+    const limited = address.sentAtMs.length >= variants.webhooksPerMinute && oldest !== undefined;
     return limited ? Math.max(dueMs, oldest + MINUTE_MS) : dueMs;
   }
 
-  private async deliver(delivery: Delivery): Promise<void> {
-    this.underWay.add(delivery.id);
-    const ok = await this.attempt(delivery, this.faults.next('webhook'));
-    this.underWay.delete(delivery.id);
+  private address(url: string, nowMs: number): Address {
+    const address = this.addresses.get(url) ?? { underWay: 0, sentAtMs: [] };
+    address.sentAtMs = address.sentAtMs.filter((atMs) => atMs > nowMs - MINUTE_MS);
+    this.addresses.set(url, address);
+    return address;
+  }
+
+  private start(delivery: Delivery, address: Address, nowMs: number): void {
+    this.busy.add(delivery.id);
+    const fault = this.heldBack.delete(delivery.id) ? undefined : this.faults.next('webhook');
+    if (fault?.kind === 'late') return void this.holdBack(delivery, fault.delayMs ?? LATE_DELAY_MS);
+    if (fault?.kind === 'reordered') return void this.holdBack(delivery, fault.delayMs ?? REORDER_DELAY_MS);
+    address.underWay += 1;
+    address.sentAtMs.push(nowMs);
+    void this.deliver(delivery, address, fault);
+  }
+
+  /** Lets a delivery wait outside all limits; then it is due like any other. */
+  private async holdBack(delivery: Delivery, delayMs: number): Promise<void> {
+    await sleep(delayMs, undefined, { ref: false });
+    this.busy.delete(delivery.id);
+    this.heldBack.add(delivery.id);
+    this.wake();
+  }
+
+  private async deliver(delivery: Delivery, address: Address, fault: FaultScript | undefined): Promise<void> {
+    const ok = await this.attempt(delivery, fault);
+    this.busy.delete(delivery.id);
+    address.underWay -= 1;
     if (this.stopped) return;
     this.bank.execute('recordAttempt', { hookId: delivery.hook.id, deliveryId: delivery.id, ok });
     this.wake();
@@ -82,22 +122,38 @@ export class Deliveries {
 
   private async attempt(delivery: Delivery, fault: FaultScript | undefined): Promise<boolean> {
     const { url } = delivery.hook;
-    const body = JSON.stringify(this.payloadOf(delivery));
-    const signature = signatureOf(body, this.secret);
+    const payload = this.payloadOf(delivery);
+    const compact = JSON.stringify(payload);
+    const body = this.bank.variants.signs === 'compact-json' ? JSON.stringify(payload, null, 2) : compact;
+    const signature = signatureOf(compact, this.secret);
     if (!fault || !isOfWebhook(fault.kind)) return post(url, body, signature);
     switch (fault.kind) {
       case 'dropped':
         return true;
       case 'forged':
-        await post(url, body.replace('"data":{', '"data":{"forged":true,'), randomBytes(32).toString('hex'));
+        await post(url, forgeryOf(payload), randomBytes(32).toString('hex'));
         return post(url, body, signature);
       case 'doubled':
         await post(url, body, signature);
         return post(url, body, signature);
+      case 'replayed': {
+        const answered = await post(url, body, signature);
+        if (answered) void this.replay(fault.delayMs ?? REPLAY_DELAY_MS, () => post(url, body, signature));
+        return answered;
+      }
+      case 'flooded': {
+        const copies = Array.from({ length: fault.copies ?? FLOOD_COPIES }, () => post(url, body, signature));
+        return (await Promise.all(copies)).includes(true);
+      }
+      case 'late':
       case 'reordered':
-        await sleep(fault.delayMs ?? REORDER_DELAY_MS, undefined, { ref: false });
         return post(url, body, signature);
     }
+  }
+
+  private async replay(delayMs: number, send: () => Promise<boolean>): Promise<void> {
+    await sleep(delayMs, undefined, { ref: false });
+    if (!this.stopped) await send();
   }
 
   private payloadOf({ id, hook, event, entityId, data }: Delivery): WebhookDelivery {
@@ -105,6 +161,10 @@ export class Deliveries {
     const named = this.bank.variants.webhookId === 'event' ? `evt-${id}` : entityId;
     return { id: named, webhookId: String(hook.id), type, event, data };
   }
+}
+
+function forgeryOf(payload: WebhookDelivery): string {
+  return JSON.stringify({ ...payload, data: { ...payload.data, forged: true } });
 }
 
 /** True only for a 200; the answer's body is not read. */

@@ -1,0 +1,73 @@
+import { conflict } from '../refusal';
+import type { Variants } from '../variants';
+import type { Agenda } from './agenda';
+import type { Instructions } from './instructions';
+import type { Processing } from './processing';
+import type { InstructionRecord } from './records';
+import { FAILURES, INSTRUCTION_PASSED, instructionValid, WAITING_FOR } from './status-sequences';
+
+/** What happens to an instruction from its submit until its payments are processed. */
+export class Submissions {
+  constructor(
+    private readonly agenda: Agenda,
+    private readonly instructions: Instructions,
+    private readonly processing: Processing,
+    private readonly variants: Pick<Variants, 'submitRuns' | 'submitWaitsFor' | 'subIsValidRepeats'>,
+  ) {}
+
+  /** Accepts a submit; throws a refusal and changes nothing otherwise. */
+  submit(instruction: InstructionRecord, atMs: number): InstructionRecord {
+    const repeated = this.instructions.submit(instruction, atMs);
+    if (repeated) this.processing.startAgain(instruction, atMs);
+    else if (this.variants.submitRuns === 'at-once') this.check(instruction, atMs);
+    else this.checkLater(instruction, atMs + this.agenda.stepMs);
+    return instruction;
+  }
+
+  /** Whoever was asked has agreed: the instruction goes on. Throws a 409 refusal when it does not wait. */
+  release(instruction: InstructionRecord, atMs: number): InstructionRecord {
+    requireWaiting(instruction);
+    this.pass(instruction, atMs);
+    return instruction;
+  }
+
+  /** Whoever was asked has not agreed: nothing of it is paid. Throws a 409 refusal when it does not wait. */
+  refuse(instruction: InstructionRecord, atMs: number): InstructionRecord {
+    requireWaiting(instruction);
+    instruction.history.record('C_INSTRUCTION_SUB_NOT_PASSED', atMs);
+    instruction.checkedAtMs = atMs;
+    for (const { history } of instruction.payments)
+      if (!FAILURES.has(history.current)) history.record('P_INSTRUCTION_SUB_NOT_PASSED', atMs);
+    return instruction;
+  }
+
+  private checkLater(instruction: InstructionRecord, dueAtMs: number): void {
+    const { account, payments } = instruction;
+    this.agenda.add({
+      dueAtMs,
+      accountId: account.id,
+      size: payments.length,
+      run: () => this.check(instruction, dueAtMs),
+    });
+  }
+
+  private check(instruction: InstructionRecord, atMs: number): void {
+    const { subIsValidRepeats, submitWaitsFor } = this.variants;
+    instruction.history.recordAll(instructionValid(subIsValidRepeats), atMs);
+    if (submitWaitsFor === 'nothing') this.pass(instruction, atMs);
+    else instruction.history.record(WAITING_FOR[submitWaitsFor], atMs);
+  }
+
+  private pass(instruction: InstructionRecord, atMs: number): void {
+    instruction.history.recordAll(INSTRUCTION_PASSED, atMs);
+    instruction.checkedAtMs = atMs;
+    this.processing.start(instruction, instruction.payments, atMs);
+  }
+}
+
+const WAITING: ReadonlySet<string> = new Set(Object.values(WAITING_FOR));
+
+function requireWaiting({ history }: InstructionRecord): void {
+  if (!WAITING.has(history.current))
+    throw conflict('INSTRUCTION_NOT_WAITING', 'the customer instruction waits for nobody');
+}

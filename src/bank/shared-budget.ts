@@ -1,0 +1,177 @@
+import { Logger } from '@nestjs/common';
+import { paceOf, type TurnRequest, type Turns } from '../domain/request-pace';
+import { RateLimited } from './errors';
+import { pauseOf, type BankClock, type RateBudget, type RateSignal, SYSTEM_CLOCK } from './rate-budget';
+
+/** What all replicas have in common, by one clock: the limit the bank taught them, the next turn, a pause. */
+export interface SharedRate {
+  /** Takes turns under the lower of `configured` and the learned limit, and answers with it. */
+  reserve(
+    configured: number | undefined,
+    request: TurnRequest,
+  ): Promise<{ perMinute: number | undefined; turns: Turns }>;
+  /** Nobody sends for so long from now. */
+  pause(ms: number): Promise<void>;
+  /** The bank named this limit; a higher one than was learned changes nothing. */
+  learn(perMinute: number): Promise<void>;
+}
+
+/** Injection token of the {@link SharedRate}; without one each process keeps a budget of its own. */
+export const SHARED_RATE = Symbol('SharedRate');
+
+interface Waiter {
+  /** The latest moment at which a turn is of use, in ms of the clock. */
+  untilMs: number;
+  resolve(): void;
+  reject(error: RateLimited): void;
+}
+
+/** Turns are taken for so long ahead: more would make other replicas, and a submit, wait for nothing. */
+const BATCH_MS = 1_000;
+/** A turn that comes this late is lost, or a process that hung would send many at once. */
+const STALE_MS = 1_000;
+/** Who may wait no longer than this does not queue behind the others: a submit. */
+const URGENT_WAIT_MS = 5_000;
+/** Nothing may be sent while the shared rate cannot be read or written; it is tried again after so long. */
+const UNREACHABLE_PAUSE_MS = 5_000;
+/** Answers that were under way together tell the same pause. */
+const SAME_PAUSE_MS = 1_000;
+
+/**
+ * The budget that all replicas share. Requests of this process queue here and take turns in batches of a second;
+ * urgent ones pass by the queue. A pause or limit that one replica is told holds for the others from their next batch
+ * on. Where no limit is configured and the bank named none, nothing is shared and nothing is asked.
+ */
+export class SharedBudget implements RateBudget {
+  private readonly logger = new Logger(SharedBudget.name);
+  private readonly waiting: Waiter[] = [];
+  private serving = false;
+  private pausedUntilMs = 0;
+  /** The limit in force as far as this process knows. */
+  private perMinute: number | undefined;
+
+  constructor(
+    private readonly rate: SharedRate,
+    private readonly configured: number | undefined,
+    private readonly clock: BankClock = SYSTEM_CLOCK,
+  ) {
+    this.perMinute = configured;
+  }
+
+  async take(maxWaitMs = Infinity): Promise<void> {
+    const pauseMs = this.pauseLeftMs();
+    if (pauseMs > maxWaitMs) throw new RateLimited(Math.ceil(pauseMs));
+    if (this.perMinute === undefined) return this.outlastPauses();
+    const untilMs = this.clock.nowMs() + maxWaitMs;
+    return maxWaitMs <= URGENT_WAIT_MS ? this.takeUrgently(untilMs) : this.queue(untilMs);
+  }
+
+  observe(signal: RateSignal): void {
+    const { limit } = signal;
+    if (limit !== undefined && limit > 0 && limit < (this.perMinute ?? Infinity)) {
+      this.perMinute = limit;
+      this.share(this.rate.learn(limit));
+    }
+    const ms = pauseOf(signal);
+    const leftMs = this.pauseLeftMs();
+    if (ms <= (leftMs > 0 ? leftMs + SAME_PAUSE_MS : 0)) return;
+    this.pausedUntilMs = this.clock.nowMs() + ms;
+    this.share(this.rate.pause(ms));
+  }
+
+  /** A turn at once, or nothing: what the check before a submit allowed must not leave later. */
+  private async takeUrgently(untilMs: number): Promise<void> {
+    const maxWaitMs = untilMs - this.clock.nowMs();
+    const turns = await this.reserve({ turns: 1, maxWaitMs, urgent: true });
+    if (turns.kind === 'refused') throw new RateLimited(turns.waitMs);
+    if (turns.inMs > 0) await this.clock.sleep(turns.inMs);
+    const lateMs = this.clock.nowMs() - untilMs;
+    if (lateMs > 0 || this.pauseLeftMs() > 0)
+      throw new RateLimited(Math.ceil(Math.max(this.pauseLeftMs(), 0)));
+  }
+
+  private queue(untilMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ untilMs, resolve, reject });
+      if (!this.serving) void this.serve();
+    });
+  }
+
+  private async serve(): Promise<void> {
+    this.serving = true;
+    while (this.waiting.length > 0) {
+      try {
+        await this.serveBatch();
+      } catch (error) {
+        const refusal = error instanceof RateLimited ? error : new RateLimited(UNREACHABLE_PAUSE_MS);
+        for (const waiter of this.waiting.splice(0)) waiter.reject(refusal);
+      }
+    }
+    this.serving = false;
+  }
+
+  private async serveBatch(): Promise<void> {
+    this.refuseLate(this.pausedUntilMs, 0);
+    const turns = Math.min(this.waiting.length, this.batchSize());
+    if (turns === 0) return;
+    await this.outlastPauses();
+    const maxWaitMs = Math.max(...this.waiting.map(({ untilMs }) => untilMs)) - this.clock.nowMs();
+    const reserved = await this.reserve({ turns, maxWaitMs, urgent: false });
+    if (reserved.kind === 'refused') throw new RateLimited(reserved.waitMs);
+    const firstMs = this.clock.nowMs() + reserved.inMs;
+    this.refuseLate(firstMs, reserved.intervalMs);
+    for (let n = 0; n < turns && this.waiting.length > 0; n += 1) {
+      const dueMs = firstMs + n * reserved.intervalMs;
+      const waitMs = dueMs - this.clock.nowMs();
+      if (waitMs > 0) await this.clock.sleep(waitMs);
+      if (this.pauseLeftMs() > 0) return;
+      if (this.clock.nowMs() - dueMs <= STALE_MS) this.waiting.shift()?.resolve();
+    }
+  }
+
+  /** Tells those whose turn would come too late, when the first is served at `firstMs`. */
+  private refuseLate(firstMs: number, intervalMs: number): void {
+    const nowMs = this.clock.nowMs();
+    const all = this.waiting.splice(0);
+    for (const waiter of all) {
+      const dueMs = Math.max(firstMs + this.waiting.length * intervalMs, nowMs);
+      if (dueMs <= waiter.untilMs) this.waiting.push(waiter);
+      else waiter.reject(new RateLimited(Math.ceil(dueMs - nowMs)));
+    }
+  }
+
+  private async reserve(request: TurnRequest): Promise<Turns> {
+    try {
+      const { perMinute, turns } = await this.rate.reserve(this.configured, request);
+      this.perMinute = perMinute;
+      return turns;
+    } catch (error) {
+      this.complain(error);
+      throw new RateLimited(UNREACHABLE_PAUSE_MS);
+    }
+  }
+
+  private batchSize(): number {
+    if (this.perMinute === undefined) return this.waiting.length;
+    return Math.max(1, Math.floor(BATCH_MS / paceOf(this.perMinute).intervalMs));
+  }
+
+  /** Here it holds already; what could not be shared, another replica is told by the bank itself. */
+  private share(told: Promise<void>): void {
+    told.catch((error: unknown) => this.complain(error));
+  }
+
+  private complain(error: unknown): void {
+    const why = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
+    this.logger.warn(`The rate shared by all replicas could not be reached: ${why}`);
+  }
+
+  private async outlastPauses(): Promise<void> {
+    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs())
+      await this.clock.sleep(leftMs);
+  }
+
+  private pauseLeftMs(): number {
+    return this.pausedUntilMs - this.clock.nowMs();
+  }
+}

@@ -1,0 +1,69 @@
+import { paceOf, UNPACED } from './request-pace';
+
+/** What is to be sent: payments, in so many instructions, of which some payments may be at the bank already. */
+export interface SendShape {
+  readonly rows: number;
+  readonly instructions: number;
+  readonly rowsAtBank?: number;
+}
+
+/** How fast it may be sent. */
+export interface SendPace {
+  /** The limit in force; undefined where none is known. */
+  readonly requestsPerMinute?: number;
+  /** Adds of one instruction under way at once. */
+  readonly addsInFlight: number;
+  /** How long the reads before the gate are held back after the last add, in ms. */
+  readonly lagMs: number;
+  /** Whether the bank lets payments be read one by one only. */
+  readonly readsOneByOne: boolean;
+}
+
+/** Requests to the bank, and how long they take in whole milliseconds. */
+export interface SendEstimate {
+  readonly requests: number;
+  readonly ms: number;
+}
+
+/** Page size observed in list responses (Limits): a bank that hands out more only needs less. */
+const PAGE_ROWS = 20;
+/** A list may need one page more that tells how its pages count, and one that ends it. */
+const EXTRA_PAGES = 2;
+/** Assumed where no limit decides: an answer of the bank takes so long, and a submit, on its own connection, longer. */
+const REQUEST_MS = 100;
+const SUBMIT_MS = 2_000;
+
+/**
+ * What sending a run takes from now on: initiates, adds, two readings of every instruction (once built, and at its
+ * gate), the account's balance, submits. It knows the one run only: others share the bank's limit and the service, so
+ * it can take longer; and it counts instructions one after the other, though several are built side by side, so it
+ * can be sooner.
+ */
+export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
+  const { rows, instructions } = shape;
+  const adds = Math.max(rows - (shape.rowsAtBank ?? 0), 0);
+  const initiates = rows === 0 ? 0 : Math.ceil((instructions * adds) / rows);
+  const single = initiates + 2 * readsOf(shape, pace) + 1;
+  const unpacedMs = (adds / pace.addsInFlight + single) * REQUEST_MS + instructions * SUBMIT_MS;
+  const { requests, ms } = estimate(adds + single + instructions, unpacedMs, pace);
+  return { requests, ms: ms + pace.lagMs };
+}
+
+/** What is left when every instruction is built and read back: the readings at the gates, and the submits. */
+export function estimateSubmits(shape: SendShape, pace: SendPace): SendEstimate {
+  const reads = readsOf(shape, pace);
+  const unpacedMs = reads * REQUEST_MS + shape.instructions * SUBMIT_MS;
+  return estimate(reads + shape.instructions, unpacedMs, pace);
+}
+
+/** One reading of every instruction: itself, and its payments in pages or one by one. */
+function readsOf({ rows, instructions }: SendShape, { readsOneByOne }: SendPace): number {
+  // The last page of each instruction may be short, so that each has one page more than its share.
+  const pages = Math.ceil(rows / PAGE_ROWS) + instructions * (1 + EXTRA_PAGES);
+  return instructions + (readsOneByOne ? rows : pages);
+}
+
+function estimate(requests: number, unpacedMs: number, { requestsPerMinute }: SendPace): SendEstimate {
+  const { intervalMs } = requestsPerMinute === undefined ? UNPACED : paceOf(requestsPerMinute);
+  return { requests, ms: Math.ceil(Math.max(requests * intervalMs, unpacedMs)) };
+}

@@ -1,0 +1,143 @@
+import { bankHours } from '../config/bank-hours';
+import { Config } from '../config/env';
+import { requestsPerMinute } from '../database/bank-rate';
+import { EmployerTransaction } from '../database/database';
+import { earliestExecutionDate } from '../domain/business-day';
+import { PayRunStatus } from '../domain/pay-run';
+import { estimateSend, estimateSubmits, SendEstimate, SendPace, SendShape } from '../domain/send-estimate';
+import { sendingCloses, sendingOpens } from '../domain/send-window';
+import { EmployerAccount } from '../employer/employer.entity';
+import { Problem } from '../http/problem';
+import { standingApprovals } from './approval';
+import { PlannedInstruction } from './instruction.entity';
+import { PayRun } from './pay-run.entity';
+
+/** What decides how fast a run is sent, and until when. */
+export type SendSettings = Pick<
+  Config,
+  | 'BANK_ADDS_IN_FLIGHT'
+  | 'BANK_CLOSED_DAYS'
+  | 'BANK_CUT_OFF'
+  | 'BANK_LAG_BOUND_MS'
+  | 'BANK_REQUESTS_PER_MINUTE'
+  | 'BANK_TIME_ZONE'
+>;
+
+/** What is left to be sent of a run, when that ends at the earliest, and the bank's cut-off for it. */
+export interface SendOutlook {
+  requests: number;
+  ms: number;
+  finishesBy: Date;
+  cutOff: Date;
+  rowsAtBank: number;
+}
+
+/** Before its first submit it can be said how long a run takes; a DRAFT is not split into instructions yet. */
+const NOT_SUBMITTED: readonly PayRunStatus[] = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED'];
+
+/** What sending a run takes from its first request to its last submit: this run only, see `estimateSend`. */
+export async function expectedSend(
+  tx: EmployerTransaction,
+  run: PayRun,
+  settings: SendSettings,
+  rowsAtBank = 0,
+): Promise<SendEstimate> {
+  return estimateSend({ ...(await shapeOf(tx, run)), rowsAtBank }, await paceOfRun(tx, run, settings));
+}
+
+/** What the readings at the gates and the submits of a run take that is built: this run only. */
+export async function expectedSubmits(
+  tx: EmployerTransaction,
+  run: PayRun,
+  settings: SendSettings,
+): Promise<SendEstimate> {
+  return estimateSubmits(await shapeOf(tx, run), await paceOfRun(tx, run, settings));
+}
+
+/** What is left to be sent; null once submitting has begun, or where there is nothing to send. */
+export async function sendOutlook(
+  tx: EmployerTransaction,
+  run: PayRun,
+  settings: SendSettings,
+  now: Date,
+): Promise<SendOutlook | null> {
+  if (!NOT_SUBMITTED.includes(run.status)) return null;
+  const hours = bankHours(settings);
+  const rowsAtBank = await countRowsAtBank(tx, run);
+  const { requests, ms } = await expectedSend(tx, run, settings, rowsAtBank);
+  const approvals = run.status === 'APPROVED' ? await standingApprovals(tx, run) : [];
+  const opens = sendingOpens(run.submitAt, approvals.at(-1)?.approvedAt ?? now, hours);
+  const begins = run.status === 'BUILDING' || run.status === 'VERIFIED' || opens < now ? now : opens;
+  const finishesBy = new Date(begins.getTime() + ms);
+  return { requests, ms, finishesBy, cutOff: sendingCloses(run.executionDate, hours), rowsAtBank };
+}
+
+/**
+ * Checks that the run, approved now, can be sent entirely before the cut-off of its execution date. Other runs may
+ * take their share of the bank's limit meanwhile: what is approved here can still lapse when it is due.
+ * @throws Problem 409 `CUT_OFF_CANNOT_BE_MET`, with the numbers and the first execution date that will do
+ */
+export async function assertSendable(
+  tx: EmployerTransaction,
+  run: PayRun,
+  settings: SendSettings,
+  now: Date,
+): Promise<void> {
+  const hours = bankHours(settings);
+  const { requests, ms } = await expectedSend(tx, run, settings);
+  const opens = sendingOpens(run.submitAt, now, hours);
+  const finishesBy = new Date(Math.max(opens.getTime(), now.getTime()) + ms);
+  const cutOff = sendingCloses(run.executionDate, hours);
+  if (finishesBy < cutOff) return;
+  const date = earliestExecutionDate(finishesBy, hours);
+  const seconds = Math.ceil(ms / 1_000);
+  throw new Problem(
+    409,
+    'CUT_OFF_CANNOT_BE_MET',
+    `Sending the run takes ${requests} requests to the bank, about ${seconds} s, and would end at ` +
+      `${finishesBy.toISOString()}, not before the cut-off of its execution date at ${cutOff.toISOString()}. ` +
+      `Amend it to a later execution date (${date} will do), or take payments out of it.`,
+    {
+      requests,
+      seconds,
+      finishesBy: finishesBy.toISOString(),
+      cutOff: cutOff.toISOString(),
+      earliestExecutionDate: date,
+    },
+  );
+}
+
+async function shapeOf(tx: EmployerTransaction, run: PayRun): Promise<SendShape> {
+  const instructions = await tx.manager.countBy(PlannedInstruction, {
+    employerId: tx.employerId,
+    payRunId: run.id,
+    runVersion: run.runVersion,
+  });
+  return { rows: run.rowCount, instructions };
+}
+
+async function paceOfRun(tx: EmployerTransaction, run: PayRun, settings: SendSettings): Promise<SendPace> {
+  const { reads } = await tx.manager.findOneByOrFail(EmployerAccount, {
+    employerId: tx.employerId,
+    id: run.accountId,
+  });
+  const listed = reads.includes('INSTRUCTION_PAYMENTS') || reads.includes('PAYMENT_LIST');
+  return {
+    requestsPerMinute: await requestsPerMinute(tx, settings.BANK_REQUESTS_PER_MINUTE),
+    addsInFlight: settings.BANK_ADDS_IN_FLIGHT,
+    lagMs: settings.BANK_LAG_BOUND_MS,
+    readsOneByOne: !listed && reads.includes('PAYMENT'),
+  };
+}
+
+/** Payments that are known to be in the instructions which may still be submitted. */
+async function countRowsAtBank(tx: EmployerTransaction, run: PayRun): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM instruction i
+     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status IN ('BUILDING', 'VERIFIED')
+       AND b.add_outcome IN ('ADDED', 'ADOPTED')`,
+    [tx.employerId, run.id],
+  );
+  return row?.count ?? 0;
+}

@@ -1,0 +1,66 @@
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+/** Short, so that a token ends while a run is on its way. */
+const LIFETIME_S = 1;
+
+describe('an access token from client credentials', () => {
+  let payroll: Payroll;
+  let next = 1;
+  beforeAll(async () => {
+    payroll = await Payroll.start({ sandbox: { variants: { tokenLifetimeS: LIFETIME_S } } });
+  });
+  afterAll(() => payroll.close());
+  afterEach(() => payroll.clearFaults());
+
+  const rows = () => {
+    next += 3;
+    return payRows(3, next);
+  };
+  const credentials = async () => (await payroll.attention()).find((one) => one.kind === 'CREDENTIALS');
+  const tokenEnds = () => new Promise((resolve) => setTimeout(resolve, LIFETIME_S * 1_000 + 200));
+  /** Later than callers share the last failure. */
+  const resume = async (id: string) => {
+    await new Promise((resolve) => setTimeout(resolve, 2_200));
+    const path = payroll.path(`/attention/${id}`);
+    const reason = 'the bank gave us new credentials';
+    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  };
+  const timesPaid = async (paid: ReturnType<typeof rows>) => {
+    const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
+    return paid.map(({ iban }) => payees.get(iban) ?? 0);
+  };
+
+  it('is renewed as often as a run needs it', async () => {
+    const before = (await payroll.calls()).token ?? 0;
+    await tokenEnds();
+    await payroll.until(await payroll.paid(payFile(rows())), ['SETTLED']);
+    expect((await payroll.calls()).token).toBeGreaterThan(before);
+    expect(await payroll.attention()).toEqual([]);
+  });
+
+  it('that is refused stops the employer and asks a person; resumed, everybody is paid once', async () => {
+    await tokenEnds();
+    await payroll.fault({ operation: 'token', kind: '401' });
+    const paid = rows();
+    const id = await payroll.paid(payFile(paid));
+    await eventually(async () => (await credentials()) !== undefined, 10_000);
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['CREDENTIALS']);
+    expect(await timesPaid(paid)).toEqual([0, 0, 0]);
+    await payroll.clearFaults();
+    await resume((await credentials())!.id);
+    await payroll.until(id, ['SETTLED']);
+    expect(await timesPaid(paid)).toEqual([1, 1, 1]);
+    expect(await payroll.attention()).toEqual([]);
+  });
+
+  it('whose endpoint is down for a while only delays the run', async () => {
+    await tokenEnds();
+    await payroll.fault({ operation: 'token', kind: '500-before', times: 2 });
+    const paid = rows();
+    await payroll.until(await payroll.paid(payFile(paid)), ['SETTLED']);
+    expect(await timesPaid(paid)).toEqual([1, 1, 1]);
+    expect(await payroll.attention()).toEqual([]);
+  });
+});

@@ -1,0 +1,159 @@
+import { payFile, payRows } from '../support/pay-rows';
+import { execute, select } from '../support/database';
+import { eventually, MovedClock, Payroll } from '../support/payroll';
+
+/** Ten turns a second, less the tenth that is kept back. */
+const PER_MINUTE = 600;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const callsOf = async (payroll: Payroll) =>
+  Object.values(await payroll.calls()).reduce((sum, count) => sum + count, 0);
+
+async function shared(payroll: Payroll): Promise<{ learned: number | null; pauseLeftMs: number }> {
+  const [row] = await select<{ learned: number | null; left: string }>(
+    payroll.database.superuserUrl,
+    `SELECT learned_per_minute AS learned, extract(epoch FROM paused_until - clock_timestamp()) * 1000 AS left
+     FROM bank_rate`,
+  );
+  return { learned: row?.learned ?? null, pauseLeftMs: Number(row?.left) };
+}
+
+/** Asks one of the replicas for what it must ask the bank for. */
+async function askBankThrough(payroll: Payroll, replica: number): Promise<{ status: number; ms: number }> {
+  payroll.url = payroll.services[replica]!.url;
+  const began = Date.now();
+  const { status } = await payroll.as('operator').get(payroll.path('/bank-accounts'));
+  return { status, ms: Date.now() - began };
+}
+
+describe('the budget of requests that replicas share', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('keeps two replicas together at the pace of the limit, and the bank turns nothing away', async () => {
+    payroll = await Payroll.start({
+      replicas: 2,
+      rowsPerInstruction: 5,
+      sandbox: { variants: { requestsPerMinute: PER_MINUTE } },
+      settings: { BANK_REQUESTS_PER_MINUTE: String(PER_MINUTE) },
+    });
+    const began = Date.now();
+    const before = await callsOf(payroll);
+    const id = await payroll.paid(payFile(payRows(30)));
+    const { estimate } = await payroll.run(id);
+    await payroll.until(id, ['FOLLOWING', 'SETTLED'], 30_000);
+    const [seconds, sent] = [(Date.now() - began) / 1_000, (await callsOf(payroll)) - before];
+    // Nine a second evenly, and of the tenth kept back at most the six submits at once.
+    expect(sent).toBeLessThanOrEqual(9 * seconds + 6 + 2);
+    expect(seconds).toBeGreaterThan(5);
+    expect(estimate.requests).toBeLessThan(1.5 * sent);
+    expect(estimate.seconds).toBeGreaterThan(estimate.requests / 10);
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(Array(30).fill(1));
+    expect((await shared(payroll)).pauseLeftMs).toBeLessThan(0);
+  }, 60_000);
+
+  it('slows both down to a lower limit that the bank names, before it turns anything away', async () => {
+    payroll = await Payroll.start({
+      replicas: 2,
+      sandbox: { stepMs: 600_000, variants: { requestsPerMinute: 240 } },
+      settings: { BANK_REQUESTS_PER_MINUTE: '100000', FOLLOW_DELAYS_MS: '10', ACCOUNT_READ_MS: '50' },
+    });
+    await payroll.paid(payFile(payRows(2)));
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) > 0, 30_000);
+    expect((await shared(payroll)).learned).toBe(240);
+    const before = await callsOf(payroll);
+    await pause(4_000);
+    expect((await callsOf(payroll)) - before).toBeLessThanOrEqual(3.6 * 4 + 3);
+    expect((await callsOf(payroll)) - before).toBeGreaterThan(3);
+    expect((await shared(payroll)).pauseLeftMs).toBeLessThan(0);
+  }, 60_000);
+
+  it('pauses the other replica too when one is told 429, and a replica that is started meanwhile', async () => {
+    payroll = await Payroll.start({
+      replicas: 2,
+      settings: { BANK_REQUESTS_PER_MINUTE: '6000' },
+    });
+    await payroll.fault({ operation: 'listAccounts', kind: '429', nth: 1, retryAfterS: 3 });
+    expect((await askBankThrough(payroll, 0)).status).toBe(503);
+    await eventually(async () => (await shared(payroll)).pauseLeftMs > 0, 1_000);
+    const before = await callsOf(payroll);
+    const other = await askBankThrough(payroll, 1);
+    expect(other.status).toBe(200);
+    expect(other.ms).toBeGreaterThan(2_000);
+    expect((await callsOf(payroll)) - before).toBeGreaterThan(0);
+
+    await payroll.fault({ operation: 'listAccounts', kind: '429', nth: 1, retryAfterS: 600 });
+    expect((await askBankThrough(payroll, 0)).status).toBe(503);
+    await eventually(async () => (await shared(payroll)).pauseLeftMs > 500_000, 1_000);
+    await payroll.stopServices();
+    await payroll.addReplica();
+    const stopped = await callsOf(payroll);
+    expect(await askBankThrough(payroll, 0)).toMatchObject({ status: 503 });
+    expect(await callsOf(payroll)).toBe(stopped);
+  }, 60_000);
+});
+
+describe('a run that cannot be sent before its cut-off', () => {
+  let payroll: Payroll;
+  let date: string;
+  beforeEach(async () => {
+    const clock = new MovedClock();
+    payroll = await Payroll.start({ clock, rowsPerInstruction: 2, settings: { BANK_CUT_OFF: '16:00' } });
+    date = payroll.executionDate();
+    clock.set(new Date(`${date}T10:00:00Z`));
+  });
+  afterEach(() => payroll.close());
+
+  /** The bank names a limit at which 24 payments take hours. */
+  const slowDown = () =>
+    execute(payroll.database.superuserUrl, 'UPDATE bank_rate SET learned_per_minute = 1, learned_at = now()');
+
+  it('is not approved, and can be once it is executed later', async () => {
+    const run = await payroll.uploaded(payFile(payRows(24)), {
+      executionDate: date,
+      submitAt: `${date}T15:00:00Z`,
+    });
+    await slowDown();
+    const refused = await payroll.approve(run);
+    expect([refused.status, refused.data.code]).toEqual([409, 'CUT_OFF_CANNOT_BE_MET']);
+    expect(refused.data.seconds).toBeGreaterThan(3_600);
+    expect((await payroll.run(run.id)).approvals).toEqual([]);
+    const { data } = await payroll.as('preparer').post(payroll.path(`/pay-runs/${run.id}/amendments`), {
+      executionDate: refused.data.earliestExecutionDate,
+      reason: 'the bank is slow',
+    });
+    expect((await payroll.approve({ ...run, rootHash: data.rootHash })).status).toBe(200);
+  });
+
+  it('lapses when it became too much after its approval, before anything is sent', async () => {
+    const run = await payroll.uploaded(payFile(payRows(24)), {
+      executionDate: date,
+      submitAt: `${date}T15:00:00Z`,
+    });
+    expect((await payroll.approve(run)).status).toBe(200);
+    const before = await payroll.calls();
+    await slowDown();
+    payroll.clock.set(new Date(`${date}T15:00:01Z`));
+    await payroll.until(run.id, ['READY'], 15_000);
+    expect((await payroll.attention()).map((one) => one.kind)).toEqual(['APPROVAL_LAPSED']);
+    const { initiate, add } = await payroll.calls();
+    expect([initiate, add]).toEqual([before.initiate, before.add]);
+  });
+
+  it('lapses at the gate when its submits became too much while it was built, and none is sent', async () => {
+    await payroll.fault({ operation: 'add', kind: 'slow-drip', every: 1, delayMs: 30 });
+    payroll.clock.set(new Date(`${date}T15:30:00Z`));
+    const before = (await payroll.calls()).add ?? 0;
+    const id = await payroll.paid(payFile(payRows(24)), { executionDate: date });
+    await eventually(async () => ((await payroll.calls()).add ?? 0) > before, 10_000);
+    await slowDown();
+    await payroll.until(id, ['READY'], 20_000);
+    const { lapseReason, instructionsByStatus } = await payroll.run(id);
+    expect(lapseReason).toBeNull();
+    expect(instructionsByStatus).toEqual({ ABANDONED: 12 });
+    expect((await payroll.attention()).map((one) => one.kind)).toContain('APPROVAL_LAPSED');
+    expect((await payroll.calls()).submit).toBeUndefined();
+  });
+});

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { Config } from '../../src/config/env';
+import { TOKEN_PATH } from '../../src/bank-sandbox/routes/token';
+import { DEFAULT_CLIENT, DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { DEFAULT_VARIANTS, Variants } from '../../src/bank-sandbox/variants';
+
+type Settings = Partial<Record<keyof Config, string>>;
+
+/**
+ * The values a random bank chooses from, with a line for each variant. Left at the default alone is what needs a
+ * person at the bank, and what would only make a test longer.
+ */
+const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
+  amountUnit: ['minor', 'major'],
+  amountType: ['number', 'string'],
+  pageBase: [0, 1],
+  countMeans: ['page', 'total'],
+  maxPageSize: [7, 20, 100],
+  ignorePageParams: [false, true],
+  listingLagMs: [0, 100],
+  secondSubmit: ['refused', 'executed'],
+  addAfterSubmit: ['refused', 'accepted'],
+  linkReads: ['allowed', 'refused'],
+  omitFromLists: [[], ['parties'], ['messageId'], ['parties', 'messageId'], ['customerInstructionId']],
+  optionalFields: ['sent', 'left-out'],
+  unknownFields: [false, true],
+  respaceIbans: [false, true],
+  respaceNames: [false, true],
+  upperCaseNames: [false, true],
+  enforceControlTotals: [false, true],
+  submitStatus: [200, 201, 202],
+  submitRuns: ['at-once', 'later'],
+  submitWaitsFor: ['nothing'],
+  waitsAs: ['WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'],
+  instructionEnds: ['SUB_REQUIRED', 'with-its-payments'],
+  errorShape: ['flat', 'nested'],
+  webhookId: ['event', 'entity'],
+  signs: ['sent-bytes', 'compact-json'],
+  tokenLifetimeS: [60, 600],
+  hooksWithoutIdentity: ['nothing', 'everything'],
+  webhooksPerMinute: [100],
+  subIsValidRepeats: [1, 3],
+  executionDays: ['every', 'target', 'next'],
+  chargeMinor: [0, 15],
+  requestsPerMinute: [0],
+};
+
+/** Banks with a name: each chooses otherwise than the defaults in as many places as one bank can. */
+const NAMED: Readonly<Record<string, Partial<Variants>>> = {
+  documented: {},
+  'in-euros': {
+    amountUnit: 'major',
+    amountType: 'string',
+    pageBase: 0,
+    countMeans: 'page',
+    maxPageSize: 5,
+    listingLagMs: 100,
+    addAfterSubmit: 'accepted',
+    secondSubmit: 'executed',
+    respaceIbans: true,
+    upperCaseNames: true,
+    enforceControlTotals: true,
+    submitStatus: 202,
+    errorShape: 'nested',
+    webhookId: 'entity',
+    subIsValidRepeats: 3,
+    executionDays: 'target',
+  },
+  'tight-lipped': {
+    amountType: 'string',
+    ignorePageParams: true,
+    maxPageSize: 20,
+    countMeans: 'page',
+    linkReads: 'refused',
+    omitFromLists: ['parties', 'messageId'],
+    secondSubmit: 'executed',
+    submitStatus: 200,
+    webhookId: 'entity',
+    hooksWithoutIdentity: 'everything',
+    tokenLifetimeS: 60,
+  },
+};
+
+const RANDOM = /^random-(\d{1,9})$/;
+
+/** The variable that chooses the bank of the flow suite: `documented`, another name, or `random-<seed>`. */
+export const FLOW_BANK = 'FLOW_BANK';
+
+/** The variants of a bank by its name. Throws for a name that is none, with those that are. */
+export function lawfulBank(name: string): Partial<Variants> {
+  const seed = RANDOM.exec(name)?.[1];
+  if (seed !== undefined) return randomBank(Number(seed));
+  const named = NAMED[name];
+  if (named === undefined)
+    throw new Error(`${FLOW_BANK} is one of ${Object.keys(NAMED).join(', ')}, random, random-<seed>`);
+  return named;
+}
+
+/** The bank the flow suite is run against. */
+export function bankOfThisRun(): Partial<Variants> {
+  return lawfulBank(process.env[FLOW_BANK] ?? 'documented');
+}
+
+/** What an operator sets for a bank at `url` that chose these variants; tokens that end are fetched, not given. */
+export function settingsFor(url: string, variants: Partial<Variants>): Settings {
+  const { amountUnit, listingLagMs, signs, tokenLifetimeS } = { ...DEFAULT_VARIANTS, ...variants };
+  const credentials = {
+    BANK_TOKEN_URL: url + TOKEN_PATH,
+    BANK_CLIENT_ID: DEFAULT_CLIENT.id,
+    BANK_CLIENT_SECRET: DEFAULT_CLIENT.secret,
+  };
+  return {
+    ...(tokenLifetimeS < DEFAULT_VARIANTS.tokenLifetimeS
+      ? credentials
+      : { BANK_ACCESS_TOKEN: DEFAULT_TOKEN }),
+    BANK_AMOUNT_UNIT: amountUnit,
+    BANK_WEBHOOK_FORM: signs === 'sent-bytes' ? 'raw' : 'reserialised',
+    BANK_LAG_BOUND_MS: String(listingLagMs === 0 ? 0 : listingLagMs + 50),
+  };
+}
+
+/** The same bank for the same seed, each variant on its own: a new one changes none of the others. */
+function randomBank(seed: number): Partial<Variants> {
+  const names = Object.keys(LAWFUL) as (keyof Variants)[];
+  return Object.fromEntries(
+    names.map((name) => {
+      const values: readonly unknown[] = LAWFUL[name];
+      const drawn = createHash('sha256').update(`${seed} ${name}`).digest().readUInt32BE();
+      return [name, values[drawn % values.length]];
+    }),
+  );
+}
