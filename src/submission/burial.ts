@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
 import { BankClientError, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
+import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
@@ -28,6 +30,7 @@ export class Burial {
     private readonly gateway: BankGateway,
     private readonly reads: BankReads,
     private readonly reader: InstructionReader,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
@@ -47,6 +50,8 @@ export class Burial {
     if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;
     const deleted = await this.deleteAtBank(work, bankInstructionId);
+    // A read may be that old: one right after a delete that was not confirmed could show what is no longer so.
+    if (!deleted) await sleep(this.config.BANK_LAG_BOUND_MS);
     const after = await this.stateOf(work, bankInstructionId);
     if (after === 'moved') throw wasExecuted();
     if (after === 'cancelled' || (deleted && after === 'not found')) return;
