@@ -119,7 +119,7 @@ class ListWalk<T> {
     } else if (this.answered && this.isPastTheEnd(error.status)) {
       this.ended = true;
     } else {
-      throw this.probeErrors[0] ?? error;
+      throw error;
     }
   }
 

@@ -216,6 +216,15 @@ describe('reading a list', () => {
     expect(await read(list)).toHaveLength(45);
   });
 
+  it('tells the failure it met last, not the refusal of page 0 before it', async () => {
+    const fetch = (query: PageQuery): Promise<ListPage<Item>> =>
+      Promise.reject(refusal('page' in query && query.page === 0 ? 400 : 503));
+    const walk = async (): Promise<void> => {
+      for await (const item of eachItem({ fetch, idOf: (one: Item) => one.id })) expect(item).toBeDefined();
+    };
+    await expect(walk()).rejects.toMatchObject({ status: 503 });
+  });
+
   it('does not take a failing page 0 for a list that counts from 1', async () => {
     const list = new FakeList({ ...USUAL, cap: 20 });
     const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
