@@ -15,7 +15,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   amountType: ['number', 'string'],
   pageBase: [0, 1],
   countMeans: ['page', 'total'],
-  maxPageSize: [7, 20, 100],
+  maxPageSize: [20, 50, 100],
   ignorePageParams: [false, true],
   listingLagMs: [0, 100],
   secondSubmit: ['refused', 'executed'],
@@ -69,7 +69,7 @@ const NAMED: Readonly<Record<string, Partial<Variants>>> = {
   'tight-lipped': {
     amountType: 'string',
     ignorePageParams: true,
-    maxPageSize: 20,
+    maxPageSize: 100,
     countMeans: 'page',
     linkReads: 'refused',
     omitFromLists: ['parties', 'messageId'],
@@ -103,7 +103,7 @@ export function bankOfThisRun(): Partial<Variants> {
 
 /** What an operator sets for a bank at `url` that chose these variants; tokens that end are fetched, not given. */
 export function settingsFor(url: string, variants: Partial<Variants>): Settings {
-  const { amountUnit, listingLagMs, signs, tokenLifetimeS } = { ...DEFAULT_VARIANTS, ...variants };
+  const { amountUnit, linkReads, listingLagMs, signs, tokenLifetimeS } = { ...DEFAULT_VARIANTS, ...variants };
   const credentials = {
     BANK_TOKEN_URL: url + TOKEN_PATH,
     BANK_CLIENT_ID: DEFAULT_CLIENT.id,
@@ -114,6 +114,8 @@ export function settingsFor(url: string, variants: Partial<Variants>): Settings 
       ? credentials
       : { BANK_ACCESS_TOKEN: DEFAULT_TOKEN }),
     BANK_AMOUNT_UNIT: amountUnit,
+    // Without links each look is one at everything the bank holds.
+    ...(linkReads === 'refused' && { FOLLOW_DELAYS_MS: '400' }),
     BANK_WEBHOOK_FORM: signs === 'sent-bytes' ? 'raw' : 'reserialised',
     BANK_LAG_BOUND_MS: String(listingLagMs === 0 ? 0 : listingLagMs + 50),
   };
