@@ -74,32 +74,35 @@ export class KillSwitch {
     return this.database.outsideEmployers(readSwitch);
   }
 
-  /** Turns every submit off. A switch that is thrown keeps its first reason. */
+  /**
+   * Turns every submit off. A person's stop keeps its first reason; one that the service threw becomes the person's
+   * too, so that deciding the attention alone does not take it back.
+   */
   stopService(personId: string, reason: string): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(async (tx) => {
-      const thrown = await tx.query(
+      const now = await readSwitch(tx, 'FOR UPDATE');
+      if (now.submitsOff && (await whoStoppedService(tx, now)) !== undefined) return now;
+      await tx.query(
         `UPDATE service_switch
-         SET submits_off = true, reason = $1, changed_at = date_trunc('milliseconds', clock_timestamp())
-         WHERE NOT submits_off RETURNING id`,
+         SET submits_off = true, reason = $1, changed_at = date_trunc('milliseconds', clock_timestamp())`,
         [reason],
       );
-      if (thrown.length > 0) {
-        await append(tx, { personId, action: SERVICE_STOPPED, subject: 'service', detail: { reason } });
-      }
+      await append(tx, { personId, action: SERVICE_STOPPED, subject: 'service', detail: { reason } });
       return readSwitch(tx);
     });
   }
 
   /**
    * Turns submits on again and wakes what waited.
-   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` where the service itself turned them off
+   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` while a breach of any employer keeps them off
    */
   resumeService(personId: string, reason: string): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(async (tx) => {
-      const { submitsOff, changedAt } = await readSwitch(tx);
-      if (!submitsOff) throw notStopped();
-      const stoppedBy = await whoStopped(tx, INSTALLATION_CHAIN, SERVICE_STOPPED, changedAt);
-      if (stoppedBy === undefined) throw attentionDecides();
+      const now = await readSwitch(tx, 'FOR UPDATE');
+      if (!now.submitsOff) throw notStopped();
+      const breaches = await tx.query('SELECT FROM service_stop WHERE lifted_at IS NULL LIMIT 1');
+      const stoppedBy = await whoStoppedService(tx, now);
+      if (stoppedBy === undefined || breaches.length > 0) throw attentionDecides();
       await tx.query(
         `UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = clock_timestamp() WHERE submits_off`,
       );
@@ -136,9 +139,13 @@ async function whoStopped(
   return entry?.person_id;
 }
 
-async function readSwitch(tx: Transaction): Promise<ServiceSwitch> {
+function whoStoppedService(tx: Transaction, { changedAt }: ServiceSwitch): Promise<string | undefined> {
+  return whoStopped(tx, INSTALLATION_CHAIN, SERVICE_STOPPED, changedAt);
+}
+
+async function readSwitch(tx: Transaction, lock: 'FOR UPDATE' | '' = ''): Promise<ServiceSwitch> {
   const [row] = await tx.query<{ submits_off: boolean; reason: string | null; changed_at: Date }>(
-    'SELECT submits_off, reason, changed_at FROM service_switch',
+    `SELECT submits_off, reason, changed_at FROM service_switch ${lock}`,
   );
   if (row === undefined) throw new Error('the service switch is missing');
   return { submitsOff: row.submits_off, reason: row.reason, changedAt: row.changed_at };

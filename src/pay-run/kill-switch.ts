@@ -3,14 +3,11 @@ import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
 import { InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal } from '../domain/pay-run';
-import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { PayRun } from './pay-run.entity';
+import { DECIDED_BY_RESUMING } from './stop';
 
 /** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
 const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMIT_INTENT'];
-
-const KINDS = Object.keys(ATTENTION_WORDS) as AttentionKind[];
-const DECIDED_BY_TWO = KINDS.filter((kind) => actionsFor(kind).includes('RESUME'));
 
 /**
  * The run's kill switch: from the commit on nothing is sent to the bank for it. What the bank has stays there.
@@ -38,7 +35,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
   const open = await tx.query<{ kind: string }>(
     `SELECT DISTINCT kind FROM attention
      WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL AND kind = ANY ($3) ORDER BY kind`,
-    [tx.employerId, run.id, DECIDED_BY_TWO],
+    [tx.employerId, run.id, DECIDED_BY_RESUMING],
   );
   if (open.length > 0) {
     throw new DomainError(

@@ -1,16 +1,36 @@
-import { IsNull, Not } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
+import { newId } from '../database/new-id';
 import { Attention } from './attention.entity';
 import { raise } from './attention.store';
-import type { AttentionKind } from './attention-words';
+import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 
-/** Throws the switch that stops every submit of every employer. */
-export async function stopEverything(tx: EmployerTransaction, reason: string): Promise<void> {
+/** The kinds of attention that throw the switch of everything; the switch names one of them as its reason. */
+type Stopping = 'INVARIANT_BREACH' | 'TOTAL_MISMATCH_AFTER_SUBMIT' | 'FOREIGN_RECORD';
+const STOPS_EVERYTHING: readonly Stopping[] = [
+  'INVARIANT_BREACH',
+  'TOTAL_MISMATCH_AFTER_SUBMIT',
+  'FOREIGN_RECORD',
+];
+
+/**
+ * Stops every submit of every employer for an attention, named by its kind and subject. The stop stands until that
+ * attention is decided, whoever else threw or turns the switch.
+ */
+export async function stopEverything(
+  tx: EmployerTransaction,
+  { kind, subjectId }: { kind: Stopping; subjectId: string },
+): Promise<void> {
+  // First, so that two stops and a resume take their turns.
+  await tx.query(`SELECT FROM service_switch FOR UPDATE`);
   await tx.query(
     `UPDATE service_switch SET submits_off = true, reason = $1, changed_at = clock_timestamp() WHERE NOT submits_off`,
-    [reason],
+    [kind],
+  );
+  await tx.query(
+    `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+    [newId(), tx.employerId, kind, subjectId],
   );
 }
 
@@ -30,44 +50,86 @@ export async function totalsDiffer(
     amountMinor: planned.totalMinor,
     happened: 'After the submit the bank shows another count or sum than was approved.',
   });
-  await stopEverything(tx, 'TOTAL_MISMATCH_AFTER_SUBMIT');
+  await stopEverything(tx, { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: instruction.id });
 }
 
-/** The kinds of attention that throw the switch of everything; the switch names the kind as its reason. */
-const STOPS_EVERYTHING: readonly AttentionKind[] = [
-  'INVARIANT_BREACH',
-  'TOTAL_MISMATCH_AFTER_SUBMIT',
-  'FOREIGN_RECORD',
-];
+/** What people decide by letting things go on. */
+export const DECIDED_BY_RESUMING = (Object.keys(ATTENTION_WORDS) as AttentionKind[]).filter((kind) =>
+  actionsFor(kind).includes('RESUME'),
+);
+
+/** The kinds of attention with which the service stops an employer. */
+const STOPS_EMPLOYER: readonly AttentionKind[] = ['CREDENTIALS', 'INVARIANT_BREACH'];
 
 /**
- * Takes back the stop that an attention threw, and no other: of its run, and, when it is the last open one of its kind,
- * of its employer and of everything.
+ * Takes back the stop that an attention threw, and no other: where another open attention stops the run, the employer
+ * or everything too, that stop stands and names the other as its reason.
  */
 export async function resumeAfter(
   tx: EmployerTransaction,
-  attention: Pick<Attention, 'id' | 'kind' | 'payRunId'>,
+  attention: Pick<Attention, 'id' | 'kind' | 'payRunId' | 'subjectId'>,
 ): Promise<void> {
+  await resumeRunAfter(tx, attention);
+  await resumeEmployerAfter(tx, attention);
+  await resumeEverythingAfter(tx, attention);
+  wakeAll(tx, tx.employerId);
+}
+
+async function resumeRunAfter(
+  tx: EmployerTransaction,
+  { id, payRunId }: Pick<Attention, 'id' | 'payRunId'>,
+): Promise<void> {
+  const other = await openBeside(tx, id, DECIDED_BY_RESUMING, payRunId);
+  if (other !== undefined) return;
   await tx.query(
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
-    [tx.employerId, attention.payRunId],
+    [tx.employerId, payRunId],
   );
-  wakeAll(tx, tx.employerId);
-  const others = await tx.manager.countBy(Attention, {
-    employerId: tx.employerId,
-    kind: attention.kind,
-    resolvedAt: IsNull(),
-    id: Not(attention.id),
-  });
-  if (others > 0) return;
+}
+
+async function resumeEmployerAfter(
+  tx: EmployerTransaction,
+  { id, kind }: Pick<Attention, 'id' | 'kind'>,
+): Promise<void> {
+  const other = await openBeside(tx, id, STOPS_EMPLOYER);
   await tx.query(
-    `UPDATE employer SET stopped_at = NULL, stopped_reason = NULL WHERE id = $1 AND stopped_reason = $2`,
-    [tx.employerId, attention.kind],
+    `UPDATE employer SET stopped_at = CASE WHEN $3::text IS NOT NULL THEN stopped_at END, stopped_reason = $3
+     WHERE id = $1 AND stopped_reason = $2`,
+    [tx.employerId, kind, other ?? null],
   );
-  if (!STOPS_EVERYTHING.includes(attention.kind)) return;
+}
+
+async function resumeEverythingAfter(
+  tx: EmployerTransaction,
+  { kind, subjectId }: Pick<Attention, 'kind' | 'subjectId'>,
+): Promise<void> {
+  await tx.query(`SELECT FROM service_switch FOR UPDATE`);
   await tx.query(
-    `UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = clock_timestamp()
-     WHERE submits_off AND reason = $1`,
-    [attention.kind],
+    `UPDATE service_stop SET lifted_at = clock_timestamp()
+     WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND lifted_at IS NULL`,
+    [tx.employerId, kind, subjectId],
   );
+  const [other] = await tx.query<{ kind: string }>(
+    `SELECT kind FROM service_stop WHERE lifted_at IS NULL ORDER BY stopped_at LIMIT 1`,
+  );
+  await tx.query(
+    `UPDATE service_switch SET submits_off = $1::text IS NOT NULL, reason = $1, changed_at = clock_timestamp()
+     WHERE submits_off AND reason = ANY ($2)`,
+    [other?.kind ?? null, STOPS_EVERYTHING],
+  );
+}
+
+/** The kind of another open attention among `kinds`, of one run or of the whole employer. */
+async function openBeside(
+  tx: EmployerTransaction,
+  attentionId: string,
+  kinds: readonly AttentionKind[],
+  payRunId?: string | null,
+): Promise<AttentionKind | undefined> {
+  const [other] = await tx.query<{ kind: AttentionKind }>(
+    `SELECT kind FROM attention WHERE employer_id = $1 AND id <> $2 AND resolved_at IS NULL AND kind = ANY ($3)
+       AND ($4::uuid IS NULL OR pay_run_id = $4) ORDER BY id LIMIT 1`,
+    [tx.employerId, attentionId, kinds, payRunId ?? null],
+  );
+  return other?.kind;
 }

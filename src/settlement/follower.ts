@@ -145,7 +145,7 @@ export class Follower {
     instruction: Instruction,
     payment: BankPayment,
   ): Promise<void> {
-    await stopEverything(tx, 'FOREIGN_RECORD');
+    await stopEverything(tx, { kind: 'FOREIGN_RECORD', subjectId: instruction.id });
     await raise(tx, {
       kind: 'FOREIGN_RECORD',
       subjectId: instruction.id,

@@ -34,7 +34,7 @@ export class TombstoneWatch {
         payments: planned.rowCount,
         amountMinor: planned.totalMinor,
       });
-      await stopEverything(tx, 'INVARIANT_BREACH');
+      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: instruction.id });
     });
   }
 

@@ -145,7 +145,7 @@ export class Verifier {
         ...about(work),
         happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: ${what}.`,
       });
-      await stopEverything(tx, 'INVARIANT_BREACH');
+      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: work.instruction.id });
     });
   }
 }

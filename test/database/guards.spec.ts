@@ -190,6 +190,7 @@ describe('references', () => {
       'bank_call.instruction_id',
       'idempotency_key.employer_id',
       'lease.subject_id',
+      'service_stop.subject_id',
       'state_change.employer_id',
       'state_change.pay_run_id',
       'state_change.subject_id',

@@ -46,6 +46,11 @@ describe('the role of the application', () => {
     ['audit_entry', `UPDATE audit_entry SET action = 'another'`],
     ['allowed_move', `UPDATE allowed_move SET to_status = 'BUILDING'`],
     ['lease', `DELETE FROM lease`],
+    ...['id', 'employer_id', 'kind', 'subject_id', 'stopped_at'].map((column): [string, string] => [
+      'service_stop',
+      `UPDATE service_stop SET ${column} = ${column}`,
+    ]),
+    ['service_stop', `DELETE FROM service_stop`],
     ['bank_rate', `INSERT INTO bank_rate DEFAULT VALUES`],
     ['bank_rate', `UPDATE bank_rate SET id = id`],
     ['bank_rate', `DELETE FROM bank_rate`],

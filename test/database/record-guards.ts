@@ -6,6 +6,12 @@ const [FRESH, NEXT] = a.fresh;
 const { employer_account: account, attention, attention_action: action, ...second } = secondRows(1);
 const open = { ...action, confirmed_by: null, confirmed_at: null };
 
+const stop = (id: string) =>
+  `INSERT INTO service_stop (id, employer_id, kind, subject_id)
+   VALUES ('${id}', '${a.employer}', 'FOREIGN_RECORD', '${a.run}')`;
+const lifted = `UPDATE service_stop SET lifted_at = now()`;
+const goesOn = `UPDATE service_switch SET submits_off = false, reason = NULL`;
+
 const history = ['audit_entry', 'state_change'] as const;
 const ownOf = { audit_entry: `chain_id = '${a.employer}'`, state_change: `employer_id = '${a.employer}'` };
 
@@ -225,6 +231,25 @@ export const RECORD_GUARDS: Guard[] = [
     object: 'service_switch_check',
     lawful: `UPDATE service_switch SET submits_off = true, reason = 'a breach'`,
     forbidden: `UPDATE service_switch SET submits_off = true`,
+  },
+  {
+    name: 'a breach stops everything once',
+    kind: 'index',
+    on: 'service_stop',
+    object: 'one_standing_stop_per_breach',
+    given: [stop(FRESH)],
+    lawful: `${lifted}; ${stop(NEXT)}`,
+    forbidden: stop(NEXT),
+  },
+  {
+    name: 'submits stay off while a breach of any employer is undecided',
+    kind: 'trigger',
+    on: 'service_switch',
+    object: 'refuse_resume_over_a_stop',
+    says: 'service_is_stopped',
+    given: [`UPDATE service_switch SET submits_off = true, reason = 'a breach'`, stop(FRESH)],
+    lawful: `${lifted}; ${goesOn}`,
+    forbidden: goesOn,
   },
   {
     name: 'there is one rate of requests',

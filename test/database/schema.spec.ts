@@ -147,7 +147,7 @@ describe('the schema', () => {
        WHERE c.table_schema = 'public' AND c.column_name = 'employer_id' AND k.relispartition = false
          AND NOT (k.relrowsecurity AND k.relforcerowsecurity)`,
     );
-    expect(tables.map((row) => row.table_name).sort()).toEqual(['lease', 'person_role']);
+    expect(tables.map((row) => row.table_name).sort()).toEqual(['lease', 'person_role', 'service_stop']);
   });
 });
 
