@@ -10,6 +10,8 @@ export interface InstructionAtBank {
   /** When it was initiated: nothing of it is older. */
   createdAt: Date;
   bankIds: readonly string[];
+  /** Whether a message id names a row of this instruction. */
+  isNamedBy: (messageId: string) => boolean;
 }
 
 // The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
@@ -46,7 +48,8 @@ export class BankReads {
     for await (const payment of this.gateway.listPayments({ from })) {
       const ours =
         payment.bankInstructionId === instruction.bankInstructionId ||
-        payment.ids.some((id) => known.has(id));
+        payment.ids.some((id) => known.has(id)) ||
+        (payment.messageId !== undefined && instruction.isNamedBy(payment.messageId));
       if (ours) found.push(payment);
     }
     return found;

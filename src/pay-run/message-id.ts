@@ -22,6 +22,11 @@ export function readMessageId(messageId: string): { instructionId: string; rowNo
   };
 }
 
+/** Tells which message ids name rows of an instruction. */
+export function namesOf(instructionId: string): (messageId: string) => boolean {
+  return (messageId) => readMessageId(messageId)?.instructionId === instructionId;
+}
+
 function base32(bytes: Buffer): string {
   // 130 bits in 26 groups of five: the two bits missing at the end are zero.
   let bits = BigInt(`0x${bytes.toString('hex')}`) << 2n;

@@ -15,6 +15,7 @@ import { clear, raise } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction.store';
 import { contradictions, judgeGroups } from '../pay-run/match';
+import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { stopEverything, totalsDiffer } from '../pay-run/stop';
 import { alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
@@ -53,6 +54,7 @@ export class Follower {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
       bankIds: payments.flatMap((payment) => payment.bankIds),
+      isNamedBy: namesOf(instruction.id),
     });
     const asked = instruction.totalsCheckedAt === null || alarmOfStatus(instruction.bankStatus ?? '');
     const shown = asked ? await this.readInstruction(followed) : undefined;

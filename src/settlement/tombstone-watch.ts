@@ -4,6 +4,7 @@ import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
 import { raise } from '../pay-run/attention.store';
+import { namesOf } from '../pay-run/message-id';
 import { stopEverything } from '../pay-run/stop';
 import type { Followed } from './follower';
 
@@ -21,7 +22,7 @@ export class TombstoneWatch {
   async step({ instruction, account, planned, payments }: Followed): Promise<void> {
     const bankInstructionId = instruction.bankInstructionId;
     if (bankInstructionId === null) return;
-    const status = await this.statusOf(account, bankInstructionId, instruction.createdAt, payments);
+    const status = await this.statusOf(account, instruction, bankInstructionId, payments);
     if (status === undefined || !isPastSubmit(status)) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
       await raise(tx, {
@@ -40,15 +41,16 @@ export class TombstoneWatch {
 
   private async statusOf(
     account: Followed['account'],
+    { id, createdAt }: Followed['instruction'],
     bankInstructionId: string,
-    createdAt: Date,
     payments: Followed['payments'],
   ): Promise<string | undefined> {
     try {
-      const instruction = await this.reads.instruction(account, bankInstructionId);
-      if (instruction) return instruction.status;
+      const atBank = await this.reads.instruction(account, bankInstructionId);
+      if (atBank) return atBank.status;
       const bankIds = payments.flatMap((payment) => payment.bankIds);
-      const seen = await this.reads.payments(account, { bankInstructionId, createdAt, bankIds });
+      const isNamedBy = namesOf(id);
+      const seen = await this.reads.payments(account, { bankInstructionId, createdAt, bankIds, isNamedBy });
       return seen.map((payment) => payment.status).find(isPastSubmit);
     } catch (error) {
       if (error instanceof NotFound) return undefined;

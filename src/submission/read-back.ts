@@ -5,6 +5,7 @@ import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
 import { Judgement, judgePayments } from '../pay-run/match';
+import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
 import { expectedRows, PayableRow, Work } from './work';
 
@@ -42,6 +43,7 @@ export class InstructionReader {
       bankInstructionId,
       createdAt: work.instruction.createdAt,
       bankIds: expected.flatMap((row) => row.bankIds),
+      isNamedBy: namesOf(work.instruction.id),
     });
     const judgement = judgePayments(expected, seen);
     const totals = judgeTotals(
@@ -64,6 +66,7 @@ export class InstructionReader {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
       bankIds: known.map(({ id }) => id),
+      isNamedBy: namesOf(instruction.id),
     });
     return seen.some((payment) => isPastSubmit(payment.status));
   }

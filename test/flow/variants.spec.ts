@@ -54,3 +54,23 @@ describe('a bank that', () => {
     expect(await payroll.attention()).toEqual([]);
   });
 });
+
+describe('a bank that executes one add twice', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it.each([
+    { shown: 'the message id alone', variants: { omitFromLists: ['customerInstructionId'] } },
+    { shown: 'the instruction alone', variants: { omitFromLists: ['messageId'] } },
+  ] as { shown: string; variants: Partial<Variants> }[])(
+    'and lists $shown pays nobody twice: the gate sees the payment too many',
+    async ({ variants }) => {
+      payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'refused', ...variants } } });
+      await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2 });
+      const id = await payroll.paid(payFile(payRows(4)));
+      await payroll.until(id, ['SETTLED'], 20_000);
+      const { payees } = await payroll.ledger();
+      expect(payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+    },
+  );
+});
