@@ -6,7 +6,7 @@ export interface ListHabits {
   pageBase?: 0 | 1;
   /** It ignores `page` and is asked with `limit` and `offset`. */
   usesOffset?: boolean;
-  /** A size it was seen to deliver in full: a shorter page is its last. */
+  /** A size it was seen to deliver in full, which it may no longer do. */
   pageSize?: number;
 }
 
@@ -35,8 +35,7 @@ const ASKED_PAGE_SIZE = 100;
 const OBSERVED_PAGE_SIZE = 20;
 /** A list of three that calls its limit three must not make every later page as small. */
 const SMALLEST_LEARNED_SIZE = 10;
-const PAST_THE_END: ReadonlySet<number> = new Set([404, 416]);
-const PERHAPS_PAST_THE_END: ReadonlySet<number> = new Set([400, 422]);
+const PERHAPS_PAST_THE_END: ReadonlySet<number> = new Set([400, 404, 416, 422]);
 /** 100,000 payments in pages of 20, and room for pages that moved. */
 const MAX_PAGES = 10_000;
 /** Ids are remembered to find repeats: half a million cost some 50 MB. */
@@ -59,6 +58,8 @@ class ListWalk<T> {
   private readonly seen = new Set<string>();
   private readonly askedSize: number;
   private size: number;
+  /** The last size that was asked and came in full. */
+  private deliveredSize = 0;
   private page: number;
   /** Items passed over by offset, repeats included. */
   private position = 0;
@@ -116,15 +117,19 @@ class ListWalk<T> {
       this.probeErrors.push(error);
       // A server's fault may pass: it is believed the second time.
       if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
-    } else if (this.answered && this.isPastTheEnd(error.status)) {
+    } else if (this.answered && PERHAPS_PAST_THE_END.has(error.status) && !this.isMoreCounted()) {
       this.ended = true;
     } else {
       throw error;
     }
   }
 
-  private isPastTheEnd(status: number): boolean {
-    return PAST_THE_END.has(status) || (PERHAPS_PAST_THE_END.has(status) && this.lastCount <= this.seen.size);
+  /** By the last answer's count. Where repeats show that new records pushed the pages along, passed pages count as read. */
+  private isMoreCounted(): boolean {
+    const { usesOffset, pageBase = this.page } = this.habits;
+    const moved = this.position > this.seen.size;
+    const passed = moved && !usesOffset ? (this.page - pageBase) * this.size : 0;
+    return this.lastCount > Math.max(this.seen.size, this.position, passed);
   }
 
   /** Other walks of the same list may be under way: this one follows its own copy and shares what it learns. */
@@ -170,12 +175,13 @@ class ListWalk<T> {
     }
     this.firstPageFull ??= [this.size, answer.limit, OBSERVED_PAGE_SIZE].includes(ids.length);
     if (this.leavesGap(answer)) throw new ListUnreadable('gap');
+    const short = this.isShort(answer, ids.length);
     this.learnSize(answer, ids.length, first);
     this.shortPages ||= ids.length < this.size;
     this.previous = ids;
     this.position += ids.length;
     this.page += 1;
-    this.ended = this.isLastPage(answer, ids.length);
+    this.ended = this.isLastPage(answer, ids.length, short);
   }
 
   /** The answer starts beyond what was read. Offsets that repeat the page number, or follow a short page, say nothing. */
@@ -183,17 +189,28 @@ class ListWalk<T> {
     return offset != null && offset > this.position && offset !== this.page && !this.shortPages;
   }
 
+  /**
+   * Fewer than the bank hands out at once. The answer's own limit decides, once the list was seen to keep one; without
+   * it only a size delivered in this walk does, because one remembered may have been cut since.
+   */
+  private isShort({ limit }: ListPage<T>, received: number): boolean {
+    const known = limit == null ? this.deliveredSize === this.size : this.habits.pageSize !== undefined;
+    return known && received < Math.min(limit ?? this.size, this.size);
+  }
+
   /** The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. */
   private learnSize(answer: ListPage<T>, received: number, first: boolean): void {
     const full = received === this.size;
+    if (full) this.deliveredSize = received;
     const proven = full || received === answer.limit;
     const worthKeeping = received === this.askedSize || received >= SMALLEST_LEARNED_SIZE;
-    if (proven && worthKeeping && received > (this.habits.pageSize ?? 0)) this.learn({ pageSize: received });
-    if (first && received < this.size && this.habits.pageSize !== this.size) this.size = received;
+    const remembered = this.habits.pageSize ?? 0;
+    const stale = full && received < Math.min(remembered, this.askedSize);
+    if (proven && worthKeeping && (received > remembered || stale)) this.learn({ pageSize: received });
+    if (first && received < this.size) this.size = received;
   }
 
-  private isLastPage(answer: ListPage<T>, received: number): boolean {
-    const short = this.habits.pageSize !== undefined && received < Math.min(this.habits.pageSize, this.size);
+  private isLastPage(answer: ListPage<T>, received: number, short: boolean): boolean {
     const all = answer.count === this.seen.size && this.seen.size > received;
     return all || (short && this.lastCount <= this.seen.size);
   }

@@ -180,6 +180,52 @@ describe('reading a list', () => {
     expect(list.queries).toEqual([{ page: 0, pageSize: 100 }]);
   });
 
+  it('yields every item once after the bank came to hand out smaller or larger pages than it did', async () => {
+    const sizes = fc.constantFrom(1, 7, 20, 50, 100);
+    // A limit that repeats what was asked, be it delivered or not, cannot be told from a short page.
+    const telling = everyHabit.filter(({ limit }) => limit !== 'as asked');
+    await fc.assert(
+      fc.asyncProperty(telling, sizes, fc.nat(250), async (habit, cap, later) => {
+        const habits: ListHabits = {};
+        await read(new FakeList({ ...habit, total: 250 }), { habits });
+        const changed = new FakeList({ ...habit, cap, total: later });
+        const expected = changed.items.map((item) => item.id);
+        expect(await read(changed, { habits })).toEqual(expected);
+        expect(await read(changed, { habits })).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    ['in force', 'page', 13],
+    ['in force', 'absent', 13],
+    ['in force', 'total', 13],
+    ['absent', 'page', 13],
+    ['absent', 'absent', 13],
+  ] as const)(
+    'reads on past pages smaller than remembered (limit %s, count %s) with no request too many, and remembers them',
+    async (limit, count, requests) => {
+      const list = new FakeList({ ...USUAL, total: 250, cap: 20, limit, count });
+      const habits: ListHabits = { pageBase: 0, pageSize: 100 };
+      expect(await read(list, { habits })).toHaveLength(250);
+      expect(list.queries).toHaveLength(requests);
+      expect(habits.pageSize).toBe(20);
+    },
+  );
+
+  it('asks once more after a short page that may have been cut short, where the answer tells no limit', async () => {
+    const list = new FakeList({ ...USUAL, total: 7, count: 'page', limit: 'absent' });
+    await read(list, { habits: { pageBase: 0, pageSize: 100 } });
+    expect(list.queries).toHaveLength(2);
+  });
+
+  it.each([200, 250])('asks a list of %s that tells its length three pages of 100 at most', async (total) => {
+    const list = new FakeList({ ...USUAL, total });
+    expect(await read(list, { habits: { pageBase: 0, pageSize: 100 } })).toHaveLength(total);
+    expect(list.queries).toHaveLength(Math.ceil(total / 100));
+  });
+
   it('turns to limit and offset when page is ignored, and remembers it', async () => {
     const list = new FakeList({ ...USUAL, cap: 20, understands: 'offset' });
     const habits: ListHabits = {};
@@ -252,6 +298,42 @@ describe('reading a list', () => {
       'too-many-pages',
     );
     await expect(read(new FakeList(USUAL), { maxItems: 44 })).rejects.toThrow('too-many-items');
+  });
+
+  it.each([400, 404, 416, 422])('throws a %s met while the count says that more exists', async (status) => {
+    const list = new FakeList({ ...USUAL, cap: 20 });
+    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+      if (list.queries.length === 2) throw refusal(status);
+      return list.fetch(query);
+    };
+    const ids: string[] = [];
+    const walk = async (): Promise<void> => {
+      for await (const item of eachItem({ fetch, idOf: (one: Item) => one.id })) ids.push(item.id);
+    };
+    await expect(walk()).rejects.toMatchObject({ status });
+    expect(ids).toHaveLength(40);
+  });
+
+  it.each([400, 404, 416, 422])('takes a %s past all the count tells for the end', async (status) => {
+    const list = new FakeList({ ...USUAL, total: 40, cap: 20, limit: 'absent', count: 'page' });
+    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+      if (list.queries.length === 2) throw refusal(status);
+      return list.fetch(query);
+    };
+    const ids: string[] = [];
+    for await (const item of eachItem({ fetch, idOf: (one: Item) => one.id })) ids.push(item.id);
+    expect(ids).toHaveLength(40);
+  });
+
+  it('ends quietly at an empty page, whatever the count', async () => {
+    const list = new FakeList({ ...USUAL, cap: 20 });
+    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+      const page = await list.fetch(query);
+      return list.queries.length > 2 ? { ...page, items: [] } : page;
+    };
+    const ids: string[] = [];
+    for await (const item of eachItem({ fetch, idOf: (one: Item) => one.id })) ids.push(item.id);
+    expect(ids).toHaveLength(40);
   });
 
   it('passes on an error in mid-list and asks for nothing before it is read', async () => {
