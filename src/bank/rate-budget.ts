@@ -1,3 +1,4 @@
+import { DateTime } from 'luxon';
 import { paceOf, reserveTurns, UNPACED } from '../domain/request-pace';
 import { RateLimited } from './errors';
 import type { HttpAnswer } from './http';
@@ -84,7 +85,7 @@ export class MinuteBudget implements RateBudget {
   }
 }
 
-/** Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date. */
+/** Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date (RFC 9110); any other is absent. */
 export function rateSignalOf(answer: HttpAnswer, clock: BankClock): RateSignal {
   return {
     status: answer.status,
@@ -95,12 +96,12 @@ export function rateSignalOf(answer: HttpAnswer, clock: BankClock): RateSignal {
 }
 
 function retryAfterMs(value: string | undefined, clock: BankClock): number | undefined {
-  const seconds = wholeNumber(value);
-  if (seconds !== undefined) return Math.min(seconds * 1_000, LONGEST_PAUSE_MS);
-  const at = value === undefined ? NaN : Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.min(Math.max(at - clock.nowMs(), 0), LONGEST_PAUSE_MS);
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value)) return Math.min(Number.parseInt(value, 10) * 1_000, LONGEST_PAUSE_MS);
+  const at = DateTime.fromHTTP(value);
+  return at.isValid ? Math.min(Math.max(at.toMillis() - clock.nowMs(), 0), LONGEST_PAUSE_MS) : undefined;
 }
 
 function wholeNumber(value: string | undefined): number | undefined {
-  return value !== undefined && /^\d{1,9}$/.test(value.trim()) ? Number.parseInt(value, 10) : undefined;
+  return value !== undefined && /^\d{1,9}$/.test(value) ? Number.parseInt(value, 10) : undefined;
 }

@@ -1,7 +1,20 @@
 import fc from 'fast-check';
 import { RateLimited } from '../../src/bank/errors';
-import { MinuteBudget } from '../../src/bank/rate-budget';
+import { MinuteBudget, rateSignalOf } from '../../src/bank/rate-budget';
 import { ManualClock } from './manual-clock';
+
+describe('the rate headers', () => {
+  it.each([' 7 ', '7 ', '1.5', '-5', '0x7', '7,8', '٧'])(
+    'that are no whole number say nothing: %j',
+    (value) => {
+      const signal = rateSignalOf(
+        { kind: 'answer', status: 429, header: () => value, text: '' },
+        new ManualClock(),
+      );
+      expect(signal).toEqual({ status: 429 });
+    },
+  );
+});
 
 describe('the rate budget', () => {
   it('never lets more than the limit leave in any sixty seconds', async () => {
