@@ -2,6 +2,7 @@ import { segment } from './link';
 import { listFetcher } from './list';
 import type { Outcome } from './outcome';
 import { eachItem, type ListHabits } from './pager';
+import { sameRecord } from './same-record';
 import { account, type Account, accountList } from './schema';
 import type { BankSession } from './session';
 import { PATHS } from './types';
@@ -26,7 +27,7 @@ export class Accounts {
 
   /** One account with IBAN and BIC. Scope `account_view` (Products and accounts). */
   get(accountId: string): Promise<Account> {
-    return this.session.read(PATHS.account(segment(accountId)), account);
+    return this.session.read(PATHS.account(segment(accountId)), account, sameRecord(accountId));
   }
 
   /** All accounts of the distributor. Scope `account_view` (Products and accounts). */

@@ -4,6 +4,7 @@ import { listFetcher } from './list';
 import type { Outcome } from './outcome';
 import { eachItem, type ListHabits } from './pager';
 import { idOfPayment } from './payment-transactions';
+import { paymentOfInstruction, samePayment, sameRecord } from './same-record';
 import {
   customerInstruction,
   type CustomerInstruction,
@@ -51,8 +52,14 @@ export class CustomerInstructions {
 
   /** {@link add} with a body already written; exactly these bytes are sent. */
   addBytes(instructionId: string, body: string): Promise<Outcome<PaymentTransaction>> {
-    const path = PATHS.addPaymentTransaction(segment(instructionId));
-    return this.session.change({ method: 'POST', path, body, answer: paymentTransaction, renewOn401: true });
+    return this.session.change({
+      method: 'POST',
+      path: PATHS.addPaymentTransaction(segment(instructionId)),
+      body,
+      answer: paymentTransaction,
+      faultsOf: paymentOfInstruction(instructionId),
+      renewOn401: true,
+    });
   }
 
   /**
@@ -64,6 +71,7 @@ export class CustomerInstructions {
       method: 'POST',
       path: PATHS.submit(segment(instructionId)),
       answer: customerInstruction,
+      faultsOf: sameRecord(instructionId),
       freshConnection: true,
       maxQueueMs: SUBMIT_QUEUE_MS,
     });
@@ -83,7 +91,8 @@ export class CustomerInstructions {
 
   /** One instruction with its history. Scope not shown (Paths exposed only as links). */
   get(instructionId: string): Promise<CustomerInstruction> {
-    return this.session.read(PATHS.customerInstruction(segment(instructionId)), customerInstruction);
+    const path = PATHS.customerInstruction(segment(instructionId));
+    return this.session.read(path, customerInstruction, sameRecord(instructionId));
   }
 
   /** The payments of one instruction. Scope not shown (Paths exposed only as links). */
@@ -98,8 +107,13 @@ export class CustomerInstructions {
     instructionId: string,
     change: WithExactAmounts<Partial<InitiateRequest>>,
   ): Promise<Outcome<CustomerInstruction>> {
-    const path = PATHS.creditTransfer(segment(instructionId));
-    return this.session.change({ method: 'PATCH', path, body: jsonOf(change), answer: customerInstruction });
+    return this.session.change({
+      method: 'PATCH',
+      path: PATHS.creditTransfer(segment(instructionId)),
+      body: jsonOf(change),
+      answer: customerInstruction,
+      faultsOf: sameRecord(instructionId),
+    });
   }
 
   /** Deletes an instruction before its submission. Scope not shown (Paths exposed only as links). */
@@ -113,8 +127,13 @@ export class CustomerInstructions {
     paymentTransactionId: string,
     change: WithExactAmounts<Partial<AddPaymentTransactionRequest>>,
   ): Promise<Outcome<PaymentTransaction>> {
-    const path = PATHS.creditTransferPaymentTransaction(segment(paymentTransactionId));
-    return this.session.change({ method: 'PATCH', path, body: jsonOf(change), answer: paymentTransaction });
+    return this.session.change({
+      method: 'PATCH',
+      path: PATHS.creditTransferPaymentTransaction(segment(paymentTransactionId)),
+      body: jsonOf(change),
+      answer: paymentTransaction,
+      faultsOf: samePayment(paymentTransactionId),
+    });
   }
 
   /** Deletes a payment before the submission. Scope not shown (Paths exposed only as links). */

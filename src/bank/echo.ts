@@ -15,14 +15,12 @@ export function echoFaultsOfInitiate(sent: InitiateInstruction, echo: BankInstru
   ]);
 }
 
-/** As {@link echoFaultsOfInitiate}. A name is not compared: the bank may write it in its own way. */
-export function echoFaultsOfPayment(
-  bankInstructionId: string,
-  sent: AddPayment,
-  echo: BankPayment,
-): string[] {
+/**
+ * As {@link echoFaultsOfInitiate}; the client has compared the instruction. A name is not compared: the bank may write
+ * it in its own way.
+ */
+export function echoFaultsOfPayment(sent: AddPayment, echo: BankPayment): string[] {
   return differing([
-    ['bankInstructionId', bankInstructionId, echo.bankInstructionId],
     ['messageId', sent.messageId, echo.messageId],
     ['amount', sent.amountMinor, echo.amountMinor],
     ['currency', sent.currency, echo.currency],

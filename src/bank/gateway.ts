@@ -1,7 +1,7 @@
 import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
 import { ContractDrift } from './errors';
-import type { Outcome } from './outcome';
+import { checked, type Outcome } from './outcome';
 import {
   type AddPayment,
   type InitiateInstruction,
@@ -68,16 +68,13 @@ export class BankGateway {
     const { bankInstructionId, body } = prepared;
     const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body);
     const payment = converted(outcome, (record) => paymentOf(record, this.client.amounts));
-    return checked(payment, (echo) => echoFaultsOfPayment(bankInstructionId, prepared.request, echo));
+    return checked(payment, (echo) => echoFaultsOfPayment(prepared.request, echo));
   }
 
   /** Step 3 (Multi-step credit transfer): one request on a fresh connection; never sent twice. */
   async sendSubmit(prepared: PreparedSubmit): Promise<Outcome<BankInstruction>> {
     const outcome = await this.client.customerInstructions.submit(prepared.bankInstructionId);
-    const instruction = converted(outcome, (record) => instructionOf(record, this.client.amounts));
-    return checked(instruction, (echo) =>
-      echo.bankInstructionId === prepared.bankInstructionId ? [] : ['bankInstructionId'],
-    );
+    return converted(outcome, (record) => instructionOf(record, this.client.amounts));
   }
 
   initiate(request: InitiateInstruction): Promise<Outcome<BankInstruction>> {
@@ -148,10 +145,4 @@ function converted<From, To>(outcome: Outcome<From>, convert: (value: From) => T
     if (!(error instanceof ContractDrift)) throw error;
     return { kind: 'in-doubt', why: error.message, status: outcome.status };
   }
-}
-
-function checked<T>(outcome: Outcome<T>, faultsOf: (echo: T) => string[]): Outcome<T> {
-  const faults = outcome.kind === 'yes' ? faultsOf(outcome.value) : [];
-  if (faults.length === 0) return outcome;
-  return { kind: 'in-doubt', why: `echo-differs: ${faults.join(', ')}`, status: outcome.status };
 }

@@ -12,6 +12,7 @@ import {
 } from './errors';
 import type { HttpAnswer, HttpResult } from './http';
 import { maskBody } from './mask';
+import type { FaultsOf } from './same-record';
 import { readAs } from './schema';
 
 /** `not-sent`: no byte left. `no-token`: the same, because the token endpoint refused our credentials. */
@@ -79,6 +80,13 @@ function outcomeOfSuccess<T extends z.ZodType>(
     if (!(error instanceof ContractDrift)) throw error;
     return { kind: 'in-doubt', why: error.message, status, raw: maskBody(answer.text) };
   }
+}
+
+/** A success that is about something else than what was sent proves nothing: a doubt, `echo-differs: <fields>`. */
+export function checked<T>(outcome: Outcome<T>, faultsOf: FaultsOf<T>): Outcome<T> {
+  const faults = outcome.kind === 'yes' ? faultsOf(outcome.value) : [];
+  if (faults.length === 0) return outcome;
+  return { kind: 'in-doubt', why: `echo-differs: ${faults.join(', ')}`, status: outcome.status };
 }
 
 /** The typed error of a read that did not succeed. */

@@ -1,6 +1,7 @@
 import { segment } from './link';
 import { listFetcher } from './list';
 import { eachItem, type ListHabits } from './pager';
+import { samePayment } from './same-record';
 import { paymentTransaction, type PaymentTransaction, paymentTransactionList } from './schema';
 import type { BankSession } from './session';
 import { PATHS, type PaymentTransactionFilter } from './types';
@@ -25,7 +26,8 @@ export class PaymentTransactions {
 
   /** One payment transaction. Scope not shown (Paths exposed only as links). */
   get(paymentTransactionId: string): Promise<PaymentTransaction> {
-    return this.session.read(PATHS.paymentTransaction(segment(paymentTransactionId)), paymentTransaction);
+    const path = PATHS.paymentTransaction(segment(paymentTransactionId));
+    return this.session.read(path, paymentTransaction, samePayment(paymentTransactionId));
   }
 }
 

@@ -1,8 +1,15 @@
 import type { z } from 'zod';
-import { type BankClientError, BankUnreachable, RateLimited, TokenUnavailable } from './errors';
+import {
+  type BankClientError,
+  BankUnreachable,
+  ContractDrift,
+  RateLimited,
+  TokenUnavailable,
+} from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
-import { isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
+import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
+import type { FaultsOf } from './same-record';
 import { readAs } from './schema';
 import type { TokenSource } from './token';
 
@@ -14,6 +21,8 @@ export interface Change<T extends z.ZodType = z.ZodUndefined> {
   body?: string;
   /** Shape of a successful answer; without it any 2xx is a yes. */
   answer?: T;
+  /** Whether a successful answer is about what was sent; one that is not leaves a doubt. */
+  faultsOf?: FaultsOf<z.output<T>>;
   /** Renew the token once and send again on a 401: only where a 401 counts as not executed. */
   renewOn401?: boolean;
   freshConnection?: boolean;
@@ -47,16 +56,26 @@ export class BankSession {
   }
 
   /**
-   * A GET. Reads change nothing, so one lost to a broken connection is asked again once.
+   * A GET. Reads change nothing, so one lost to a broken connection is asked again once. An answer with `faultsOf`
+   * is about another record, which is contract drift.
    * @throws BankUnreachable, TokenUnavailable, RateLimited, Unauthorised, NotAllowed, NotFound, BankError,
    * ContractDrift
    */
-  async read<T extends z.ZodType>(path: string, answer: T): Promise<z.output<T>> {
+  async read<T extends z.ZodType>(
+    path: string,
+    answer: T,
+    faultsOf: FaultsOf<z.output<T>> = noFaults,
+  ): Promise<z.output<T>> {
     let failure: BankClientError | undefined;
     for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
       const request = { method: 'GET' as const, path, freshConnection: attempt > 1 };
       const result = await this.exchange(request, true, LONGEST_QUEUE_MS);
-      if (result.kind === 'answer' && isSuccess(result.status)) return readAs(answer, result.text);
+      if (result.kind === 'answer' && isSuccess(result.status)) {
+        const record = readAs(answer, result.text);
+        const faults = faultsOf(record);
+        if (faults.length > 0) throw new ContractDrift(faults);
+        return record;
+      }
       failure = readErrorOf(result, this.retryAfterMs(result));
       if (!(failure instanceof BankUnreachable && BROKEN_CONNECTION.has(failure.why))) break;
     }
@@ -74,7 +93,8 @@ export class BankSession {
         change.renewOn401 ?? false,
         change.maxQueueMs ?? LONGEST_QUEUE_MS,
       );
-      return outcomeOf(result, change.answer, this.retryAfterMs(result));
+      const outcome = outcomeOf(result, change.answer, this.retryAfterMs(result));
+      return checked(outcome, change.faultsOf ?? noFaults);
     } catch (error) {
       return notSent(error);
     }
@@ -110,6 +130,8 @@ export class BankSession {
     return result.kind === 'answer' ? rateSignalOf(result, this.options.clock).retryAfterMs : undefined;
   }
 }
+
+const noFaults = (): string[] => [];
 
 /** No token or no turn: nothing left, whatever the reason. */
 function notSent(error: unknown): Outcome<never> {

@@ -1,4 +1,5 @@
 import { segment } from './link';
+import { sameRecord } from './same-record';
 import { transaction, type Transaction } from './schema';
 import type { BankSession } from './session';
 import { PATHS } from './types';
@@ -9,6 +10,10 @@ export class Transactions {
 
   /** One transaction with its accounting entries. Scope `transaction_view` (Transactions). */
   get(transactionId: string): Promise<Transaction> {
-    return this.session.read(PATHS.transaction(segment(transactionId)), transaction);
+    return this.session.read(
+      PATHS.transaction(segment(transactionId)),
+      transaction,
+      sameRecord(transactionId),
+    );
   }
 }

@@ -1,8 +1,16 @@
 import { BankClient } from '../../src/bank/client';
-import { LosslessNumber } from 'lossless-json';
+import { ContractDrift } from '../../src/bank/errors';
+import { LosslessNumber, stringify } from 'lossless-json';
 import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from './scripted-bank';
 
 const ACCOUNT = { id: '9', status: 'OPENED' };
+const INSTRUCTION = { ...INSTRUCTION_BODY, id: 4 };
+const ADDED = { ...PAYMENT_BODY, customerInstructionId: '4', paymentTransactionInformation: null };
+const paymentWith = (id: number): unknown => ({
+  ...PAYMENT_BODY,
+  paymentTransactionInternalInformation: { ...PAYMENT_BODY.paymentTransactionInternalInformation, id },
+});
+const PAYMENT = paymentWith(5);
 const HOOK = { id: 3, name: 'n', body: 'https://me', distributorId: 1, events: ['account.credited'] };
 const DIRECT = {
   customerInstructionInformation: {
@@ -49,10 +57,10 @@ const CALLS: Call[] = [
     list(PAYMENT_BODY),
     (bank) => first(bank.paymentTransactions.list()),
   ],
-  [`GET ${SERVICE}/payment-transactions/5`, PAYMENT_BODY, (bank) => bank.paymentTransactions.get('5')],
+  [`GET ${SERVICE}/payment-transactions/5`, PAYMENT, (bank) => bank.paymentTransactions.get('5')],
   [
     `POST ${TRANSFERS}/4/payment-transactions`,
-    PAYMENT_BODY,
+    ADDED,
     (bank) =>
       bank.customerInstructions.add('4', {
         paymentTransactionAmountInformation: AMOUNT,
@@ -67,8 +75,8 @@ const CALLS: Call[] = [
     (bank) => bank.customerInstructions.submitDirectly(DIRECT),
     JSON.stringify(DIRECT),
   ],
-  [`POST ${TRANSFERS}/4/submit`, INSTRUCTION_BODY, (bank) => bank.customerInstructions.submit('4'), ''],
-  [`GET ${SERVICE}/customer-instructions/4`, INSTRUCTION_BODY, (bank) => bank.customerInstructions.get('4')],
+  [`POST ${TRANSFERS}/4/submit`, INSTRUCTION, (bank) => bank.customerInstructions.submit('4'), ''],
+  [`GET ${SERVICE}/customer-instructions/4`, INSTRUCTION, (bank) => bank.customerInstructions.get('4')],
   [
     `GET ${SERVICE}/customer-instructions/4/payment-transactions?`,
     list(PAYMENT_BODY),
@@ -76,14 +84,14 @@ const CALLS: Call[] = [
   ],
   [
     `PATCH ${TRANSFERS}/4`,
-    INSTRUCTION_BODY,
+    INSTRUCTION,
     (bank) => bank.customerInstructions.update('4', { externalData: { a: 1 } }),
     '{"externalData":{"a":1}}',
   ],
   [`DELETE ${TRANSFERS}/4`, '', (bank) => bank.customerInstructions.delete('4')],
   [
     `PATCH ${TRANSFERS}/payment-transactions/5`,
-    PAYMENT_BODY,
+    PAYMENT,
     (bank) => bank.customerInstructions.updatePaymentTransaction('5', {}),
     '{}',
   ],
@@ -150,6 +158,64 @@ describe('the client', () => {
     expect(() => client.accounts.get('../users/7')).toThrow(RangeError);
     expect(() => client.customerInstructions.submit('')).toThrow(RangeError);
     expect(bank.requests).toHaveLength(0);
+  });
+
+  const answering = (body: unknown): void => {
+    bank.handler = (_request, response) => answer(response, 200, body);
+  };
+
+  it.each<[string, unknown, (client: BankClient, id: string) => Promise<unknown>]>([
+    ['an account', ACCOUNT, (one, id) => one.accounts.get(id)],
+    ['a transaction', { id: 9, amount: AMOUNT.instructedAmount }, (one, id) => one.transactions.get(id)],
+    ['an instruction', { ...INSTRUCTION_BODY, id: 9 }, (one, id) => one.customerInstructions.get(id)],
+    ['a payment', paymentWith(9), (one, id) => one.paymentTransactions.get(id)],
+  ])('does not take another record for %s that was asked for', async (_name, body, get) => {
+    answering(stringify(body));
+    await expect(get(client, '9')).resolves.toBeDefined();
+    await expect(get(client, '8')).rejects.toEqual(new ContractDrift(['id']));
+    await expect(get(client, '09')).rejects.toThrow(ContractDrift);
+  });
+
+  it('finds a payment by either of its two ids, as a number or a string', async () => {
+    answering(PAYMENT_BODY);
+    for (const id of ['900', '901']) await client.paymentTransactions.get(id);
+    answering(JSON.stringify(PAYMENT_BODY).replace('901', '"901"'));
+    await expect(client.paymentTransactions.get('901')).resolves.toBeDefined();
+    await expect(client.paymentTransactions.get('4711')).rejects.toEqual(new ContractDrift(['id']));
+  });
+
+  it.each<[string, unknown, (client: BankClient, id: string) => Promise<unknown>]>([
+    ['submit', { ...INSTRUCTION_BODY, id: '9' }, (one, id) => one.customerInstructions.submit(id)],
+    ['update', { ...INSTRUCTION_BODY, id: 9 }, (one, id) => one.customerInstructions.update(id, {})],
+    [
+      'payment update',
+      paymentWith(9),
+      (one, id) => one.customerInstructions.updatePaymentTransaction(id, {}),
+    ],
+  ])('calls a %s in doubt whose answer names another record', async (_name, body, change) => {
+    answering(body);
+    expect(await change(client, '9')).toMatchObject({ kind: 'yes' });
+    expect(await change(client, '8')).toMatchObject({
+      kind: 'in-doubt',
+      why: 'echo-differs: id',
+      status: 200,
+    });
+  });
+
+  it('calls an add in doubt whose answer names another instruction, in either place', async () => {
+    const add = (id: string): Promise<unknown> => client.customerInstructions.addBytes(id, '{}');
+    const unnamed = { ...PAYMENT_BODY, paymentTransactionInformation: { direction: 'OUTWARD' } };
+    answering(PAYMENT_BODY);
+    expect(await add('4711')).toMatchObject({ kind: 'yes' });
+    expect(await add('4712')).toMatchObject({ kind: 'in-doubt', why: 'echo-differs: customerInstructionId' });
+    answering({ ...PAYMENT_BODY, customerInstructionId: '4711' });
+    expect(await add('4711')).toMatchObject({ kind: 'yes' });
+    answering({ ...PAYMENT_BODY, customerInstructionId: 4712 });
+    for (const id of ['4711', '4712']) expect(await add(id)).toMatchObject({ kind: 'in-doubt' });
+    answering({ ...unnamed, customerInstructionId: 4712 });
+    expect(await add('4711')).toMatchObject({ why: 'echo-differs: customerInstructionId' });
+    answering({ ...unnamed, customerInstructionId: null });
+    expect(await add('4711')).toMatchObject({ kind: 'yes' });
   });
 
   it('shares what each list taught it', async () => {

@@ -161,7 +161,7 @@ describe('the gateway', () => {
     ['currency', change('"currency":"EUR"', '"currency":"USD"')],
     ['iban', change('7890 189', '7890 188')],
     ['messageId', change('m-1', 'm-2')],
-    ['bankInstructionId', change('4711', '4712')],
+    ['customerInstructionId', change('4711', '4712')],
   ])('calls an add in doubt when the answer echoes another %s', async (field, body) => {
     answering(body);
     expect(await gateway.add('4711', ADD)).toMatchObject({ kind: 'in-doubt', why: `echo-differs: ${field}` });
@@ -203,7 +203,7 @@ describe('the gateway', () => {
     expect(gateway.prepareSubmit('4711').bodyHash).toEqual(createHash('sha256').digest());
     expect(await gateway.submit('4712')).toMatchObject({
       kind: 'in-doubt',
-      why: 'echo-differs: bankInstructionId',
+      why: 'echo-differs: id',
     });
   });
 

@@ -145,8 +145,8 @@ describe('the outcome of a call', () => {
 
   it('submits without a body on a connection of its own', async () => {
     answering(201, INSTRUCTION_BODY);
-    await client.customerInstructions.get('1');
-    await client.customerInstructions.submit('1');
+    await client.customerInstructions.get('4711');
+    await client.customerInstructions.submit('4711');
     const [read, submit] = bank.requests.filter((request) => request.url !== '/token');
     expect(submit?.socket).not.toBe(read?.socket);
     expect(submit).toMatchObject({ method: 'POST', body: '' });

@@ -2,9 +2,10 @@ import { stringify } from 'lossless-json';
 import type { BankClient } from '../../src/bank/client';
 import type { OperationName } from './operations';
 import * as requests from './requests';
+import { SAMPLE_ID } from './shapes';
 
 /** The ids the calls use, in the order of a path's parameters. */
-export const IDS = ['7', '8'] as const;
+export const IDS = [String(SAMPLE_ID), '8'] as const;
 const [ID, OTHER_ID] = IDS;
 
 const FACTS: requests.Facts = {

@@ -39,9 +39,12 @@ function elementOf(type: FieldType): [type: string, isArray: boolean] {
   return type.endsWith('[]') ? [type.slice(0, -2), true] : [type, false];
 }
 
+/** What every id and every other integer is, so that an answer is about the record asked for. */
+export const SAMPLE_ID = 42;
+
 const SAMPLES: Readonly<Record<string, unknown>> = {
   string: 'text',
-  integer: 42,
+  integer: SAMPLE_ID,
   number: 1050,
   boolean: true,
   timestamp: '2026-03-02T10:00:00+00:00',
@@ -62,8 +65,9 @@ export function example(nodes: readonly Node[], which: 'full' | 'essential'): Js
   );
 }
 
-function sampleOf({ observed }: Field, type: string): unknown {
-  return observed?.[0] ?? SAMPLES[type];
+function sampleOf({ observed, path }: Field, type: string): unknown {
+  const id = path === 'id' && type === 'string' ? String(SAMPLE_ID) : undefined;
+  return observed?.[0] ?? id ?? SAMPLES[type];
 }
 
 /** A field's place in a full example. */
