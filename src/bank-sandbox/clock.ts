@@ -1,5 +1,11 @@
 import { DateTime } from 'luxon';
 
+/** Throws one line with the setting's name for a time zone there is not. */
+export function requireTimeZone(zone: string, setting: string): void {
+  if (!DateTime.utc().setZone(zone).isValid)
+    throw new Error(`${setting} must be a time zone, such as Europe/Berlin`);
+}
+
 /** The bank's own time: the machine's, moved by an offset, and never running backwards. */
 export class BankClock {
   private lastMs = 0;

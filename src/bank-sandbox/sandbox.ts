@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { SCOPES } from '../bank/types';
 import { AmountCodec } from './amounts';
-import { BankClock } from './clock';
+import { BankClock, requireTimeZone } from './clock';
 import { Faults } from './faults';
 import type { Route } from './http/exchange';
 import { Links } from './http/links';
@@ -21,6 +21,7 @@ import { webhookRoutes } from './routes/webhook-management';
 import { DEFAULT_SEED, type Seed } from './seed';
 import { Bank } from './state/bank';
 import { Journal } from './state/journal';
+import { StateFileLock } from './state/state-file-lock';
 import { Ticker } from './ticker';
 import { completeVariants, type Variants } from './variants';
 import { Deliveries } from './webhooks/delivery';
@@ -58,12 +59,25 @@ export const DEFAULT_TOKEN = 'sandbox-token';
 export const DEFAULT_CLIENT = { id: 'sandbox-client', secret: 'sandbox-client-secret' } as const;
 export const DEFAULT_WEBHOOK_SECRET = 'sandbox-signing-secret';
 const DEFAULT_STEP_MS = 200;
+const DEFAULT_TIME_ZONE = 'UTC';
 
 /**
- * Starts a bank in this process. Rejects when a variant is not lawful, the port is taken or the state file cannot be
- * read.
+ * Starts a bank in this process. Rejects when a variant is not lawful, the time zone is none, the port is taken, or the
+ * state file is in use or cannot be read.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  requireTimeZone(options.timeZone ?? DEFAULT_TIME_ZONE, 'timeZone');
+  const lock = options.stateFile ? StateFileLock.take(options.stateFile) : undefined;
+  try {
+    const { url, close } = await startUnlocked(options);
+    return { url, close: () => close().finally(() => lock?.release()) };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function startUnlocked(options: SandboxOptions): Promise<Sandbox> {
   const bank = new Bank(new BankClock(() => Date.now()));
   const { variants, clock } = bank;
   const journal = remember(bank, options);
@@ -111,7 +125,7 @@ function remember(bank: Bank, options: SandboxOptions): Journal | undefined {
   const configuration = {
     variants: completeVariants(options.variants),
     stepMs: options.stepMs ?? DEFAULT_STEP_MS,
-    timeZone: options.timeZone ?? 'UTC',
+    timeZone: options.timeZone ?? DEFAULT_TIME_ZONE,
   };
   if (options.fresh && options.stateFile) rmSync(options.stateFile, { force: true });
   let isFresh = true;

@@ -32,19 +32,21 @@ afterAll(async () => {
 
 let main: string | undefined;
 
-/** Starts the sandbox as its own process; resolves with the address of the line it prints. */
+/** Starts the sandbox as its own process; resolves with the address of the line it prints, rejects with its error. */
 export async function startProcess(
   env: Record<string, string>,
 ): Promise<{ child: ChildProcess; url: string }> {
   main ??= compiled();
   const child = spawn(process.execPath, [main], {
     env: { ...process.env, NODE_PATH: join(ROOT, 'node_modules'), SANDBOX_STEP_MS: '0', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.add(child);
+  let said = '';
+  child.stderr.on('data', (data: Buffer) => (said += data.toString()));
   const line = await new Promise<string>((resolveLine, reject) => {
     child.stdout.once('data', (data: Buffer) => resolveLine(data.toString()));
-    child.once('exit', (code) => reject(new Error(`the sandbox ended with ${code}`)));
+    child.once('close', (code) => reject(new Error(`the sandbox ended with ${code}: ${said}`)));
   });
   return { child, url: (JSON.parse(line) as { url: string }).url };
 }

@@ -37,6 +37,7 @@ const OTHERWISE: Variants = {
   executionDays: 'next',
   chargeMinor: 15,
   requestsPerMinute: 100,
+  creditedEvent: true,
 };
 
 const given = (SANDBOX_VARIANTS: string) => optionsFromEnvironment({ SANDBOX_VARIANTS }).variants;
@@ -119,4 +120,30 @@ describe('SANDBOX_FRESH', () => {
     for (const SANDBOX_FRESH of ['1', 'yes', 'True'])
       expect(() => optionsFromEnvironment({ SANDBOX_FRESH })).toThrow('SANDBOX_FRESH must be true or false');
   });
+});
+
+describe('SANDBOX_TIME_ZONE', () => {
+  it('is a zone there is, told in one line', async () => {
+    expect(optionsFromEnvironment({ SANDBOX_TIME_ZONE: 'Europe/Berlin' }).timeZone).toBe('Europe/Berlin');
+    for (const SANDBOX_TIME_ZONE of ['Europe/Berlim', 'CEST+', 'nowhere'])
+      expect(() => optionsFromEnvironment({ SANDBOX_TIME_ZONE })).toThrow(
+        /^SANDBOX_TIME_ZONE must be a time zone, such as Europe\/Berlin$/,
+      );
+    await expect(Tester.start({ timeZone: 'nowhere' })).rejects.toThrow('timeZone must be a time zone');
+  });
+});
+
+describe('SANDBOX_TOKEN', () => {
+  it('is what a header can carry behind Bearer', () => {
+    expect(optionsFromEnvironment({ SANDBOX_TOKEN: 'a-b.c_d~1+/=' }).tokens).toMatchObject([
+      { token: 'a-b.c_d~1+/=' },
+    ]);
+    for (const SANDBOX_TOKEN of ['two words', 'line\n', 'clé', '\u0000', '日'])
+      expect(() => optionsFromEnvironment({ SANDBOX_TOKEN })).toThrow(/^SANDBOX_TOKEN must be visible ASCII/);
+  });
+});
+
+it('takes an empty setting for none', () => {
+  const empty = { SANDBOX_HOST: '', SANDBOX_TOKEN: '', SANDBOX_STATE_FILE: '', SANDBOX_TIME_ZONE: '' };
+  expect(optionsFromEnvironment(empty)).toEqual(optionsFromEnvironment({}));
 });

@@ -3,6 +3,7 @@ import { EVENTS } from '../../bank/types';
 import { type AmountCodec, CURRENCY } from '../amounts';
 import { RawNumber, writeJson } from '../json';
 import { badRequest, unprocessable } from '../refusal';
+import { isObject } from './corruption';
 import type { InstructionInput, PaymentInput } from '../state/records';
 
 /** Field lengths of this family of interfaces; a longer text is refused, never cut. */
@@ -38,8 +39,9 @@ const party = z.object({
   postalAddress: postalAddress.optional(),
 });
 
+/** Kept as it was parsed, for it is echoed: a record of the schema would lose the key `__proto__`. */
 const externalData = z
-  .record(z.string(), z.unknown())
+  .custom<Record<string, unknown>>(isObject)
   .refine((data) => writeJson(data).length <= EXTERNAL_DATA_MAX_CHARS)
   .optional();
 
@@ -66,6 +68,7 @@ const initiation = z.object({
 
 const initiationChanges = z.object({
   customerInstructionInformation: instructionInformation.partial().optional(),
+  customerInstructionOrderingParties: z.object({ debtor: party.optional() }).optional(),
   externalData,
 });
 
@@ -106,7 +109,7 @@ const subscription = z.object({
 
 const accountCreation = z.object({ productId: z.int() });
 
-const incomingPayment = z.object({ iban: text(34), amountMinor: z.string().regex(/^\d{1,11}$/) });
+const incomingPayment = z.object({ iban: text(34), amountMinor: z.string().regex(/^[1-9]\d{0,10}$/) });
 
 const additionalUser = z.object({
   userId: z.int(),
@@ -114,6 +117,9 @@ const additionalUser = z.object({
   holderName: text(140),
   kyc: z.enum(['VERIFIED', 'PENDING']),
 });
+
+const ADDITIONAL_USER =
+  'userId and identityId are whole numbers, holderName has 1 to 140 characters, kyc is VERIFIED or PENDING';
 
 /** Checks request bodies against the document and turns them into commands. */
 export class Requests {
@@ -129,6 +135,7 @@ export class Requests {
     const total = this.totalMinor(requestedTotalAmount);
     return {
       information: { ...information, ...total } as InstructionInput['information'],
+      debtor: changes.customerInstructionOrderingParties?.debtor,
       externalData: changes.externalData,
     };
   }
@@ -179,7 +186,7 @@ export class Requests {
 
   subscription = (body: unknown) => parsed(subscription, body);
   accountCreation = (body: unknown) => parsed(accountCreation, body);
-  additionalUser = (body: unknown) => parsed(additionalUser, body);
+  additionalUser = (body: unknown) => parsed(additionalUser, body, ADDITIONAL_USER);
   incomingPayment = (body: unknown) => parsed(incomingPayment, body);
 
   private instructionInput(request: z.infer<typeof initiation>): InstructionInput {
@@ -203,13 +210,17 @@ export class Requests {
   }
 }
 
-/** Names the fields at fault, never their values. Throws a 400 for no object at all, else a 422. */
-export function parsed<T>(schema: z.ZodType<T>, body: unknown): T {
+/**
+ * Names the fields at fault, never their values, and the lawful ones where they are given. Throws a 400 for no object at
+ * all, else a 422.
+ */
+export function parsed<T>(schema: z.ZodType<T>, body: unknown, lawful?: string): T {
   if (body === null || typeof body !== 'object') throw badRequest('a JSON object is required');
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   const fields = result.error.issues.map((issue) => issue.path.join('.'));
-  throw unprocessable('FIELD_INVALID', `not valid: ${[...new Set(fields)].join(', ')}`);
+  const named = `not valid: ${[...new Set(fields)].join(', ')}`;
+  throw unprocessable('FIELD_INVALID', lawful === undefined ? named : `${named}; ${lawful}`);
 }
 
 /** Without the keys that are undefined, so that a change changes only what it names. */

@@ -5,7 +5,7 @@ import { electronicIban, isOwnIban } from '../iban';
 import { SANDBOX_BIC } from '../seed';
 import type { Accounts } from '../state/accounts';
 import type { AccountRecord, Leg, PaymentRecord, TransactionRecord } from '../state/records';
-import { NOT_PROVIDED } from './views';
+import { NOT_PROVIDED, type Views } from './views';
 
 const LABELS: Readonly<Record<string, string>> = {
   CREDIT_TRANSFER: 'Credit transfer',
@@ -16,6 +16,9 @@ const LABELS: Readonly<Record<string, string>> = {
   DISTRIBUTOR_POSTING: 'Distributor posting',
 };
 
+/** How a bank writes names and IBANs. */
+type Names = Pick<Views, 'iban' | 'name'>;
+
 /** One process of the sandbox makes every transaction. */
 const PROCESS_ID = 1;
 
@@ -24,8 +27,10 @@ export function transactionView(
   record: TransactionRecord,
   accounts: Accounts,
   codec: AmountCodec,
+  views: Names,
 ): Wire<Transaction> {
   const id = String(record.id);
+  const owner = (account: AccountRecord) => ownerOf(account, accounts, views);
   const label = LABELS[record.type] ?? record.type;
   return {
     id,
@@ -39,9 +44,9 @@ export function transactionView(
     shortDescription: label,
     media: 'API',
     createdAt: timestamp(record.atMs),
-    externalData: record.payment ? externalDataOf(record.payment) : {},
-    accountingEntries: record.legs.map((leg, index) => entryView(record, leg, index, accounts, codec)),
-    contributions: contributionsOf(record, accounts),
+    externalData: record.payment ? externalDataOf(record.payment, views) : {},
+    accountingEntries: record.legs.map((leg, index) => entryView(record, leg, index, codec, owner)),
+    contributions: contributionsOf(record, accounts, views),
   };
 }
 
@@ -49,8 +54,8 @@ function entryView(
   record: TransactionRecord,
   leg: Leg,
   index: number,
-  accounts: Accounts,
   codec: AmountCodec,
+  owner: (account: AccountRecord) => { id: string; name: string },
 ): Wire<AccountingEntry> {
   return {
     id: `${record.id}-${index + 1}`,
@@ -63,22 +68,24 @@ function entryView(
     balance: codec.write(leg.balanceMinor),
     availableBalance: codec.write(leg.availableMinor),
     createdAt: timestamp(record.atMs),
-    accountOwner: { ...ownerOf(leg.account, accounts), externalId: null, userRole: 'COMPANY' },
+    accountOwner: { ...owner(leg.account), externalId: null, userRole: 'COMPANY' },
   };
 }
 
-function ownerOf(account: AccountRecord, accounts: Accounts): { id: string; name: string } {
+function ownerOf(account: AccountRecord, accounts: Accounts, views: Names): { id: string; name: string } {
   const user = accounts.users.get(account.userId);
-  return { id: String(account.userId), name: user?.holderName ?? accounts.seed.distributor.name };
+  const name = user?.holderName ?? accounts.seed.distributor.name;
+  return { id: String(account.userId), name: views.name(name) };
 }
 
-function contributionsOf(record: TransactionRecord, accounts: Accounts): Contribution[] {
+function contributionsOf(record: TransactionRecord, accounts: Accounts, views: Names): Contribution[] {
   const { distributor } = accounts.seed;
-  const intermediary = contribution(record, 1, 'INTERMEDIARY', String(distributor.id), distributor.name);
+  const name = views.name(distributor.name);
+  const intermediary = contribution(record, 1, 'INTERMEDIARY', String(distributor.id), name);
   const owners = record.legs
     .filter(({ account }) => account !== accounts.clearing)
     .map(({ account }, index) => {
-      const { id, name } = ownerOf(account, accounts);
+      const { id, name } = ownerOf(account, accounts, views);
       return { ...contribution(record, index + 2, 'ACCOUNT_OWNER', id, name), supportId: Number(account.id) };
     });
   return [intermediary, ...owners];
@@ -106,7 +113,7 @@ function contribution(
   };
 }
 
-function externalDataOf(payment: PaymentRecord): Transaction['externalData'] {
+function externalDataOf(payment: PaymentRecord, views: Names): Transaction['externalData'] {
   const remittance = payment.remittance?.value;
   const { debtor, creditor } = payment;
   const debtorIban = electronicIban(debtor.accountId?.value ?? '');
@@ -118,13 +125,13 @@ function externalDataOf(payment: PaymentRecord): Transaction['externalData'] {
     debtor: {
       // Who pays from another bank is no user of this one.
       id: payment.direction === 'OUTWARD' ? String(payment.account.userId) : NOT_PROVIDED,
-      name: debtor.name,
-      accountId: debtorIban,
+      name: views.name(debtor.name),
+      accountId: views.iban(debtorIban),
       bic: bicOf(debtor, debtorIban),
     },
     creditor: {
-      name: creditor.name,
-      accountId: payment.creditorIban,
+      name: views.name(creditor.name),
+      accountId: views.iban(payment.creditorIban),
       bic: bicOf(creditor, payment.creditorIban),
     },
   };

@@ -166,7 +166,7 @@ export class Views {
     };
   }
 
-  private name(name: string): string {
+  name(name: string): string {
     const { respaceNames, upperCaseNames } = this.variants;
     const spaced = respaceNames ? name.replaceAll(' ', '  ') : name;
     return upperCaseNames ? spaced.toUpperCase() : spaced;

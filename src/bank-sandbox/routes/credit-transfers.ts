@@ -51,7 +51,7 @@ export function creditTransferRoutes({ bank, requests, views, variants }: BankRo
         const { instruction } = payment;
         const paymentTransaction = views.payment(payment, now(), false);
         return {
-          status: 201,
+          status: variants.submitStatus,
           body: { ...(instruction && instructionView(instruction)), paymentTransaction },
         };
       },

@@ -8,7 +8,7 @@ import { asOfMs, type BankRoutes, wholeNumberParam } from './routes';
 
 /** Section "Transactions". */
 export function transactionRoutes(context: BankRoutes): Route[] {
-  const { bank, codec } = context;
+  const { bank, codec, views } = context;
   return [
     {
       operation: 'getTransaction',
@@ -17,7 +17,7 @@ export function transactionRoutes(context: BankRoutes): Route[] {
       scopes: ['transaction_view'],
       handle: ({ params }) => {
         const transaction = bank.ledger.transaction(wholeNumberParam(params[0]));
-        return { status: 200, body: transactionView(transaction, bank.accounts, codec) };
+        return { status: 200, body: transactionView(transaction, bank.accounts, codec, views) };
       },
     },
     {

@@ -77,20 +77,24 @@ export class Accounts {
   /** The payee's account when it is at this bank; undefined when it is elsewhere. */
   creditorAccount(iban: string): AccountRecord | undefined {
     if (!isOwnIban(iban)) return undefined;
-    const account = this.payee(iban);
-    if (!account) throw unprocessable('CREDITOR_ACCOUNT_UNKNOWN', 'the creditor account does not exist');
+    const account = this.byIban.get(iban);
+    if (!account || account.status === 'CLOSED')
+      throw unprocessable('CREDITOR_ACCOUNT_UNKNOWN', 'the creditor account does not exist');
     return account;
   }
 
   /** The account at this bank that can be credited now. */
   payee(iban: string): AccountRecord | undefined {
     const account = this.byIban.get(iban);
-    return account?.status === 'CLOSED' ? undefined : account;
+    return account && this.statusOf(account) === 'OPENED' ? account : undefined;
   }
 
-  accountByIban(iban: string): AccountRecord {
+  /** The open account a payment from outside is for. */
+  receivingAccount(iban: string): AccountRecord {
     const account = this.byIban.get(iban);
     if (!account) throw notFound('account');
+    if (this.statusOf(account) !== 'OPENED')
+      throw unprocessable('CREDITOR_ACCOUNT_NOT_OPENED', 'the creditor account is not open');
     return account;
   }
 

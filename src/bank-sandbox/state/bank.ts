@@ -109,6 +109,7 @@ export class Bank {
       },
       closeUser: ({ userId }, atMs) => {
         const user = accounts.user(userId);
+        if (user.status === 'CLOSED') throw conflict('USER_CLOSED', 'the user is closed already');
         const open = accounts.ofUser(userId).filter(({ status }) => status !== 'CLOSED');
         for (const account of open) accounts.requireClosable(account, hasPending(account.id));
         for (const account of open) account.status = 'CLOSED';
@@ -150,11 +151,7 @@ export class Bank {
       submit: ({ id }, atMs) => submissions.submit(instructions.instruction(id), atMs),
       releaseInstruction: ({ id }, atMs) => submissions.release(instructions.instruction(id), atMs),
       refuseInstruction: ({ id }, atMs) => submissions.refuse(instructions.instruction(id), atMs),
-      submitDirectly: (input, atMs) => {
-        const payment = instructions.submitDirectly(input.instruction, input.payment, atMs);
-        if (payment.instruction) processing.start(payment.instruction, [payment], atMs);
-        return payment;
-      },
+      submitDirectly: (input, atMs) => submissions.submitDirectly(input, atMs),
       exchange: ({ paymentInstructionId }, atMs) => {
         const payment = instructions.instructedPayment(paymentInstructionId);
         processing.exchange(payment, atMs);

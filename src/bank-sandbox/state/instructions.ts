@@ -8,6 +8,7 @@ import type { Variants } from '../variants';
 import type { Accounts } from './accounts';
 import type {
   AccountRecord,
+  InstructionInformation,
   InstructionInput,
   InstructionRecord,
   PaymentInput,
@@ -17,10 +18,8 @@ import {
   FAILURES,
   failureAtInitiation,
   History,
-  INSTRUCTION_DIRECT,
   INSTRUCTION_INITIATED,
   isNotProcessable,
-  PAYMENT_DIRECT,
   PAYMENT_INWARD,
   paymentAdded,
 } from './status-sequences';
@@ -52,7 +51,7 @@ export class Instructions {
     const account = this.debtorAccount(input);
     const id = this.nextInstructionId++;
     const history = new History(id);
-    history.recordAll(direct ? INSTRUCTION_DIRECT : INSTRUCTION_INITIATED, atMs);
+    history.recordAll(direct ? ['SUB_STARTED'] : INSTRUCTION_INITIATED, atMs);
     const instruction: InstructionRecord = {
       id,
       ...input,
@@ -62,11 +61,11 @@ export class Instructions {
       payments: [],
       totalMinor: 0n,
       submits: direct ? 1 : 0,
-      checkedAtMs: direct ? atMs : undefined,
       openPayments: 0,
       direct,
       deleted: false,
-      batchBooked: false,
+      settlingPayments: 0,
+      batch: [],
     };
     this.instructions.set(id, instruction);
     return instruction;
@@ -84,6 +83,7 @@ export class Instructions {
   submitDirectly(input: InstructionInput, payment: PaymentInput, atMs: number): PaymentRecord {
     const account = this.debtorAccount(input);
     const { creditorIban, outcome } = this.checkCreditor(payment.creditor, account);
+    this.requireTotals(input.information, 1, BigInt(payment.amountMinor));
     if (magicEffect(creditorIban) === 'submitRefused' || isNotProcessable(outcome))
       throw unprocessable('SUBMISSION_REFUSED', 'the submission was refused');
     return this.append(this.initiate(input, true, atMs), payment, atMs);
@@ -91,7 +91,7 @@ export class Instructions {
 
   /** A payment from outside into an account of the distributor. */
   receive(input: PaymentInput & { iban: string; debtor: Party }, atMs: number): PaymentRecord {
-    const account = this.accounts.accountByIban(input.iban);
+    const account = this.accounts.receivingAccount(input.iban);
     const { iban, ...rest } = input;
     const id = this.nextPaymentId++;
     const history = new History(id);
@@ -122,6 +122,7 @@ export class Instructions {
     this.requireUnsubmitted(instruction);
     const date = input.information?.requestedExecutionDate;
     if (date !== undefined) this.requireDate(date, atMs);
+    if (input.debtor) this.changeDebtor(instruction, input.debtor);
     instruction.information = { ...instruction.information, ...input.information };
     instruction.externalData = input.externalData ?? instruction.externalData;
     for (const payment of instruction.payments)
@@ -207,7 +208,7 @@ export class Instructions {
     const checked = this.checkCreditor(input.creditor, instruction.account);
     const id = this.nextPaymentId++;
     const history = new History(id);
-    history.recordAll(instruction.direct ? PAYMENT_DIRECT : paymentAdded(checked.outcome), atMs);
+    history.recordAll(instruction.direct ? ['SUB_STARTED'] : paymentAdded(checked.outcome), atMs);
     const payment: PaymentRecord = {
       ...input,
       ...checked,
@@ -236,8 +237,14 @@ export class Instructions {
     return payment;
   }
 
-  private debtorAccount(input: InstructionInput): AccountRecord {
-    return this.accounts.debtorAccount(electronicIban(input.debtor.accountId?.value ?? ''));
+  private debtorAccount({ debtor }: Pick<InstructionInput, 'debtor'>): AccountRecord {
+    return this.accounts.debtorAccount(electronicIban(debtor.accountId?.value ?? ''));
+  }
+
+  private changeDebtor(instruction: InstructionRecord, debtor: Party): void {
+    const account = this.debtorAccount({ debtor });
+    for (const { creditorIban } of instruction.payments) requireOther(creditorIban, account);
+    for (const record of [instruction, ...instruction.payments]) Object.assign(record, { debtor, account });
   }
 
   private requireSubmittable(instruction: InstructionRecord, atMs: number): void {
@@ -246,14 +253,17 @@ export class Instructions {
       throw unprocessable('INSTRUCTION_EMPTY', 'the customer instruction has no payment transaction');
     this.requireDate(information.requestedExecutionDate, atMs);
     this.accounts.requireOpened(instruction.account);
-    const { requestedNbPaymentTransactions: requestedNb = payments.length, requestedTotalMinor } =
-      information;
-    const totalsDiffer =
-      requestedNb !== payments.length || BigInt(requestedTotalMinor ?? totalMinor) !== totalMinor;
-    if (this.variants.enforceControlTotals && totalsDiffer)
-      throw unprocessable('CONTROL_TOTALS_DIFFER', 'requested and calculated totals differ');
+    this.requireTotals(information, payments.length, totalMinor);
     if (payments.some(({ creditorIban }) => magicEffect(creditorIban) === 'submitRefused'))
       throw unprocessable('SUBMISSION_REFUSED', 'the submission was refused');
+  }
+
+  private requireTotals(information: InstructionInformation, count: number, totalMinor: bigint): void {
+    const { requestedNbPaymentTransactions: requestedNb = count, requestedTotalMinor = totalMinor } =
+      information;
+    const differ = requestedNb !== count || BigInt(requestedTotalMinor) !== totalMinor;
+    if (this.variants.enforceControlTotals && differ)
+      throw unprocessable('CONTROL_TOTALS_DIFFER', 'requested and calculated totals differ');
   }
 
   private requireDate(date: string, atMs: number): void {
@@ -285,13 +295,17 @@ export class Instructions {
     const effect = magicEffect(creditorIban);
     if (effect === 'refusedAtAdd')
       throw unprocessable('CREDITOR_REFUSED', 'the creditor account cannot be paid');
-    if (creditorIban === debtorAccount.iban)
-      throw unprocessable('SAME_ACCOUNT', 'debtor and creditor are the same account');
+    requireOther(creditorIban, debtorAccount);
     const channel = this.accounts.creditorAccount(creditorIban) ? 'BOOK' : 'RTNS';
     const chargeMinor = channel === 'RTNS' ? BigInt(this.variants.chargeMinor) : 0n;
     const outcome = effect === undefined || effect === 'submitRefused' ? 'settles' : effect;
     return { creditorIban, channel, chargeMinor, outcome };
   }
+}
+
+function requireOther(creditorIban: string, debtorAccount: AccountRecord): void {
+  if (creditorIban === debtorAccount.iban)
+    throw unprocessable('SAME_ACCOUNT', 'debtor and creditor are the same account');
 }
 
 /** What failed its checks has ended already. */

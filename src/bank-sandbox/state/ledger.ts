@@ -64,8 +64,6 @@ export class Ledger {
 
   /** The payee receives the money: the hold becomes a debit, or the batch's debit is passed on. */
   settle(payment: PaymentRecord, atMs: number): void {
-    const { instruction } = payment;
-    if (instruction?.information.batchBooking && !instruction.batchBooked) this.bookBatch(instruction, atMs);
     const payee = this.payee(payment);
     this.release(payment);
     if (!payment.booked) {
@@ -81,16 +79,21 @@ export class Ledger {
   /** A second execution of a payment, as a bank without protection against it makes one. */
   payAgain(payment: PaymentRecord, atMs: number): void {
     const { account, amountMinor, chargeMinor } = payment;
-    if (availableMinor(account) < amountMinor + chargeMinor) return;
+    if (availableMinor(account) < amountMinor + chargeMinor || this.lacksPayee(payment)) return;
     this.pay(payment, account, this.payee(payment), atMs);
     this.charge(payment, atMs);
     payment.moved += 1;
   }
 
-  /** Gives back what was held or booked for a payment that failed. */
-  undo(payment: PaymentRecord, atMs: number): void {
-    this.release(payment);
-    if (payment.booked) this.refund(payment, atMs);
+  /** Gives back what is set aside for a payment that failed, or that was booked: all of it, or so much. */
+  release(payment: PaymentRecord, amountMinor = payment.heldMinor): void {
+    payment.account.heldMinor -= amountMinor;
+    payment.heldMinor -= amountMinor;
+  }
+
+  /** Whether a payment within the bank has nobody to receive it now. */
+  lacksPayee({ channel, creditorIban }: PaymentRecord): boolean {
+    return channel === 'BOOK' && !this.accounts.payee(creditorIban);
   }
 
   refund(payment: PaymentRecord, atMs: number): void {
@@ -116,12 +119,9 @@ export class Ledger {
     return this.post({ type, from, to, amountMinor, description }, atMs);
   }
 
-  /** Batch booking: one entry for everything of the instruction that is going to settle. */
-  private bookBatch(instruction: InstructionRecord, atMs: number): void {
-    const settling = instruction.payments.filter(
-      ({ heldMinor, outcome }) =>
-        heldMinor > 0n && (outcome === 'settles' || outcome === 'returnedTwoDaysLater'),
-    );
+  /** Batch booking: one entry for the payments of the instruction that settle now, each of which is then settled. */
+  bookBatch(instruction: InstructionRecord, settling: readonly PaymentRecord[], atMs: number): void {
+    if (settling.length === 0) return;
     const amountMinor = settling.reduce((sum, payment) => sum + payment.amountMinor, 0n);
     // Its charge stays set aside until the payment settles.
     for (const payment of settling) this.release(payment, payment.amountMinor);
@@ -133,12 +133,6 @@ export class Ledger {
       payment.booked = true;
       payment.transactionId = id;
     }
-    instruction.batchBooked = true;
-  }
-
-  private release(payment: PaymentRecord, amountMinor = payment.heldMinor): void {
-    payment.account.heldMinor -= amountMinor;
-    payment.heldMinor -= amountMinor;
   }
 
   private payee(payment: PaymentRecord): AccountRecord {

@@ -7,7 +7,13 @@ import type { Accounts } from './accounts';
 import type { Agenda } from './agenda';
 import type { Ledger } from './ledger';
 import type { InstructionRecord, PaymentRecord } from './records';
-import { FAILURES, isWaiting, pathAfterSubmit, PAYEE_ACCOUNT_CLOSED } from './status-sequences';
+import {
+  FAILURES,
+  isGoingToSettle,
+  isWaiting,
+  pathAfterSubmit,
+  PAYEE_ACCOUNT_CLOSED,
+} from './status-sequences';
 
 /** Payments of one instruction that go through the same statuses at the same moments. */
 interface Cohort {
@@ -56,6 +62,7 @@ export class Processing {
       const path = pathAfterSubmit({ outcome, channel, direct, waitsAs });
       if (path.length === 0) continue;
       instruction.openPayments += alike.length;
+      if (isGoingToSettle(outcome)) instruction.settlingPayments += alike.length;
       this.enqueueAll(instruction, alike, { path, dueAtMs: atMs + this.agenda.stepMs, executionDate });
     }
     this.endInstruction(instruction, atMs);
@@ -105,10 +112,38 @@ export class Processing {
     const status = path[index] ?? '';
     const today = this.clock.dateOf(dueAtMs);
     if (again) for (const payment of cohort.payments) this.ledger.payAgain(payment, dueAtMs);
+    else if (status === 'SETTLED' && this.joinBatch(cohort)) return;
     else cohort.payments = cohort.payments.filter((payment) => this.move(payment, status, dueAtMs, today));
     const next = path[index + 1];
     if (next === undefined || cohort.payments.length === 0) return;
     this.enqueue({ ...cohort, index: index + 1, dueAtMs: this.dueAfter(cohort, status, next) });
+  }
+
+  /** False when payments that come to settle are booked one by one; those of a batch wait for the last of it. */
+  private joinBatch({ payments, dueAtMs }: Cohort): boolean {
+    const instruction = payments[0]?.instruction;
+    if (!instruction?.information.batchBooking) return false;
+    instruction.batch = instruction.batch.concat(payments);
+    this.awaitBatch(instruction, payments.length, dueAtMs);
+    return true;
+  }
+
+  /** So many payments fewer to wait for: after the last of them the batch is booked as one entry, and settles. */
+  private awaitBatch(instruction: InstructionRecord, fewer: number, atMs: number): void {
+    instruction.settlingPayments -= fewer;
+    if (instruction.settlingPayments > 0) return;
+    const { batch } = instruction;
+    instruction.batch = [];
+    const settling = batch.filter((payment) => !this.ledger.lacksPayee(payment));
+    this.ledger.bookBatch(instruction, settling, atMs);
+    const today = this.clock.dateOf(atMs);
+    for (const payment of batch) this.move(payment, 'SETTLED', atMs, today);
+    const returning = batch.filter(({ outcome }) => outcome === 'returnedTwoDaysLater');
+    this.enqueueAll(instruction, returning, {
+      path: ['RETURNED'],
+      dueAtMs: atMs + TWO_DAYS_MS,
+      executionDate: today,
+    });
   }
 
   private dueAfter(cohort: Cohort, status: string, next: string): number {
@@ -132,8 +167,7 @@ export class Processing {
   /** The status asked for, or the failure that meets the payment on its way there. */
   private statusMet(payment: PaymentRecord, status: string): string {
     if (status === 'PRO_DEBIT_HOLD' && !this.ledger.hold(payment)) return 'PRO_DEBIT_HOLD_FAILED';
-    const payeeGone = payment.channel === 'BOOK' && !this.accounts.payee(payment.creditorIban);
-    return status === 'SETTLED' && payeeGone ? 'PRO_SETTLEMENT_FAILED' : status;
+    return status === 'SETTLED' && this.ledger.lacksPayee(payment) ? 'PRO_SETTLEMENT_FAILED' : status;
   }
 
   private book(payment: PaymentRecord, status: string, atMs: number, today: string): void {
@@ -145,11 +179,15 @@ export class Processing {
       this.ledger.refund(payment, atMs);
       payment.returned = true;
     } else if (FAILURES.has(status)) {
-      this.ledger.undo(payment, atMs);
+      this.ledger.release(payment);
       if (status === 'EXT_REFUSED') this.announce(payment, 'payment_transaction.external_refused', atMs);
     }
     const { instruction } = payment;
     if (!instruction || !(status === 'SETTLED' || FAILURES.has(status))) return;
+    // One that fails as it settles has been waited for.
+    const awaited =
+      isGoingToSettle(payment.outcome) && status !== 'SETTLED' && status !== 'PRO_SETTLEMENT_FAILED';
+    if (awaited) this.awaitBatch(instruction, 1, atMs);
     instruction.openPayments -= 1;
     this.endInstruction(instruction, atMs);
   }

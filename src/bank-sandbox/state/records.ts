@@ -64,8 +64,10 @@ export interface InstructionRecord {
   openPayments: number;
   direct: boolean;
   deleted: boolean;
-  /** A batch booking was made: one entry for the whole instruction. */
-  batchBooked: boolean;
+  /** Payments in processing that are going to settle and have not come to it. */
+  settlingPayments: number;
+  /** Payments of a batch booking that have come to settle, and wait for the others. */
+  batch: PaymentRecord[];
 }
 
 export interface PaymentRecord {

@@ -6,8 +6,6 @@ import type { Variants } from '../variants';
 /** The document's table of moves, and the failures of this family of interfaces. */
 export const INSTRUCTION_INITIATED = ['INI_STARTED', 'INITIATED'] as const;
 export const PAYMENT_ADDED = ['INI_STARTED', 'INI_IS_VALID', 'INI_INT_CTRL_PASSED', 'INITIATED'] as const;
-export const INSTRUCTION_DIRECT = ['SUB_STARTED', 'READY_FOR_PROCESSING'] as const;
-export const PAYMENT_DIRECT = ['SUB_STARTED', 'SUBMITTED'] as const;
 export const PAYMENT_INWARD = ['INI_STARTED', 'SETTLED'] as const;
 
 /** An instruction's checks after SUB_STARTED; SUB_IS_VALID may repeat. */
@@ -15,6 +13,8 @@ export function instructionValid(repeats: number): string[] {
   return new Array<string>(Math.max(1, repeats)).fill('SUB_IS_VALID');
 }
 export const INSTRUCTION_PASSED = ['SUB_INT_CTRL_PASSED', 'SUB_REQUIRED'] as const;
+/** What follows SUB_STARTED in a direct submission. */
+export const DIRECT_PASSED = { instruction: ['READY_FOR_PROCESSING'], payment: ['SUBMITTED'] } as const;
 
 /** Where a submitted instruction waits, by what it waits for. */
 export const WAITING_FOR = {
@@ -52,6 +52,11 @@ const NOT_PROCESSABLE = {
 /** Whether a payment fails its own checks, so that it is no part of what its submitted instruction pays. */
 export function isNotProcessable(outcome: Outcome): outcome is keyof typeof NOT_PROCESSABLE {
   return outcome in NOT_PROCESSABLE;
+}
+
+/** Whether a payment comes to settle, unless its hold fails or the other bank refuses it. */
+export function isGoingToSettle(outcome: Outcome): boolean {
+  return outcome === 'settles' || outcome === 'returnedTwoDaysLater';
 }
 
 const PROCESSING: Readonly<Record<Exclude<Outcome, keyof typeof NOT_PROCESSABLE>, readonly string[]>> = {

@@ -3,8 +3,14 @@ import type { Variants } from '../variants';
 import type { Agenda } from './agenda';
 import type { Instructions } from './instructions';
 import type { Processing } from './processing';
-import type { InstructionRecord } from './records';
-import { FAILURES, INSTRUCTION_PASSED, instructionValid, WAITING_FOR } from './status-sequences';
+import type { InstructionInput, InstructionRecord, PaymentInput, PaymentRecord } from './records';
+import {
+  DIRECT_PASSED,
+  FAILURES,
+  INSTRUCTION_PASSED,
+  instructionValid,
+  WAITING_FOR,
+} from './status-sequences';
 
 /** What happens to an instruction from its submit until its payments are processed. */
 export class Submissions {
@@ -22,6 +28,16 @@ export class Submissions {
     else if (this.variants.submitRuns === 'at-once') this.check(instruction, atMs);
     else this.checkLater(instruction, atMs + this.agenda.stepMs);
     return instruction;
+  }
+
+  /** Accepts one instruction with one payment as a submit; throws a refusal and keeps nothing of it otherwise. */
+  submitDirectly(
+    input: { instruction: InstructionInput; payment: PaymentInput },
+    atMs: number,
+  ): PaymentRecord {
+    const payment = this.instructions.submitDirectly(input.instruction, input.payment, atMs);
+    if (payment.instruction) this.waitOrPass(payment.instruction, atMs);
+    return payment;
   }
 
   /** Whoever was asked has agreed: the instruction goes on. Throws a 409 refusal when it does not wait. */
@@ -52,16 +68,22 @@ export class Submissions {
   }
 
   private check(instruction: InstructionRecord, atMs: number): void {
-    const { subIsValidRepeats, submitWaitsFor } = this.variants;
-    instruction.history.recordAll(instructionValid(subIsValidRepeats), atMs);
+    instruction.history.recordAll(instructionValid(this.variants.subIsValidRepeats), atMs);
+    this.waitOrPass(instruction, atMs);
+  }
+
+  private waitOrPass(instruction: InstructionRecord, atMs: number): void {
+    const { submitWaitsFor } = this.variants;
     if (submitWaitsFor === 'nothing') this.pass(instruction, atMs);
     else instruction.history.record(WAITING_FOR[submitWaitsFor], atMs);
   }
 
   private pass(instruction: InstructionRecord, atMs: number): void {
-    instruction.history.recordAll(INSTRUCTION_PASSED, atMs);
+    const { direct, history, payments } = instruction;
+    history.recordAll(direct ? DIRECT_PASSED.instruction : INSTRUCTION_PASSED, atMs);
+    if (direct) for (const payment of payments) payment.history.recordAll(DIRECT_PASSED.payment, atMs);
     instruction.checkedAtMs = atMs;
-    this.processing.start(instruction, instruction.payments, atMs);
+    this.processing.start(instruction, payments, atMs);
   }
 }
 
