@@ -103,7 +103,7 @@ async function startUnlocked(options: SandboxOptions): Promise<Sandbox> {
     { tokens, faults, variants, rateLimit: new RateLimit(variants, clock) },
     wake,
   );
-  const sandbox = { faults, ticker, calls: () => server.calls };
+  const sandbox = { faults, ticker, calls: () => callsOf(server, routes) };
   routes.push(...allRoutes(bank, links, variants, tokens, sandbox));
 
   const url = await server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
@@ -118,6 +118,12 @@ async function startUnlocked(options: SandboxOptions): Promise<Sandbox> {
       journal?.close();
     },
   };
+}
+
+/** How often each operation was called, those that never were included. */
+function callsOf({ calls }: BankServer, routes: readonly Route[]): Record<string, number> {
+  const names = routes.map(({ operation }) => operation).filter((operation) => operation !== 'sandbox');
+  return Object.fromEntries(names.map((name) => [name, calls[name] ?? 0]));
 }
 
 /** Brings back what the state file holds, or plants the seed. */

@@ -6,7 +6,10 @@ import { z } from 'zod';
 export interface Variants {
   /** Whether `Amount.value` counts cents (`minor`) or euros with up to two decimals (`major`). */
   amountUnit: 'minor' | 'major';
-  /** Whether answers carry `Amount.value` as a JSON number or as a string; requests may use either. */
+  /**
+   * Whether answers carry `Amount.value` as a JSON number or as a string; requests may use either, a direct submission
+   * a string only.
+   */
   amountType: 'number' | 'string';
   /** The number of the first page. */
   pageBase: 0 | 1;
@@ -16,7 +19,10 @@ export interface Variants {
   maxPageSize: number;
   /** Lists that ignore `page` and `pageSize` and read `limit` and `offset` instead. */
   ignorePageParams: boolean;
-  /** Reads of instructions and payment transactions show the past by this much, on the bank's clock. */
+  /**
+   * Reads of instructions and payment transactions show their statuses by this much in the past, on the bank's clock;
+   * what is younger is not there yet: 404, and not listed.
+   */
   listingLagMs: number;
   /** A second submit of one instruction answers 409, or is executed: the money moves again. */
   secondSubmit: 'refused' | 'executed';
@@ -36,17 +42,17 @@ export interface Variants {
   respaceNames: boolean;
   /** Answers write names in capitals. */
   upperCaseNames: boolean;
-  /** A submit whose requested count or total differs from the calculated one answers 422. */
+  /** A submit, direct too, whose requested count or total differs from the calculated one answers 422. */
   enforceControlTotals: boolean;
-  /** The status code of a submit (the document says 201). */
+  /** The status code of a submit (the document says 201 for step 3), of a direct one too. */
   submitStatus: 200 | 201 | 202;
   /**
-   * Whether a submit is checked before it is answered, or answers at SUB_STARTED without
+   * Step 3 only: whether a submit is checked before it is answered, or answers at SUB_STARTED without
    * `paymentTransactionsStatus`; the rest of the instruction's statuses and the groups follow one step later.
    */
   submitRuns: 'at-once' | 'later';
   /**
-   * What a submitted instruction waits for, at SUB_STRONG_AUTH_REQUIRED or C_INST_WAITING_FOR_APPROVAL, its payments
+   * What a submitted instruction, a directly submitted one too, waits for, at SUB_STRONG_AUTH_REQUIRED or C_INST_WAITING_FOR_APPROVAL, its payments
    * with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
    */
   submitWaitsFor: 'nothing' | 'strong-authentication' | 'approval';
@@ -72,7 +78,7 @@ export interface Variants {
   hooksWithoutIdentity: 'nothing' | 'everything';
   /** Deliveries a minute per webhook address (the document says 100). */
   webhooksPerMinute: number;
-  /** How often SUB_IS_VALID appears in the history of a submitted instruction (it "may repeat"). */
+  /** Step 3 only: how often SUB_IS_VALID appears in the history of a submitted instruction (it "may repeat"). */
   subIsValidRepeats: number;
   /**
    * Whether execution dates may be any day, or TARGET days only (else 422), or any day with closed ones executed on
@@ -83,6 +89,8 @@ export interface Variants {
   chargeMinor: number;
   /** Requests a minute before 429, told in `X-RateLimit-*` headers; 0 is without a limit. */
   requestsPerMinute: number;
+  /** Subscriptions list `account.credited` too, an event the document observed and does not explain; none is sent. */
+  creditedEvent: boolean;
 }
 
 export const DEFAULT_VARIANTS: Readonly<Variants> = {
@@ -118,6 +126,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   executionDays: 'every',
   chargeMinor: 0,
   requestsPerMinute: 0,
+  creditedEvent: false,
 };
 
 interface Rule<T> {
@@ -182,6 +191,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   executionDays: choice('every', 'target', 'next'),
   chargeMinor: whole(0, MAX_CHARGE_MINOR),
   requestsPerMinute: whole(0, MANY),
+  creditedEvent: flag,
 };
 
 /** Every variant there is. */

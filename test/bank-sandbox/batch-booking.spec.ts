@@ -121,19 +121,24 @@ it('takes back a returned payment two days after it was booked, and not the char
 });
 
 it('takes in what is added before it is booked, and books what is added later by itself', async () => {
-  await start({ variants: { addAfterSubmit: 'accepted', instructionEnds: 'with-its-payments' } });
+  await start({ variants: { addAfterSubmit: 'accepted' } });
   const { id } = await batch([{ value: 300 }, { value: 200, iban: ON_US }]);
   await steps(4);
   await bank.add(id, { value: 50 });
+  await steps(8);
+  expect((await rows()).map(({ status }) => status)).toEqual([
+    'EXCHANGED',
+    'READY_FOR_PROCESSING',
+    'EXCHANGED',
+  ]);
+  await steps(1);
+  await bank.add(id, { value: 7 });
   await steps(9);
-  expect(new Set((await rows()).map(({ status }) => status))).toEqual(
-    new Set(['EXCHANGED', 'READY_FOR_PROCESSING']),
-  );
-  await steps(4);
-  const booked = await rows();
-  expect(new Set(booked.map(({ transactionId }) => transactionId)).size).toBe(1);
-  expect((await transaction(booked[0].transactionId)).amount.value).toBe(550);
-  expect((await bank.ledger()).instructions[0].status).toBe('SETTLED');
+  const [first, second, third, later] = await rows();
+  expect(new Set([first, second, third].map(({ transactionId }) => transactionId)).size).toBe(1);
+  expect((await transaction(first.transactionId)).amount.value).toBe(550);
+  expect((await transaction(later.transactionId)).amount.value).toBe(7);
+  expect(await money()).toEqual([START - 557, START - 557]);
 });
 
 it('settles in the order and with the statuses of the document, one entry for a thousand and more', async () => {

@@ -78,6 +78,16 @@ it('gives back a hold with its charge when the payment fails, and books no fee',
   expect((await bank.account('1001')).availableBalance.value).toBe(25_000_000);
 });
 
+it('shows no charge of a payment that failed before it was charged', async () => {
+  await start({ chargeMinor: 100 });
+  const refused = ['refusedAfterExchange', 'notProcessable', 'cancelled', 'initiationNotValid'];
+  const ibans = refused.map((effect) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban);
+  const { added } = await bank.pay([...ibans.map((iban) => ({ value: 300, iban })), { value: 300 }]);
+  expect(added.map(charged)).toEqual([100, 100, 100, 0, 100]);
+  const ended = await Promise.all(added.map((payment) => bank.payment(paymentIdOf(payment))));
+  expect(ended.map(charged)).toEqual([0, 0, 0, 0, 100]);
+});
+
 it('keeps its charge for a payment that is returned', async () => {
   await start({ chargeMinor: 100 });
   const { iban } = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!;
@@ -141,6 +151,9 @@ it('refuses a posting that is none, exceeds the available balance, or concerns n
     { more: 1 },
   ])
     expect([changes, await statusOf(changes)]).toEqual([changes, 422]);
+  expect((await bank.post('/sandbox/postings', { ...good, type: 'REFUND' })).body.message).toContain(
+    'type is FEE or DISTRIBUTOR_POSTING',
+  );
   expect(await statusOf({ accountId: '9' })).toBe(404);
   expect(await statusOf({})).toBe(201);
   expect((await bank.delete(PATHS.account('1003'))).status).toBe(200);

@@ -293,5 +293,21 @@ it('counts the calls of each operation, those that met a fault too', async () =>
   await bank.fault({ operation: 'add', kind: 'request-lost', nth: 1 });
   await rawAdd().catch(() => undefined);
   await bank.add(id);
-  expect((await bank.get('/sandbox/calls')).body).toEqual({ initiate: 1, add: 2 });
+  expect((await bank.get('/sandbox/calls')).body).toMatchObject({ initiate: 1, add: 2, submit: 0, token: 0 });
+});
+
+it('refuses a script for an operation there is not, with those there are', async () => {
+  const { status, body } = await bank.post('/sandbox/faults', { operation: 'submitt', kind: '401' });
+  expect(status).toBe(422);
+  const names = Object.keys((await bank.get('/sandbox/calls')).body);
+  expect(body.message).toBe(`operation is one of ${names.join(', ')}, webhook, *`);
+  expect(names).toEqual(expect.arrayContaining(['initiate', 'listHooks', 'token', 'getInstruction']));
+  for (const operation of [...names, '*']) await bank.fault({ operation, kind: '401' });
+  expect((await bank.post('/sandbox/faults', { operation: 'sandbox', kind: '401' })).status).toBe(422);
+});
+
+it('counts nothing yet for the operations that were not called', async () => {
+  const { initiate, ...others } = (await bank.get('/sandbox/calls')).body;
+  expect(initiate).toBe(1);
+  expect(new Set(Object.values(others))).toEqual(new Set([0]));
 });

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { request } from 'node:http';
 import { PATHS } from '../../src/bank/types';
 import { DEFAULT_WEBHOOK_SECRET } from '../../src/bank-sandbox/sandbox';
 import type { Variants } from '../../src/bank-sandbox/variants';
@@ -178,5 +179,109 @@ describe('the signature of a webhook', () => {
     expect(raw).toContain('\n  "event": "identity.blocked"');
     expect(signature).toBe(signed(JSON.stringify(body)));
     expect(signature).not.toBe(signed(raw));
+  });
+});
+
+it('writes names and IBANs of a transaction as of everything else', async () => {
+  await start({ respaceIbans: true, respaceNames: true, upperCaseNames: true });
+  await bank.pay([{ iban: BIRCH.account!.iban }]);
+  const { transactionId } = (await bank.ledger()).instructions[0].rows[0];
+  const { body } = await bank.get(PATHS.transaction(transactionId));
+  expect(body.externalData).toMatchObject({
+    debtor: { name: 'ALDER  LOGISTICS  GMBH', accountId: 'DE70 9999 0000 0000 0010 01' },
+    creditor: { name: 'ÉLODIE  MARTIN', accountId: 'DE43 9999 0000 0000 0010 02' },
+  });
+  expect(body.accountingEntries.map(({ accountOwner }: Json) => accountOwner.name)).toEqual([
+    'ALDER  LOGISTICS  GMBH',
+    'BIRCH  FOODS  SARL',
+  ]);
+  expect(body.contributions.map(({ name }: Json) => name)).toEqual([
+    'PAYRUN  DISTRIBUTOR',
+    'ALDER  LOGISTICS  GMBH',
+    'BIRCH  FOODS  SARL',
+  ]);
+});
+
+it('lists account.credited in subscriptions where the bank does', async () => {
+  await start({ creditedEvent: true });
+  const hook = { name: 'hook', url: 'http://127.0.0.1:9/', events: ['transaction.new'] };
+  const { body } = await bank.post(PATHS.hooks(), hook);
+  expect(body.events).toEqual(['transaction.new', 'account.credited']);
+  expect((await bank.get(PATHS.hooks())).body).toEqual([body]);
+  const asked = { ...hook, events: ['account.credited'] };
+  expect((await bank.post(PATHS.hooks(), asked)).status).toBe(422);
+});
+
+it('echoes free-form data with whatever keys it has', async () => {
+  await start({});
+  const text = '{"__proto__":{"a":1},"constructor":"b","n":[{"__proto__":2}]}';
+  const initiation = { ...(await bank.initiation()), externalData: undefined };
+  const answer = await fetch(bank.url + PATHS.initiate(), {
+    method: 'POST',
+    headers: { authorization: 'Bearer sandbox-token', 'content-type': 'application/json' },
+    body: JSON.stringify(initiation).replace(/}$/, `,"externalData":${text}}`),
+  });
+  expect(answer.status).toBe(201);
+  expect(await answer.text()).toContain(`"externalData":${text}`);
+});
+
+it.each(['//', 'http://[', '//:x/'])('answers 400 to the request target %s', async (target) => {
+  await start({});
+  const { port } = new URL(bank.url);
+  const status = await new Promise((resolve, reject) => {
+    const call = request({ host: '127.0.0.1', port, path: target }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    });
+    call.on('error', reject).end();
+  });
+  expect(status).toBe(400);
+});
+
+describe('a change of the debtor', () => {
+  const patch = (id: number, value: string, name = 'Birch Foods') =>
+    bank.patch(PATHS.creditTransfer(String(id)), {
+      customerInstructionOrderingParties: { debtor: { name, accountId: { type: 'IBAN', value } } },
+    });
+
+  it('is applied to the instruction and its payments', async () => {
+    await start({});
+    const { id } = await bank.initiate();
+    const { body: added } = await bank.add(id, { value: 100 });
+    const { status, body } = await patch(id, BIRCH.account!.iban);
+    expect(status).toBe(200);
+    expect(body.customerInstructionOrderingParties.debtor).toMatchObject({
+      name: 'Birch Foods',
+      accountId: { value: BIRCH.account!.iban },
+    });
+    const { debtor } = (await bank.payment(paymentIdOf(added))).paymentTransactionParties;
+    expect(debtor).toEqual(body.customerInstructionOrderingParties.debtor);
+    await bank.submit(id);
+    await bank.advance(0);
+    expect((await bank.account('1001')).balance.value).toBe(25_000_000);
+    expect((await bank.account('1002')).balance.value).toBe(100_000_000_000 - 100);
+  });
+
+  it('is refused for an account that is not held, not open, or paid by the instruction', async () => {
+    await start({});
+    const { id } = await bank.initiate();
+    await bank.add(id, { iban: BIRCH.account!.iban });
+    await bank.post('/sandbox/accounts/1003/block');
+    const codes = ['FR1420041010050500013M02606', 'DE16999900000000001003', BIRCH.account!.iban].map(
+      async (iban) => {
+        const { status, body } = await patch(id, iban);
+        return [status, body.code];
+      },
+    );
+    expect(await Promise.all(codes)).toEqual([
+      [422, 'DEBTOR_ACCOUNT_UNKNOWN'],
+      [422, 'DEBTOR_ACCOUNT_NOT_OPENED'],
+      [422, 'SAME_ACCOUNT'],
+    ]);
+    expect((await patch(id, ALDER.account!.iban, '')).body.code).toBe('FIELD_INVALID');
+    const { body } = await bank.get(PATHS.customerInstruction(String(id)));
+    expect(body.customerInstructionOrderingParties.debtor.name).toBe(ALDER.holderName);
+    await bank.submit(id);
+    expect((await patch(id, BIRCH.account!.iban)).status).toBe(409);
   });
 });

@@ -1,6 +1,6 @@
 import { PATHS } from '../../src/bank/types';
 import type { Variants } from '../../src/bank-sandbox/variants';
-import { addition, BIRCH, PAYEE, paymentIdOf, Tester, type Json } from './client';
+import { addition, BIRCH, PAYEE, paymentIdOf, paymentStatusOf, Tester, type Json } from './client';
 
 let bank: Tester;
 const start = async (variants: Partial<Variants>): Promise<Tester> =>
@@ -74,16 +74,30 @@ it('hides new payments and new statuses from reads for as long as the lag lasts'
   await start({ listingLagMs: 10_000 });
   const { id, added } = await bank.pay([{}]);
   const instruction = () => bank.get(PATHS.customerInstruction(String(id)));
+  const single = () => bank.get(PATHS.paymentTransaction(String(paymentIdOf(added[0]))));
+  const ofInstruction = () => bank.get(PATHS.instructionPaymentTransactions(String(id)));
   expect((await bank.get(PATHS.paymentTransactions())).body).toMatchObject({ items: [], count: 0 });
-  expect((await instruction()).body).toMatchObject({
-    status: { value: 'INI_STARTED' },
-    calculatedNbPaymentTransactions: 0,
-  });
+  for (const read of [instruction, single, ofInstruction]) expect((await read()).status).toBe(404);
   await bank.advance(10_000);
+  expect(paymentStatusOf((await single()).body)).toBe('SETTLED');
+  expect((await ofInstruction()).body.count).toBe(1);
   expect((await bank.get(PATHS.paymentTransactions())).body.count).toBe(1);
   expect((await instruction()).body.status.value).toBe('SUB_REQUIRED');
   expect((await bank.get(`${PATHS.paymentTransactions()}?status=SETTLED`)).body.count).toBe(1);
-  expect(paymentIdOf(added[0])).toBeGreaterThan(0);
+});
+
+it('shows an instruction as it was before its youngest payments, where it lags', async () => {
+  bank = await Tester.start({ variants: { listingLagMs: 10_000 }, stepMs: 3_000 });
+  const { id, added } = await bank.pay([{}]);
+  await bank.advance(10_000);
+  const { body } = await bank.get(PATHS.paymentTransaction(String(paymentIdOf(added[0]))));
+  expect(paymentStatusOf(body)).toBe('INITIATED');
+  await bank.advance(24_000);
+  const later = (await bank.get(PATHS.paymentTransactions())).body.items[0];
+  expect(later.paymentTransactionDateInformation).not.toHaveProperty('settlementDate');
+  expect((await bank.ledger()).instructions[0]).toMatchObject({ id, status: 'SUB_REQUIRED' });
+  await bank.add((await bank.initiate()).id);
+  expect((await bank.get(PATHS.paymentTransactions())).body.count).toBe(1);
 });
 
 it('refuses linked reads where they are not for distributors, and still lists payments', async () => {

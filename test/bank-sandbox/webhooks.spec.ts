@@ -270,6 +270,30 @@ describe('deliveries', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('have used up the turns of their minute after a restart too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bank-hooks-'));
+    const options = { stateFile: join(folder, 'bank.journal'), variants: { webhooksPerMinute: 5 } };
+    await start(options);
+    const { id } = await subscribe(['payment_transaction.settled']);
+    await bank.pay(Array.from({ length: 8 }, () => ({ value: 1 })));
+    await receiver.until(5);
+    await receiver.settled();
+    await bank.close();
+    bank = await Tester.start(options);
+    expect(await receiver.settled()).toHaveLength(5);
+    await bank.delete(PATHS.hook(String(id)));
+    await subscribe(['payment_transaction.settled']);
+    await bank.pay([{ value: 1 }]);
+    expect(await receiver.settled()).toHaveLength(5);
+    await bank.close();
+    bank = await Tester.start(options);
+    await bank.advance(60_000);
+    expect(await receiver.until(6)).toHaveLength(6);
+    await bank.close();
+    rmSync(folder, { recursive: true });
+    bank = await Tester.start();
+  });
+
   it('do not hold up the bank when nobody listens', async () => {
     await start();
     await subscribe(['payment_transaction.settled']);

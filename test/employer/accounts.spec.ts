@@ -140,7 +140,7 @@ describe('the probe', () => {
     expect(answer.body.findings.PAYMENT).toBe('unknown');
     const calls = await desk.sandbox('GET', '/sandbox/calls');
     expect(calls).toMatchObject({ initiate: 1, deleteInstruction: 1 });
-    expect(Object.keys(calls).filter((name) => /^(add|submit)/.test(name))).toEqual([]);
+    expect(Object.keys(calls).filter((name) => /^(add|submit)/.test(name) && calls[name] > 0)).toEqual([]);
     const ledger = await desk.sandbox('GET', '/sandbox/ledger');
     expect(ledger.payees).toEqual([]);
     const intents = await company.query(

@@ -43,6 +43,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   executionDays: ['every', 'target', 'next'],
   chargeMinor: [0, 15],
   requestsPerMinute: [0],
+  creditedEvent: [false, true],
 };
 
 /** Banks with a name: each chooses otherwise than the defaults in as many places as one bank can. */

@@ -64,7 +64,7 @@ export class BankServer {
   private async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await readBody(message);
-      const url = new URL(message.url ?? '/', 'http://bank');
+      const url = targetOf(message);
       const { route, params } = this.match(message.method ?? '', url.pathname);
       const isControl = url.pathname.startsWith(SANDBOX_PREFIX);
       if (!isControl) this.calls[route.operation] = (this.calls[route.operation] ?? 0) + 1;
@@ -162,6 +162,12 @@ export class BankServer {
 function movedBy(records: number, call: Call): Call {
   const { request } = call;
   return { ...call, request: { ...request, query: new MovedQuery(request.query, records) } };
+}
+
+function targetOf({ url = '/' }: IncomingMessage): URL {
+  const base = 'http://bank';
+  if (!URL.canParse(url, base)) throw badRequest('the request target is not valid');
+  return new URL(url, base);
 }
 
 async function readBody(message: IncomingMessage): Promise<string> {

@@ -12,7 +12,7 @@ import { SANDBOX_BIC } from '../seed';
 import type { Accounts } from '../state/accounts';
 import { paymentInstructionIdOf } from '../state/instructions';
 import type { AccountRecord, InstructionRecord, PaymentRecord } from '../state/records';
-import { groupStatusOf, isNotProcessable, statusObject } from '../state/status-sequences';
+import { FAILURES, groupStatusOf, isNotProcessable, statusObject } from '../state/status-sequences';
 import type { Variants } from '../variants';
 import type { Links } from './links';
 import { withoutInstructionId, withoutOptionalFields } from './optional-fields';
@@ -49,13 +49,15 @@ export class Views {
   /** An instruction as it was at `asOfMs`. */
   instruction(record: InstructionRecord, asOfMs: number): Wire<CustomerInstruction> {
     const status = record.history.statusAt(asOfMs);
+    // Not called optional for an instruction, whose late steps have none in the history: it keeps the last it had.
+    const groupStatus = groupStatusOf(status) ?? statusObject('IN_PROGRESS');
     const seen = record.payments.filter(({ createdAtMs }) => createdAtMs <= asOfMs);
     const checked = record.checkedAtMs !== undefined && record.checkedAtMs <= asOfMs;
     const { requestedTotalMinor, ...information } = record.information;
     return {
       id: record.id,
       status: statusObject(status),
-      groupStatus: groupStatusOf(status) ?? statusObject('IN_PROGRESS'),
+      groupStatus,
       history: record.history.entriesAt(asOfMs),
       calculatedNbPaymentTransactions: seen.length,
       calculatedAmount: this.codec.write(totalOf(seen)),
@@ -79,7 +81,10 @@ export class Views {
   payment(record: PaymentRecord, asOfMs: number, inList: boolean): Wire<PaymentTransaction> {
     const { omitFromLists, optionalFields } = this.variants;
     const left = inList ? omitFromLists : [];
-    const paymentInstructionId = paymentInstructionIdOf(record);
+    const paymentInstructionId = paymentInstructionIdOf(record, asOfMs);
+    // A payment fails before it is charged.
+    const failed = FAILURES.has(record.history.statusAt(asOfMs));
+    const settled = record.history.hadBy('SETTLED', asOfMs);
     const instructionId = record.instruction?.id;
     const whole: Wire<PaymentTransaction> = {
       paymentTransactionInformation: this.information(record, left.includes('messageId')),
@@ -87,11 +92,11 @@ export class Views {
       paymentTransactionDateInformation: {
         creationDate: timestamp(record.createdAtMs),
         instructedDate: record.instructedDate,
-        ...(record.settlementDate !== undefined && { settlementDate: record.settlementDate }),
+        ...(settled && record.settlementDate !== undefined && { settlementDate: record.settlementDate }),
       },
       paymentTransactionAmountInformation: {
         instructedAmount: this.codec.write(record.amountMinor),
-        chargesAmount: this.codec.write(record.chargeMinor),
+        chargesAmount: this.codec.write(failed ? 0n : record.chargeMinor),
         ...(record.chargeBearer !== undefined && { chargeBearer: record.chargeBearer }),
       },
       ...(!left.includes('parties') && { paymentTransactionParties: this.parties(record) }),

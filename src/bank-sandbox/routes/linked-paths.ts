@@ -14,11 +14,11 @@ function readRoutes(context: BankRoutes): Route[] {
   const { bank, views, variants } = context;
   const { instructions } = bank;
   const read =
-    (answer: (id: number, request: BankRequest) => unknown) =>
+    (answer: (id: number, seenAtMs: number, request: BankRequest) => unknown) =>
     (request: BankRequest): Answer => {
       if (variants.linkReads === 'refused')
         throw new Refusal(403, 'NOT_AVAILABLE', 'this read is not available to distributors');
-      return { status: 200, body: answer(wholeNumberParam(request.params[0]), request) };
+      return { status: 200, body: answer(wholeNumberParam(request.params[0]), asOfMs(context), request) };
     };
   return [
     {
@@ -26,28 +26,32 @@ function readRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.customerInstruction(':id')),
       scopes: ['customer-instruction_view'],
-      handle: read((id) => views.instruction(instructions.instruction(id), asOfMs(context))),
+      handle: read((id, seenAtMs) => views.instruction(instructions.instruction(id, seenAtMs), seenAtMs)),
     },
     {
       operation: 'listInstructionPaymentTransactions',
       method: 'GET',
       path: pathPattern(PATHS.instructionPaymentTransactions(':id')),
       scopes: ['customer-instruction_view'],
-      handle: read((id, { query }) => paymentList(context, instructions.instruction(id).payments, query)),
+      handle: read((id, seenAtMs, { query }) =>
+        paymentList(context, instructions.instruction(id, seenAtMs).payments, query),
+      ),
     },
     {
       operation: 'getPaymentTransaction',
       method: 'GET',
       path: pathPattern(PATHS.paymentTransaction(':id')),
       scopes: ['customer-instruction_view', 'payment-instruction_view'],
-      handle: read((id) => views.payment(instructions.payment(id), asOfMs(context), false)),
+      handle: read((id, seenAtMs) => views.payment(instructions.payment(id, seenAtMs), seenAtMs, false)),
     },
     {
       operation: 'getPaymentInstruction',
       method: 'GET',
       path: pathPattern(PATHS.paymentInstruction(':id')),
       scopes: ['payment-instruction_view'],
-      handle: read((id) => views.payment(instructions.instructedPayment(id), asOfMs(context), false)),
+      handle: read((id, seenAtMs) =>
+        views.payment(instructions.instructedPayment(id, seenAtMs), seenAtMs, false),
+      ),
     },
   ];
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../clock';
-import { type Faults, faultScript } from '../faults';
+import { type Faults, type FaultScript, faultScript } from '../faults';
 import { type Answer, pathPattern, type Route } from '../http/exchange';
 import { parsed } from '../http/requests';
 import { RawNumber } from '../json';
@@ -36,10 +36,13 @@ const posting = z.strictObject({
   direction: z.enum(['DEBIT', 'CREDIT']).optional(),
 });
 
+const POSTING =
+  'type is FEE or DISTRIBUTOR_POSTING (a REFUND follows its payment), amountMinor whole cents as a string, direction DEBIT or CREDIT';
+
 /** The sandbox's own address space: what a test or a demo needs and a bank does not offer. Needs no token. */
 export function sandboxRoutes(
   context: BankRoutes,
-  sandbox: { faults: Faults; ticker: Ticker; calls: () => Record<string, number> },
+  sandbox: { faults: Faults; ticker: Ticker; calls: () => Readonly<Record<string, number>> },
 ): Route[] {
   return [
     ...clockRoutes(context, sandbox.ticker),
@@ -146,7 +149,11 @@ function stageRoutes({ bank, requests }: BankRoutes): Route[] {
       return ok;
     }),
     post('/sandbox/postings', (_params, body) => {
-      const { type, direction = type === 'FEE' ? 'DEBIT' : 'CREDIT', ...rest } = parsed(posting, body);
+      const {
+        type,
+        direction = type === 'FEE' ? 'DEBIT' : 'CREDIT',
+        ...rest
+      } = parsed(posting, body, POSTING);
       const { id } = bank.execute('post', { ...rest, type, direction });
       return { status: 201, body: { transactionId: String(id) } };
     }),
@@ -160,14 +167,27 @@ function stageRoutes({ bank, requests }: BankRoutes): Route[] {
   ];
 }
 
-function faultRoutes({ faults, calls }: { faults: Faults; calls: () => Record<string, number> }): Route[] {
+function faultRoutes({
+  faults,
+  calls,
+}: {
+  faults: Faults;
+  calls: () => Readonly<Record<string, number>>;
+}): Route[] {
   const path = pathPattern('/sandbox/faults');
+  const script = (body: unknown): FaultScript => {
+    const given = parsed(faultScript, asFloats(body));
+    const operations = [...Object.keys(calls()), 'webhook', '*'];
+    if (!operations.includes(given.operation))
+      throw unprocessable('OPERATION_UNKNOWN', `operation is one of ${operations.join(', ')}`);
+    return given;
+  };
   return [
     {
       operation: 'sandbox',
       method: 'POST',
       path,
-      handle: ({ body }) => ({ status: 201, body: faults.add(parsed(faultScript, asFloats(body))) }),
+      handle: ({ body }) => ({ status: 201, body: faults.add(script(body)) }),
     },
     { operation: 'sandbox', method: 'GET', path, handle: () => ({ status: 200, body: faults.list() }) },
     {

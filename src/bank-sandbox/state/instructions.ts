@@ -185,22 +185,26 @@ export class Instructions {
     return false;
   }
 
-  instruction(id: number): InstructionRecord {
+  /** Throws 404 for one there is not, or was not at `asOfMs`. */
+  instruction(id: number, asOfMs = Infinity): InstructionRecord {
     const instruction = this.instructions.get(id);
-    if (!instruction || instruction.deleted) throw notFound('customer instruction');
+    if (!instruction || instruction.deleted || instruction.createdAtMs > asOfMs)
+      throw notFound('customer instruction');
     return instruction;
   }
 
-  payment(id: number): PaymentRecord {
+  /** Throws 404 for one there is not, or was not at `asOfMs`. */
+  payment(id: number, asOfMs = Infinity): PaymentRecord {
     const payment = this.paymentById.get(id);
-    if (!payment) throw notFound('payment transaction');
+    if (!payment || payment.createdAtMs > asOfMs) throw notFound('payment transaction');
     return payment;
   }
 
   /** The payment an outward payment instruction carries. */
-  instructedPayment(paymentInstructionId: number): PaymentRecord {
+  instructedPayment(paymentInstructionId: number, asOfMs = Infinity): PaymentRecord {
     const payment = this.paymentById.get(paymentInstructionId - PAYMENT_INSTRUCTION_OFFSET);
-    if (!payment || paymentInstructionIdOf(payment) === undefined) throw notFound('payment instruction');
+    if (!payment || paymentInstructionIdOf(payment, asOfMs) === undefined)
+      throw notFound('payment instruction');
     return payment;
   }
 
@@ -319,6 +323,8 @@ export function isRunning({ checkedAtMs, history }: InstructionRecord): boolean 
 }
 
 /** The id of the outward payment instruction, once the payment is ready to leave the bank. */
-export function paymentInstructionIdOf(payment: PaymentRecord): number | undefined {
-  return payment.history.has('READY_FOR_EXCHANGE') ? payment.id + PAYMENT_INSTRUCTION_OFFSET : undefined;
+export function paymentInstructionIdOf(payment: PaymentRecord, asOfMs = Infinity): number | undefined {
+  return payment.history.hadBy('READY_FOR_EXCHANGE', asOfMs)
+    ? payment.id + PAYMENT_INSTRUCTION_OFFSET
+    : undefined;
 }

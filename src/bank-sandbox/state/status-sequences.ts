@@ -206,6 +206,10 @@ export class History {
     return this.statuses.includes(status);
   }
 
+  hadBy(status: string, asOfMs: number): boolean {
+    return this.statuses.slice(0, this.lengthAt(asOfMs)).includes(status);
+  }
+
   /** The status at a moment; the first status before anything was recorded. */
   statusAt(asOfMs: number): string {
     return this.statuses[Math.max(0, this.lengthAt(asOfMs) - 1)] ?? '';

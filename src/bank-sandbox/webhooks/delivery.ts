@@ -6,7 +6,7 @@ import { SIGNATURE_HEADER, type WebhookDelivery } from '../../bank/types';
 import { isOfWebhook } from '../fault-kinds';
 import type { Faults, FaultScript } from '../faults';
 import type { Bank } from '../state/bank';
-import type { Delivery, HookRecord } from './outbox';
+import { type Delivery, type HookRecord, MINUTE_MS } from './outbox';
 
 /** "Promptly". */
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -14,7 +14,6 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const MAX_UNDER_WAY = 10;
 /** Deliveries under way or held back in all: those held back are passed over at every look. */
 const MAX_BUSY = 1_000;
-const MINUTE_MS = 60_000;
 /** A timer sleeps at most this long, so that a moved clock is noticed in any case. */
 const LONGEST_SLEEP_MS = 1_000;
 const REORDER_DELAY_MS = 300;
@@ -23,13 +22,6 @@ const REPLAY_DELAY_MS = 300;
 /** Twice what the document allows in a minute. */
 const FLOOD_COPIES = 200;
 
-/** An address as its limits see it; hooks with the same address share them. */
-interface Address {
-  underWay: number;
-  /** When it was called within the last minute of the bank's clock. */
-  sentAtMs: number[];
-}
-
 /** The lower-case hexadecimal HMAC-SHA-256 of a delivery's exact bytes. */
 export function signatureOf(body: string, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
@@ -37,7 +29,8 @@ export function signatureOf(body: string, secret: string): string {
 
 /** Carries deliveries to the subscribers; nothing in the bank ever waits for one. */
 export class Deliveries {
-  private readonly addresses = new Map<string, Address>();
+  /** Deliveries under way, by address. */
+  private readonly underWay = new Map<string, number>();
   /** Deliveries under way or held back: not to be started. */
   private readonly busy = new Set<number>();
   /** Deliveries a fault held back: to be sent without another. */
@@ -71,36 +64,31 @@ export class Deliveries {
   private pump(hook: HookRecord): number {
     const { outbox, clock, variants } = this.bank;
     const nowMs = clock.now();
-    const address = this.address(hook.url, nowMs);
-    const isFull = (): boolean => address.underWay >= MAX_UNDER_WAY || this.busy.size >= MAX_BUSY;
-    while (!isFull() && address.sentAtMs.length < variants.webhooksPerMinute) {
+    // Those under way may take a minute's turns that were not journalled yet.
+    const attemptsMs = outbox.attemptsWithinMinute(hook.url, nowMs);
+    const underWay = (): number => this.underWay.get(hook.url) ?? 0;
+    const isFull = (): boolean => underWay() >= MAX_UNDER_WAY || this.busy.size >= MAX_BUSY;
+    const isLimited = (): boolean => attemptsMs.length + underWay() >= variants.webhooksPerMinute;
+    while (!isFull() && !isLimited()) {
       const delivery = outbox.next(hook.id, nowMs, this.busy);
       if (!delivery) break;
-      this.start(delivery, address, nowMs);
+      this.start(delivery);
     }
     // A finished delivery wakes the pump, so a full set needs no timer.
     if (isFull()) return Infinity;
     const dueMs = outbox.nextDueMs(hook.id, this.busy) ?? Infinity;
-    const [oldest] = address.sentAtMs;
-    const limited = address.sentAtMs.length >= variants.webhooksPerMinute && oldest !== undefined;
-    return limited ? Math.max(dueMs, oldest + MINUTE_MS) : dueMs;
+    if (!isLimited()) return dueMs;
+    const [oldestMs] = attemptsMs;
+    return oldestMs === undefined ? Infinity : Math.max(dueMs, oldestMs + MINUTE_MS);
   }
 
-  private address(url: string, nowMs: number): Address {
-    const address = this.addresses.get(url) ?? { underWay: 0, sentAtMs: [] };
-    address.sentAtMs = address.sentAtMs.filter((atMs) => atMs > nowMs - MINUTE_MS);
-    this.addresses.set(url, address);
-    return address;
-  }
-
-  private start(delivery: Delivery, address: Address, nowMs: number): void {
+  private start(delivery: Delivery): void {
     this.busy.add(delivery.id);
     const fault = this.heldBack.delete(delivery.id) ? undefined : this.faults.next('webhook');
     if (fault?.kind === 'late') return void this.holdBack(delivery, fault.delayMs ?? LATE_DELAY_MS);
     if (fault?.kind === 'reordered') return void this.holdBack(delivery, fault.delayMs ?? REORDER_DELAY_MS);
-    address.underWay += 1;
-    address.sentAtMs.push(nowMs);
-    void this.deliver(delivery, address, fault);
+    this.count(delivery.hook.url, 1);
+    void this.deliver(delivery, fault);
   }
 
   /** Lets a delivery wait outside all limits; then it is due like any other. */
@@ -111,10 +99,14 @@ export class Deliveries {
     this.wake();
   }
 
-  private async deliver(delivery: Delivery, address: Address, fault: FaultScript | undefined): Promise<void> {
+  private count(url: string, more: 1 | -1): void {
+    this.underWay.set(url, (this.underWay.get(url) ?? 0) + more);
+  }
+
+  private async deliver(delivery: Delivery, fault: FaultScript | undefined): Promise<void> {
     const ok = await this.attempt(delivery, fault);
     this.busy.delete(delivery.id);
-    address.underWay -= 1;
+    this.count(delivery.hook.url, -1);
     if (this.stopped) return;
     this.bank.execute('recordAttempt', { hookId: delivery.hook.id, deliveryId: delivery.id, ok });
     this.wake();

@@ -25,12 +25,18 @@ export interface Delivery {
 /** The document's back-off after a failed attempt; the last is the final attempt. */
 export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 
+export const MINUTE_MS = 60_000;
+
 /** Subscriptions, and what still has to be delivered to them. Part of the state: it survives a restart. */
 export class Outbox {
   readonly hooks = new Map<number, HookRecord>();
   /** Never tried deliveries per hook, in the order of their events. */
   private readonly fresh = new Map<number, Map<number, Delivery>>();
   private readonly retries = new Map<number, Map<number, Delivery>>();
+  /** When the last minute's attempts ended, by address; hooks with the same address share them. */
+  private readonly attemptsMs = new Map<string, number[]>();
+  /** Deleted hooks included: an attempt may end later. */
+  private readonly urls = new Map<number, string>();
   private lastHookId = 0;
   private lastDeliveryId = 0;
 
@@ -40,6 +46,7 @@ export class Outbox {
     this.lastHookId += 1;
     const hook = { id: this.lastHookId, ...input, identityIds: new Set<number>() };
     this.hooks.set(hook.id, hook);
+    this.urls.set(hook.id, hook.url);
     this.fresh.set(hook.id, new Map());
     this.retries.set(hook.id, new Map());
     return hook;
@@ -76,6 +83,7 @@ export class Outbox {
   /** Takes note of an attempt: done at 200, else due again later, until the last retry failed. */
   recordAttempt(input: { hookId: number; deliveryId: number; ok: boolean }, atMs: number): void {
     const { hookId, deliveryId } = input;
+    this.countAttempt(this.urls.get(hookId) ?? '', atMs);
     const delivery = this.fresh.get(hookId)?.get(deliveryId) ?? this.retries.get(hookId)?.get(deliveryId);
     if (!delivery) return;
     this.fresh.get(hookId)?.delete(deliveryId);
@@ -85,6 +93,11 @@ export class Outbox {
     delivery.failures += 1;
     delivery.dueAtMs = atMs + delayMs;
     this.retries.get(hookId)?.set(deliveryId, delivery);
+  }
+
+  /** When the attempts at an address of the minute before `atMs` ended, the first first. */
+  attemptsWithinMinute(url: string, atMs: number): readonly number[] {
+    return (this.attemptsMs.get(url) ?? []).filter((attemptMs) => attemptMs > atMs - MINUTE_MS);
   }
 
   /** The next delivery of a hook that is due and not under way. */
@@ -110,6 +123,13 @@ export class Outbox {
     let pending = 0;
     for (const queue of [...this.fresh.values(), ...this.retries.values()]) pending += queue.size;
     return pending;
+  }
+
+  private countAttempt(url: string, atMs: number): void {
+    const attemptsMs = this.attemptsMs.get(url) ?? [];
+    this.attemptsMs.set(url, attemptsMs);
+    attemptsMs.push(atMs);
+    while ((attemptsMs[0] ?? atMs) <= atMs - MINUTE_MS) attemptsMs.shift();
   }
 
   private concerns(hook: HookRecord, identityId: number | undefined): boolean {
