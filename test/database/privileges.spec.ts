@@ -54,6 +54,9 @@ describe('the role of the application', () => {
     ['bank_rate', `INSERT INTO bank_rate DEFAULT VALUES`],
     ['bank_rate', `UPDATE bank_rate SET id = id`],
     ['bank_rate', `DELETE FROM bank_rate`],
+    ['hook_address', `UPDATE hook_address SET url = url`],
+    ['hook_subscription', `DELETE FROM hook_subscription`],
+    ['installation_event', `UPDATE installation_event SET event = event`],
     ['approval', `UPDATE approval SET root_hash = root_hash`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],
     ...IDENTITY_OF_A_RUN.map((column): [string, string] => [

@@ -21,6 +21,8 @@ export const SHAPE_ONLY: readonly string[] = [
   'employer_account.employer_account_page_base_check',
   'idempotency_key.idempotency_key_fingerprint_check',
   'idempotency_key.idempotency_key_key_check',
+  'installation_event.installation_event_body_hash_check',
+  'installation_event.installation_event_event_check',
   'instruction.instruction_attempt_check',
   'instruction.instruction_outcome_check',
   'lease.lease_kind_check',
@@ -59,6 +61,9 @@ export const SHAPE_ONLY: readonly string[] = [
   'audit_head.audit_head_pkey',
   'bank_event.bank_event_employer_id_body_hash_key',
   'fact_sequence.fact_sequence_pkey',
+  'hook_address.hook_address_pkey',
+  'hook_subscription.hook_subscription_pkey',
+  'installation_event.installation_event_body_hash_key',
   // An id or a number beside the time by which the table is partitioned.
   'bank_call.bank_call_pkey',
   'state_change.state_change_pkey',

@@ -153,6 +153,7 @@ describe('a unit of work without an employer', () => {
 
 describe('a worker', () => {
   const GRANTED: Record<string, string[]> = {
+    bank_hook: ['employer_id', 'bank_hook_id', 'bank_identity_id', 'associated_at', 'removed_at'],
     bank_payment: ['employer_id', 'instruction_id', 'bank_payment_id', 'bank_transaction_id'],
     employer: ['id', 'created_at'],
     employer_account: ['employer_id', 'id', 'bank_account_id', 'bank_user_id', 'iban_hash'],
@@ -160,6 +161,8 @@ describe('a worker', () => {
     lease: ['subject_id', 'kind', 'employer_id', 'wake_at', 'holder', 'epoch', 'leased_until'],
     pay_schedule: ['employer_id', 'id', 'active'],
   };
+  /** Of no employer. */
+  const SHARED = { hook_subscription: ['bank_hook_id', 'subscribed_at'] };
 
   it('reads these columns of every employer, and not one more of any table', async () => {
     const columns = await select(
@@ -175,7 +178,7 @@ describe('a worker', () => {
     }
     const sorted = (lists: Record<string, string[]>) =>
       Object.fromEntries(Object.entries(lists).map(([table, list]) => [table, [...list].sort()]));
-    expect(sorted(read)).toEqual(sorted(GRANTED));
+    expect(sorted(read)).toEqual(sorted({ ...GRANTED, ...SHARED }));
   });
 
   it.each(Object.entries(GRANTED))('sees %s of all employers', async (table, columns) => {
