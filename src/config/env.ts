@@ -118,6 +118,13 @@ const SETTINGS = {
     .max(86_400_000)
     .default(300_000)
     .describe('Delay between reads of an account on which a run is open.'),
+  HOOK_CHECK_MS: z.coerce
+    .number()
+    .int()
+    .min(50)
+    .max(86_400_000)
+    .default(600_000)
+    .describe('Delay between checks that the bank has exactly one hook of this service, with its links.'),
   WATCH_DAYS: z.coerce
     .number()
     .int()

@@ -43,6 +43,6 @@ import { UnitCheck } from './unit-check';
     ProbeCalls,
     UnitCheck,
   ],
-  exports: [BankReads],
+  exports: [BankReads, HookService],
 })
 export class EmployerModule {}

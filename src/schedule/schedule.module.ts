@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ScheduleModule as IntervalModule } from '@nestjs/schedule';
 import { CONFIG, Config } from '../config/env';
+import { EmployerModule } from '../employer/employer.module';
+import { HookService } from '../employer/hook.service';
 import { IdentityModule } from '../identity/identity.module';
 import { AccountWatch } from '../settlement/account-watch';
 import { FollowService } from '../settlement/follow.service';
@@ -19,7 +21,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Everything the service does by the clock, and the pay schedules of employers. */
 @Module({
-  imports: [IntervalModule.forRoot(), IdentityModule, SubmissionModule, SettlementModule],
+  imports: [IntervalModule.forRoot(), IdentityModule, EmployerModule, SubmissionModule, SettlementModule],
   controllers: [PayScheduleController],
   providers: [
     Maintenance,
@@ -28,7 +30,7 @@ const DAY_MS = 24 * HOUR_MS;
     Ticker,
     {
       provide: TICKS,
-      inject: [CONFIG, SubmissionService, FollowService, AccountWatch, PeriodMaker, Maintenance],
+      inject: [CONFIG, SubmissionService, FollowService, AccountWatch, HookService, PeriodMaker, Maintenance],
       useFactory: ticksOf,
     },
   ],
@@ -36,10 +38,11 @@ const DAY_MS = 24 * HOUR_MS;
 export class ScheduleModule {}
 
 function ticksOf(
-  { TICK_MS }: Config,
+  { TICK_MS, HOOK_CHECK_MS }: Config,
   submission: SubmissionService,
   follow: FollowService,
   accounts: AccountWatch,
+  hooks: HookService,
   periods: PeriodMaker,
   maintenance: Maintenance,
 ): readonly Tick[] {
@@ -47,6 +50,7 @@ function ticksOf(
     work('submission', TICK_MS, submission),
     work('follow', TICK_MS, follow),
     work('accounts', TICK_MS, accounts),
+    { name: 'hook', everyMs: HOOK_CHECK_MS, run: () => hooks.ensureHook() },
     { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },

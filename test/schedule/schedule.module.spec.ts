@@ -89,6 +89,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
     'submission',
     'follow',
     'accounts',
+    'hook',
     'pay periods',
     'partitions',
     'idempotency keys',
