@@ -1,8 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { BankClient } from '../bank/client';
 import type { Product } from '../bank/schema';
 import { PATHS } from '../bank/types';
 import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { checkName } from '../domain/latin';
@@ -16,6 +17,8 @@ import { Employer, EmployerAccount } from './employer.entity';
 const MAX_PRODUCTS = 200;
 /** After so long an opening without an answer is on the bank's list, or never was. */
 const DOUBT_LASTS = '7 days';
+/** Two clicks of one person come closer together than two accounts of a kind are wanted. */
+const DOUBLE_CLICK = '10 seconds';
 
 /** What a person asks for. Ids are the bank's, digits only; `debtorName` is the employer's name unless given. */
 export interface WantedAccount {
@@ -46,6 +49,7 @@ export class AccountOpening {
     private readonly calls: BankCalls,
     private readonly attachment: Attachment,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** What the bank offers (Products and accounts). @throws Problem 502, 503 */
@@ -61,7 +65,7 @@ export class AccountOpening {
   }
 
   /**
-   * @throws Problem 409 `OPENING_IN_DOUBT`, 422 `BANK_REFUSED` with the bank's own words (KYC not completed,
+   * @throws Problem 409 `OPENING_IN_DOUBT`, `ACCOUNT_JUST_OPENED`, 422 `BANK_REFUSED` with the bank's own words (KYC not completed,
    * non-Latin characters), 422 `DEBTOR_NAME_NEEDED`, 502, 503
    */
   async open(employerId: string, personId: string, wanted: WantedAccount): Promise<Opening> {
@@ -76,12 +80,48 @@ export class AccountOpening {
     const outcome = await this.calls.recorded(
       call,
       () => this.client.accounts.create(wanted.bankUserId, wanted.productId),
-      (tx) => (wanted.lookedAtList ? Promise.resolve() : refuseBesideDoubt(tx, call)),
+      (tx) => this.refuseBesideAnother(tx, call, wanted.lookedAtList),
     );
     if (outcome.kind === 'in-doubt') return { kind: 'in-doubt' };
     if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not open the account');
     const { bankIdentityId } = wanted;
     return this.attach(employerId, personId, { bankAccountId: outcome.value.id, debtorName, bankIdentityId });
+  }
+
+  /**
+   * One opening at a time: the lock is held until the intent is committed, so that whoever comes next finds it. Who
+   * looked at the list cannot have seen what is under way, nor what the list need not have shown yet.
+   */
+  private async refuseBesideAnother(
+    tx: EmployerTransaction,
+    call: IntendedCall,
+    lookedAtList: boolean,
+  ): Promise<void> {
+    const { BANK_TIMEOUT_MS, BANK_LAG_BOUND_MS } = this.config;
+    const bodyHash = bodyHashOf(call);
+    const lock = ['open_account', tx.employerId, call.target, bodyHash.toString('hex')].join(' ');
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [lock]);
+    const [found] = await tx.query<{ opened: boolean }>(
+      `SELECT outcome IS NOT DISTINCT FROM 'YES' AS opened FROM bank_call
+       WHERE employer_id = $1 AND operation = $2 AND target = $3 AND body_hash = $4
+         AND intended_at > clock_timestamp() - $5::interval
+         AND CASE WHEN outcome IS NULL THEN NOT $7 OR intended_at > clock_timestamp() - make_interval(secs => $8)
+                  WHEN outcome = 'IN_DOUBT' THEN NOT $7 OR finished_at > clock_timestamp() - make_interval(secs => $9)
+                  ELSE outcome = 'YES' AND NOT $7 AND finished_at > clock_timestamp() - $6::interval END
+       ORDER BY opened LIMIT 1`,
+      [
+        tx.employerId,
+        call.operation,
+        call.target,
+        bodyHash,
+        DOUBT_LASTS,
+        DOUBLE_CLICK,
+        lookedAtList,
+        (2 * BANK_TIMEOUT_MS + BANK_LAG_BOUND_MS) / 1_000,
+        BANK_LAG_BOUND_MS / 1_000,
+      ],
+    );
+    if (found !== undefined) throw found.opened ? justOpened() : inDoubt();
   }
 
   /** What fails from here on must not look like a failed opening: the account is there. */
@@ -105,16 +145,14 @@ export class AccountOpening {
   }
 }
 
-async function refuseBesideDoubt(tx: EmployerTransaction, call: IntendedCall): Promise<void> {
-  const doubts = await tx.query(
-    `SELECT 1 FROM bank_call WHERE employer_id = $1 AND operation = $2 AND target = $3 AND body_hash = $4
-       AND (outcome IS NULL OR outcome = 'IN_DOUBT') AND intended_at > clock_timestamp() - $5::interval LIMIT 1`,
-    [tx.employerId, call.operation, call.target, bodyHashOf(call), DOUBT_LASTS],
-  );
-  if (doubts.length === 0) return;
-  throw new Problem(
-    409,
-    'OPENING_IN_DOUBT',
-    'An earlier opening of such an account was not answered. Look at bank-accounts whether it is there; if it is not, ask again with lookedAtList.',
-  );
+function justOpened(): Problem {
+  const detail =
+    'Such an account was opened a moment ago. To have another one, ask again with lookedAtList, or a little later.';
+  return new Problem(409, 'ACCOUNT_JUST_OPENED', detail);
+}
+
+function inDoubt(): Problem {
+  const detail =
+    'An earlier opening of such an account is under way or was not answered. Look at bank-accounts whether it is there; if it is not, ask again a little later with lookedAtList.';
+  return new Problem(409, 'OPENING_IN_DOUBT', detail);
 }

@@ -120,6 +120,42 @@ describe('opening an account at the bank', () => {
     expect(await openings()).toBe(2);
   });
 
+  it.each([
+    ['no answer comes', 'answer-lost', {}, 202],
+    ['no answer comes to somebody who looked at the list', 'hang', { lookedAtList: true }, 202],
+    ['the bank answers', undefined, {}, 201],
+  ])('opens one account when five ask at once on two replicas: %s', async (_name, kind, more, status) => {
+    await desk.addApp();
+    if (kind) await desk.sandbox('POST', '/sandbox/faults', { operation: 'createAccount', kind });
+    const body = { bankUserId: '601', productId: '12', ...more };
+    const ask = (n: number) => dogwood.as('operator', 'POST', '/bank-accounts', body, desk.apps[n % 2]);
+    const answers = await Promise.all([0, 1, 2, 3, 4].map(ask));
+    expect(answers.map((one) => one.status).sort()).toEqual([status, 409, 409, 409, 409]);
+    const refused = answers.filter((one) => one.status === 409);
+    for (const { code } of refused.map((one) => one.body)) {
+      expect(code).toMatch(kind ? /^OPENING_IN_DOUBT$/ : /^(OPENING_IN_DOUBT|ACCOUNT_JUST_OPENED)$/);
+    }
+    expect(await openings()).toBe(1);
+  });
+
+  it('takes a second click right after an answer for one click, unless it is meant', async () => {
+    expect((await open()).status).toBe(201);
+    expect(await open()).toMatchObject({ status: 409, body: { code: 'ACCOUNT_JUST_OPENED' } });
+    expect((await open({ productId: '11' })).status).toBe(201);
+    expect((await open({ lookedAtList: true })).status).toBe(201);
+  });
+
+  it('does not believe who looked at a list that need not show the account yet', async () => {
+    const slow = await desk.addApp({ BANK_LAG_BOUND_MS: '800' });
+    await fault('createAccount', 'answer-lost');
+    const body = { bankUserId: '601', productId: '12', lookedAtList: true };
+    const ask = () => dogwood.as('operator', 'POST', '/bank-accounts', body, slow);
+    expect((await ask()).status).toBe(202);
+    expect(await ask()).toMatchObject({ status: 409, body: { code: 'OPENING_IN_DOUBT' } });
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect((await ask()).status).toBe(201);
+  });
+
   it('names the account that it opened but could not attach', async () => {
     await fault('getAccount', '500-before');
     const { status, body } = await open();
