@@ -6,16 +6,25 @@ import { Database } from '../database/database';
 import { Allow } from '../http/allow';
 import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
 import { IdParam, showId } from '../http/prefixed-id';
-import { BankEvent, isKnownEvent, listEvents } from './bank-event.store';
+import {
+  BankEvent,
+  InstallationEvent,
+  isKnownEvent,
+  listEvents,
+  listInstallationEvents,
+} from './bank-event.store';
 
-const eventItem = z.object({
+const installationItem = z.object({
   event: z.string(),
   known: z.boolean(),
-  accountIds: z.array(z.string()),
   times: z.int(),
   firstReceivedAt: z.iso.datetime(),
   lastReceivedAt: z.iso.datetime(),
 });
+const eventItem = z.object({ ...installationItem.shape, accountIds: z.array(z.string()) });
+class InstallationEventPage extends createZodDto(
+  z.object({ items: z.array(installationItem), nextCursor: z.string().nullable() }),
+) {}
 class BankEventPage extends createZodDto(
   z.object({ items: z.array(eventItem), nextCursor: z.string().nullable() }),
 ) {}
@@ -45,11 +54,32 @@ export class BankEventController {
   }
 }
 
+/** What the bank reported that concerns nobody here, such as IBAN structures, or that could not be understood. */
+@ApiTags('accounts')
+@Controller('v1/bank-events')
+export class InstallationEventController {
+  constructor(private readonly database: Database) {}
+
+  @Get()
+  @Allow('administrator')
+  @ApiOperation({ summary: "The bank's events that concern no employer, the newest first" })
+  @ApiOkResponse({ type: InstallationEventPage })
+  async list(@Query() { limit, cursor }: PageQuery): Promise<InstallationEventPage> {
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, position);
+    const rows = await this.database.outsideEmployers((tx) => listInstallationEvents(tx, before, limit + 1));
+    const { items, nextCursor } = pageOf(rows, limit, (last) => ({ at: last.position, id: last.id }));
+    return { items: items.map(showInstallationEvent), nextCursor };
+  }
+}
+
 function showEvent(row: BankEvent): z.infer<typeof eventItem> {
+  return { ...showInstallationEvent(row), accountIds: row.account_ids.map((id) => showId('acc', id)) };
+}
+
+function showInstallationEvent(row: InstallationEvent): z.infer<typeof installationItem> {
   return {
     event: row.event,
     known: isKnownEvent(row.event),
-    accountIds: row.account_ids.map((id) => showId('acc', id)),
     times: row.times,
     firstReceivedAt: row.first_received_at.toISOString(),
     lastReceivedAt: row.last_received_at.toISOString(),

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { EVENTS } from '../bank/types';
-import { EmployerTransaction } from '../database/database';
+import { EmployerTransaction, Transaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { raise } from '../pay-run/attention.store';
 
@@ -17,12 +18,23 @@ export interface BankEvent {
   position: string;
 }
 
+/** An event that concerns no employer. */
+export type InstallationEvent = Omit<BankEvent, 'account_ids'>;
+
 /** Whether the interface document names the event (Events, Subscribable events). */
 export function isKnownEvent(event: string): boolean {
   return KNOWN.has(event);
 }
 
-/** Keeps an event of the transaction's employer; one that is not in the document is told to people when it is new. */
+/** An event's name without anything that could garble a line of a log or a question to the bank. */
+export function plainName(event: string): string {
+  return event.replace(/[^\w.-]/g, '_');
+}
+
+/**
+ * Keeps an event of the transaction's employer. One that is not in the document is told to people when it is new,
+ * each name for itself.
+ */
 export async function keepEvent(
   tx: EmployerTransaction,
   { event, bodyHash, accountIds }: { event: string; bodyHash: Buffer; accountIds: readonly string[] },
@@ -37,9 +49,35 @@ export async function keepEvent(
   if (kept?.times !== 1 || isKnownEvent(event)) return;
   await raise(tx, {
     kind: 'UNKNOWN_EVENT',
-    subjectId: tx.employerId,
-    happened: `The bank sent the event ${event.replace(/[^\w.-]/g, '_')}, which its interface document does not name.`,
+    subjectId: subjectOf(event),
+    happened: `The bank sent the event ${plainName(event)}, which its interface document does not name.`,
   });
+}
+
+/** Keeps an event that concerns no employer. @returns whether these bytes are new. */
+export async function keepInstallationEvent(
+  tx: Transaction,
+  { event, bodyHash }: { event: string; bodyHash: Buffer },
+): Promise<boolean> {
+  const [kept] = await tx.query<{ times: number }>(
+    `INSERT INTO installation_event AS e (id, body_hash, event) VALUES ($1, $2, $3)
+     ON CONFLICT (body_hash) DO UPDATE SET times = e.times + 1, last_received_at = clock_timestamp()
+     RETURNING times`,
+    [newId(), bodyHash, event],
+  );
+  return kept?.times === 1;
+}
+
+/** An attention is about a UUID: this one (version 8, RFC 9562) stands for the name of an event. */
+function subjectOf(event: string): string {
+  const hex = createHash('sha256').update(event).digest('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
 }
 
 /** Events of the transaction's employer, those that came last first. */
@@ -54,5 +92,20 @@ export function listEvents(
      WHERE employer_id = $1 AND ($2::timestamptz IS NULL OR (last_received_at, id) < ($2, $3::uuid))
      ORDER BY last_received_at DESC, id DESC LIMIT $4`,
     [tx.employerId, before?.at ?? null, before?.id ?? null, limit],
+  );
+}
+
+/** Events that concern no employer, those that came last first. */
+export function listInstallationEvents(
+  tx: Transaction,
+  before: { at: string; id: string } | undefined,
+  limit: number,
+): Promise<InstallationEvent[]> {
+  return tx.query<InstallationEvent>(
+    `SELECT id, event, times, first_received_at, last_received_at, last_received_at::text AS position
+     FROM installation_event
+     WHERE $1::timestamptz IS NULL OR (last_received_at, id) < ($1, $2::uuid)
+     ORDER BY last_received_at DESC, id DESC LIMIT $3`,
+    [before?.at ?? null, before?.id ?? null, limit],
   );
 }

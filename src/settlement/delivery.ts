@@ -7,9 +7,20 @@ const MAX_DEPTH = 4;
 /** More ids than this in one delivery are not looked up. */
 const MAX_REFERENCES = 50;
 
+/** Ids and IBANs are shorter; longer text is none. */
+const MAX_REFERENCE_CHARACTERS = 64;
+const MAX_NAME_CHARACTERS = 100;
+
+/** What an event without a name is called. */
+const UNNAMED = 'unnamed';
+
+/** What PostgreSQL cannot hold in a text: U+0000, and halves of surrogate pairs. */
+const UNSTORABLE = /\0|\p{Surrogate}/gu;
+
 /**
  * Reads a verified delivery (Events, Delivery). Only the event's name and ids are taken; a body in any other shape
- * is an event without a name. Numbers stay the text they were, since an id may exceed a float.
+ * is an event without a name. Numbers stay the text they were, since an id may exceed a float. What no text of the
+ * database can hold is replaced by U+FFFD.
  */
 export function readDelivery(body: Buffer): Delivery {
   const delivery = parsed(body);
@@ -18,9 +29,11 @@ export function readDelivery(body: Buffer): Delivery {
     collect(delivery.id, references, MAX_DEPTH);
     collect(delivery.data, references, 0);
   }
-  const named = isRecord(delivery) && typeof delivery.event === 'string';
-  const event = named ? String(delivery.event).slice(0, 100) : 'unnamed';
-  return { event, references: [...references].slice(0, MAX_REFERENCES) };
+  const event = isRecord(delivery) && typeof delivery.event === 'string' ? delivery.event : '';
+  return {
+    event: storable(event.slice(0, MAX_NAME_CHARACTERS)) || UNNAMED,
+    references: [...references].slice(0, MAX_REFERENCES),
+  };
 }
 
 function parsed(body: Buffer): unknown {
@@ -32,11 +45,16 @@ function parsed(body: Buffer): unknown {
 }
 
 function collect(value: unknown, into: Set<string>, depth: number): void {
-  if (typeof value === 'string' && value.length > 0 && value.length <= 64) into.add(value);
-  else if (isLosslessNumber(value)) into.add(value.value);
-  else if (depth < MAX_DEPTH && typeof value === 'object' && value !== null) {
+  const id = isLosslessNumber(value) ? value.value : value;
+  if (typeof id === 'string') {
+    if (id.length > 0 && id.length <= MAX_REFERENCE_CHARACTERS) into.add(storable(id));
+  } else if (depth < MAX_DEPTH && typeof value === 'object' && value !== null) {
     for (const part of Object.values(value)) collect(part, into, depth + 1);
   }
+}
+
+function storable(text: string): string {
+  return text.replace(UNSTORABLE, '\uFFFD');
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { EmployerModule } from '../employer/employer.module';
 import { AccountWatch } from './account-watch';
-import { BankEventController } from './bank-event.controller';
+import { BankEventController, InstallationEventController } from './bank-event.controller';
 import { FollowService } from './follow.service';
 import { Follower } from './follower';
 import { PaymentSource } from './payment-source';
@@ -11,7 +11,7 @@ import { WebhookInbox } from './webhook-inbox';
 
 @Module({
   imports: [EmployerModule],
-  controllers: [BankEventController, WebhookController],
+  controllers: [BankEventController, InstallationEventController, WebhookController],
   providers: [AccountWatch, FollowService, Follower, PaymentSource, TombstoneWatch, WebhookInbox],
   exports: [AccountWatch, FollowService],
 })

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { Counter } from 'prom-client';
 import { Database } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
-import { keepEvent } from './bank-event.store';
+import { Metrics } from '../http/metrics';
+import { isKnownEvent, keepEvent, keepInstallationEvent, plainName } from './bank-event.store';
 import { concernsOf, Targets, targetsOf } from './webhook-targets';
 
 /** What is read of a delivery: ids only; nothing of it is believed. */
@@ -20,16 +22,27 @@ const SAME_BODY = '1 day';
 /** Stores verified webhooks and wakes what they speak of (rule 11). */
 @Injectable()
 export class WebhookInbox {
+  private readonly logger = new Logger('Webhooks');
+  private readonly received: Counter<'known' | 'concerns'>;
+
   constructor(
     private readonly database: Database,
     private readonly personal: PersonalData,
-  ) {}
+    { registry }: Metrics,
+  ) {
+    this.received = new Counter({
+      name: 'bank_events_total',
+      help: 'Verified events of the bank, by whether its document names them and whom they concern.',
+      labelNames: ['known', 'concerns'],
+      registers: [registry],
+    });
+  }
 
   /** Answers how many instructions and accounts were woken. */
   async take(body: Buffer, delivery: Delivery): Promise<number> {
     const targets = await this.database.asWorker((tx) => targetsOf(tx, this.personal, delivery.references));
     const bodyHash = createHash('sha256').update(body).digest();
-    await this.tellEmployers(delivery.event, bodyHash, targets);
+    await this.tell(delivery.event, bodyHash, targets);
     const matched = targets.accounts.length + (await this.wakeInstructions(targets));
     await this.database.outsideEmployers((tx) =>
       tx.query(
@@ -42,9 +55,15 @@ export class WebhookInbox {
     return matched;
   }
 
-  /** Keeps the event for each employer it concerns, and has their accounts read that it names. */
-  private async tellEmployers(event: string, bodyHash: Buffer, targets: Targets): Promise<void> {
+  /**
+   * Keeps the event for each employer it concerns, or for the installation where it concerns none, and has the
+   * accounts read that it names.
+   */
+  private async tell(event: string, bodyHash: Buffer, targets: Targets): Promise<void> {
     const concerned = concernsOf(event, targets);
+    if (concerned.size === 0) await this.tellInstallation(event, bodyHash);
+    const known = String(isKnownEvent(event));
+    this.received.inc({ known, concerns: concerned.size > 0 ? 'employer' : 'nobody' });
     for (const employerId of new Set([...targets.accounts.map((one) => one.employerId), ...concerned])) {
       const accounts = targets.accounts.filter((one) => one.employerId === employerId);
       const accountIds = accounts.map(({ id }) => id);
@@ -53,6 +72,15 @@ export class WebhookInbox {
         wake(tx, 'ACCOUNT', employerId, accountIds);
       });
     }
+  }
+
+  private async tellInstallation(event: string, bodyHash: Buffer): Promise<void> {
+    const isNew = await this.database.outsideEmployers((tx) =>
+      keepInstallationEvent(tx, { event, bodyHash }),
+    );
+    if (!isNew || isKnownEvent(event)) return;
+    const message = 'the bank sent an event that its document does not name and that names nothing of ours';
+    this.logger.warn({ message, event: plainName(event) });
   }
 
   /**

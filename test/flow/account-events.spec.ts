@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { PATHS } from '../../src/bank/types';
@@ -204,6 +205,71 @@ describe('what an event says', () => {
       .post(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' });
     expect(proposed.status).toBeLessThan(300);
     expect(await storedStatus()).toBe('OPENED');
+  });
+
+  it('is told for each unknown name by itself, also when another is told already', async () => {
+    await start();
+    const unknown = ['account.credited', 'account.exploded', 'card.melted'];
+    for (const name of unknown) await signed(name, { accountNumber: ACCOUNT });
+    const told = await payroll.attention();
+    expect(told.map(({ kind }) => kind)).toEqual(unknown.map(() => 'UNKNOWN_EVENT'));
+    for (const [n, name] of unknown.entries()) expect(told[n]!.happened).toContain(` ${name},`);
+    const path = payroll.path(`/attention/${told[0]!.id}/actions`);
+    await payroll.as('operator').post(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' });
+    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    expect((await payroll.attention()).map(({ id }) => id)).toEqual(told.slice(1).map(({ id }) => id));
+    for (const name of unknown.slice(1)) await signed(name, { accountNumber: ACCOUNT, again: true });
+    expect(await payroll.attention()).toHaveLength(2);
+  });
+
+  it('is shown to the administrator where it concerns no employer, and one without a known name is warned of', async () => {
+    await start();
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await sandbox('iban-structures', { event: 'iban_structure.created' });
+    for (const name of ['iban_structure.field_updated', 'iban_structure.file_imported'])
+      await signed(name, { ibanStructureId: 7 });
+    for (let n = 0; n < 2; n += 1) await signed('card.melted', { cardId: 5 });
+    const list = async (query: object = {}) =>
+      (await payroll.as('administrator').get('/v1/bank-events', { params: query })).data;
+    await eventually(async () => (await list()).items.length === 4, 5_000);
+    const first = await list({ limit: 1 });
+    expect(first.items).toMatchObject([{ event: 'card.melted', known: false, times: 2 }]);
+    const rest = (await list({ cursor: first.nextCursor })).items as EventItem[];
+    expect(rest.map(({ event, known }) => [event, known]).sort()).toEqual([
+      ['iban_structure.created', true],
+      ['iban_structure.field_updated', true],
+      ['iban_structure.file_imported', true],
+    ]);
+    const words = warned.mock.calls.map(([what]) => what as { event?: string }).filter(({ event }) => event);
+    expect(words).toMatchObject([{ event: 'card.melted' }]);
+    warned.mockRestore();
+    const metrics = (await axios.get(`${payroll.url}/metrics`)).data as string;
+    expect(metrics).toContain('bank_events_total{known="false",concerns="nobody"} 2');
+    expect((await payroll.as('operator').get('/v1/bank-events')).status).toBe(403);
+    expect((await events()).items).toEqual([]);
+    expect(await payroll.attention()).toEqual([]);
+  });
+
+  it('is stored, whatever characters it is made of', async () => {
+    await start();
+    const bodies = [
+      `{"id":"1","event":"account.status.blocked","data":{"accountNumber":"${ACCOUNT}","note":"a\\u0000b"}}`,
+      `{"id":"2","event":"a\\u0000b","data":{"accountNumber":"${ACCOUNT}"}}`,
+      `{"id":"3","event":"\\ud800","data":{"accountNumber":"${ACCOUNT}","more":{"x":"\\udc00"}}}`,
+      `{"id":"4","event":"","data":{"accountNumber":"${ACCOUNT}"}}`,
+      `{"id":"5\\u0000","event":"transaction.new","data":{"accountId":"${ACCOUNT}\\u0000"}}`,
+      '['.repeat(5_000) + ']'.repeat(5_000),
+    ];
+    for (const body of bodies) expect((await payroll.deliver(body)).status).toBe(200);
+    expect(await payroll.inbox()).toHaveLength(bodies.length);
+    expect((await events()).items.map(({ event }) => event).reverse()).toEqual([
+      'account.status.blocked',
+      'a\ufffdb',
+      '\ufffd',
+      'unnamed',
+    ]);
+    const told = await payroll.attention();
+    expect(told.map(({ happened }) => /event (\S+),/.exec(happened)![1])).toEqual(['a_b', '_', 'unnamed']);
   });
 
   it('is shown page by page to the employer it concerns, and to no other', async () => {

@@ -13,7 +13,7 @@ describe('a webhook delivery', () => {
     });
   });
 
-  it.each([['not json'], ['[]'], ['null'], ['{}'], ['{"event":7}']])(
+  it.each([['not json'], ['[]'], ['null'], ['{}'], ['{"event":7}'], ['{"event":""}']])(
     'takes %s for an event without a name',
     (body) => {
       expect(read(body)).toEqual({ event: 'unnamed', references: [] });
@@ -25,5 +25,20 @@ describe('a webhook delivery', () => {
     expect(read(deep).references).toEqual([]);
     const many = { event: 'e', data: { ids: Array.from({ length: 500 }, (_, n) => `id${n}`) } };
     expect(read(many).references).toHaveLength(50);
+  });
+
+  it('replaces what no text of a database can hold, wherever it stands', () => {
+    const body =
+      '{"id":"a\\u0000b","event":"e\\u0000\\ud800.\\udc00","data":{"x":"1002\\u0000","y":{"z":["\\udfff","\\ud83d\\ude00"]}}}';
+    expect(read(body)).toEqual({
+      event: 'e\ufffd\ufffd.\ufffd',
+      references: ['a\ufffdb', '1002\ufffd', '\ufffd', '\u{1f600}'],
+    });
+    const cut = JSON.stringify({ event: `${'x'.repeat(99)}\u{1f600}`, data: {} });
+    expect(read(cut).event).toBe(`${'x'.repeat(99)}\ufffd`);
+  });
+
+  it('takes no endless number for an id', () => {
+    expect(read(`{"event":"e","data":{"a":${'9'.repeat(65)},"b":12}}`).references).toEqual(['12']);
   });
 });
