@@ -91,3 +91,9 @@ export class ListUnreadable extends BankClientError {
     super(`The bank's list cannot be read to its end (${why})`);
   }
 }
+
+/** Whether the bank refuses our access, so that going on would only make noise. */
+export function isAccessRefused(error: unknown): error is BankClientError {
+  if (error instanceof TokenUnavailable) return error.refused;
+  return error instanceof NotAllowed || error instanceof Unauthorised;
+}

@@ -150,6 +150,12 @@ export function isPastSubmit(value: string): boolean {
   }
 }
 
+/** Whether a status is one of those a payment has before its instruction is submitted. */
+export function isBeforeSubmit(value: string): boolean {
+  const reading = readBankStatus(value);
+  return reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_STARTED;
+}
+
 /** How far the bank has got with a payment: the highest rank met, the first terminal, and whether it came back. */
 export interface BankPosition {
   rank: number;

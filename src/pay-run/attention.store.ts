@@ -8,6 +8,8 @@ export interface Alarm {
   kind: AttentionKind;
   subjectId: string;
   happened: string;
+  /** Where more, or less, is certain than the kind alone says. */
+  certain?: string;
   payRunId?: string;
   instructionId?: string;
   paymentId?: string;
@@ -33,7 +35,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       instructionId: alarm.instructionId ?? null,
       paymentId: alarm.paymentId ?? null,
       happened: alarm.happened,
-      certain: words.certain,
+      certain: alarm.certain ?? words.certain,
       askBank: words.askBank.replaceAll('{ref}', alarm.bankReference ?? 'of this run'),
       payments: alarm.payments ?? 0,
       amountMinor: alarm.amountMinor ?? 0n,

@@ -5,6 +5,7 @@ import { Attention } from './attention.entity';
 import { raise } from './attention.store';
 import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
+import { PayRun } from './pay-run.entity';
 
 /** The kinds of attention that throw the switch of everything; the switch names one of them as its reason. */
 type Stopping = 'INVARIANT_BREACH' | 'TOTAL_MISMATCH_AFTER_SUBMIT' | 'FOREIGN_RECORD';
@@ -51,6 +52,30 @@ export async function totalsDiffer(
     happened: 'After the submit the bank shows another count or sum than was approved.',
   });
   await stopEverything(tx, { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: instruction.id });
+}
+
+/** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
+export async function accessRefused(
+  tx: EmployerTransaction,
+  run: PayRun,
+  instruction: Instruction,
+  happened: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'
+     WHERE id = $1 AND stopped_at IS NULL`,
+    [tx.employerId],
+  );
+  await raise(tx, {
+    kind: 'CREDENTIALS',
+    subjectId: tx.employerId,
+    payRunId: run.id,
+    instructionId: instruction.id,
+    bankReference: instruction.bankInstructionId,
+    happened,
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+  });
 }
 
 /** What people decide by letting things go on. */

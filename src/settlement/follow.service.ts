@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ContractDrift, isBankError, RateLimited } from '../bank/errors';
+import { BankClientError, ContractDrift, isAccessRefused, isBankError, RateLimited } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
-import { Database } from '../database/database';
+import { Database, EmployerTransaction } from '../database/database';
 import { Claim, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
+import { accessRefused } from '../pay-run/stop';
 import { Followed, Follower, loadFollowed } from './follower';
 import { TombstoneWatch } from './tombstone-watch';
 
@@ -60,8 +61,10 @@ export class FollowService {
     try {
       await this.read(claim, followed);
     } catch (error) {
+      if (!isBankError(error)) throw error;
+      await this.database.inEmployer(employerId, (tx) => this.tellOfFailure(tx, claim, followed, error));
       if (error instanceof RateLimited) return error.retryAfterMs;
-      if (error instanceof ContractDrift) return this.drift(followed, error.message);
+      if (error instanceof ContractDrift) return DRIFT_PAUSE_MS;
       throw error;
     }
     const after = await this.database.inEmployer(employerId, (tx) =>
@@ -90,21 +93,34 @@ export class FollowService {
     }
   }
 
-  /** An answer that does not follow the interface moves nothing; a person is told, and it is read again. */
-  private async drift({ instruction, planned }: Followed, happened: string): Promise<WakeIn> {
-    await this.database.inEmployer(instruction.employerId, (tx) =>
-      raise(tx, {
+  /**
+   * A read that failed moves nothing, and is tried again. A person is told of an answer that does not follow the
+   * interface, of access that is refused, and of what time alone says while nothing can be read.
+   */
+  private async tellOfFailure(
+    tx: EmployerTransaction,
+    claim: Claim,
+    followed: Followed,
+    error: BankClientError,
+  ): Promise<void> {
+    const { instruction, planned, run } = followed;
+    if (error instanceof ContractDrift) {
+      await raise(tx, {
         kind: 'CONTRACT_DRIFT',
         subjectId: instruction.id,
         payRunId: instruction.payRunId,
         instructionId: instruction.id,
         bankReference: instruction.bankInstructionId,
-        happened,
+        happened: error.message,
         payments: planned.rowCount,
         amountMinor: planned.totalMinor,
-      }),
-    );
-    return DRIFT_PAUSE_MS;
+      });
+    }
+    if (isAccessRefused(error)) {
+      const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
+      await accessRefused(tx, run, instruction, happened);
+    }
+    await this.follower.judgeUnread(tx, claim, followed);
   }
 
   /** Open instructions by the configured delays; what ended once a day, as long as it is watched. */

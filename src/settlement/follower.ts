@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { NotFound } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -9,6 +10,7 @@ import { Claim, fence, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { addBankingDays, localDate } from '../domain/business-day';
 import { isPaymentFinal, PaymentStatus } from '../domain/payment';
+import { sendingCloses } from '../domain/send-window';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { clear, raise } from '../pay-run/attention.store';
@@ -63,6 +65,16 @@ export class Follower {
     crashPoint('follow.recorded');
   }
 
+  /** What time alone tells of an instruction while nothing of it can be read. */
+  async judgeUnread(tx: EmployerTransaction, claim: Claim, followed: Followed): Promise<void> {
+    const instruction = await lockInstruction(tx, followed.instruction.id);
+    await fence(tx, claim);
+    if (instruction.status !== 'SUBMITTED') return;
+    await tellOfStatuses(tx, instruction, this.shouldHaveMoved(followed.run, instruction));
+    const open = followed.payments.filter(({ status }) => !isPaymentFinal(status));
+    await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
+  }
+
   private async readInstruction({ account, instruction }: Followed): Promise<BankInstruction | undefined> {
     try {
       return await this.reads.instruction(account, instruction.bankInstructionId ?? '');
@@ -85,7 +97,7 @@ export class Follower {
     const payments = await followedPayments(tx, this.personal, instruction.id);
     const progress = await this.hold(tx, instruction, payments, seen);
     await recordProgress(tx, instruction, progress);
-    await tellOfStatuses(tx, instruction);
+    await tellOfStatuses(tx, instruction, this.shouldHaveMoved(followed.run, instruction));
     if (instruction.status !== 'SUBMITTED') return;
     const moved = new Map(
       progress.flatMap((one) => (one.move ? [[one.payment.rowNo, one.move.to] as const] : [])),
@@ -189,6 +201,7 @@ export class Follower {
         tx,
         followed,
         open.map(({ payment }) => payment),
+        '',
       );
       return;
     }
@@ -199,10 +212,19 @@ export class Follower {
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
   }
 
+  /** Past the cut-off of the execution date, unless it was submitted so late that the bank may still be at it. */
+  private shouldHaveMoved(run: PayRun, { status, submittedAt }: Instruction): boolean {
+    const nowMs = this.clock.now().getTime();
+    const cutOffMs = sendingCloses(run.executionDate, bankHours(this.config)).getTime();
+    const ageMs = nowMs - (submittedAt?.getTime() ?? nowMs);
+    return status === 'SUBMITTED' && nowMs >= cutOffMs && ageMs >= this.config.SUBMIT_DOUBT_MS;
+  }
+
   private async askAfterPatience(
     tx: EmployerTransaction,
     { run, instruction }: Followed,
     open: readonly FollowedPayment[],
+    why: string,
   ): Promise<void> {
     const patience = addBankingDays(
       run.executionDate,
@@ -216,7 +238,7 @@ export class Follower {
       payRunId: run.id,
       instructionId: instruction.id,
       bankReference: instruction.bankInstructionId,
-      happened: `${open.length} payments are not final two banking days after the execution date.`,
+      happened: `${open.length} payments are not final two banking days after the execution date.${why}`,
       payments: open.length,
       amountMinor: open.reduce((sum, payment) => sum + payment.amountMinor, 0n),
     });

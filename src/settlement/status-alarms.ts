@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { isPastSubmit } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { clear, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus } from './follow-plan';
@@ -18,14 +18,21 @@ const ROWS_NAMED = 10;
 
 /**
  * Asks once for each instruction, however many of its open payments share the status: about statuses nobody documents,
- * and about those in which the bank waits for a person. Cleared as soon as none is left.
+ * and about those in which the bank waits for a person. Where payments that `shouldHaveMoved` are all where they were
+ * before the submit, and nothing says why, the bank is asked for whom it waits. Cleared as soon as none is left.
  */
-export async function tellOfStatuses(tx: EmployerTransaction, instruction: Instruction): Promise<void> {
+export async function tellOfStatuses(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  shouldHaveMoved: boolean,
+): Promise<void> {
   const groups = await openStatuses(tx, instruction);
   for (const kind of PASSING) {
     const alarming = groups.filter(({ status }) => alarmOfStatus(status) === kind);
     const [first] = alarming;
     if (first === undefined) {
+      if (kind === 'BANK_ACTION_REQUIRED' && shouldHaveMoved && (await tellOfStandstill(tx, instruction)))
+        continue;
       await clear(tx, [kind], instruction.id, 'the bank went on to a documented status');
       continue;
     }
@@ -41,6 +48,33 @@ export async function tellOfStatuses(tx: EmployerTransaction, instruction: Instr
       amountMinor: alarming.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
     });
   }
+}
+
+/** Raises the alarm when no payment has moved since before the submit; false when one has, or the bank says why. */
+async function tellOfStandstill(tx: EmployerTransaction, instruction: Instruction): Promise<boolean> {
+  if (instruction.bankStatus !== null && readBankStatus(instruction.bankStatus).kind === 'waiting')
+    return false;
+  const groups = await tx.query<{ status: string | null; payments: number; amount: string }>(
+    `SELECT b.bank_status AS status, count(*)::int AS payments, sum(p.amount_minor)::text AS amount
+     FROM bank_payment b JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
+     WHERE b.employer_id = $1 AND b.instruction_id = $2 GROUP BY b.bank_status`,
+    [tx.employerId, instruction.id],
+  );
+  if (groups.some(({ status }) => status !== null && !isBeforeSubmit(status))) return false;
+  await raise(tx, {
+    kind: 'BANK_ACTION_REQUIRED',
+    subjectId: instruction.id,
+    payRunId: instruction.payRunId,
+    instructionId: instruction.id,
+    bankReference: instruction.bankInstructionId,
+    happened:
+      'The cut-off of the execution date passed, and as far as the bank shows, no payment of the submitted ' +
+      'instruction has moved. It does not say why: it may wait for an approval or a strong authentication.',
+    certain: 'It was submitted once and is never sent again. No other instruction pays these people.',
+    payments: groups.reduce((sum, { payments }) => sum + payments, 0),
+    amountMinor: groups.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
+  });
+  return true;
 }
 
 /** The statuses of the open payments, and that of the instruction while no payment has got past it. */

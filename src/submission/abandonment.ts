@@ -5,6 +5,7 @@ import { Claim, fence } from '../database/leases';
 import { raise } from '../pay-run/attention.store';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
+import { accessRefused } from '../pay-run/stop';
 import { obstacleOf, Work } from './work';
 
 /** Ends instructions that must not be submitted, and has their rows built again where nobody doubts. */
@@ -54,20 +55,6 @@ export class Abandonment {
 
   /** Stops the employer: the bank refuses our access, and going on would only make noise. */
   async park(tx: EmployerTransaction, work: Work, happened: string): Promise<void> {
-    await tx.query(
-      `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'
-       WHERE id = $1 AND stopped_at IS NULL`,
-      [tx.employerId],
-    );
-    await raise(tx, {
-      kind: 'CREDENTIALS',
-      subjectId: tx.employerId,
-      payRunId: work.run.id,
-      instructionId: work.instruction.id,
-      bankReference: work.instruction.bankInstructionId,
-      happened,
-      payments: work.run.rowCount,
-      amountMinor: work.run.totalMinor,
-    });
+    await accessRefused(tx, work.run, work.instruction, happened);
   }
 }

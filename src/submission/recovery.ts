@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { BankClientError, isBankError, NotFound } from '../bank/errors';
 import type { BankInstruction } from '../bank/records';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -22,11 +22,14 @@ interface Evidence {
   executed: boolean;
   stillInitiated: boolean;
   instruction?: BankInstruction;
+  /** Why nothing could be read. */
+  unread?: BankClientError;
 }
 
 /**
  * A submit without an answer: read until the bank shows that it was executed, and parked for people when it does
- * not in time. It is never sent again, unless the bank's own word and a read say that nothing happened (rule 8).
+ * not in time, be it that nothing can be read. It is never sent again, unless the bank's own word and a read say that
+ * nothing happened (rule 8).
  */
 @Injectable()
 export class Recovery {
@@ -37,8 +40,15 @@ export class Recovery {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
+  /** @throws BankClientError that of the read, once what time alone decides is written down */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
-    const evidence = await this.read(work);
+    const evidence = await this.evidenceOf(work);
+    const wakeIn = await this.conclude(claim, work, evidence);
+    if (evidence.unread) throw evidence.unread;
+    return wakeIn;
+  }
+
+  private conclude(claim: Claim, work: Work, evidence: Evidence): Promise<WakeIn> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
@@ -53,9 +63,18 @@ export class Recovery {
         return READ_AGAIN_MS;
       }
       if (ageMs < this.config.SUBMIT_DOUBT_MS) return READ_AGAIN_MS;
-      await this.park(tx, work, instruction, attempt);
+      await this.park(tx, work, instruction, attempt, evidence.unread);
       return this.nextReadMs(ageMs);
     });
+  }
+
+  private async evidenceOf(work: Work): Promise<Evidence> {
+    try {
+      return await this.read(work);
+    } catch (error) {
+      if (!isBankError(error)) throw error;
+      return { executed: false, stillInitiated: false, unread: error };
+    }
   }
 
   private async read(work: Work): Promise<Evidence> {
@@ -104,6 +123,7 @@ export class Recovery {
     work: Work,
     instruction: Instruction,
     attempt: SubmitAttempt,
+    unread: BankClientError | undefined,
   ): Promise<void> {
     const why = attempt.outcomeDetail ?? 'this service ended before an answer was recorded';
     await finishAttempt(tx, instruction, 'IN_DOUBT', why);
@@ -111,7 +131,9 @@ export class Recovery {
     await raise(tx, {
       kind: 'SUBMIT_UNKNOWN',
       ...about(work),
-      happened: `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.`,
+      happened:
+        `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
+        (unread ? ` The bank could not be read either: ${unread.message}.` : ''),
     });
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }

@@ -1,12 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  ContractDrift,
-  isBankError,
-  NotAllowed,
-  RateLimited,
-  TokenUnavailable,
-  Unauthorised,
-} from '../bank/errors';
+import { ContractDrift, isAccessRefused, isBankError, RateLimited } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, Leases } from '../database/leases';
@@ -92,7 +85,7 @@ export class SubmissionService {
       if (error instanceof RateLimited) return error.retryAfterMs;
       if (error instanceof RowsChanged) return this.tampered(work);
       if (error instanceof ContractDrift) return this.drift(work, error.message);
-      if (isRefusal(error)) return this.park(work, error.message);
+      if (isAccessRefused(error)) return this.park(work, error.message);
       throw error;
     }
   }
@@ -108,6 +101,7 @@ export class SubmissionService {
       case 'VERIFIED':
         if (obstacle === 'ENDED' && work.run.status !== 'SUBMITTING')
           return this.abandonment.end(claim, work);
+        if (obstacle === 'STOPPED' && this.submitter.isTooLate(work)) return this.submitter.step(claim, work);
         if (obstacle !== undefined) return STOPPED_PAUSE_MS;
         if (work.instruction.status !== 'VERIFIED') return this.builder.step(claim, work);
         return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
@@ -152,10 +146,4 @@ export class SubmissionService {
     );
     return STOPPED_PAUSE_MS;
   }
-}
-
-/** Whether the bank refuses our access, so that going on would only make noise. */
-function isRefusal(error: unknown): error is Error {
-  if (error instanceof TokenUnavailable) return error.refused;
-  return error instanceof NotAllowed || error instanceof Unauthorised;
 }

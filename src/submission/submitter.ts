@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
+import { isBankError } from '../bank/errors';
 import type { Outcome } from '../bank/outcome';
 import type { PreparedSubmit } from '../bank/prepared';
 import type { BankInstruction } from '../bank/records';
@@ -7,7 +8,7 @@ import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, wake } from '../database/leases';
+import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -17,13 +18,14 @@ import { standingApprovals } from '../pay-run/approval';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { lockRun } from '../pay-run/pay-run.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { totalsDiffer } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { finishCall, whyOf } from './call-record';
 import { judgeGroups } from '../pay-run/match';
 import { afterSubmitAnswer } from './decision';
-import { InstructionReader } from './read-back';
+import { InstructionReader, ReadBack } from './read-back';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { about, Verifier } from './verifier';
@@ -51,19 +53,32 @@ export class Submitter {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Reads the instruction whole once more and, when it equals what was approved, submits it. */
+  /** Whether the cut-off passed while the run was being submitted: nothing of it is sent any more. */
+  isTooLate({ run, instruction }: Pick<Work, 'run' | 'instruction'>): boolean {
+    if (run.status !== 'SUBMITTING' || instruction.status !== 'VERIFIED') return false;
+    const hours = bankHours(this.config);
+    const { BANK_TIMEOUT_MS } = this.config;
+    return submitWindow(run, run.createdAt, this.clock.now(), hours, BANK_TIMEOUT_MS).kind === 'late';
+  }
+
+  /**
+   * Reads the instruction whole once more and, when it equals what was approved, submits it. Past the cut-off it is
+   * released, also where the bank cannot be read or shows too little.
+   */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     const rows = await this.database.inEmployer(claim.employerId, (tx) =>
       payableRows(tx, this.personal, work),
     );
     if (!hashOfRows(rows).equals(work.planned.rowHash)) return this.tampered(work);
-    const reading = await this.reader.readBack(work, rows);
+    const reading = await this.readUnlessLate(work, rows);
     switch (reading.kind) {
+      case 'unread':
+        return this.expire(claim, work);
       case 'equal':
-        return this.submit(claim, work);
+        return this.isTooLate(work) ? this.expire(claim, work) : this.submit(claim, work);
       case 'fewer':
       case 'wait':
-        return READ_AGAIN_MS;
+        return this.isTooLate(work) ? this.expire(claim, work) : READ_AGAIN_MS;
       case 'moved':
         await this.verifier.breach(
           claim,
@@ -80,6 +95,28 @@ export class Submitter {
         await this.holdRun(work, `an instruction differed at the gate: ${reading.why}`);
         return this.abandonment.rebuild(claim, work, reading.why);
     }
+  }
+
+  private async readUnlessLate(
+    work: Work,
+    rows: Parameters<InstructionReader['readBack']>[1],
+  ): Promise<ReadBack | { kind: 'unread' }> {
+    try {
+      return await this.reader.readBack(work, rows);
+    } catch (error) {
+      if (isBankError(error) && this.isTooLate(work)) return { kind: 'unread' };
+      throw error;
+    }
+  }
+
+  private async expire(claim: Claim, work: Work): Promise<'never'> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, work.run.id, 'pessimistic_read');
+      const instruction = await lockInstruction(tx, work.instruction.id);
+      await fence(tx, claim);
+      if (this.isTooLate({ run, instruction })) await this.release(tx, work, instruction);
+    });
+    return 'never';
   }
 
   private async submit(claim: Claim, work: Work): Promise<WakeIn> {
@@ -112,14 +149,7 @@ export class Submitter {
   ): Promise<'intended' | 'unapproved' | 'ended'> {
     const { run, instruction } = await assertMayCall(tx, claim, work, ['SUBMITTING']);
     if (instruction.status !== 'VERIFIED') return 'ended';
-    const window = submitWindow(
-      run,
-      run.createdAt,
-      this.clock.now(),
-      bankHours(this.config),
-      this.config.BANK_TIMEOUT_MS,
-    );
-    if (window.kind === 'late') {
+    if (this.isTooLate({ run, instruction })) {
       await this.release(tx, work, instruction);
       return 'ended';
     }

@@ -1,0 +1,169 @@
+import axios from 'axios';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+
+const DAY_MS = 86_400_000;
+
+let payroll: Payroll;
+const start = async (options: PayrollOptions = {}) => {
+  payroll = await Payroll.start({ rowsPerInstruction: 4, ...options });
+};
+afterEach(() => payroll.close());
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind).sort();
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const bankFails = (kind: string) => payroll.fault({ operation: '*', kind, every: 1 });
+const asked = (expected: readonly string[]) =>
+  eventually(
+    async () => JSON.stringify(await kinds()) === JSON.stringify([...expected].sort()),
+    20_000,
+    () => `nobody was asked about ${expected.join(' and ')}`,
+  );
+const submitSent = () => eventually(async () => ((await payroll.calls()).submit ?? 0) > 0, 15_000);
+
+const resume = async () => {
+  const { id } = (await payroll.attention()).find(({ kind }) => kind === 'CREDENTIALS')!;
+  const path = payroll.path(`/attention/${id}`);
+  const reason = 'the bank gave us new credentials';
+  await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason });
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+};
+
+describe('a submit that was not answered, at a bank that cannot be read afterwards', () => {
+  it.each(['500-before', '403', 'hang-before'])(
+    'is parked when the time for doubts is over, says that nothing could be read, and clears itself (%s)',
+    async (kind) => {
+      await start({ settings: { SUBMIT_DOUBT_MS: '1500', BANK_TIMEOUT_MS: '500' } });
+      await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+      const id = await payroll.paid(payFile(payRows(4)));
+      await submitSent();
+      await bankFails(kind);
+      await eventually(async () => (await kinds()).includes('SUBMIT_UNKNOWN'), 20_000);
+      const { happened } = (await payroll.attention()).find((one) => one.kind === 'SUBMIT_UNKNOWN')!;
+      expect(happened).toContain('The bank could not be read either');
+      await payroll.until(id, ['FOLLOWING'], 5_000);
+      await payroll.clearFaults();
+      if (kind === '403') await resume();
+      const [instruction] = (await payroll.run(id)).instructions;
+      await payroll.submitAtBank(instruction.bankInstructionId);
+      await payroll.until(id, ['SETTLED'], 20_000);
+      await asked([]);
+      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    },
+    60_000,
+  );
+});
+
+describe('a submitted run whose bank cannot be read any more', () => {
+  const clock = new MovedClock();
+  const following = async (options: PayrollOptions = {}) => {
+    clock.offsetMs = 0;
+    await start({ clock, ...options, sandbox: { stepMs: 600_000, ...options.sandbox } });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['FOLLOWING'], 15_000);
+    return id;
+  };
+  const bankGoesOn = async (id: string) => {
+    await payroll.clearFaults();
+    await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
+    await payroll.until(id, ['SETTLED'], 20_000);
+  };
+
+  it.each(['403', '401'])(
+    'asks about the access that is refused, and goes on trying (%s)',
+    async (kind) => {
+      const id = await following();
+      await bankFails(kind);
+      await asked(['CREDENTIALS']);
+      expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).not.toBeNull();
+      // Not resumed yet: a stopped employer is followed all the same.
+      await bankGoesOn(id);
+      expect(await kinds()).toEqual(['CREDENTIALS']);
+      await resume();
+      expect(await kinds()).toEqual([]);
+    },
+    60_000,
+  );
+
+  it('asks about a token that is refused', async () => {
+    await following({ sandbox: { variants: { tokenLifetimeS: 1 } } });
+    await payroll.fault({ operation: 'token', kind: '401', every: 1 });
+    await asked(['CREDENTIALS']);
+  }, 60_000);
+
+  it('asks by time alone where the bank is down, and not before', async () => {
+    const id = await following();
+    await bankFails('500-before');
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await kinds()).toEqual([]);
+    clock.offsetMs = 9 * DAY_MS;
+    await eventually(async () => (await kinds()).includes('ROW_UNSEEN'), 15_000);
+    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'ROW_UNSEEN')!;
+    expect(happened).toContain('Nothing can be read');
+    await bankGoesOn(id);
+    await asked([]);
+  }, 60_000);
+});
+
+describe('a bank that cannot be read while a run is being submitted', () => {
+  it.each(['500-before', '403'])(
+    'has what was not submitted released at the cut-off, without a read (%s)',
+    async (kind) => {
+      const clock = new MovedClock();
+      await start({
+        clock,
+        rowsPerInstruction: 1,
+        settings: { BANK_CUT_OFF: '16:00', SUBMIT_DOUBT_MS: '500' },
+      });
+      const date = payroll.executionDate();
+      clock.set(new Date(`${date}T10:00:00Z`));
+      await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 20 });
+      const id = await payroll.paid(payFile(payRows(16)), { executionDate: date });
+      await submitSent();
+      await bankFails(kind);
+      clock.set(new Date(`${date}T16:00:01Z`));
+      await payroll.until(id, ['FOLLOWING'], 30_000);
+      const { instructions } = await payroll.run(id);
+      const released = (instructions as { status: string }[]).filter(({ status }) => status === 'RELEASED');
+      expect(released.length).toBeGreaterThan(0);
+      expect((await kinds()).filter((one) => one === 'STALE_DATE')).toHaveLength(released.length);
+      await payroll.clearFaults();
+      const { unsubmitted } = await payroll.ledger();
+      expect(unsubmitted.length).toBeGreaterThanOrEqual(released.length);
+      expect((await timesPaid()).every((count) => count === 1)).toBe(true);
+    },
+    90_000,
+  );
+});
+
+describe('a submitted instruction whose payments do not move, and nothing says why', () => {
+  it('is asked about once the cut-off of the execution date has passed, until they move', async () => {
+    const clock = new MovedClock();
+    await start({
+      clock,
+      settings: { BANK_CUT_OFF: '16:00' },
+      sandbox: {
+        variants: { submitWaitsFor: 'strong-authentication', linkReads: 'refused', submitRuns: 'later' },
+      },
+    });
+    const date = payroll.executionDate();
+    clock.set(new Date(`${date}T10:00:00Z`));
+    const id = await payroll.paid(payFile(payRows(4)), { executionDate: date });
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await kinds()).toEqual([]);
+    clock.set(new Date(`${date}T16:00:01Z`));
+    await asked(['BANK_ACTION_REQUIRED']);
+    const [one] = (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
+    expect(one).toMatchObject({ payments: 4 });
+    expect(one.happened).toContain('no payment of the submitted instruction has moved');
+    expect(one.askBank).toContain('Which approval or strong authentication');
+    for (const instruction of (await payroll.ledger()).instructions)
+      await axios
+        .post(`${payroll.bank.url}/sandbox/instructions/${instruction.id}/release`)
+        .catch((error: unknown) => axios.isAxiosError(error) || Promise.reject(error as Error));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await asked([]);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  }, 60_000);
+});
