@@ -35,13 +35,16 @@ export interface RunAggregates {
   moves: ReadonlyMap<string, CountAndSum>;
   payments: ReadonlyMap<PaymentStatus, CountAndSum>;
   returned: CountAndSum;
+  /** What the bank charged for settled payments, and for how many of them it shows a charge. */
+  charges: CountAndSum;
   /** Planned instructions of the standing version by the state of their live instruction, PLANNED where none is. */
   planned: ReadonlyMap<InstructionStatus, CountAndSum>;
   bank: readonly BankPart[];
   pairs: readonly Pair[];
 }
 
-type Part = 'record' | 'version' | 'file' | 'move' | 'payment' | 'returned' | 'plan' | 'bank' | 'pair';
+type Part =
+  'record' | 'version' | 'file' | 'move' | 'payment' | 'returned' | 'charges' | 'plan' | 'bank' | 'pair';
 
 interface Row {
   part: Part;
@@ -85,6 +88,10 @@ const AGGREGATES = `
   UNION ALL
   SELECT 'returned', pay_run_id, '', NULL, NULL, count(*), sum(amount_minor)
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL GROUP BY pay_run_id
+  UNION ALL
+  SELECT 'charges', pay_run_id, '', NULL, NULL, count(*), sum(charges_minor)
+  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = 'SETTLED' AND charges_minor > 0
+  GROUP BY pay_run_id
   UNION ALL
   SELECT 'plan', r.id, coalesce(i.status, 'PLANNED'), NULL, NULL, sum(p.row_count), sum(p.total_minor)
   FROM run r
@@ -137,6 +144,7 @@ function gather(rows: readonly Row[]): RunAggregates {
     moves: new Map(of('move').map((row) => [`${row.k1}>${row.k2 ?? ''}`, sumOf(row)])),
     payments: new Map(of('payment').map((row) => [row.k1 as PaymentStatus, sumOf(row)])),
     returned: one('returned'),
+    charges: one('charges'),
     planned: new Map(of('plan').map((row) => [row.k1 as InstructionStatus, sumOf(row)])),
     bank: of('bank').map((row) => ({
       instruction: row.k1 as InstructionStatus,

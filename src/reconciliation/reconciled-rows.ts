@@ -23,6 +23,8 @@ export interface ReconciledRow {
   bankStatus: string | null;
   settledOn: string | null;
   returnedAt: Date | null;
+  /** What the bank charged on top, where it shows it. */
+  chargesMinor: bigint | null;
   difference: RowDifference | undefined;
 }
 
@@ -41,14 +43,15 @@ interface StoredRow {
   status: PaymentStatus;
   settled_on: string | null;
   returned_at: Date | null;
+  charges_minor: string | null;
   bank_payment_id: string | null;
   bank_status: string | null;
 }
 
 const ROWS = `
   SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
-    p.remittance, p.row_hash, p.status, p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id,
-    b.bank_status
+    p.remittance, p.row_hash, p.status, p.settled_on::text AS settled_on, p.returned_at, p.charges_minor,
+    b.bank_payment_id, b.bank_status
   FROM payment p
   LEFT JOIN (
     SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_status
@@ -120,6 +123,7 @@ function readRow(personal: PersonalData, run: PayRun, row: StoredRow): Reconcile
     bankStatus: row.bank_status,
     settledOn: row.settled_on,
     returnedAt: row.returned_at,
+    chargesMinor: row.charges_minor === null ? null : BigInt(row.charges_minor),
     difference: changed ?? judgeRow(run.status, row.status, bankStatus),
   };
 }

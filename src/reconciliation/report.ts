@@ -2,11 +2,14 @@ import { isPastSubmit } from '../domain/bank-status';
 import { InstructionStatus } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PaymentStatus } from '../domain/payment';
-import { CountAndSum, NOTHING, reconcile, ReconciliationLine } from '../domain/reconciliation';
+import { bankGroup, CountAndSum, NOTHING, reconcile, ReconciliationLine } from '../domain/reconciliation';
 import { BankPart, RunAggregates } from './aggregates';
 import { judgeRow } from './row-difference';
 
-/** The places where money of a run is, in the order it passes them. */
+/**
+ * The places where money of a run is, in the order it passes them; then what the bank charged for it, as far as it
+ * shows charges, and both together as what left the account.
+ */
 export const TABLE_LINES = [
   'uploaded',
   'refused',
@@ -20,6 +23,8 @@ export const TABLE_LINES = [
   'notPaid',
   'inFlight',
   'void',
+  'charges',
+  'debited',
 ] as const;
 export type TableLine = (typeof TABLE_LINES)[number];
 export type Table = Readonly<Record<TableLine, CountAndSum>>;
@@ -106,6 +111,12 @@ function furtherLines(run: RunAggregates, bank: readonly BankPart[]): ReportLine
     line('BUILT', 'A built instruction holds its planned rows.', planned(run, BUILT), atBank(BUILT)),
     line('AT_BANK', 'What we call at the bank waits there.', ours('AT_BANK'), planned(run, WAITING)),
     line('VOID', 'What we call void was never submitted.', ours('VOID'), planned(run, DROPPED)),
+    line(
+      'DEBITED',
+      'What left the account is what the bank settled and what it charged for that.',
+      withCharges(ours('SETTLED'), run),
+      withCharges(add(bank.filter(isSettled)), run),
+    ),
     line('ABANDONED', 'Nothing of an abandoned instruction has moved.', NOTHING, add(abandoned)),
   ];
 }
@@ -128,7 +139,14 @@ function tableOf(run: RunAggregates, bank: readonly BankPart[], lines: readonly 
     notPaid: actual('NOT_PAID'),
     inFlight: actual('IN_FLIGHT'),
     void: run.payments.get('VOID') ?? NOTHING,
+    charges: run.charges,
+    debited: withCharges(actual('SETTLED'), run),
   };
+}
+
+/** A charge is on top of a payment and none of its own. */
+function withCharges({ count, amountMinor }: CountAndSum, { charges }: RunAggregates): CountAndSum {
+  return { count, amountMinor: amountMinor + charges.amountMinor };
 }
 
 /** Adds tables up, line by line. */
@@ -139,6 +157,10 @@ export function sumTables(tables: readonly Table[]): Table {
 
 function isLive({ instruction }: BankPart): boolean {
   return !ENDED_UNSUBMITTED.includes(instruction);
+}
+
+function isSettled(part: BankPart): boolean {
+  return SUBMITTED.includes(part.instruction) && bankGroup(part.bankStatus) === 'settled';
 }
 
 function planned(run: RunAggregates, statuses: readonly InstructionStatus[]): CountAndSum {

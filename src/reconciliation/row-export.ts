@@ -30,6 +30,7 @@ const HEADER = csvLine([
   'bank_status',
   'settled_on',
   'returned_at',
+  'charges',
   'difference',
 ]);
 
@@ -110,6 +111,7 @@ function csvOf(row: ReconciledRow): string {
     row.bankStatus,
     row.settledOn,
     row.returnedAt?.toISOString() ?? null,
+    row.chargesMinor,
     row.difference ?? null,
   ]);
 }
@@ -128,6 +130,7 @@ function jsonOf(row: ReconciledRow): Record<string, string | number | null> {
     bankStatus: row.bankStatus,
     settledOn: row.settledOn,
     returnedAt: row.returnedAt?.toISOString() ?? null,
+    charges: row.chargesMinor === null ? null : formatMinor(row.chargesMinor),
     difference: row.difference ?? null,
   };
 }

@@ -25,6 +25,15 @@ import { hashOfRows, obstacleOf, payableRows } from './work';
 /** How often a run that waits for money or for its account is tried again. */
 const TRY_AGAIN_MS = 15_000;
 
+/** Charges of so many days tell what to expect: three monthly payrolls, and an older price list counts no more. */
+const CHARGES_OF_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+const NOT_COVERED = 'The available balance does not cover this run and what other runs have reserved.';
+const CHARGES_NOT_COVERED =
+  'The available balance covers this run and what other runs have reserved, but not the charges to be expected on ' +
+  `top: the highest the bank took for one payment of this account in the last ${CHARGES_OF_DAYS} days, for each payment.`;
+
 /** The run gate, once per run, in VERIFIED → SUBMITTING (rule 7). */
 @Injectable()
 export class RunGate {
@@ -134,18 +143,29 @@ export class RunGate {
       return false;
     }
     if (atBank === undefined) return true;
-    const needed = run.totalMinor + (await reservedByOthers(tx, run));
-    if (atBank.availableMinor !== undefined && atBank.availableMinor < needed) {
-      await raise(tx, {
-        ...about,
-        kind: 'LOW_BALANCE',
-        happened: 'The available balance does not cover this run and what other runs have reserved.',
-      });
+    const reserved = await reservedByOthers(tx, run);
+    const needed = run.totalMinor + reserved.amountMinor;
+    const charges = (await this.highestCharge(tx, run)) * BigInt(run.rowCount + reserved.payments);
+    if (atBank.availableMinor !== undefined && atBank.availableMinor < needed + charges) {
+      const happened = atBank.availableMinor < needed ? NOT_COVERED : CHARGES_NOT_COVERED;
+      await raise(tx, { ...about, kind: 'LOW_BALANCE', happened });
       return false;
     }
     const subjects = [run.id, run.accountId];
     await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], subjects, 'the account is open and funded');
     return true;
+  }
+
+  /** The most the bank charged lately for one payment from the account, in minor units; 0 where it shows no charge. */
+  private async highestCharge(tx: EmployerTransaction, run: PayRun): Promise<bigint> {
+    const since = new Date(this.clock.now().getTime() - CHARGES_OF_DAYS * DAY_MS);
+    const [row] = await tx.query<{ charge: string | null }>(
+      `SELECT max(p.charges_minor) AS charge
+       FROM pay_run r JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id
+       WHERE r.employer_id = $1 AND r.account_id = $2 AND r.execution_date >= $3::date`,
+      [tx.employerId, run.accountId, since.toISOString().slice(0, 10)],
+    );
+    return BigInt(row?.charge ?? 0);
   }
 
   private async open(tx: EmployerTransaction, run: PayRun): Promise<void> {
@@ -168,9 +188,12 @@ export class RunGate {
  * What other runs on the account are about to take: all of a run that is being submitted, and of submitted payments
  * those on which the bank has not placed its hold yet.
  */
-async function reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<bigint> {
-  const [row] = await tx.query<{ reserved: string }>(
-    `SELECT coalesce(sum(p.amount_minor), 0) AS reserved
+async function reservedByOthers(
+  tx: EmployerTransaction,
+  run: PayRun,
+): Promise<{ payments: number; amountMinor: bigint }> {
+  const [row] = await tx.query<{ payments: number; reserved: string }>(
+    `SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS reserved
      FROM pay_run r
      JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id
      LEFT JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id AND i.status = 'SUBMITTED'
@@ -179,5 +202,5 @@ async function reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<b
        AND (p.status = 'AT_BANK' OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
     [tx.employerId, run.accountId, run.id, BANK_LADDER.PRO_DEBIT_HOLD],
   );
-  return BigInt(row?.reserved ?? 0);
+  return { payments: row?.payments ?? 0, amountMinor: BigInt(row?.reserved ?? 0) };
 }

@@ -30,6 +30,9 @@ export const FATES = {
 } as const satisfies Record<string, PaymentStatus>;
 export type Fate = keyof typeof FATES;
 
+/** What the bank shows as its charge of a payment that ended, in cents; it takes it from settled ones only. */
+export const CHARGE_MINOR = 15n;
+
 /** Takes a run through the record's own functions as the workers do, without a bank. */
 export class RunAtBank {
   private constructor(
@@ -123,7 +126,13 @@ export class RunAtBank {
         const to = FATES[fate];
         const settledOn = to === 'SETTLED' ? '2026-11-27' : undefined;
         if (to !== 'SUBMITTED') {
-          await movePayments(tx, run.id, 'SUBMITTED', [{ paymentId: id, to, settledOn }], 'service');
+          await movePayments(
+            tx,
+            run.id,
+            'SUBMITTED',
+            [{ paymentId: id, to, settledOn, chargesMinor: CHARGE_MINOR }],
+            'service',
+          );
         }
         if (fate === 'RETURNED') await tx.query('UPDATE payment SET returned_at = now() WHERE id = $1', [id]);
       }

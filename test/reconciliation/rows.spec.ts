@@ -54,6 +54,7 @@ describe('the rows of a run', () => {
         bank_status: 'RETURNED',
         settled_on: '2026-11-27',
         returned_at: expect.stringMatching(/^\d{4}-.*Z$/),
+        charges: '0.15',
         difference: '',
       },
       expect.objectContaining({

@@ -1,0 +1,66 @@
+import axios from 'axios';
+import { payFile, payRows, Row } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+const CHARGE_MINOR = 999n;
+const ACCOUNT = '1002';
+
+describe('a bank that charges for each payment', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    payroll = await Payroll.start({ sandbox: { variants: { chargeMinor: Number(CHARGE_MINOR) } } });
+  });
+  afterAll(() => payroll.close());
+
+  const minor = (amount: string) => BigInt(amount.replace('.', ''));
+  const balance = async () => {
+    const { data } = await axios.get<{ accountId: string; balance: string }[]>(
+      `${payroll.bank.url}/sandbox/portal/accounts`,
+    );
+    return minor(data.find(({ accountId }) => accountId === ACCOUNT)!.balance);
+  };
+  const post = (amountMinor: bigint) =>
+    axios.post(`${payroll.bank.url}/sandbox/postings`, {
+      accountId: ACCOUNT,
+      type: 'DISTRIBUTOR_POSTING',
+      direction: amountMinor < 0n ? 'DEBIT' : 'CREDIT',
+      amountMinor: String(amountMinor < 0n ? -amountMinor : amountMinor),
+    });
+  const leave = async (amountMinor: bigint) => post(amountMinor - (await balance()));
+  const sum = (rows: readonly Row[]) => rows.reduce((total, { amount }) => total + minor(amount), 0n);
+  const reconciliation = async (id: string, query = '') =>
+    (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation${query}`))).data;
+
+  it('has what left the account explained to the cent, charges apart, also where one payment failed', async () => {
+    const rows = payRows(4);
+    await leave(sum(rows));
+    const before = await balance();
+    // Nothing is known of charges yet: the gate cannot expect them.
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+    const { explained, table, equations } = await reconciliation(id);
+    expect(explained).toBe(true);
+    expect(table.charges).toEqual({ payments: 3, amount: '29.97' });
+    expect(minor(table.debited.amount)).toBe(minor(table.settled.amount) + 3n * CHARGE_MINOR);
+    expect(before - (await balance())).toBe(minor(table.debited.amount));
+    expect(equations.map(({ name }: { name: string }) => name)).toContain('DEBITED');
+    expect(await reconciliation(id, '?format=csv')).toContain('table,charges,3,29.97,');
+    const csv: string = await reconciliation(id, '/rows?format=csv');
+    expect(csv.split('\r\n')[0]).toContain(',charges,');
+    expect(csv.split('\r\n')[1]).toContain(',9.99,');
+  });
+
+  it('is expected at the gate to charge as it did: the run waits until they are covered too, and says so', async () => {
+    const rows = payRows(4, 10);
+    await leave(sum(rows) + 4n * CHARGE_MINOR - 1n);
+    const id = await payroll.paid(payFile(rows));
+    const low = async () => (await payroll.attention()).find(({ kind }) => kind === 'LOW_BALANCE');
+    await eventually(async () => (await low()) !== undefined, 20_000);
+    expect((await low())!.happened).toContain('but not the charges to be expected');
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
+    await post(1n);
+    await payroll.until(id, ['SETTLED'], 40_000);
+    expect(await low()).toBeUndefined();
+    expect(await balance()).toBe(0n);
+  }, 90_000);
+});
