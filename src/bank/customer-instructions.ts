@@ -2,7 +2,7 @@ import { stringify } from 'lossless-json';
 import { segment } from './link';
 import { listFetcher } from './list';
 import type { Outcome } from './outcome';
-import { eachItem, type ListHabits } from './pager';
+import { eachItem, type ListHabits, type ListSize } from './pager';
 import { idOfPayment } from './payment-transactions';
 import { paymentOfInstruction, samePayment, sameRecord } from './same-record';
 import {
@@ -96,10 +96,13 @@ export class CustomerInstructions {
   }
 
   /** The payments of one instruction. Scope not shown (Paths exposed only as links). */
-  listPaymentTransactions(instructionId: string): AsyncIterable<PaymentTransaction> {
+  listPaymentTransactions(
+    instructionId: string,
+    onEnd?: (size: ListSize) => void,
+  ): AsyncIterable<PaymentTransaction> {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
     const fetch = listFetcher(this.session, path, paymentTransactionList);
-    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits });
+    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits, onEnd });
   }
 
   /** Changes an instruction before its submission. Body and scope not shown (Paths exposed only as links). */

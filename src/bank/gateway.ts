@@ -2,6 +2,7 @@ import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
 import { ContractDrift } from './errors';
 import { checked, type Outcome } from './outcome';
+import type { ListSize } from './pager';
 import {
   type AddPayment,
   type InitiateInstruction,
@@ -99,21 +100,27 @@ export class BankGateway {
   }
 
   /** The instruction's payments as far as the bank shows them: one that is missing proves nothing. */
-  async *listInstructionPayments(bankInstructionId: string): AsyncGenerator<BankPayment, void, undefined> {
-    for await (const record of this.client.customerInstructions.listPaymentTransactions(bankInstructionId)) {
-      yield paymentOf(record, this.client.amounts);
-    }
+  async *listInstructionPayments(
+    bankInstructionId: string,
+    onEnd?: (size: ListSize) => void,
+  ): AsyncGenerator<BankPayment, void, undefined> {
+    const records = this.client.customerInstructions.listPaymentTransactions(bankInstructionId, onEnd);
+    for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 
   /** The general listing: everybody's payments that match. */
-  async *listPayments(filter: BankPaymentFilter = {}): AsyncGenerator<BankPayment, void, undefined> {
-    const records = this.client.paymentTransactions.list({
+  async *listPayments(
+    filter: BankPaymentFilter = {},
+    onEnd?: (size: ListSize) => void,
+  ): AsyncGenerator<BankPayment, void, undefined> {
+    const bounds = {
       status: filter.status,
       fromDate: filter.from,
       toDate: filter.to,
       minAmount: this.bound(filter.minAmountMinor, filter.currency),
       maxAmount: this.bound(filter.maxAmountMinor, filter.currency),
-    });
+    };
+    const records = this.client.paymentTransactions.list(bounds, onEnd);
     for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 

@@ -20,6 +20,13 @@ export interface ListPage<T> {
   offset?: number | null;
 }
 
+/** What a list that was read to its end was seen to hold. */
+export interface ListSize {
+  readonly rows: number;
+  /** Rows of a full page; undefined where one page, no larger than was observed elsewhere, held everything. */
+  readonly pageRows?: number;
+}
+
 export interface PagerOptions<T> {
   fetch: (query: PageQuery) => Promise<ListPage<T>>;
   idOf: (item: T) => string;
@@ -27,6 +34,8 @@ export interface PagerOptions<T> {
   pageSize?: number;
   maxPages?: number;
   maxItems?: number;
+  /** Told once the list was read to its end. */
+  onEnd?: (size: ListSize) => void;
 }
 
 /** The most this family of banks hands out at once; a smaller answer is learned. */
@@ -50,6 +59,7 @@ const MAX_ITEMS = 500_000;
 export async function* eachItem<T>(options: PagerOptions<T>): AsyncGenerator<T, void, undefined> {
   const walk = new ListWalk(options);
   while (!walk.ended) yield* await walk.next();
+  options.onEnd?.(walk.listSize());
 }
 
 class ListWalk<T> {
@@ -64,6 +74,8 @@ class ListWalk<T> {
   /** Items passed over by offset, repeats included. */
   private position = 0;
   private pages = 0;
+  private filledPages = 0;
+  private largestPage = 0;
   private previous: string[] = [];
   private firstPageFull?: boolean;
   private shortPages = false;
@@ -95,6 +107,12 @@ class ListWalk<T> {
     const fresh = this.unseen(answer.items, ids);
     this.advance(answer, ids);
     return fresh;
+  }
+
+  listSize(): ListSize {
+    const { filledPages, largestPage } = this;
+    const full = filledPages > 1 || largestPage > OBSERVED_PAGE_SIZE;
+    return { rows: this.seen.size, pageRows: full ? largestPage : undefined };
   }
 
   private async ask(): Promise<ListPage<T> | undefined> {
@@ -178,6 +196,8 @@ class ListWalk<T> {
     const short = this.isShort(answer, ids.length);
     this.learnSize(answer, ids.length, first);
     this.shortPages ||= ids.length < this.size;
+    this.filledPages += 1;
+    this.largestPage = Math.max(this.largestPage, ids.length);
     this.previous = ids;
     this.position += ids.length;
     this.page += 1;

@@ -1,6 +1,6 @@
 import { segment } from './link';
 import { listFetcher } from './list';
-import { eachItem, type ListHabits } from './pager';
+import { eachItem, type ListHabits, type ListSize } from './pager';
 import { samePayment } from './same-record';
 import { paymentTransaction, type PaymentTransaction, paymentTransactionList } from './schema';
 import type { BankSession } from './session';
@@ -17,11 +17,14 @@ export class PaymentTransactions {
    * Payment transactions that match. Scopes `customer-instruction_view` and `payment-instruction_view`
    * (Transactions). Amount bounds are in the bank's unit; how each filter behaves may differ by implementation.
    */
-  list(filter: PaymentTransactionFilter = {}): AsyncIterable<PaymentTransaction> {
+  list(
+    filter: PaymentTransactionFilter = {},
+    onEnd?: (size: ListSize) => void,
+  ): AsyncIterable<PaymentTransaction> {
     const fetch = listFetcher(this.session, PATHS.paymentTransactions(), paymentTransactionList, {
       ...filter,
     });
-    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits });
+    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits, onEnd });
   }
 
   /** One payment transaction. Scope not shown (Paths exposed only as links). */

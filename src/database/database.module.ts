@@ -2,6 +2,7 @@ import { DynamicModule, Global, Inject, Module, OnApplicationBootstrap } from '@
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
 import { CONFIG, Config } from '../config/env';
+import { BankLists } from './bank-lists';
 import { BankRate } from './bank-rate';
 import { Database } from './database';
 import { dataSourceOptions } from './data-source';
@@ -13,8 +14,8 @@ import { assertSafeRole } from './roles';
 /** The one DataSource and the one door to it. */
 @Global()
 @Module({
-  providers: [BankRate, Database, Leases, PersonalData],
-  exports: [BankRate, Database, Leases, PersonalData],
+  providers: [BankLists, BankRate, Database, Leases, PersonalData],
+  exports: [BankLists, BankRate, Database, Leases, PersonalData],
 })
 export class DatabaseModule implements OnApplicationBootstrap {
   constructor(

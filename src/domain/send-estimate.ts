@@ -15,9 +15,19 @@ export interface SendPace {
   readonly addsInFlight: number;
   /** How long the reads before the gate are held back after the last add, in ms. */
   readonly lagMs: number;
-  /** Whether the bank lets payments be read one by one only. */
-  readonly readsOneByOne: boolean;
+  /** How the payments of one instruction are read. */
+  readonly reading: PaymentReading;
 }
+
+/**
+ * Whether the bank lists an instruction's payments by themselves, lists them with everybody's of some day (then each
+ * reading pages through all: `otherRows` beside the run's own), or shows them one by one only. `pageRows` where it is
+ * known how many rows a full page has.
+ */
+export type PaymentReading =
+  | { readonly by: 'INSTRUCTION_PAYMENTS'; readonly pageRows?: number }
+  | { readonly by: 'PAYMENT_LIST'; readonly otherRows: number; readonly pageRows?: number }
+  | { readonly by: 'PAYMENT' };
 
 /** Requests to the bank, and how long they take in whole milliseconds. */
 export interface SendEstimate {
@@ -25,7 +35,7 @@ export interface SendEstimate {
   readonly ms: number;
 }
 
-/** Page size observed in list responses (Limits): a bank that hands out more only needs less. */
+/** Page size observed in list responses (Limits), where none was learned: a bank that hands out more needs less. */
 const PAGE_ROWS = 20;
 /** A list may need one page more that tells how its pages count, and one that ends it. */
 const EXTRA_PAGES = 2;
@@ -57,10 +67,20 @@ export function estimateSubmits(shape: SendShape, pace: SendPace): SendEstimate 
 }
 
 /** One reading of every instruction: itself, and its payments in pages or one by one. */
-function readsOf({ rows, instructions }: SendShape, { readsOneByOne }: SendPace): number {
-  // The last page of each instruction may be short, so that each has one page more than its share.
-  const pages = Math.ceil(rows / PAGE_ROWS) + instructions * (1 + EXTRA_PAGES);
-  return instructions + (readsOneByOne ? rows : pages);
+function readsOf({ rows, instructions }: SendShape, { reading }: SendPace): number {
+  switch (reading.by) {
+    case 'PAYMENT':
+      return instructions + rows;
+    case 'PAYMENT_LIST': {
+      const pages = Math.ceil((reading.otherRows + rows) / (reading.pageRows ?? PAGE_ROWS)) + EXTRA_PAGES;
+      return instructions * (1 + pages);
+    }
+    case 'INSTRUCTION_PAYMENTS': {
+      // The last page of each instruction may be short, so that each has one page more than its share.
+      const pages = Math.ceil(rows / (reading.pageRows ?? PAGE_ROWS)) + instructions * (1 + EXTRA_PAGES);
+      return instructions + pages;
+    }
+  }
 }
 
 function estimate(requests: number, unpacedMs: number, { requestsPerMinute }: SendPace): SendEstimate {

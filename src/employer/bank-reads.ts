@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
+import type { ListSize } from '../bank/pager';
 import type { BankInstruction, BankPayment } from '../bank/records';
+import { Clock } from '../config/clock';
+import { BankList, BankLists } from '../database/bank-lists';
 import { BankRead, EmployerAccount } from './employer.entity';
 
 /** An instruction at the bank, and the ids its payments are known by. */
@@ -17,10 +20,19 @@ export interface InstructionAtBank {
 // The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
 const CLOCK_MARGIN_MS = 86_400_000;
 
+/** What did not change is written down again after so long: it is believed for a day. */
+const TELL_AGAIN_MS = 3_600_000;
+
 /** Reads of instructions by whichever way the bank was found to allow for an account. */
 @Injectable()
 export class BankReads {
-  constructor(private readonly gateway: BankGateway) {}
+  private readonly told = new Map<BankList, { what: string; atMs: number }>();
+
+  constructor(
+    private readonly gateway: BankGateway,
+    private readonly lists: BankLists,
+    private readonly clock: Clock,
+  ) {}
 
   /** The instruction itself; undefined where the bank does not let it be read. @throws NotFound, BankClientError */
   async instruction(
@@ -33,26 +45,49 @@ export class BankReads {
 
   /** Every payment of the instruction the bank shows now. Absence of one proves nothing. */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
-    if (may(account, 'INSTRUCTION_PAYMENTS')) {
-      return collect(this.gateway.listInstructionPayments(instruction.bankInstructionId));
-    }
+    if (may(account, 'INSTRUCTION_PAYMENTS')) return this.fromOwnList(instruction);
     if (may(account, 'PAYMENT_LIST')) return this.fromGeneralList(instruction);
     if (may(account, 'PAYMENT')) return this.oneByOne(instruction);
     throw new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }
 
+  private async fromOwnList({ bankInstructionId }: InstructionAtBank): Promise<BankPayment[]> {
+    const sizes: ListSize[] = [];
+    const found = await collect(
+      this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size)),
+    );
+    await this.remember('INSTRUCTION_PAYMENTS', sizes);
+    return found;
+  }
+
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const known = new Set(instruction.bankIds);
-    const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS).toISOString();
+    const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
     const found: BankPayment[] = [];
-    for await (const payment of this.gateway.listPayments({ from })) {
+    const sizes: ListSize[] = [];
+    const listed = this.gateway.listPayments({ from: from.toISOString() }, (size) => sizes.push(size));
+    for await (const payment of listed) {
       const ours =
         payment.bankInstructionId === instruction.bankInstructionId ||
         payment.ids.some((id) => known.has(id)) ||
         (payment.messageId !== undefined && instruction.isNamedBy(payment.messageId));
       if (ours) found.push(payment);
     }
+    // That of an older instruction reaches further back than those of a run that is sent will.
+    const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
+    if (recent) await this.remember('PAYMENTS', sizes);
     return found;
+  }
+
+  /** Of a list read over and over only what is new: its rows, or the rows of a full page of it. */
+  private async remember(list: BankList, sizes: readonly ListSize[]): Promise<void> {
+    for (const size of sizes) {
+      const told = list === 'PAYMENTS' ? `${size.rows} ${size.pageRows}` : String(size.pageRows);
+      const stale = this.clock.now().getTime() - (this.told.get(list)?.atMs ?? 0) > TELL_AGAIN_MS;
+      if (this.told.get(list)?.what === told && !stale) continue;
+      await this.lists.remember(list, size);
+      this.told.set(list, { what: told, atMs: this.clock.now().getTime() });
+    }
   }
 
   private async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {

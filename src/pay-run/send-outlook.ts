@@ -1,10 +1,18 @@
 import { bankHours } from '../config/bank-hours';
 import { Config } from '../config/env';
+import { lastSeen } from '../database/bank-lists';
 import { requestsPerMinute } from '../database/bank-rate';
 import { EmployerTransaction } from '../database/database';
 import { earliestExecutionDate } from '../domain/business-day';
 import { PayRunStatus } from '../domain/pay-run';
-import { estimateSend, estimateSubmits, SendEstimate, SendPace, SendShape } from '../domain/send-estimate';
+import {
+  estimateSend,
+  estimateSubmits,
+  PaymentReading,
+  SendEstimate,
+  SendPace,
+  SendShape,
+} from '../domain/send-estimate';
 import { sendingCloses, sendingOpens } from '../domain/send-window';
 import { EmployerAccount } from '../employer/employer.entity';
 import { Problem } from '../http/problem';
@@ -121,13 +129,41 @@ async function paceOfRun(tx: EmployerTransaction, run: PayRun, settings: SendSet
     employerId: tx.employerId,
     id: run.accountId,
   });
-  const listed = reads.includes('INSTRUCTION_PAYMENTS') || reads.includes('PAYMENT_LIST');
   return {
     requestsPerMinute: await requestsPerMinute(tx, settings.BANK_REQUESTS_PER_MINUTE),
     addsInFlight: settings.BANK_ADDS_IN_FLIGHT,
     lagMs: settings.BANK_LAG_BOUND_MS,
-    readsOneByOne: !listed && reads.includes('PAYMENT'),
+    reading: await readingOf(tx, run, reads),
   };
+}
+
+async function readingOf(
+  tx: EmployerTransaction,
+  run: PayRun,
+  reads: EmployerAccount['reads'],
+): Promise<PaymentReading> {
+  const listed = reads.includes('PAYMENT_LIST');
+  if (reads.includes('INSTRUCTION_PAYMENTS') || !(listed || reads.includes('PAYMENT'))) {
+    const { pageRows } = await lastSeen(tx, 'INSTRUCTION_PAYMENTS');
+    return { by: 'INSTRUCTION_PAYMENTS', pageRows };
+  }
+  if (!listed) return { by: 'PAYMENT' };
+  const { rows, pageRows } = await lastSeen(tx, 'PAYMENTS');
+  const ownRows = await countRowsAtBank(tx, run);
+  const otherRows = Math.max(rows - ownRows, await countOtherRows(tx, run), 0);
+  return { by: 'PAYMENT_LIST', otherRows, pageRows };
+}
+
+/** Payments the employer's other instructions of a day may have in the general list, abandoned ones included. */
+async function countOtherRows(tx: EmployerTransaction, run: PayRun): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT coalesce(sum(p.row_count), 0)::int AS count FROM instruction i
+     JOIN planned_instruction p ON p.employer_id = i.employer_id AND p.id = i.planned_instruction_id
+     WHERE i.employer_id = $1 AND coalesce(i.last_add_at, i.created_at) > clock_timestamp() - interval '1 day'
+       AND (i.pay_run_id <> $2 OR i.status = 'ABANDONED')`,
+    [tx.employerId, run.id],
+  );
+  return row?.count ?? 0;
 }
 
 /** Payments that are known to be in the instructions which may still be submitted. */

@@ -57,6 +57,8 @@ describe('the role of the application', () => {
     ['hook_address', `UPDATE hook_address SET url = url`],
     ['hook_subscription', `DELETE FROM hook_subscription`],
     ['installation_event', `UPDATE installation_event SET event = event`],
+    ['bank_list', `UPDATE bank_list SET list = list`],
+    ['bank_list', `DELETE FROM bank_list`],
     ['approval', `UPDATE approval SET root_hash = root_hash`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],
     ...IDENTITY_OF_A_RUN.map((column): [string, string] => [

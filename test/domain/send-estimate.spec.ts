@@ -1,8 +1,17 @@
 import fc from 'fast-check';
-import { estimateSend, estimateSubmits, SendPace, SendShape } from '../../src/domain/send-estimate';
+import { BankError } from '../../src/bank/errors';
+import { eachItem, type ListHabits, type ListPage, type PageQuery } from '../../src/bank/pager';
+import {
+  estimateSend,
+  estimateSubmits,
+  PaymentReading,
+  SendPace,
+  SendShape,
+} from '../../src/domain/send-estimate';
 
-const PACE: SendPace = { addsInFlight: 8, lagMs: 0, readsOneByOne: false };
+const PACE: SendPace = { addsInFlight: 8, lagMs: 0, reading: { by: 'INSTRUCTION_PAYMENTS' } };
 
+const pageRows = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
 const shapes = fc
   .record({
     rows: fc.integer({ min: 1, max: 1_000_000 }),
@@ -17,8 +26,44 @@ const paces = fc.record({
   requestsPerMinute: fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
   addsInFlight: fc.integer({ min: 1, max: 64 }),
   lagMs: fc.nat(60_000),
-  readsOneByOne: fc.boolean(),
+  reading: fc.oneof<fc.Arbitrary<PaymentReading>[]>(
+    fc.constant({ by: 'PAYMENT' }),
+    fc.record({ by: fc.constant('INSTRUCTION_PAYMENTS' as const), pageRows }),
+    fc.record({ by: fc.constant('PAYMENT_LIST' as const), otherRows: fc.nat(100_000), pageRows }),
+  ),
 });
+
+/** A list of so many rows at a bank that hands out at most `pageRows` at once, and the requests it was asked. */
+class ListedBank {
+  requests = 0;
+  private readonly habits: ListHabits = {};
+
+  constructor(
+    private readonly pageRows: number,
+    private readonly ways: { base: 0 | 1; refusesPageZero: boolean; countMeans: 'page' | 'total' },
+  ) {}
+
+  async read(rows: number): Promise<number> {
+    let seen = 0;
+    const fetch = (query: PageQuery) => Promise.resolve(this.answer(rows, query));
+    for await (const _id of eachItem({ fetch, idOf: String, habits: this.habits })) seen += 1;
+    return seen;
+  }
+
+  private answer(rows: number, query: PageQuery): ListPage<number> {
+    this.requests += 1;
+    if (!('page' in query)) throw new Error('this bank numbers its pages');
+    const { base, refusesPageZero, countMeans } = this.ways;
+    if (query.page < base && refusesPageZero) throw new BankError(400, { raw: '' });
+    const limit = Math.min(query.pageSize, this.pageRows);
+    const offset = Math.max(query.page - base, 0) * limit;
+    const items = Array.from(
+      { length: Math.max(Math.min(limit, rows - offset), 0) },
+      (_one, n) => offset + n,
+    );
+    return { items, limit, offset, count: countMeans === 'total' ? rows : items.length };
+  }
+}
 
 describe('what sending a run takes', () => {
   it('is one initiate, the adds, two readings of each instruction, the balance and the submits', () => {
@@ -30,8 +75,64 @@ describe('what sending a run takes', () => {
 
   it('reads every payment twice where the bank shows them one by one only', () => {
     const shape = { rows: 1_000, instructions: 2 };
-    const { requests } = estimateSend(shape, { ...PACE, readsOneByOne: true });
+    const { requests } = estimateSend(shape, { ...PACE, reading: { by: 'PAYMENT' } });
     expect(requests).toBe(2 + 1_000 + 2 * (2 + 1_000) + 1 + 2);
+  });
+
+  it('pages through the whole general list for each reading where the bank lists payments there only', () => {
+    const reading: PaymentReading = { by: 'PAYMENT_LIST', otherRows: 60 };
+    const each = 1 + (5 + 2);
+    expect(estimateSend({ rows: 40, instructions: 2 }, { ...PACE, reading }).requests).toBe(
+      2 + 40 + 2 * 2 * each + 1 + 2,
+    );
+    const small = { ...reading, pageRows: 1 };
+    expect(estimateSubmits({ rows: 40, instructions: 2 }, { ...PACE, reading: small }).requests).toBe(
+      2 * (1 + 100 + 2) + 2,
+    );
+  });
+
+  it('is never less than what is asked of a bank while its lists are read, whatever their pages', async () => {
+    const sends = fc.record({
+      rows: fc.integer({ min: 1, max: 60 }),
+      perInstruction: fc.integer({ min: 10, max: 60 }),
+      otherRows: fc.nat(150),
+      pageRows: fc.integer({ min: 1, max: 100 }),
+      ways: fc.record({
+        base: fc.constantFrom(0, 1),
+        refusesPageZero: fc.boolean(),
+        countMeans: fc.constantFrom('page', 'total'),
+      }),
+      general: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(sends, async ({ rows, perInstruction, otherRows, general, ...list }) => {
+        const bank = new ListedBank(list.pageRows, list.ways as ConstructorParameters<typeof ListedBank>[1]);
+        const instructions = Math.ceil(rows / perInstruction);
+        const parts = Array.from({ length: instructions }, (_one, n) =>
+          Math.min(perInstruction, rows - n * perInstruction),
+        );
+        let added = 0;
+        for (const part of parts) {
+          added += part;
+          bank.requests += 1 + part + 1;
+          await bank.read(general ? otherRows + added : part);
+        }
+        const built = bank.requests;
+        for (const part of parts) {
+          bank.requests += 2;
+          await bank.read(general ? otherRows + rows : part);
+        }
+        const known = list.pageRows < 20 ? list.pageRows : undefined;
+        const reading: PaymentReading = general
+          ? { by: 'PAYMENT_LIST', otherRows, pageRows: known }
+          : { by: 'INSTRUCTION_PAYMENTS', pageRows: known };
+        const shape = { rows, instructions };
+        expect(estimateSend(shape, { ...PACE, reading }).requests).toBeGreaterThanOrEqual(bank.requests + 1);
+        const atGates = bank.requests - built;
+        expect(estimateSubmits(shape, { ...PACE, reading }).requests).toBeGreaterThanOrEqual(atGates);
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it('is never less than its payments at the limit of the bank', () => {
