@@ -69,8 +69,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   requireTimeZone(options.timeZone ?? DEFAULT_TIME_ZONE, 'timeZone');
   const lock = options.stateFile ? StateFileLock.take(options.stateFile) : undefined;
   try {
-    const { url, close } = await startUnlocked(options);
-    return { url, close: () => close().finally(() => lock?.release()) };
+    const sandbox = await startUnlocked(options);
+    return { url: sandbox.url, close: () => sandbox.close().finally(() => lock?.release()) };
   } catch (error) {
     lock?.release();
     throw error;

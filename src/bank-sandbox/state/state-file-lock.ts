@@ -6,6 +6,8 @@ const MAX_TRIES = 20;
 
 /** A state file belongs to one bank: two would write their lines between one another's. */
 export class StateFileLock {
+  private held = true;
+
   private constructor(
     private readonly path: string,
     private readonly owner: string,
@@ -29,8 +31,10 @@ export class StateFileLock {
     throw new Error(`${stateFile} is in use: too many processes try to take ${path}`);
   }
 
+  /** Once: what another bank of this process takes later is not given away. */
   release(): void {
-    if (read(this.path) === this.owner) rmSync(this.path, { force: true });
+    if (this.held && read(this.path) === this.owner) rmSync(this.path, { force: true });
+    this.held = false;
   }
 }
 
