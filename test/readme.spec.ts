@@ -27,6 +27,7 @@ const TABLES = [
   'payment',
   'bank-ladder',
   'attention',
+  'invariants',
   'operations',
   'magic-creditors',
   'variants',

@@ -21,29 +21,60 @@ interface Row {
   entry_hash: Buffer;
 }
 
+/** An entry of a chain up to which it was verified, and its hash. */
+export interface ChainPosition {
+  readonly seq: bigint;
+  readonly hash: Buffer;
+}
+
+/** Before the first entry of any chain. */
+export const CHAIN_START: ChainPosition = { seq: 0n, hash: GENESIS };
+
+/** What a verification of a part found, and where the next one goes on: at the start again once the head was met. */
+export interface SliceVerdict extends ChainVerdict {
+  readonly next: ChainPosition;
+}
+
 /**
  * Computes a chain again from its first entry to its head, and sees any entry changed, taken out, put in or cut off
  * the end. Entries appended while it runs are left to the next time.
  */
 export async function verifyChain(tx: Transaction, chainId: string): Promise<ChainVerdict> {
+  const { entries, brokenAt } = await verifySlice(tx, chainId, CHAIN_START, Infinity);
+  return brokenAt === undefined ? { entries } : { entries, brokenAt };
+}
+
+/**
+ * Computes the part of a chain that follows `from`, of `atMost` entries, rounded up to whole batches. `entries` counts
+ * from the beginning of the chain.
+ */
+export async function verifySlice(
+  tx: Transaction,
+  chainId: string,
+  from: ChainPosition,
+  atMost: number,
+): Promise<SliceVerdict> {
   const head = await headOf(tx, chainId);
-  let verified = 0n;
-  let hash: Buffer = GENESIS;
-  for (;;) {
+  let verified = from.seq;
+  let hash = from.hash;
+  for (let read = 0; read < atMost; read += BATCH) {
     const rows = await batchAfter(tx, chainId, verified, head.seq);
     for (const row of rows) {
-      if (!follows(chainId, row, verified, hash)) return broken(verified);
+      if (!follows(chainId, row, verified, hash)) return broken(verified, from);
       verified += 1n;
       hash = row.entry_hash;
     }
-    if (rows.length < BATCH) break;
+    if (rows.length < BATCH) {
+      const whole =
+        verified === head.seq && hash.equals(head.hash) && !(await hasEntryBeyondHead(tx, chainId));
+      return whole ? { entries: Number(verified), next: CHAIN_START } : broken(verified, from);
+    }
   }
-  const whole = verified === head.seq && hash.equals(head.hash) && !(await hasEntryBeyondHead(tx, chainId));
-  return whole ? { entries: Number(verified) } : broken(verified);
+  return { entries: Number(verified), next: { seq: verified, hash } };
 }
 
-function broken(verified: bigint): ChainVerdict {
-  return { entries: Number(verified), brokenAt: verified + 1n };
+function broken(verified: bigint, next: ChainPosition): SliceVerdict {
+  return { entries: Number(verified), brokenAt: verified + 1n, next };
 }
 
 function follows(chainId: string, row: Row, previousSeq: bigint, previousHash: Buffer): boolean {

@@ -125,6 +125,13 @@ const SETTINGS = {
     .max(86_400_000)
     .default(600_000)
     .describe('Delay between checks that the bank has exactly one hook of this service, with its links.'),
+  RECONCILE_MS: z.coerce
+    .number()
+    .int()
+    .min(50)
+    .max(86_400_000)
+    .default(300_000)
+    .describe('How often what must always hold is asserted over the stored data of each employer.'),
   WATCH_DAYS: z.coerce
     .number()
     .int()

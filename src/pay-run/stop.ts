@@ -35,6 +35,14 @@ export async function stopEverything(
   );
 }
 
+/** Stops every submit of the transaction's employer. One that is stopped already keeps its reason. */
+export async function stopEmployer(tx: EmployerTransaction, reason: AttentionKind): Promise<void> {
+  await tx.query(
+    `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = $2 WHERE id = $1 AND stopped_at IS NULL`,
+    [tx.employerId, reason],
+  );
+}
+
 /** A submitted instruction holds something else than was approved: everything stops and a person is told. */
 export async function totalsDiffer(
   tx: EmployerTransaction,

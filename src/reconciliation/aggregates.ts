@@ -64,7 +64,9 @@ const AGGREGATES = `
       coalesce(b.bank_status, '') AS bank_status
     FROM instruction i
     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
-    WHERE i.employer_id = $1 AND i.pay_run_id = ANY ($2))
+    WHERE i.employer_id = $1 AND i.pay_run_id = ANY ($2)
+      -- By the key: the join alone would read what the bank has of every run there ever was.
+      AND b.instruction_id = ANY (ARRAY(SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2))))
   SELECT 'record' AS part, id AS pay_run_id, status AS k1, NULL AS k2, NULL AS k3, row_count::bigint AS count,
     total_minor::numeric AS amount_minor
   FROM run
@@ -102,7 +104,8 @@ const AGGREGATES = `
   GROUP BY r.id, coalesce(i.status, 'PLANNED')
   UNION ALL
   SELECT 'bank', l.pay_run_id, l.status, l.bank_status, l.add_outcome, count(*), coalesce(sum(p.amount_minor), 0)
-  FROM at_bank l LEFT JOIN payment p ON p.employer_id = $1 AND p.id = l.payment_id
+  FROM at_bank l
+  LEFT JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id = l.payment_id
   GROUP BY l.pay_run_id, l.status, l.bank_status, l.add_outcome
   UNION ALL
   SELECT 'pair', p.pay_run_id, p.status, l.bank_status, NULL, count(*), sum(p.amount_minor)

@@ -1,12 +1,14 @@
 import { Module } from '@nestjs/common';
 import { Reconciliations } from './reconciliation';
 import { ReconciliationController } from './reconciliation.controller';
+import { ReconcilerMetrics } from './reconciler-metrics';
 import { RowExport } from './row-export';
+import { StandingReconciler } from './standing-reconciler';
 
-/** Compare, explain, report. */
+/** Compare, explain, report; and assert what always holds. */
 @Module({
   controllers: [ReconciliationController],
-  providers: [Reconciliations, RowExport],
-  exports: [Reconciliations],
+  providers: [ReconcilerMetrics, Reconciliations, RowExport, StandingReconciler],
+  exports: [Reconciliations, StandingReconciler],
 })
 export class ReconciliationModule {}

@@ -1,14 +1,18 @@
 import { Module } from '@nestjs/common';
 import { ScheduleModule as IntervalModule } from '@nestjs/schedule';
 import { CONFIG, Config } from '../config/env';
+import { Database } from '../database/database';
 import { EmployerModule } from '../employer/employer.module';
 import { HookService } from '../employer/hook.service';
 import { IdentityModule } from '../identity/identity.module';
+import { ReconciliationModule } from '../reconciliation/reconciliation.module';
+import { StandingReconciler } from '../reconciliation/standing-reconciler';
 import { AccountWatch } from '../settlement/account-watch';
 import { FollowService } from '../settlement/follow.service';
 import { SettlementModule } from '../settlement/settlement.module';
 import { SubmissionModule } from '../submission/submission.module';
 import { SubmissionService } from '../submission/submission.service';
+import { forEveryEmployer } from './every-employer';
 import { Maintenance } from './maintenance';
 import { PayScheduleController } from './pay-schedule.controller';
 import { PaySchedules } from './pay-schedules';
@@ -21,7 +25,14 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Everything the service does by the clock, and the pay schedules of employers. */
 @Module({
-  imports: [IntervalModule.forRoot(), IdentityModule, EmployerModule, SubmissionModule, SettlementModule],
+  imports: [
+    IntervalModule.forRoot(),
+    IdentityModule,
+    EmployerModule,
+    SubmissionModule,
+    SettlementModule,
+    ReconciliationModule,
+  ],
   controllers: [PayScheduleController],
   providers: [
     Maintenance,
@@ -30,7 +41,17 @@ const DAY_MS = 24 * HOUR_MS;
     Ticker,
     {
       provide: TICKS,
-      inject: [CONFIG, SubmissionService, FollowService, AccountWatch, HookService, PeriodMaker, Maintenance],
+      inject: [
+        CONFIG,
+        SubmissionService,
+        FollowService,
+        AccountWatch,
+        HookService,
+        PeriodMaker,
+        Maintenance,
+        StandingReconciler,
+        Database,
+      ],
       useFactory: ticksOf,
     },
   ],
@@ -38,19 +59,27 @@ const DAY_MS = 24 * HOUR_MS;
 export class ScheduleModule {}
 
 function ticksOf(
-  { TICK_MS, HOOK_CHECK_MS }: Config,
+  { TICK_MS, HOOK_CHECK_MS, RECONCILE_MS }: Config,
   submission: SubmissionService,
   follow: FollowService,
   accounts: AccountWatch,
   hooks: HookService,
   periods: PeriodMaker,
   maintenance: Maintenance,
+  reconciler: StandingReconciler,
+  database: Database,
 ): readonly Tick[] {
   return [
     work('submission', TICK_MS, submission),
     work('follow', TICK_MS, follow),
     work('accounts', TICK_MS, accounts),
     { name: 'hook', everyMs: HOOK_CHECK_MS, run: () => hooks.ensureHook() },
+    {
+      name: 'reconciler',
+      everyMs: RECONCILE_MS,
+      run: () => forEveryEmployer(database, 'all', async (id) => void (await reconciler.check(id))),
+      drain: () => reconciler.drain(),
+    },
     { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },

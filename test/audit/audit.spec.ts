@@ -3,7 +3,7 @@ import request from 'supertest';
 import { append, INSTALLATION_CHAIN } from '../../src/audit/audit';
 import { AuditEntry, canonicalJson, GENESIS, hashOfEntry } from '../../src/audit/audit-entry';
 import { AuditModule } from '../../src/audit/audit.module';
-import { verifyChain } from '../../src/audit/verify-chain';
+import { CHAIN_START, verifyChain, verifySlice } from '../../src/audit/verify-chain';
 import { IdentityModule } from '../../src/identity/identity.module';
 import { showId } from '../../src/http/prefixed-id';
 import { identityApp, makeEmployer, makePerson } from '../http/test-app';
@@ -81,6 +81,24 @@ describe('an audit chain', () => {
       verifyChain(tx, INSTALLATION_CHAIN),
     );
     expect(foreign).toEqual({ entries: 0 });
+  });
+
+  it('is verified in parts, from where the last one ended, and from the start again after its head', async () => {
+    const employerId = await chainOf(4);
+    const slice = (from: typeof CHAIN_START, atMost: number) =>
+      running.database.inEmployer(employerId, (tx) => verifySlice(tx, employerId, from, atMost));
+    expect(await slice(CHAIN_START, 0)).toEqual({ entries: 0, next: CHAIN_START });
+    expect(await slice(CHAIN_START, 1)).toEqual({ entries: 4, next: CHAIN_START });
+    const [second] = await running.database.inEmployer(employerId, (tx) =>
+      tx.query<{ entry_hash: Buffer }>('SELECT entry_hash FROM audit_entry WHERE seq = 2'),
+    );
+    const middle = { seq: 2n, hash: second!.entry_hash };
+    expect(await slice(middle, 1)).toEqual({ entries: 4, next: CHAIN_START });
+    await tamper(employerId, `UPDATE audit_entry SET subject = 'x' WHERE chain_id = $1 AND seq = 1`);
+    expect(await slice(middle, 1)).toEqual({ entries: 4, next: CHAIN_START });
+    expect(await slice(CHAIN_START, 1)).toEqual({ entries: 0, brokenAt: 1n, next: CHAIN_START });
+    await tamper(employerId, `UPDATE audit_entry SET subject = 'x' WHERE chain_id = $1 AND seq = 4`);
+    expect(await slice(middle, 1)).toEqual({ entries: 3, brokenAt: 4n, next: middle });
   });
 
   it('cannot be changed by the service', async () => {

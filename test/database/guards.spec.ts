@@ -189,6 +189,7 @@ describe('references', () => {
       'bank_call.employer_id',
       'bank_call.instruction_id',
       'idempotency_key.employer_id',
+      'invariant_breach.subject_id',
       'lease.subject_id',
       'service_stop.subject_id',
       'state_change.employer_id',

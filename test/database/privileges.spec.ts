@@ -61,6 +61,8 @@ describe('the role of the application', () => {
     ['bank_list', `DELETE FROM bank_list`],
     ['approval', `UPDATE approval SET root_hash = root_hash`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],
+    ['invariant_breach', `UPDATE invariant_breach SET invariant = invariant`],
+    ['invariant_breach', `DELETE FROM invariant_breach`],
     ...IDENTITY_OF_A_RUN.map((column): [string, string] => [
       'pay_run',
       `UPDATE pay_run SET ${column} = ${column}`,

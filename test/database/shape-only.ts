@@ -25,6 +25,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'installation_event.installation_event_event_check',
   'instruction.instruction_attempt_check',
   'instruction.instruction_outcome_check',
+  'invariant_breach.invariant_breach_invariant_check',
   'lease.lease_kind_check',
   'pay_file.pay_file_content_codec_check',
   'pay_file.pay_file_sha256_check',
@@ -64,6 +65,8 @@ export const SHAPE_ONLY: readonly string[] = [
   'hook_address.hook_address_pkey',
   'hook_subscription.hook_subscription_pkey',
   'installation_event.installation_event_body_hash_key',
+  'invariant_breach.invariant_breach_pkey',
+  'reconciler_pass.reconciler_pass_pkey',
   // An id or a number beside the time by which the table is partitioned.
   'bank_call.bank_call_pkey',
   'state_change.state_change_pkey',

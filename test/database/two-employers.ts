@@ -57,6 +57,7 @@ export function idsOf(n: number) {
     call: id(44),
     attention: id(45),
     action: id(46),
+    breach: id(47),
     /** Free ids. */
     fresh: [id(91), id(92), id(93)] as const,
   };
@@ -284,6 +285,14 @@ export function firstRows(n: number) {
       confirmed_by: APPROVER,
       confirmed_at: NOW,
     },
+    invariant_breach: {
+      employer_id,
+      invariant: 'never-stuck',
+      subject_id: ids.run,
+      id: ids.breach,
+      pay_run_id: ids.run,
+    },
+    reconciler_pass: { employer_id, position: '{}' },
     idempotency_key: { employer_id, person_id: PREPARER, key: 'key-1', fingerprint: hashOf(1) },
     lease: { subject_id: ids.run, kind: 'RUN', employer_id, wake_at: NOW },
     audit_head: { chain_id: ids.employer, last_seq: 1, last_hash: hashOf(1) },
@@ -347,6 +356,7 @@ export function secondRows(n: number) {
     bank_call: { ...first.bank_call, id },
     attention: { ...first.attention, id, kind: 'CONTRADICTION' },
     attention_action: { ...first.attention_action, id },
+    invariant_breach: { ...first.invariant_breach, id, invariant: 'conservation' },
     idempotency_key: { ...first.idempotency_key, key: 'key-2' },
     lease: { ...first.lease, subject_id: id },
     audit_entry: { ...first.audit_entry, seq: 2, previous_hash: hashOf(1), entry_hash: hashOf(2) },

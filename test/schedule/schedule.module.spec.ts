@@ -90,6 +90,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
     'follow',
     'accounts',
     'hook',
+    'reconciler',
     'pay periods',
     'partitions',
     'idempotency keys',

@@ -23,8 +23,11 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Copies the template into a new database. Close every connection to it before `drop`, or they are cut. */
-export async function testDatabase(): Promise<TestDatabase> {
+/**
+ * Copies the template, or another database to which nobody is connected, into a new one. Close every connection to it
+ * before `drop`, or they are cut.
+ */
+export async function testDatabase(template = TEMPLATE): Promise<TestDatabase> {
   const server = {
     superuserUrl: given(SERVER_ENV.superuserUrl),
     appUrl: given(SERVER_ENV.appUrl),
@@ -33,7 +36,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   const database = `test_${randomBytes(8).toString('hex')}`;
   await initRoles(server.superuserUrl, {
     database,
-    template: TEMPLATE,
+    template,
     ownerPassword: passwordOf(server.ownerUrl),
     appPassword: passwordOf(server.appUrl),
   });

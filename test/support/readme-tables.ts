@@ -28,6 +28,7 @@ import { PAY_RUN_MEANING, PAY_RUN_STATUSES, PAY_RUN_TRANSITIONS } from '../../sr
 import { PAYMENT_MEANING, PAYMENT_STATUSES, PAYMENT_TRANSITIONS } from '../../src/domain/payment';
 import { StateTable } from '../../src/domain/state-table';
 import { ATTENTION_WORDS, AttentionKind } from '../../src/pay-run/attention-words';
+import { INVARIANTS } from '../../src/reconciliation/invariants';
 import { operationsTable } from '../contract/readme-table';
 import { code, markdownTable as table } from './markdown-table';
 
@@ -46,6 +47,7 @@ export function readmeTables(api: OpenAPIObject): Record<string, string> {
     payment: states('Payment', PAYMENT_STATUSES, PAYMENT_MEANING, PAYMENT_TRANSITIONS),
     'bank-ladder': bankLadder(),
     attention: attention(),
+    invariants: invariants(),
     'magic-creditors': table(
       ['Creditor IBAN', 'What the bank does'],
       MAGIC_CREDITORS.map(({ iban, meaning }) => [code(iban), meaning]),
@@ -205,6 +207,17 @@ function attention(): string {
       const { certain, askBank, actions } = ATTENTION_WORDS[kind];
       return [code(kind), certain, askBank, actions.map(code).join(', ')];
     }),
+  );
+}
+
+function invariants(): string {
+  return table(
+    ['Invariant', 'What always holds', 'A breach stops'],
+    INVARIANTS.map(({ name, sentence, scope }) => [
+      code(name),
+      sentence,
+      scope === 'money moved' ? 'everything' : 'its employer',
+    ]),
   );
 }
 

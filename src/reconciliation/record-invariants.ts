@@ -1,0 +1,276 @@
+import { BANK_LADDER, TERMINAL_RANK } from '../domain/bank-status';
+import { InstructionStatus } from '../domain/instruction';
+import { PayRunStatus } from '../domain/pay-run';
+import { PaymentStatus } from '../domain/payment';
+import { inSql, Invariant, words } from './invariant';
+import { CALLS_KEPT } from './money-invariants';
+
+const ENDED: readonly PayRunStatus[] = ['SETTLED', 'PARTLY_SETTLED', 'FAILED'];
+const APPROVED: readonly PayRunStatus[] = [
+  'APPROVED',
+  'BUILDING',
+  'VERIFIED',
+  'SUBMITTING',
+  'FOLLOWING',
+  ...ENDED,
+];
+const SENT: readonly PayRunStatus[] = ['FOLLOWING', ...ENDED];
+const WORKING: readonly PayRunStatus[] = [
+  'APPROVED',
+  'BUILDING',
+  'VERIFIED',
+  'SUBMITTING',
+  'FOLLOWING',
+  'CANCELLING',
+];
+/** The states of an instruction in which it has work of its own; a verified one waits for its run. */
+const WORKED_ON: readonly InstructionStatus[] = [
+  'PLANNED',
+  'BUILDING',
+  'SUBMIT_INTENT',
+  'SUBMIT_REFUSED',
+  'SUBMIT_UNKNOWN',
+  'SUBMITTED',
+];
+const ENDED_BY_BANK: readonly PaymentStatus[] = ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED'];
+
+/** The states the live instructions of a run may be in, by the state of the run. */
+const OF_RUN: Readonly<Record<PayRunStatus, readonly InstructionStatus[]>> = {
+  DRAFT: [],
+  READY: [],
+  APPROVED: [],
+  BUILDING: ['PLANNED', 'BUILDING', 'VERIFIED'],
+  VERIFIED: ['PLANNED', 'BUILDING', 'VERIFIED'],
+  SUBMITTING: [
+    'PLANNED',
+    'BUILDING',
+    'VERIFIED',
+    'SUBMIT_INTENT',
+    'SUBMIT_REFUSED',
+    'SUBMIT_UNKNOWN',
+    'SUBMITTED',
+    'CLOSED',
+    'VOID',
+    'RELEASED',
+  ],
+  FOLLOWING: ['SUBMIT_REFUSED', 'SUBMIT_UNKNOWN', 'SUBMITTED', 'CLOSED', 'VOID', 'RELEASED'],
+  SETTLED: ['CLOSED', 'VOID', 'RELEASED'],
+  PARTLY_SETTLED: ['CLOSED', 'VOID', 'RELEASED'],
+  FAILED: ['CLOSED', 'VOID', 'RELEASED'],
+  CANCELLING: ['PLANNED', 'BUILDING', 'VERIFIED'],
+  CANCELLED: [],
+};
+
+const BEFORE_BANK: readonly PaymentStatus[] = ['READY', 'APPROVED', 'CANCELLED'];
+
+/** The states the payments of a planned instruction may be in, by the state of its live instruction. */
+const OF_INSTRUCTION: Readonly<Record<InstructionStatus, readonly PaymentStatus[]>> = {
+  PLANNED: ['APPROVED'],
+  BUILDING: ['AT_BANK'],
+  VERIFIED: ['AT_BANK'],
+  SUBMIT_INTENT: ['AT_BANK'],
+  SUBMIT_REFUSED: ['AT_BANK'],
+  SUBMIT_UNKNOWN: ['AT_BANK'],
+  SUBMITTED: ['SUBMITTED', ...ENDED_BY_BANK],
+  CLOSED: ENDED_BY_BANK,
+  ABANDONED: BEFORE_BANK,
+  CANCELLED: BEFORE_BANK,
+  VOID: ['VOID'],
+  RELEASED: ['VOID'],
+};
+
+/** What holds of the record itself: a breach stops its employer. */
+export const RECORD_INVARIANTS: readonly Invariant[] = [
+  inSql(
+    {
+      name: 'calls-have-intents',
+      sentence: 'Everything the bank has of an instruction was written down before it was sent.',
+      scope: 'internal',
+    },
+    `SELECT i.pay_run_id, i.id, count(*)
+     FROM at_bank b
+     JOIN ins i ON i.id = b.instruction_id
+     LEFT JOIN added n ON n.instruction_id = b.instruction_id AND n.row_no = b.row_no
+     WHERE n.row_no IS NULL GROUP BY i.pay_run_id, i.id
+     UNION ALL
+     SELECT i.pay_run_id, i.id, 1
+     FROM ins i
+     LEFT JOIN (SELECT DISTINCT instruction_id FROM call WHERE operation = 'initiate' AND outcome = 'YES') c
+       ON c.instruction_id = i.id
+     WHERE i.bank_instruction_id IS NOT NULL AND i.created_at > now() - ${CALLS_KEPT} AND c.instruction_id IS NULL`,
+  ),
+  inSql(
+    {
+      name: 'ladder-only-climbs',
+      sentence:
+        'The rank of a payment at the bank is not below the status it was last seen in, nor below its end.',
+      scope: 'internal',
+    },
+    `SELECT i.pay_run_id, i.id, count(*)
+     FROM at_bank b
+     JOIN ins i ON i.id = b.instruction_id AND i.status IN ('SUBMITTED', 'CLOSED')
+     JOIN paid m ON m.id = b.payment_id
+     LEFT JOIN (VALUES ${ladder()}) AS step(status, rank) ON step.status = b.bank_status
+     WHERE b.bank_status_at IS NOT NULL AND b.bank_rank < step.rank
+       OR (b.bank_rank = ${TERMINAL_RANK}) <> (m.status IN (${words(ENDED_BY_BANK)}))
+     GROUP BY i.pay_run_id, i.id`,
+  ),
+  inSql(
+    {
+      name: 'approver-is-not-preparer',
+      sentence: 'Nobody who prepared a version of an approved run is among those who approved it.',
+      scope: 'internal',
+    },
+    `SELECT r.id, NULL::uuid, count(DISTINCT a.id)
+     FROM run r
+     JOIN standing_approval a ON a.pay_run_id = r.id
+     JOIN version v ON v.pay_run_id = r.id AND v.prepared_by = a.approver_id
+     WHERE r.status IN (${words(APPROVED)}) GROUP BY r.id`,
+  ),
+  inSql(
+    {
+      name: 'approved-as-it-stands',
+      sentence: 'The approvals of an approved run are of its standing version and of its root hash.',
+      scope: 'internal',
+    },
+    `SELECT r.id, NULL::uuid, 1
+     FROM run r
+     LEFT JOIN version v ON v.pay_run_id = r.id AND v.run_version = r.run_version
+     LEFT JOIN (
+       SELECT a.pay_run_id, bool_and(a.run_version = s.run_version AND a.root_hash = s.root_hash) AS equal
+       FROM standing_approval a JOIN run s ON s.id = a.pay_run_id GROUP BY a.pay_run_id) a ON a.pay_run_id = r.id
+     WHERE r.status IN (${words(APPROVED)}) AND (v.root_hash = r.root_hash AND a.equal) IS NOT TRUE`,
+  ),
+  inSql(
+    {
+      name: 'rows-have-their-hash',
+      sentence: 'The stored hashes of the rows of a submitted instruction make the hash that was approved.',
+      scope: 'internal',
+    },
+    `SELECT p.pay_run_id, s.instruction_id, 1
+     FROM standing s
+     JOIN plan p ON p.id = s.planned_instruction_id
+     LEFT JOIN (
+       SELECT plan_id, sha256(string_agg(row_hash, ''::bytea ORDER BY row_no)) AS hash
+       FROM planned_row GROUP BY plan_id) AS rows ON rows.plan_id = p.id
+     WHERE rows.hash IS DISTINCT FROM p.row_hash`,
+  ),
+  inSql(
+    {
+      name: 'run-as-its-instructions',
+      sentence:
+        'A run is no further than its instructions, and they no further than it; each is of its standing version.',
+      scope: 'internal',
+    },
+    `SELECT r.id, l.id, 1
+     FROM run r
+     JOIN live l ON l.pay_run_id = r.id
+     JOIN plan p ON p.id = l.planned_instruction_id
+     LEFT JOIN (VALUES ${pairs(OF_RUN)}) AS lawful(run, instruction)
+       ON lawful.run = r.status AND lawful.instruction = l.status
+     WHERE lawful.run IS NULL OR p.run_version <> r.run_version
+     UNION ALL
+     SELECT p.pay_run_id, NULL::uuid, 1
+     FROM standing_plan p
+     JOIN run r ON r.id = p.pay_run_id AND r.status IN (${words(SENT)})
+     LEFT JOIN live l ON l.planned_instruction_id = p.id
+     WHERE l.id IS NULL`,
+  ),
+  inSql(
+    {
+      name: 'payments-as-their-instruction',
+      sentence: 'Payments are in a state that fits the state of their instruction.',
+      scope: 'internal',
+    },
+    `SELECT m.pay_run_id, l.id, count(*)
+     FROM planned_row m
+     LEFT JOIN live l ON l.planned_instruction_id = m.plan_id
+     LEFT JOIN (VALUES ${pairs(OF_INSTRUCTION)}) AS lawful(instruction, payment)
+       ON lawful.instruction = coalesce(l.status, 'CANCELLED') AND lawful.payment = m.status
+     WHERE lawful.payment IS NULL GROUP BY m.pay_run_id, l.id`,
+  ),
+  inSql(
+    {
+      name: 'states-as-in-the-history',
+      sentence: 'A run or an instruction is in the state the history last moved it to.',
+      scope: 'internal',
+    },
+    `SELECT subject.pay_run_id, subject.instruction_id, 1
+     FROM (
+       SELECT DISTINCT ON (subject_id) subject_id, to_status FROM history
+       WHERE subject IN ('pay_run', 'instruction') ORDER BY subject_id, seq DESC) AS last
+     JOIN (
+       SELECT id AS pay_run_id, NULL::uuid AS instruction_id, id, status FROM run
+       UNION ALL SELECT pay_run_id, id, id, status FROM ins) AS subject ON subject.id = last.subject_id
+     WHERE subject.status <> last.to_status`,
+  ),
+  inSql(
+    {
+      name: 'one-run-of-a-period',
+      sentence: 'A schedule has one run of a period and sequence that is not cancelled.',
+      scope: 'internal',
+    },
+    `SELECT r.id, NULL::uuid, count(*)
+     FROM run r
+     JOIN pay_run other ON other.employer_id = $1 AND other.schedule_id = r.schedule_id
+       AND other.period = r.period AND other.sequence = r.sequence AND other.id <> r.id
+     WHERE r.status <> 'CANCELLED' AND other.status <> 'CANCELLED' GROUP BY r.id`,
+  ),
+  inSql(
+    {
+      name: 'nothing-is-of-another',
+      sentence: 'What the bank has of a row is of that row, and work on a run is of its employer.',
+      scope: 'internal',
+    },
+    `SELECT i.pay_run_id, i.id, count(*)
+     FROM at_bank b
+     JOIN ins i ON i.id = b.instruction_id
+     LEFT JOIN paid m ON m.id = b.payment_id AND m.row_no = b.row_no AND m.pay_run_id = i.pay_run_id
+     WHERE m.id IS NULL GROUP BY i.pay_run_id, i.id
+     UNION ALL
+     SELECT subject.pay_run_id, subject.instruction_id, 1
+     FROM (
+       SELECT id, id AS pay_run_id, NULL::uuid AS instruction_id FROM run
+       UNION ALL SELECT id, pay_run_id, id FROM ins) AS subject
+     JOIN lease ON lease.subject_id = subject.id AND lease.employer_id <> $1
+     WHERE lease.subject_id = ANY (ARRAY(SELECT id FROM run UNION ALL SELECT id FROM ins))`,
+  ),
+  inSql(
+    {
+      name: 'never-stuck',
+      sentence: 'What is being worked on is due some time, stopped, or waits for people who were told.',
+      scope: 'internal',
+    },
+    `WITH due AS (
+       SELECT subject_id FROM lease
+       WHERE subject_id = ANY (ARRAY(SELECT id FROM run UNION ALL SELECT id FROM ins))
+         AND (leased_until IS NOT NULL OR wake_at < 'infinity')),
+     told AS (
+       SELECT r.id FROM run r JOIN attention a ON a.employer_id = $1 AND a.resolved_at IS NULL
+         AND (a.pay_run_id = r.id OR a.subject_id IN (r.id, r.account_id, $1))),
+     waiting AS (
+       SELECT r.* FROM run r WHERE r.status IN (${words(WORKING)}) AND r.stopped_at IS NULL
+         AND r.id NOT IN (SELECT id FROM told)
+         AND NOT EXISTS (SELECT FROM employer e CROSS JOIN service_switch s
+           WHERE e.id = $1 AND (e.stopped_at IS NOT NULL OR s.submits_off))),
+     work AS (
+       SELECT i.* FROM ins i JOIN waiting r ON r.id = i.pay_run_id
+       WHERE i.status IN (${words(WORKED_ON)}) OR i.status = 'VERIFIED' AND r.status = 'SUBMITTING')
+     SELECT pay_run_id, id, 1 FROM work WHERE id NOT IN (SELECT subject_id FROM due)
+     UNION ALL
+     SELECT r.id, NULL::uuid, 1 FROM waiting r
+     WHERE r.id NOT IN (SELECT subject_id FROM due) AND r.id NOT IN (SELECT pay_run_id FROM work)`,
+  ),
+];
+
+function ladder(): string {
+  return Object.entries(BANK_LADDER)
+    .map(([status, rank]) => `('${status}', ${rank})`)
+    .join(', ');
+}
+
+function pairs(table: Readonly<Record<string, readonly string[]>>): string {
+  return Object.entries(table)
+    .flatMap(([one, others]) => others.map((other) => `('${one}', '${other}')`))
+    .join(', ');
+}

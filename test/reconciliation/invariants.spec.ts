@@ -1,0 +1,544 @@
+import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
+import { Database } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
+import { PersonalData } from '../../src/database/personal-data';
+import { ENTITIES } from '../../src/entities';
+import { Metrics } from '../../src/http/metrics';
+import { readId, showId } from '../../src/http/prefixed-id';
+import { resumeAfter } from '../../src/pay-run/stop';
+import { INVARIANTS } from '../../src/reconciliation/invariants';
+import { ReconcilerMetrics } from '../../src/reconciliation/reconciler-metrics';
+import { StandingReconciler } from '../../src/reconciliation/standing-reconciler';
+import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { Mixed, MIXED, mixedPayrolls, startMixedPayroll } from '../support/mixed-payrolls';
+import { Payroll } from '../support/payroll';
+
+const HASH_KEY = 'a key of the tests, long enough to be one';
+
+/** A copy of payrolls that came to every kind of end, with a reconciler and somebody who has the database in hand. */
+class Copy {
+  readonly metrics = new Metrics();
+  private readonly reconciler: StandingReconciler;
+
+  private constructor(
+    readonly store: TestDatabase,
+    readonly source: DataSource,
+    readonly employerId: string,
+    metrics?: ReconcilerMetrics,
+  ) {
+    this.reconciler = new StandingReconciler(
+      this.database,
+      new PersonalData({ PAYRUN_HASH_KEY: HASH_KEY }),
+      metrics ?? new ReconcilerMetrics(this.metrics),
+      { RECONCILE_MS: 300_000 },
+    );
+  }
+
+  static async of(template: string, employerId: string): Promise<Copy> {
+    const store = await testDatabase(template);
+    return new Copy(store, await openDataSource(dataSourceOptions(store.url, ENTITIES, 4)), employerId);
+  }
+
+  get database(): Database {
+    return new Database(this.source);
+  }
+
+  /** No policy, no trigger, no foreign key. */
+  async tamper(...statements: string[]): Promise<number> {
+    const client = new Client({ connectionString: this.store.superuserUrl });
+    await client.connect();
+    try {
+      await client.query('SET session_replication_role = replica');
+      let changed = 0;
+      for (const sql of statements) changed += (await client.query(sql)).rowCount ?? 0;
+      return changed;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** A pass, as if the last one were long ago. Answers the names of what was told and of whom. */
+  async check(): Promise<string[]> {
+    await execute(this.store.superuserUrl, `UPDATE reconciler_pass SET checked_at = '-infinity'`);
+    const told = await this.reconciler.check(this.employerId);
+    return told.map(({ invariant }) => invariant).sort();
+  }
+
+  checkIfDue(): Promise<unknown[]> {
+    return this.reconciler.check(this.employerId);
+  }
+
+  attentions() {
+    return select<{
+      id: string;
+      happened: string;
+      pay_run_id: string;
+      subject_id: string;
+      ask_bank: string;
+    }>(
+      this.store.superuserUrl,
+      `SELECT id, happened, pay_run_id, subject_id, ask_bank FROM attention
+       WHERE kind = 'INVARIANT_BREACH' AND resolved_at IS NULL ORDER BY happened`,
+    );
+  }
+
+  /** Who is stopped: everything, or employers by id. */
+  async stopped(): Promise<string[]> {
+    const rows = await select<{ who: string }>(
+      this.store.superuserUrl,
+      `SELECT 'everything' AS who FROM service_switch WHERE submits_off AND reason = 'INVARIANT_BREACH'
+       UNION ALL SELECT id::text FROM employer WHERE stopped_reason = 'INVARIANT_BREACH' ORDER BY 1`,
+    );
+    return rows.map(({ who }) => who);
+  }
+
+  /** As two people do it at the attention desk. */
+  async resume(): Promise<void> {
+    for (const { id, pay_run_id: payRunId, subject_id: subjectId } of await this.attentions()) {
+      await this.database.inEmployer(this.employerId, async (tx) => {
+        await tx.query(`UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE id = $1`, [id]);
+        await resumeAfter(tx, { id, kind: 'INVARIANT_BREACH', payRunId, subjectId });
+      });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.source.destroy();
+    await this.store.drop();
+  }
+}
+
+/** What is broken, in which run, and all that is told of it. */
+interface Corruption {
+  what: string;
+  run: keyof Mixed | undefined;
+  sql: (run: Record<keyof Mixed, string>) => string[];
+  told: string[];
+}
+
+const instructions = (run: string) => `(SELECT id FROM instruction WHERE pay_run_id = '${run}')`;
+const firstOf = (run: string) =>
+  `(SELECT id FROM instruction WHERE pay_run_id = '${run}' AND status NOT IN ('ABANDONED', 'CANCELLED') ORDER BY id LIMIT 1)`;
+
+const CORRUPTIONS: Record<string, Corruption[]> = {
+  'rows-are-submitted-once': [
+    {
+      what: 'a second submit of an instruction',
+      run: 'settled',
+      sql: ({ settled }) => [
+        'DROP INDEX one_submit_per_planned_instruction',
+        `INSERT INTO submit_attempt SELECT employer_id, gen_random_uuid(), planned_instruction_id, instruction_id,
+           bank_instruction_id, row_hash, epoch, attempted_at, 'IN_DOUBT' FROM submit_attempt
+         WHERE instruction_id = ${firstOf(settled)}`,
+      ],
+      told: ['rows-are-submitted-once', 'submits-have-intents'],
+    },
+    {
+      what: 'a payment in two submitted instructions',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE bank_payment SET payment_id = (SELECT id FROM payment WHERE pay_run_id = '${settled}' AND row_no = 7)
+         WHERE instruction_id = ${firstOf(settled)} AND row_no = 1`,
+      ],
+      told: [
+        'conservation',
+        'nothing-is-of-another',
+        'rows-are-submitted-once',
+        'settled-by-match',
+        'submitted-as-planned',
+      ],
+    },
+  ],
+  'submitted-as-planned': [
+    {
+      what: 'a cent more on a payment',
+      run: 'unknown',
+      sql: ({ unknown }) => [
+        `UPDATE payment SET amount_minor = amount_minor + 1 WHERE pay_run_id = '${unknown}' AND row_no = 1`,
+      ],
+      told: ['conservation', 'rows-as-approved', 'submitted-as-planned'],
+    },
+    {
+      what: 'a payment that the bank has not',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `DELETE FROM bank_payment WHERE instruction_id IN ${instructions(settled)} AND row_no = 2`,
+      ],
+      told: ['conservation', 'settled-by-match', 'submitted-as-planned'],
+    },
+  ],
+  'submits-have-intents': [
+    {
+      what: 'a submit of which no call is written down',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `DELETE FROM bank_call WHERE operation = 'submit' AND instruction_id = ${firstOf(settled)}`,
+      ],
+      told: ['submits-have-intents'],
+    },
+    {
+      what: 'a submit attempt forgotten',
+      run: 'unknown',
+      sql: ({ unknown }) => [`DELETE FROM submit_attempt WHERE instruction_id IN ${instructions(unknown)}`],
+      told: ['submits-have-intents'],
+    },
+    {
+      what: 'a submit aimed at another instruction',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE bank_call SET target = '/api/service-domain/v1/customer-instructions/credit-transfers/1/submit'
+         WHERE operation = 'submit' AND instruction_id = ${firstOf(settled)}`,
+      ],
+      told: ['submits-have-intents'],
+    },
+  ],
+  'paid-as-approved': [
+    {
+      what: 'an approval taken back after the payment',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE approval SET voided_at = now(), voided_reason = 'x' WHERE pay_run_id = '${settled}'`,
+      ],
+      told: ['approved-as-it-stands', 'paid-as-approved'],
+    },
+    {
+      what: 'a submit of other rows than were approved',
+      run: 'unknown',
+      sql: ({ unknown }) => [
+        `UPDATE submit_attempt SET row_hash = sha256('x') WHERE instruction_id = ${firstOf(unknown)}`,
+      ],
+      told: ['paid-as-approved'],
+    },
+  ],
+  'settled-by-match': [
+    {
+      what: 'a settled payment without an id at the bank',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE bank_payment SET bank_payment_id = NULL, add_outcome = 'IN_DOUBT'
+         WHERE instruction_id IN ${instructions(settled)} AND row_no = 2`,
+      ],
+      told: ['conservation', 'settled-by-match', 'submitted-as-planned'],
+    },
+  ],
+  'ended-payments-stay': [
+    {
+      what: 'a settled payment said to have failed',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${settled}' AND row_no = 2`,
+      ],
+      told: ['conservation', 'ended-payments-stay'],
+    },
+  ],
+  'the-dead-never-move': [
+    {
+      what: 'an abandoned instruction that was submitted',
+      run: 'rebuilt',
+      sql: ({ rebuilt }) => [
+        `UPDATE instruction SET submitted_at = now() WHERE pay_run_id = '${rebuilt}' AND status = 'ABANDONED'`,
+      ],
+      told: ['the-dead-never-move'],
+    },
+    {
+      what: 'a released instruction with a submit attempt',
+      run: 'released',
+      sql: ({ released }) => [
+        `INSERT INTO submit_attempt SELECT employer_id, gen_random_uuid(), planned_instruction_id, id,
+           bank_instruction_id, (SELECT row_hash FROM planned_instruction p WHERE p.id = planned_instruction_id), 1
+         FROM instruction WHERE pay_run_id = '${released}' AND status = 'RELEASED' LIMIT 1`,
+      ],
+      told: ['submits-have-intents', 'the-dead-never-move'],
+    },
+    {
+      what: 'a payment settled through a void instruction',
+      run: 'voided',
+      sql: ({ voided }) => [
+        `UPDATE payment SET status = 'SETTLED', live = true WHERE pay_run_id = '${voided}' AND row_no = 1`,
+      ],
+      told: ['conservation', 'payments-as-their-instruction', 'settled-by-match', 'the-dead-never-move'],
+    },
+  ],
+  'calls-have-intents': [
+    {
+      what: 'adds of which no intent is written down',
+      run: 'settled',
+      sql: ({ settled }) => [`DELETE FROM add_intent WHERE instruction_id = ${firstOf(settled)}`],
+      told: ['calls-have-intents'],
+    },
+    {
+      what: 'an initiation of which no call is written down',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `DELETE FROM bank_call WHERE operation = 'initiate' AND instruction_id = ${firstOf(settled)}`,
+      ],
+      told: ['calls-have-intents'],
+    },
+  ],
+  'ladder-only-climbs': [
+    {
+      what: 'a rank that fell',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE bank_payment SET bank_rank = 9 WHERE instruction_id IN ${instructions(settled)} AND row_no = 2`,
+      ],
+      told: ['ladder-only-climbs'],
+    },
+  ],
+  'approver-is-not-preparer': [
+    {
+      what: 'an approver who prepared the run',
+      run: 'approved',
+      sql: ({ approved }) => [
+        `UPDATE pay_run_version SET prepared_by = (SELECT approver_id FROM approval WHERE pay_run_id = '${approved}')
+         WHERE pay_run_id = '${approved}'`,
+      ],
+      told: ['approver-is-not-preparer'],
+    },
+  ],
+  'approved-as-it-stands': [
+    {
+      what: 'another root hash than the approved one',
+      run: 'approved',
+      sql: ({ approved }) => [`UPDATE pay_run SET root_hash = sha256('x') WHERE id = '${approved}'`],
+      told: ['approved-as-it-stands'],
+    },
+  ],
+  'rows-have-their-hash': [
+    {
+      what: 'another hash beside a submitted row',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE payment SET row_hash = sha256('x') WHERE pay_run_id = '${settled}' AND row_no = 2`,
+      ],
+      told: ['rows-as-approved', 'rows-have-their-hash'],
+    },
+  ],
+  'run-as-its-instructions': [
+    {
+      what: 'a run that ended before its instructions',
+      run: 'unknown',
+      sql: ({ unknown }) => [`UPDATE pay_run SET status = 'SETTLED' WHERE id = '${unknown}'`],
+      told: ['run-as-its-instructions', 'states-as-in-the-history'],
+    },
+  ],
+  'payments-as-their-instruction': [
+    {
+      what: 'a payment that is approved while its submit is in doubt',
+      run: 'unknown',
+      sql: ({ unknown }) => [
+        `UPDATE payment SET status = 'APPROVED' WHERE pay_run_id = '${unknown}' AND row_no = 1`,
+      ],
+      told: ['conservation', 'payments-as-their-instruction'],
+    },
+  ],
+  'states-as-in-the-history': [
+    {
+      what: 'a state nobody moved it to',
+      run: 'unknown',
+      sql: ({ unknown }) => [
+        `UPDATE instruction SET status = 'SUBMIT_REFUSED' WHERE pay_run_id = '${unknown}' AND status = 'SUBMIT_UNKNOWN'`,
+      ],
+      told: ['states-as-in-the-history'],
+    },
+  ],
+  'one-run-of-a-period': [
+    {
+      what: 'two runs of one period of a schedule',
+      run: 'ready',
+      sql: ({ ready, approved }) => [
+        'DROP INDEX one_run_per_schedule_period_and_sequence',
+        `UPDATE pay_run SET schedule_id = '${ready}' WHERE id IN ('${ready}', '${approved}')`,
+      ],
+      told: ['one-run-of-a-period', 'one-run-of-a-period'],
+    },
+  ],
+  'nothing-is-of-another': [
+    {
+      what: 'work on a run in the name of another employer',
+      run: 'unknown',
+      sql: ({ unknown }) => [
+        `UPDATE lease SET employer_id = gen_random_uuid() WHERE subject_id = '${unknown}'`,
+      ],
+      told: ['nothing-is-of-another'],
+    },
+  ],
+  'never-stuck': [
+    {
+      what: 'an approved run that nobody will look at again',
+      run: 'approved',
+      sql: ({ approved }) => [
+        `UPDATE lease SET holder = NULL, leased_until = NULL, wake_at = 'infinity' WHERE subject_id = '${approved}'`,
+      ],
+      told: ['never-stuck'],
+    },
+    {
+      what: 'a parked submit that nobody was told of and nobody reads',
+      run: 'unknown',
+      sql: ({ unknown }) => [
+        `DELETE FROM lease WHERE subject_id IN ${instructions(unknown)}`,
+        `DELETE FROM attention WHERE pay_run_id = '${unknown}'`,
+      ],
+      told: ['never-stuck'],
+    },
+  ],
+  conservation: [
+    {
+      what: 'a cent more in the file',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE pay_file SET total_minor = total_minor + 1 WHERE pay_run_id = '${settled}'`,
+      ],
+      told: ['conservation'],
+    },
+  ],
+  'rows-as-approved': [
+    {
+      what: 'another account on a paid row',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE payment SET iban_sealed = '0:DE89370400440532013000' WHERE pay_run_id = '${settled}' AND row_no = 2`,
+      ],
+      told: ['rows-as-approved'],
+    },
+  ],
+  'audit-chain': [
+    {
+      what: 'an entry taken out of the chain',
+      run: undefined,
+      sql: () => [
+        `DELETE FROM audit_entry WHERE seq = 2 AND chain_id <> '00000000-0000-0000-0000-000000000000'`,
+      ],
+      told: ['audit-chain'],
+    },
+  ],
+};
+
+describe('the standing reconciler', () => {
+  let payroll: Payroll;
+  let template: string;
+  let employerId: string;
+  let runs: Record<keyof Mixed, string>;
+  let copy: Copy;
+  beforeAll(async () => {
+    payroll = await startMixedPayroll();
+    const shown = await mixedPayrolls(payroll);
+    runs = Object.fromEntries(MIXED.map((name) => [name, readId('run', shown[name])])) as typeof runs;
+    employerId = readId('emp', payroll.employer);
+    await payroll.stopServices();
+    template = new URL(payroll.database.superuserUrl).pathname.slice(1);
+    await execute(
+      payroll.database.superuserUrl,
+      `INSERT INTO employer (id, name, time_zone) VALUES ('${newId()}', 'Another', 'Europe/Paris');
+       DELETE FROM reconciler_pass`,
+    );
+  }, 180_000);
+  afterAll(() => payroll?.close());
+  beforeEach(async () => {
+    copy = await Copy.of(template, employerId);
+  });
+  afterEach(() => copy.close());
+
+  it('has a name, a sentence and a corruption for each invariant, and finds none of them in a sound database', async () => {
+    const names = INVARIANTS.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+    expect(names.sort()).toEqual(Object.keys(CORRUPTIONS).sort());
+    expect(INVARIANTS.filter(({ sentence }) => !/^[A-Z].{20,}\.$/.test(sentence))).toEqual([]);
+    expect(await copy.check()).toEqual([]);
+    expect(await copy.stopped()).toEqual([]);
+  });
+
+  it.each(
+    Object.entries(CORRUPTIONS).flatMap(([name, cases]) =>
+      cases.map((one) => [name, one.what, one] as const),
+    ),
+  )('%s: finds %s, tells people, and stops what it concerns', async (name, _what, { run, sql, told }) => {
+    expect(await copy.tamper(...sql(runs))).toBeGreaterThan(0);
+    expect(await copy.check()).toEqual(told);
+    const attentions = await copy.attentions();
+    expect(attentions).toHaveLength(told.length);
+    const own = attentions.find(({ happened }) => happened.includes(` ${name} broken`));
+    const where = run === undefined ? 'this employer' : showId('run', runs[run]);
+    if (name !== 'one-run-of-a-period') expect(own?.happened).toContain(where);
+    expect(own?.happened).toContain(INVARIANTS.find((one) => one.name === name)?.sentence);
+    expect(attentions.map(({ happened }) => happened).join()).not.toMatch(/DE\d{20}|Employee \d/);
+    const scopes = told.map((each) => INVARIANTS.find((one) => one.name === each)?.scope);
+    const expected = scopes.includes('internal') ? [employerId] : [];
+    expect(await copy.stopped()).toEqual(
+      scopes.includes('money moved') ? [...expected, 'everything'] : expected,
+    );
+  });
+
+  it('tells of a breach once, not again after people resolved it, and again when it has gone and come back', async () => {
+    const move = (minor: number) =>
+      `UPDATE pay_file SET total_minor = total_minor + ${minor} WHERE pay_run_id = '${runs.settled}'`;
+    await copy.tamper(move(1));
+    expect(await copy.check()).toEqual(['conservation']);
+    expect(await copy.check()).toEqual([]);
+    await copy.resume();
+    expect(await copy.stopped()).toEqual([]);
+    expect(await copy.check()).toEqual([]);
+    expect([await copy.attentions(), await copy.stopped()]).toEqual([[], []]);
+    await copy.tamper(move(-1));
+    expect(await copy.check()).toEqual([]);
+    await copy.tamper(move(1));
+    expect(await copy.check()).toEqual(['conservation']);
+    expect(await copy.attentions()).toHaveLength(1);
+    expect(await copy.metrics.registry.metrics()).toContain(
+      'payrun_invariant_breaches_total{invariant="conservation"} 2',
+    );
+  });
+
+  it('tells of each broken invariant and of each run by itself, and resumes when the last one is resolved', async () => {
+    await copy.tamper(
+      `UPDATE pay_file SET total_minor = total_minor + 1 WHERE pay_run_id IN ('${runs.settled}', '${runs.ready}')`,
+      `UPDATE pay_run SET root_hash = sha256('x') WHERE id = '${runs.approved}'`,
+    );
+    expect(await copy.check()).toEqual(['approved-as-it-stands', 'conservation', 'conservation']);
+    expect(await copy.attentions()).toHaveLength(3);
+    await copy.resume();
+    expect(await copy.stopped()).toEqual([]);
+  });
+
+  it('makes one pass of an interval, however many replicas ask for it at once', async () => {
+    await copy.tamper(
+      `UPDATE pay_file SET total_minor = total_minor + 1 WHERE pay_run_id = '${runs.settled}'`,
+    );
+    const all = await Promise.all([1, 2, 3, 4].map(() => copy.checkIfDue()));
+    expect(all.map((told) => told.length).sort()).toEqual([0, 0, 0, 1]);
+    expect(await copy.checkIfDue()).toEqual([]);
+    expect(await copy.metrics.registry.metrics()).toContain(
+      'payrun_reconciler_check_duration_seconds_count 1\n',
+    );
+  });
+
+  it.each([
+    ['current runs', 300_000, '2099-01-01'],
+    ['older runs', 60_000, '2020-01-01'],
+  ])('goes round %s that are too many rows for one pass, one after the other', async (_which, rows, date) => {
+    await copy.tamper(
+      `UPDATE pay_run SET row_count = ${rows}, execution_date = '${date}'
+       WHERE status NOT IN ('READY', 'APPROVED', 'FOLLOWING')`,
+      `DELETE FROM pay_run WHERE status IN ('READY', 'APPROVED', 'FOLLOWING')`,
+    );
+    const ended = MIXED.length - 3;
+    const passes: string[][] = [];
+    for (let n = 0; n < ended + 2; n += 1) passes.push(await copy.check());
+    const told = passes.map((names) => names.filter((name) => name === 'conservation').length);
+    expect(told).toEqual([...Array(ended).fill(1), 0, 0]);
+  });
+
+  it('says which invariant could not be asserted, and asserts the others', async () => {
+    await copy.tamper(
+      'REVOKE SELECT ON add_intent FROM payrun_app',
+      `UPDATE pay_file SET total_minor = total_minor + 1 WHERE pay_run_id = '${runs.settled}'`,
+    );
+    await expect(copy.check()).rejects.toThrow('not asserted: calls-have-intents');
+    expect(await copy.attentions()).toHaveLength(1);
+    expect(await copy.metrics.registry.metrics()).toContain(
+      'payrun_reconciler_failures_total{invariant="calls-have-intents"} 1',
+    );
+  });
+});
