@@ -29,7 +29,7 @@ import { InstructionReader, ReadBack } from './read-back';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { about, Verifier } from './verifier';
-import { assertAccountOpen, assertMayCall, hashOfRows, payableRows, Work } from './work';
+import { assertAccountOpen, assertMayCall, Halted, hashOfRows, payableRows, submitsOff, Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
 
@@ -73,12 +73,12 @@ export class Submitter {
     const reading = await this.readUnlessLate(work, rows);
     switch (reading.kind) {
       case 'unread':
-        return this.expire(claim, work);
+        return this.expire(claim, work, false);
       case 'equal':
-        return this.isTooLate(work) ? this.expire(claim, work) : this.submit(claim, work);
+        return this.isTooLate(work) ? this.expire(claim, work, true) : this.submit(claim, work);
       case 'fewer':
       case 'wait':
-        return this.isTooLate(work) ? this.expire(claim, work) : READ_AGAIN_MS;
+        return this.isTooLate(work) ? this.expire(claim, work, true) : READ_AGAIN_MS;
       case 'moved':
         await this.verifier.breach(
           claim,
@@ -109,11 +109,13 @@ export class Submitter {
     }
   }
 
-  private async expire(claim: Claim, work: Work): Promise<'never'> {
+  private async expire(claim: Claim, work: Work, read: boolean): Promise<'never'> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id, 'pessimistic_read');
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
+      // After a restore everything is stopped, and only a read tells whether a submit was forgotten.
+      if (!read && (await submitsOff(tx))) throw new Halted('STOPPED');
       if (this.isTooLate({ run, instruction })) await this.release(tx, work, instruction);
     });
     return 'never';

@@ -54,6 +54,12 @@ export async function obstacleOf(tx: EmployerTransaction, run: PayRun): Promise<
   return stopped?.stopped ? 'STOPPED' : undefined;
 }
 
+/** Whether every submit of every employer is stopped. */
+export async function submitsOff(tx: EmployerTransaction): Promise<boolean> {
+  const [service] = await tx.query<{ off: boolean }>(`SELECT submits_off AS off FROM service_switch`);
+  return service?.off ?? false;
+}
+
 /**
  * Opens the right to intend a call: the lease stands, the run may be worked on and no switch is thrown, all read
  * and kept in this transaction. The order of locks is run, instruction, lease everywhere, so that none wait in a circle.

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { BankError, BankUnreachable, ListUnreadable } from '../../src/bank/errors';
-import { eachItem, type ListHabits, type ListPage, type PageQuery } from '../../src/bank/pager';
+import {
+  eachItem,
+  type ListHabits,
+  type ListPage,
+  type ListSize,
+  type PageQuery,
+} from '../../src/bank/pager';
 
 interface Item {
   id: string;
@@ -172,6 +178,26 @@ describe('reading a list', () => {
       await read(new FakeList({ ...USUAL, base, cap: 20, offset: 'zero' }), { habits });
       expect(habits.pageBase).toBe(base);
     }
+  });
+
+  it('tells at its end how many rows a list has, and how many a full page of it', async () => {
+    const sizes: ListSize[] = [];
+    const read = async (rows: number) => {
+      const items = Array.from({ length: rows }, (_none, n) => n);
+      const fetch = async (query: PageQuery) => {
+        const { page } = query as { page: number };
+        return { items: items.slice(page * 30, (page + 1) * 30), count: rows };
+      };
+      const list = eachItem({ fetch, idOf: String, onEnd: (size) => sizes.push(size) });
+      for await (const _item of list) continue;
+    };
+    for (const rows of [0, 7, 25, 70]) await read(rows);
+    expect(sizes).toEqual([
+      { rows: 0, pageRows: undefined },
+      { rows: 7, pageRows: undefined },
+      { rows: 25, pageRows: 25 },
+      { rows: 70, pageRows: 30 },
+    ]);
   });
 
   it('asks once for a short list when the habits are known', async () => {

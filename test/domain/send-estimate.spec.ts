@@ -106,7 +106,7 @@ describe('what sending a run takes', () => {
     });
     await fc.assert(
       fc.asyncProperty(sends, async ({ rows, perInstruction, otherRows, general, ...list }) => {
-        const bank = new ListedBank(list.pageRows, list.ways as ConstructorParameters<typeof ListedBank>[1]);
+        const bank = new ListedBank(list.pageRows, list.ways);
         const instructions = Math.ceil(rows / perInstruction);
         const parts = Array.from({ length: instructions }, (_one, n) =>
           Math.min(perInstruction, rows - n * perInstruction),

@@ -136,6 +136,32 @@ describe('a bank that cannot be read while a run is being submitted', () => {
   );
 });
 
+describe('a service that is stopped while the bank cannot be read', () => {
+  it('releases nothing unread past the cut-off: a restored database may have forgotten a submit', async () => {
+    const clock = new MovedClock();
+    await start({
+      clock,
+      rowsPerInstruction: 1,
+      settings: { BANK_CUT_OFF: '16:00', SUBMIT_DOUBT_MS: '500' },
+    });
+    const date = payroll.executionDate();
+    clock.set(new Date(`${date}T10:00:00Z`));
+    await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 20 });
+    const id = await payroll.paid(payFile(payRows(16)), { executionDate: date });
+    await submitSent();
+    await payroll.as('administrator').post('/v1/service/stop', { reason: 'restored' });
+    await bankFails('500-before');
+    clock.set(new Date(`${date}T16:00:01Z`));
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    const verified = async () => (await payroll.run(id)).instructionsByStatus.VERIFIED ?? 0;
+    expect(await verified()).toBeGreaterThan(0);
+    expect(await kinds()).not.toContain('STALE_DATE');
+    await payroll.clearFaults();
+    await eventually(async () => (await verified()) === 0, 20_000);
+    expect(await kinds()).toContain('STALE_DATE');
+  }, 60_000);
+});
+
 describe('a submitted instruction whose payments do not move, and nothing says why', () => {
   it('is asked about once the cut-off of the execution date has passed, until they move', async () => {
     const clock = new MovedClock();
