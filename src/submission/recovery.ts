@@ -57,7 +57,8 @@ export class Recovery {
       const attempt = await standingAttempt(tx, instruction);
       const ageMs = await ageOf(tx, attempt);
       if (instruction.status !== 'SUBMIT_INTENT') return this.nextReadMs(ageMs);
-      if (this.provenUnexecuted(attempt, evidence, ageMs)) {
+      const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs);
+      if (turnedAway && (await armedAgain(tx, attempt)) < this.config.REBUILD_LIMIT) {
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, 'the bank turned the submit away');
         return READ_AGAIN_MS;
@@ -154,6 +155,17 @@ function standingAttempt(tx: EmployerTransaction, instruction: Instruction): Pro
     })
     .andWhere(`s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`)
     .getOneOrFail();
+}
+
+/** How often the submit of these rows was turned away and armed again: a bank that never takes it is a person's. */
+async function armedAgain(tx: EmployerTransaction, attempt: SubmitAttempt): Promise<number> {
+  const [row] = await tx.query<{ times: number }>(
+    `SELECT count(*)::int AS times FROM submit_attempt
+     WHERE employer_id = $1 AND planned_instruction_id = $2 AND outcome = 'PROVEN_UNSENT'
+       AND starts_with(outcome_detail, $3)`,
+    [tx.employerId, attempt.plannedInstructionId, TURNED_AWAY],
+  );
+  return row?.times ?? 0;
 }
 
 async function ageOf(tx: EmployerTransaction, attempt: SubmitAttempt): Promise<number> {

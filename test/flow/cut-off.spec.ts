@@ -61,11 +61,26 @@ describe('a bank that promises to turn a submit away before executing it', () =>
   let payroll: Payroll;
   beforeAll(async () => {
     payroll = await Payroll.start({
-      settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true', SUBMIT_DOUBT_MS: '10000' },
+      settings: { BANK_REJECTS_BEFORE_EXECUTING: 'true', SUBMIT_DOUBT_MS: '10000', REBUILD_LIMIT: '2' },
       sandbox: { variants: { linkReads: 'allowed' } },
     });
   });
   afterAll(() => payroll.close());
+
+  it('and always does, is asked about after some times: nobody is paid, and nothing is sent again', async () => {
+    const before = (await payroll.calls()).submit ?? 0;
+    await payroll.fault({ operation: 'submit', kind: '401' });
+    const id = await payroll.paid(payFile(payRows(3, 100)));
+    await eventually(
+      async () =>
+        (await payroll.attention()).some((one) => one.kind === 'SUBMIT_UNKNOWN' && one.payRunId === id),
+      40_000,
+    );
+    // The first, and one for each of the two times it is armed again.
+    expect((await payroll.calls()).submit).toBe(before + 3);
+    expect((await payroll.ledger()).payees).toEqual([]);
+    await payroll.clearFaults();
+  }, 60_000);
 
   it.each(['429', '401'])(
     'has it sent again after a %s and a read that says INITIATED, and everybody is paid once',
