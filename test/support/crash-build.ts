@@ -1,8 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-const ROOT = join(__dirname, '../..');
+const ROOT = projectOf(__dirname);
+
+/** Also when this file itself was compiled into a build. */
+function projectOf(folder: string): string {
+  return existsSync(join(folder, 'package.json')) ? folder : projectOf(dirname(folder));
+}
 
 /** The build that keeps its crash points. */
 export const CRASH_BUILD = join(ROOT, '.build/crash-points');

@@ -181,6 +181,11 @@ export class Payroll {
     );
   }
 
+  /** The processes that were spawned and not ended here, the first first. */
+  get spawned(): readonly ServiceProcess[] {
+    return this.processes;
+  }
+
   /** Ends the processes that were spawned and waits for them. */
   async endProcesses(): Promise<void> {
     for (const service of this.processes.splice(0)) {
@@ -404,7 +409,7 @@ async function onboard(service: Service, keys: WithPeople, rowsPerInstruction: n
     timeZone: 'Europe/Paris',
     rowsPerInstruction,
   });
-  expect(created.status).toBe(201);
+  if (created.status !== 201) throw new Error(`not created: ${JSON.stringify(created.data)}`);
   const employer = String(created.data.id);
   const database = service.app.get(Database);
   const people = service.app.get(People);

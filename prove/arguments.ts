@@ -1,0 +1,107 @@
+import { parseArgs } from 'node:util';
+import { type Guard, GUARDS, isGuard } from './guards';
+
+const PARTS = ['model', 'faults', 'mix'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** What is to be proved, as the command line says it. */
+export interface Asked {
+  short: boolean;
+  parts: readonly Part[];
+  /** First seed of the model, and of the mix. */
+  seed: number;
+  /** Seeds of the model. */
+  seeds: number;
+  /** Length of the mix. */
+  minutes: number;
+  without: Guard | undefined;
+  /** Only faults whose name contains this. */
+  fault: string | undefined;
+  /** One seed to be played again. */
+  replay: { part: 'model' | 'mix'; seed: number } | undefined;
+}
+
+/** The command line is not one. */
+export class BadArguments extends Error {}
+
+export const USAGE = `npm run prove -- [--short] [--only model|faults|mix] [--seed n] [--seeds n] [--minutes n]
+                 [--fault words] [--without ${Object.keys(GUARDS).join('|')}] [--replay model:n|mix:n]`;
+
+const MILLION = 1_000_000;
+/** What the short run spends: some twenty seconds on the model, half a minute on the mix. */
+const SHORT = { seeds: 50_000, minutes: 0.5 };
+const LONG = { seeds: MILLION, minutes: 5 };
+/** Enough for every guard to be missed many times over. */
+const SEEDS_WITHOUT = 10_000;
+
+const OPTIONS = {
+  short: { type: 'boolean' },
+  only: { type: 'string' },
+  seed: { type: 'string' },
+  seeds: { type: 'string' },
+  minutes: { type: 'string' },
+  fault: { type: 'string' },
+  without: { type: 'string' },
+  replay: { type: 'string' },
+} as const;
+
+/** @throws BadArguments with words for whoever typed them */
+export function readArguments(args: readonly string[]): Asked {
+  const given = parsed(args);
+  const without = given.without === undefined ? undefined : guardOf(given.without);
+  const usual = given.short ? SHORT : LONG;
+  return {
+    short: given.short ?? false,
+    parts: given.only === undefined ? PARTS : [oneOf('--only', given.only, PARTS)],
+    seed: given.seed === undefined ? 1 : wholeNumber('--seed', given.seed),
+    seeds:
+      given.seeds === undefined
+        ? without
+          ? SEEDS_WITHOUT
+          : usual.seeds
+        : wholeNumber('--seeds', given.seeds),
+    minutes: given.minutes === undefined ? usual.minutes : minutesOf(given.minutes),
+    without,
+    fault: given.fault,
+    replay: given.replay === undefined ? undefined : replayOf(given.replay),
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, strict: true }).values;
+  } catch (error) {
+    throw new BadArguments(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function guardOf(name: string): Guard {
+  if (isGuard(name)) return name;
+  throw new BadArguments(`there is no guard ${name}; the guards are ${Object.keys(GUARDS).join(', ')}`);
+}
+
+function oneOf<T extends string>(option: string, value: string, values: readonly T[]): T {
+  const found = values.find((one) => one === value);
+  if (found === undefined) throw new BadArguments(`${option} must be ${values.join(' or ')}, not ${value}`);
+  return found;
+}
+
+/** Nine digits: any seed that is worth typing. */
+function wholeNumber(option: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new BadArguments(`${option} must be a whole number, not ${text}`);
+  return Number(text);
+}
+
+/** A night at most. */
+function minutesOf(text: string): number {
+  const minutes = Number(text);
+  if (!/^\d{1,3}(\.\d)?$/.test(text) || minutes > 600) {
+    throw new BadArguments(`--minutes must be a number up to 600, not ${text}`);
+  }
+  return minutes;
+}
+
+function replayOf(text: string): { part: 'model' | 'mix'; seed: number } {
+  const [part = '', seed = ''] = text.split(':');
+  return { part: oneOf('--replay', part, ['model', 'mix']), seed: wholeNumber('--replay', seed) };
+}

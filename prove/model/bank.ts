@@ -1,0 +1,304 @@
+import { outcomeOf, type Outcome } from '../../src/bank/outcome';
+import type { BankOutcome } from '../../src/domain/bank-status';
+import type { SeenPayment, Totals } from '../../src/pay-run/match';
+import type { Random } from './random';
+import { LAST_FAULT_MS, type World } from './world';
+
+/** The four calls that change something at the bank. */
+export type Operation = 'initiate' | 'add' | 'submit' | 'delete';
+
+/** A read that was not answered, or refused. */
+export class Unreachable extends Error {}
+
+export interface PaymentAtBank {
+  id: string;
+  messageId: string;
+  amountMinor: bigint;
+  iban: string;
+  createdMs: number;
+  ends: BankOutcome;
+  /** How often its money moved. */
+  moved: number;
+}
+
+export interface InstructionAtBank {
+  id: string;
+  createdMs: number;
+  submittedMs: number | undefined;
+  deletedMs: number | undefined;
+  payments: PaymentAtBank[];
+}
+
+/** What a read of an instruction shows. */
+export interface SeenInstruction {
+  status: string;
+  calculated: Totals;
+  groups: Totals[] | undefined;
+}
+
+type Result<T> = { done: T } | { refused: number };
+type Fault =
+  | 'answer-lost'
+  | 'request-lost'
+  | 'late-commit'
+  | '500-before'
+  | '500-after'
+  | 'redirect'
+  | 'unsent'
+  | '401'
+  | '409'
+  | '429'
+  | '422'
+  | '403';
+
+const FAULTS: readonly [Fault, ...Fault[]] = [
+  'answer-lost',
+  'answer-lost',
+  'answer-lost',
+  'request-lost',
+  'request-lost',
+  'late-commit',
+  'late-commit',
+  'late-commit',
+  '500-before',
+  '500-after',
+  '500-after',
+  'redirect',
+  'unsent',
+  '401',
+  '409',
+  '429',
+];
+/** Refusals on purpose are rare: each asks for a person. */
+const REFUSALS: readonly [Fault, ...Fault[]] = ['422', '403'];
+const REFUSAL_SHARE = 0.03;
+/** The bank stores or shows something else than it was sent in so many of the adds that go wrong. */
+const ALTERED_SHARE = 0.05;
+const LATEST_COMMIT_MS = 600;
+const STEP_MS = 10;
+const STEPS = ['SUB_STARTED', 'SUB_REQUIRED', 'SUBMITTED', 'READY_FOR_PROCESSING'] as const;
+/** The bank shows the groups of a submitted instruction from this long after its submit. */
+const GROUPS_AFTER_MS = 15;
+const OTHER_IBAN = 'NL91ABNA0417164300';
+
+/** The product's own reading of each answer that is not a yes; it depends on nothing else. */
+const LOST = outcomeOf({ kind: 'failed', sent: true, why: 'reset' }, undefined, undefined);
+const UNSENT = outcomeOf({ kind: 'failed', sent: false, why: 'refused' }, undefined, undefined);
+const BY_STATUS = new Map(
+  [307, 401, 403, 404, 409, 422, 429, 500].map((status) => [status, answered(status)] as const),
+);
+
+function answered(status: number): Outcome<never> {
+  const header = () => undefined;
+  return outcomeOf({ kind: 'answer', status, header, text: '' }, undefined, 20) as Outcome<never>;
+}
+
+/** A bank that keeps what is assumed of it, unless the world says otherwise, over a network that keeps nothing. */
+export class ModelBank {
+  readonly instructions = new Map<string, InstructionAtBank>();
+  private readonly late: { atMs: number; execute: () => unknown }[] = [];
+  private ids = 0;
+  nowMs = 0;
+
+  constructor(
+    private readonly random: Random,
+    private readonly world: World,
+  ) {}
+
+  /** Lets what was delayed by the network arrive. */
+  advance(nowMs: number): void {
+    for (let n = 0; n < this.late.length; n += 1) {
+      const one = this.late[n];
+      if (!one || one.atMs > nowMs) continue;
+      this.late.splice(n, 1);
+      n -= 1;
+      this.nowMs = Math.max(this.nowMs, one.atMs);
+      one.execute();
+    }
+    this.nowMs = Math.max(this.nowMs, nowMs);
+  }
+
+  /** Whether a request is still on its way. */
+  get expectsMore(): boolean {
+    return this.late.length > 0;
+  }
+
+  initiate(): Outcome<string> {
+    return this.call<string>('initiate', () => {
+      const id = `c${(this.ids += 1)}`;
+      const at = { createdMs: this.nowMs, submittedMs: undefined, deletedMs: undefined };
+      this.instructions.set(id, { id, ...at, payments: [] });
+      return { done: id };
+    });
+  }
+
+  add(
+    instructionId: string,
+    sent: { messageId: string; amountMinor: bigint; iban: string },
+  ): Outcome<PaymentAtBank> {
+    const altered = this.faulty() && this.random.chance(ALTERED_SHARE) ? this.alter(sent) : sent;
+    return this.call<PaymentAtBank>('add', () => {
+      const instruction = this.instructions.get(instructionId);
+      if (!instruction || instruction.deletedMs !== undefined) return { refused: 404 };
+      const submitted = instruction.submittedMs !== undefined;
+      if (submitted && this.world.outside !== 'add-after-submit') return { refused: 409 };
+      const ends: BankOutcome = this.random.chance(0.95)
+        ? 'SETTLED'
+        : this.random.pick(['FAILED', 'REJECTED']);
+      const id = `p${(this.ids += 1)}`;
+      const payment = { id, ...altered, createdMs: this.nowMs, ends, moved: 0 };
+      instruction.payments.push(payment);
+      if (submitted) move(payment);
+      return { done: payment };
+    });
+  }
+
+  submit(instructionId: string): Outcome<SeenInstruction> {
+    return this.call<SeenInstruction>('submit', () => {
+      const instruction = this.instructions.get(instructionId);
+      if (!instruction || instruction.deletedMs !== undefined) return { refused: 404 };
+      if (instruction.submittedMs !== undefined && this.world.outside !== 'second-submit')
+        return { refused: 409 };
+      instruction.submittedMs ??= this.nowMs;
+      for (const payment of instruction.payments) move(payment);
+      return { done: this.seenAt(instruction, this.nowMs) };
+    });
+  }
+
+  delete(instructionId: string): Outcome<true> {
+    return this.call<true>('delete', () => {
+      const instruction = this.instructions.get(instructionId);
+      if (!instruction || instruction.deletedMs !== undefined) return { refused: 404 };
+      if (instruction.submittedMs !== undefined) return { refused: 409 };
+      instruction.deletedMs = this.nowMs;
+      return { done: true };
+    });
+  }
+
+  /** @throws Unreachable */
+  readInstruction(instructionId: string): SeenInstruction | 'gone' {
+    const atMs = this.readAt();
+    const instruction = this.instructions.get(instructionId);
+    if (!instruction || instruction.createdMs > atMs) return 'gone';
+    if (instruction.deletedMs !== undefined && instruction.deletedMs <= atMs) return 'gone';
+    return this.seenAt(instruction, atMs);
+  }
+
+  /** @throws Unreachable */
+  readPayments(instructionId: string, knownIds: readonly string[]): (SeenPayment & { settled: boolean })[] {
+    const atMs = this.readAt();
+    const instruction = this.instructions.get(instructionId);
+    if (!instruction) return [];
+    const shown = instruction.payments.filter(
+      ({ id, createdMs }) => createdMs <= atMs && (this.world.reads === 'all' || knownIds.includes(id)),
+    );
+    return shown.map((payment) => ({
+      bankPaymentId: payment.id,
+      ids: [payment.id],
+      messageId: payment.messageId,
+      amountMinor: payment.amountMinor,
+      currency: 'EUR',
+      iban: payment.iban,
+      status: this.statusOf(instruction, payment, atMs),
+      settled: payment.moved > 0,
+    }));
+  }
+
+  private seenAt(instruction: InstructionAtBank, atMs: number): SeenInstruction {
+    const payments = instruction.payments.filter(({ createdMs }) => createdMs <= atMs);
+    const totalMinor = payments.reduce((sum, payment) => sum + payment.amountMinor, 0n);
+    const calculated = { count: payments.length, totalMinor };
+    const ageMs = instruction.submittedMs === undefined ? -1 : atMs - instruction.submittedMs;
+    if (ageMs < 0) return { status: 'INITIATED', calculated, groups: undefined };
+    const status = ageMs < STEP_MS ? 'SUB_STARTED' : 'SUB_REQUIRED';
+    return { status, calculated, groups: ageMs < GROUPS_AFTER_MS ? undefined : [calculated] };
+  }
+
+  private statusOf(instruction: InstructionAtBank, payment: PaymentAtBank, atMs: number): string {
+    if (instruction.submittedMs === undefined || instruction.submittedMs > atMs) return 'INITIATED';
+    const step = Math.floor((atMs - instruction.submittedMs) / STEP_MS);
+    return STEPS[step] ?? payment.ends;
+  }
+
+  /** The moment a read shows. */
+  private readAt(): number {
+    if (this.faulty()) throw new Unreachable();
+    return this.world.lagMs === 0 ? this.nowMs : this.nowMs - this.random.between(0, this.world.lagMs);
+  }
+
+  private faulty(): boolean {
+    return this.nowMs < LAST_FAULT_MS && this.random.chance(this.world.faultRate);
+  }
+
+  private call<T>(operation: Operation, execute: () => Result<T>): Outcome<T> {
+    if (this.doubles()) this.later(execute);
+    if (!this.faulty()) return outcome(execute());
+    const refused = operation !== 'delete' && this.random.chance(REFUSAL_SHARE);
+    return this.fail(operation, refused ? this.random.pick(REFUSALS) : this.random.pick(FAULTS), execute);
+  }
+
+  private fail<T>(operation: Operation, fault: Fault, execute: () => Result<T>): Outcome<T> {
+    switch (fault) {
+      case 'answer-lost':
+        execute();
+        return LOST as Outcome<T>;
+      case 'request-lost':
+        return LOST as Outcome<T>;
+      case 'late-commit':
+        this.later(execute);
+        return LOST as Outcome<T>;
+      case '500-after':
+        execute();
+        return refusal(500);
+      case '500-before':
+        return refusal(500);
+      case 'redirect':
+        return refusal(307);
+      case 'unsent':
+        return UNSENT as Outcome<T>;
+      case '401':
+      case '429':
+        return this.turnAway(operation, Number(fault), execute);
+      case '409':
+      case '422':
+      case '403':
+        return refusal(Number(fault));
+    }
+  }
+
+  /** Without the bank's word a 401 or 429 on a submit may come after it was executed. */
+  private turnAway<T>(operation: Operation, status: number, execute: () => Result<T>): Outcome<T> {
+    const executes = operation === 'submit' && !this.world.rejectsBeforeExecuting;
+    if (executes && this.random.chance(0.3)) execute();
+    return refusal(status);
+  }
+
+  /** The network delivers a request twice, the second one some time later. */
+  private doubles(): boolean {
+    return this.world.outside === 'doubled-post' && this.nowMs < LAST_FAULT_MS && this.random.chance(0.08);
+  }
+
+  private later(execute: () => unknown): void {
+    this.late.push({ atMs: this.nowMs + this.random.between(1, LATEST_COMMIT_MS), execute });
+  }
+
+  private alter<T extends { amountMinor: bigint; iban: string }>(sent: T): T {
+    return this.random.chance(0.5)
+      ? { ...sent, amountMinor: sent.amountMinor + 1n }
+      : { ...sent, iban: OTHER_IBAN };
+  }
+}
+
+function move(payment: PaymentAtBank): void {
+  if (payment.ends === 'SETTLED') payment.moved += 1;
+}
+
+function outcome<T>(result: Result<T>): Outcome<T> {
+  return 'done' in result ? { kind: 'yes', value: result.done, status: 201 } : refusal(result.refused);
+}
+
+function refusal(status: number): Outcome<never> {
+  const known = BY_STATUS.get(status);
+  if (!known) throw new Error(`no answer ${status} in the model`);
+  return known;
+}

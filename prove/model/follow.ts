@@ -1,0 +1,126 @@
+import { isPastSubmit } from '../../src/domain/bank-status';
+import { isPaymentFinal } from '../../src/domain/payment';
+import { judgeGroups, type SeenPayment } from '../../src/pay-run/match';
+import { type FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
+import type { SeenInstruction } from './bank';
+import { type Context, fence, NEVER, type Step, stopEverything, transaction } from './context';
+import { bankIdsOf, differences, expectedRow, messageIdOf } from './read-back';
+import type { Claim, Instruction, Payment } from './store';
+import { totalsDiffer } from './submit';
+
+const FOLLOW_MS = 30;
+const WATCH_MS = 400;
+/** Payments not final so long after the submit are told to a person. */
+const PATIENCE_MS = 2_000;
+
+/** One read of a submitted instruction, or of one that must never move: as `FollowService` of the product. */
+export function* follow(context: Context, claim: Claim, instruction: Instruction): Step {
+  switch (instruction.status) {
+    case 'SUBMITTED':
+    case 'CLOSED':
+      return yield* read(context, claim, instruction);
+    case 'ABANDONED':
+    case 'RELEASED':
+    case 'VOID':
+      return yield* watch(context, instruction);
+    case 'PLANNED':
+    case 'BUILDING':
+    case 'VERIFIED':
+    case 'SUBMIT_INTENT':
+    case 'SUBMIT_REFUSED':
+    case 'SUBMIT_UNKNOWN':
+    case 'CANCELLED':
+      return NEVER;
+  }
+}
+
+function* read(context: Context, claim: Claim, instruction: Instruction): Step {
+  const { bank } = context;
+  yield 3;
+  const seen = bank.readPayments(instruction.bankId ?? '', bankIdsOf(instruction));
+  const shown = instruction.totalsChecked ? undefined : bank.readInstruction(instruction.bankId ?? '');
+  yield 1;
+  return transaction(context, () => {
+    fence(context, claim);
+    checkTotals(context, instruction, shown);
+    for (const one of seen) hold(context, instruction, one);
+    return instruction.status === 'SUBMITTED' ? close(context, instruction) : NEVER;
+  });
+}
+
+function checkTotals(
+  context: Context,
+  instruction: Instruction,
+  shown: SeenInstruction | 'gone' | undefined,
+): void {
+  if (shown === undefined || shown === 'gone' || instruction.totalsChecked) return;
+  const totals = context.without === 'totals' ? 'equal' : judgeGroups(instruction.planned, shown.groups);
+  if (totals === 'different') totalsDiffer(context, instruction);
+  instruction.totalsChecked = totals !== 'absent';
+}
+
+/** Holds a payment of the bank against ours: a stranger or a contradiction moves nothing. */
+function hold(context: Context, instruction: Instruction, seen: SeenPayment): void {
+  const { store } = context;
+  const { payments } = instruction.planned;
+  const payment = payments.find(
+    ({ rowNo }) => instruction.adds.get(rowNo)?.bankPaymentId === seen.bankPaymentId,
+  );
+  if (!payment) {
+    store.raise('FOREIGN_RECORD', instruction.id);
+    return stopEverything(context);
+  }
+  if (differences(context, expectedRow(instruction, payment), seen).length > 0) {
+    return store.raise('ECHO_MISMATCH', `payment ${payment.rowNo}`);
+  }
+  const progress = progressOf(followed(instruction, payment), { status: seen.status });
+  if (!progress) return;
+  payment.bankStatus = progress.bankStatus;
+  payment.rank = progress.rank;
+  if (progress.move) store.movePayment(payment, progress.move.to);
+  if (progress.alarm) store.raise(progress.alarm, instruction.id);
+}
+
+function followed(instruction: Instruction, payment: Payment): FollowedPayment {
+  const { rowNo, iban, amountMinor, status, bankStatus, rank } = payment;
+  return {
+    instructionId: '',
+    rowNo,
+    paymentId: '',
+    messageId: messageIdOf(instruction, rowNo),
+    bankIds: [],
+    iban,
+    amountMinor,
+    currency: 'EUR',
+    status,
+    bankStatus,
+    rank,
+    returned: false,
+  };
+}
+
+function close({ store }: Context, instruction: Instruction): number {
+  const { planned } = instruction;
+  if (planned.payments.every(({ status }) => isPaymentFinal(status))) {
+    store.moveInstruction(instruction, 'CLOSED');
+    store.clear(['ROW_UNSEEN'], instruction.id);
+    store.wake('RUN', planned.run.id);
+    return WATCH_MS;
+  }
+  if (store.nowMs - instruction.submittedMs > PATIENCE_MS) store.raise('ROW_UNSEEN', instruction.id);
+  return FOLLOW_MS;
+}
+
+/** What was abandoned or released must never move (rule 5): as `TombstoneWatch` of the product. */
+function* watch(context: Context, instruction: Instruction): Step {
+  const { store, bank } = context;
+  if (instruction.bankId === null) return NEVER;
+  yield 3;
+  const shown = bank.readInstruction(instruction.bankId);
+  if (shown === 'gone' || !isPastSubmit(shown.status)) return WATCH_MS;
+  transaction(context, () => {
+    store.raise('INVARIANT_BREACH', instruction.id);
+    stopEverything(context);
+  });
+  return NEVER;
+}

@@ -1,0 +1,117 @@
+import type { InstructionStatus } from '../../src/domain/instruction';
+import { type Context, fence, NEVER, obstacleOf, type Step, STOPPED_PAUSE_MS, transaction } from './context';
+import { type Claim, hashOf, type Instruction, type Run } from './store';
+
+const LOOK_AGAIN_MS = 200;
+const SENT: readonly InstructionStatus[] = [
+  'SUBMITTED',
+  'CLOSED',
+  'SUBMIT_REFUSED',
+  'SUBMIT_UNKNOWN',
+  'VOID',
+  'RELEASED',
+];
+const ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
+const UNPAID = ['FAILED', 'REJECTED', 'CANCELLED', 'VOID'];
+
+/** One step of a run: as `RunWorker.step` of the product. */
+export function* stepRun(context: Context, claim: Claim, run: Run): Step {
+  yield 1;
+  return transaction(context, () => {
+    fence(context, claim);
+    switch (run.status) {
+      case 'APPROVED':
+        return start(context, run);
+      case 'BUILDING':
+        return advance(context, run, ['VERIFIED'], 'VERIFIED');
+      case 'VERIFIED':
+        return gate(context, run);
+      case 'SUBMITTING':
+        return advance(context, run, SENT, 'FOLLOWING');
+      case 'FOLLOWING':
+        return finish(context, run);
+      case 'CANCELLING':
+        return cancel(context, run);
+      case 'DRAFT':
+      case 'READY':
+      case 'SETTLED':
+      case 'PARTLY_SETTLED':
+      case 'FAILED':
+      case 'CANCELLED':
+        return NEVER;
+    }
+  });
+}
+
+function start(context: Context, run: Run): number {
+  const { store } = context;
+  if (obstacleOf(context, run)) return LOOK_AGAIN_MS;
+  store.moveRun(run, 'BUILDING');
+  for (const planned of run.planned) store.planAttempt(planned, 1);
+  return NEVER;
+}
+
+function advance(context: Context, run: Run, when: readonly InstructionStatus[], to: Run['status']): number {
+  if (!everyInstruction(context, run, when)) {
+    // One that was armed or built again while its run is submitting has nobody else to take it up.
+    if (run.status === 'SUBMITTING')
+      for (const { id } of alive(context, run)) context.store.wake('INSTRUCTION', id);
+    return LOOK_AGAIN_MS;
+  }
+  context.store.moveRun(run, to);
+  return 0;
+}
+
+/** The run gate: what is about to be submitted is what was approved (rule 7). */
+function gate(context: Context, run: Run): number {
+  const { store, without } = context;
+  if (obstacleOf(context, run)) return LOOK_AGAIN_MS;
+  if (!everyInstruction(context, run, ['VERIFIED'])) {
+    store.moveRun(run, 'BUILDING');
+    return LOOK_AGAIN_MS;
+  }
+  const changed = run.planned.filter((planned) => hashOf(planned.payments) !== planned.approvedHash);
+  if (changed.length > 0 && without !== 'gate') {
+    for (const planned of changed) store.raise('INVARIANT_BREACH', planned.id);
+    run.stopped = true;
+    return STOPPED_PAUSE_MS;
+  }
+  store.moveRun(run, 'SUBMITTING');
+  for (const { id } of alive(context, run)) store.wake('INSTRUCTION', id);
+  return 0;
+}
+
+function finish(context: Context, run: Run): number {
+  if (!everyInstruction(context, run, ENDED)) return NEVER;
+  const statuses = run.planned.flatMap(({ payments }) => payments.map(({ status }) => status));
+  const unpaid = statuses.some((status) => UNPAID.includes(status));
+  const to = !unpaid ? 'SETTLED' : statuses.includes('SETTLED') ? 'PARTLY_SETTLED' : 'FAILED';
+  context.store.moveRun(run, to);
+  return NEVER;
+}
+
+function cancel(context: Context, run: Run): number {
+  const { store } = context;
+  const left = alive(context, run);
+  if (left.length > 0) {
+    for (const { id } of left) store.wake('INSTRUCTION', id);
+    return LOOK_AGAIN_MS;
+  }
+  store.moveRun(run, 'CANCELLED');
+  for (const planned of run.planned) store.movePayments(planned, 'APPROVED', 'CANCELLED');
+  return NEVER;
+}
+
+/** What was not submitted and has not ended. */
+function alive({ store }: Context, run: Run): Instruction[] {
+  return store.instructions.filter(
+    ({ planned, status }) =>
+      planned.run === run && (status === 'PLANNED' || status === 'BUILDING' || status === 'VERIFIED'),
+  );
+}
+
+function everyInstruction({ store }: Context, run: Run, states: readonly InstructionStatus[]): boolean {
+  return run.planned.every((planned) =>
+    store.instructions.some((one) => one.planned === planned && states.includes(one.status)),
+  );
+}

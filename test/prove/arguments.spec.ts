@@ -1,0 +1,64 @@
+import { BadArguments, readArguments } from '../../prove/arguments';
+import { breaks, Line, wordsOf } from '../../prove/table';
+
+describe('the command line of the proof', () => {
+  it('asks for everything, a million seeds and five minutes, when it is empty', () => {
+    expect(readArguments([])).toMatchObject({
+      short: false,
+      parts: ['model', 'faults', 'mix'],
+      seed: 1,
+      seeds: 1_000_000,
+      minutes: 5,
+      without: undefined,
+      replay: undefined,
+    });
+  });
+
+  it('asks for less when it is to be short, and for exactly what it names', () => {
+    expect(readArguments(['--short'])).toMatchObject({ short: true, seeds: 50_000, minutes: 0.5 });
+    expect(readArguments(['--short', '--seeds', '7', '--minutes', '1.5'])).toMatchObject({
+      seeds: 7,
+      minutes: 1.5,
+    });
+    expect(readArguments(['--only', 'mix', '--seed', '42'])).toMatchObject({ parts: ['mix'], seed: 42 });
+    expect(readArguments(['--without', 'gate'])).toMatchObject({ without: 'gate', seeds: 10_000 });
+    expect(readArguments(['--replay', 'mix:9'])).toMatchObject({ replay: { part: 'mix', seed: 9 } });
+  });
+
+  it.each([
+    [['--without', 'luck'], 'there is no guard luck'],
+    [['--seed', '-1'], '--seed'],
+    [['--seed', '1e3'], '--seed must be a whole number'],
+    [['--minutes', '601'], '--minutes must be a number up to 600'],
+    [['--only', 'prayer'], '--only must be model or faults or mix'],
+    [['--replay', 'model'], '--replay must be a whole number'],
+    [['--replay', 'faults:3'], '--replay must be model or mix'],
+    [['--fast'], '--fast'],
+    [['short'], 'short'],
+  ])('refuses %j in words', (args, words) => {
+    expect(() => readArguments(args)).toThrow(BadArguments);
+    expect(() => readArguments(args)).toThrow(words);
+  });
+});
+
+describe('the rule of the exit', () => {
+  const nothing = { paidTwice: false, paidUnapproved: false, silent: false, stuck: false, attention: false };
+
+  it('forgives a double payment outside the assumptions only, and only when somebody is told', () => {
+    expect(breaks({ ...nothing, paidTwice: true, attention: true }, 'outside')).toBe(false);
+    expect(breaks({ ...nothing, paidTwice: true, attention: true }, 'inside')).toBe(true);
+    expect(breaks({ ...nothing, paidTwice: true, silent: true }, 'outside')).toBe(true);
+  });
+
+  it.each(['silent', 'stuck'] as const)('never forgives that a run is %s', (what) => {
+    for (const assumptions of ['inside', 'outside'] as const)
+      expect(breaks({ ...nothing, [what]: true }, assumptions)).toBe(true);
+    expect(wordsOf({ ...nothing, [what]: true })).toBe(what);
+  });
+
+  it('counts each finding, and keeps the slowest recovery', () => {
+    const line = new Line('a fault', 'inside');
+    for (const recoveryS of [1, 7, 2]) line.add({ ...nothing, attention: true, recoveryS });
+    expect(line).toMatchObject({ runs: 3, attention: 3, paidTwice: 0, slowestS: 7 });
+  });
+});
