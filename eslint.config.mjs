@@ -48,6 +48,18 @@ export default tseslint.config(
     },
   },
   {
+    files: [
+      'src/{audit,employer,http,identity,pay-file,pay-run,reconciliation,schedule,settlement,submission}/**/*.ts',
+    ],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        { selector: "MemberExpression[object.name='Date'][property.name='now']", message: 'Ask the Clock.' },
+        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Ask the Clock.' },
+      ],
+    },
+  },
+  {
     files: ['test/**/*.ts', 'bench/**/*.ts', 'prove/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-assignment': 'off',

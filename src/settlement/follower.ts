@@ -124,7 +124,11 @@ export class Follower {
     const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown.groups);
     if (totals === 'different') await totalsDiffer(tx, instruction, planned);
     if (totals === 'absent') return;
-    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt: new Date() });
+    await tx.manager.update(
+      Instruction,
+      { employerId, id: instruction.id },
+      { totalsCheckedAt: this.clock.now() },
+    );
   }
 
   /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */
@@ -207,7 +211,7 @@ export class Follower {
     }
     const settled = statuses.filter(({ status }) => status === 'SETTLED').length;
     const outcome = settled === statuses.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
-    await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: new Date(), outcome });
+    await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: this.clock.now(), outcome });
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
   }

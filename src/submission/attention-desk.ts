@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { append } from '../audit/audit';
+import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -33,6 +34,7 @@ export class AttentionDesk {
     private readonly database: Database,
     private readonly personal: PersonalData,
     private readonly burial: Burial,
+    private readonly clock: Clock,
   ) {}
 
   /** @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_OFFERED, ACTION_IS_PROPOSED */
@@ -65,7 +67,7 @@ export class AttentionDesk {
         reason: proposed.reason,
         evidence: proposed.evidence ?? null,
         proposedBy: personId,
-        proposedAt: new Date(),
+        proposedAt: this.clock.now(),
         confirmedBy: null,
         confirmedAt: null,
         withdrawnAt: null,
@@ -81,7 +83,11 @@ export class AttentionDesk {
     return this.database.inEmployer(employerId, async (tx) => {
       const attention = await lockOpen(tx, attentionId);
       const action = await requireAction(tx, attentionId);
-      await tx.manager.update(AttentionActionRow, { employerId, id: action.id }, { withdrawnAt: new Date() });
+      await tx.manager.update(
+        AttentionActionRow,
+        { employerId, id: action.id },
+        { withdrawnAt: this.clock.now() },
+      );
       await this.audit(tx, personId, 'withdrawn', attention, action);
     });
   }
@@ -149,7 +155,10 @@ export class AttentionDesk {
     const work = await loadWork(tx, attention.instructionId ?? '');
     if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
     const instruction = await lockInstruction(tx, work.instruction.id);
-    await recordExecuted(tx, work, instruction, undefined, `two people: ${action.reason}`);
+    await recordExecuted(tx, work, instruction, undefined, {
+      evidence: `two people: ${action.reason}`,
+      at: this.clock.now(),
+    });
   }
 
   private async exclude(

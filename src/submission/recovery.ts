@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BankClientError, isBankError, NotFound } from '../bank/errors';
 import type { BankInstruction } from '../bank/records';
+import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
@@ -37,6 +38,7 @@ export class Recovery {
     private readonly database: Database,
     private readonly reads: BankReads,
     private readonly reader: InstructionReader,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -100,7 +102,10 @@ export class Recovery {
     instruction: Instruction,
     shown: BankInstruction | undefined,
   ): Promise<WakeIn> {
-    await recordExecuted(tx, work, instruction, shown, 'a later read of the bank');
+    await recordExecuted(tx, work, instruction, shown, {
+      evidence: 'a later read of the bank',
+      at: this.clock.now(),
+    });
     await clear(
       tx,
       ['SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'],

@@ -202,13 +202,10 @@ export class Submitter {
     const why = whyOf(outcome);
     switch (afterSubmitAnswer(outcome, this.config.BANK_REJECTS_BEFORE_EXECUTING)) {
       case 'executed':
-        await recordExecuted(
-          tx,
-          work,
-          instruction,
-          outcome.kind === 'yes' ? outcome.value : undefined,
-          'the answer',
-        );
+        await recordExecuted(tx, work, instruction, outcome.kind === 'yes' ? outcome.value : undefined, {
+          evidence: 'the answer',
+          at: this.clock.now(),
+        });
         return 'never';
       case 'unsent':
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', why);
@@ -296,15 +293,15 @@ export async function recordExecuted(
   work: Pick<Work, 'run' | 'planned' | 'account' | 'instruction'>,
   instruction: Instruction,
   shown: BankInstruction | undefined,
-  evidence: string,
+  { evidence, at }: { evidence: string; at: Date },
 ): Promise<void> {
   const { planned } = work;
   const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
   await finishAttempt(tx, instruction, 'EXECUTED', evidence);
   await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {
-    submittedAt: new Date(),
+    submittedAt: at,
     bankStatus: shown?.status ?? instruction.bankStatus,
-    totalsCheckedAt: totals === 'equal' ? new Date() : null,
+    totalsCheckedAt: totals === 'equal' ? at : null,
   });
   await movePaymentSet(tx, {
     payRunId: instruction.payRunId,

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
@@ -25,6 +26,7 @@ export class Verifier {
     private readonly database: Database,
     private readonly reader: InstructionReader,
     private readonly abandonment: Abandonment,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -80,7 +82,7 @@ export class Verifier {
         await fence(tx, claim);
         await adopt(tx, instruction.id, doubts, reading.judgement.matched);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {
-          verifiedAt: new Date(),
+          verifiedAt: this.clock.now(),
           bankStatus: reading.instruction?.status ?? instruction.bankStatus,
         });
         await clear(
