@@ -37,19 +37,13 @@ function* initiate(context: Context, claim: Claim, instruction: Instruction): St
   const { store, bank } = context;
   const read = instruction.status;
   yield 1;
-  const begun = transaction(context, () => {
+  transaction(context, () => {
     mayCall(context, claim, instruction, read, TURNS);
-    if (instruction.initiates > REBUILD_LIMIT) return false;
     instruction.initiates += 1;
-    if (instruction.status !== 'PLANNED') return true;
+    if (instruction.status !== 'PLANNED') return;
     store.moveInstruction(instruction, 'BUILDING');
     store.movePayments(instruction.planned, 'APPROVED', 'AT_BANK');
-    return true;
   });
-  if (!begun) {
-    transaction(context, () => store.raise('REBUILD_LIMIT', instruction.planned.id));
-    return NEVER;
-  }
   yield 2;
   const outcome = bank.initiate();
   yield 2;
@@ -57,9 +51,11 @@ function* initiate(context: Context, claim: Claim, instruction: Instruction): St
     if (outcome.kind === 'yes') {
       instruction.bankId ??= outcome.value;
       instruction.bankStatus = 'INITIATED';
+      store.clear(['REBUILD_LIMIT'], instruction.planned.id);
       return 0;
     }
     if (outcome.kind === 'no') instruction.initiates -= 1;
+    else if (instruction.initiates > REBUILD_LIMIT) store.raise('REBUILD_LIMIT', instruction.planned.id);
     return pauseAfter(context, outcome, () => store.raise('INITIATE_REFUSED', instruction.id));
   });
 }

@@ -10,7 +10,7 @@ import { Claim, fence } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
-import { raise } from '../pay-run/attention.store';
+import { clear, raise } from '../pay-run/attention.store';
 import { moveInstruction } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
@@ -21,6 +21,9 @@ import { inFlight } from './in-flight';
 import { afterBuildAnswer, AfterRefusal } from './decision';
 import { assertAccountOpen, assertMayCall, PayableRow, payableRows, Work } from './work';
 import { Verifier } from './verifier';
+
+/** What a bank that stays down costs at most: an empty instruction each five minutes. */
+const LONGEST_PAUSE_MS = 300_000;
 
 /** The intents of so many adds are committed together: a kill leaves at most that many in doubt (rule 1). */
 const BATCH_ROWS = 200;
@@ -68,7 +71,6 @@ export class Builder {
       const now = await assertMayCall(tx, claim, work, BUILD_TURNS);
       await assertAccountOpen(tx, work);
       attempt = await initiatesOf(tx, instruction.id);
-      if (attempt > this.config.REBUILD_LIMIT) return undefined;
       if (now.instruction.status === 'PLANNED') await this.begin(tx, work, now.instruction);
       const prepared = this.gateway.prepareInitiate({
         reference: `${shortId(run.id)}-${planned.ordinal}-${instruction.attempt}-${attempt}`,
@@ -91,11 +93,10 @@ export class Builder {
       );
       return prepared;
     });
-    if (!begun) return this.tooManyInitiates(work);
     crashPoint('build.initiate-intended');
     const outcome = await this.gateway.sendInitiate(begun);
     crashPoint('build.initiated');
-    return this.recordInitiate(work, callId, outcome);
+    return this.recordInitiate(work, { callId, attempt }, outcome);
   }
 
   private async begin(tx: EmployerTransaction, work: Work, instruction: Work['instruction']): Promise<void> {
@@ -111,7 +112,11 @@ export class Builder {
     if (moved.count !== planned.rowCount || moved.amountMinor !== planned.totalMinor) throw new RowsChanged();
   }
 
-  private recordInitiate(work: Work, callId: string, outcome: Outcome<BankInstruction>): Promise<WakeIn> {
+  private recordInitiate(
+    work: Work,
+    { callId, attempt }: { callId: string; attempt: number },
+    outcome: Outcome<BankInstruction>,
+  ): Promise<WakeIn> {
     const { instruction } = work;
     return this.database.inEmployer(instruction.employerId, async (tx) => {
       await finishCall(tx, callId, outcome);
@@ -121,6 +126,7 @@ export class Builder {
            WHERE employer_id = $1 AND id = $2 AND bank_instruction_id IS NULL`,
           [tx.employerId, instruction.id, outcome.value.bankInstructionId, outcome.value.status],
         );
+        await clear(tx, ['REBUILD_LIMIT'], work.planned.id, 'the bank answered an initiation');
         return 0;
       }
       const next = afterBuildAnswer(outcome);
@@ -135,8 +141,25 @@ export class Builder {
           amountMinor: work.planned.totalMinor,
         });
       }
+      if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt);
       return this.pauseAfter(tx, work, next, whyOf(outcome));
     });
+  }
+
+  /** After ever longer pauses: a bank that is down for a while is waited for, and from some time on a person knows. */
+  private async initiateAgain(tx: EmployerTransaction, work: Work, attempt: number): Promise<WakeIn> {
+    if (attempt > this.config.REBUILD_LIMIT) {
+      await raise(tx, {
+        kind: 'REBUILD_LIMIT',
+        subjectId: work.planned.id,
+        payRunId: work.run.id,
+        instructionId: work.instruction.id,
+        happened: `The initiation stayed unanswered ${attempt} times. It goes on being tried.`,
+        payments: work.planned.rowCount,
+        amountMinor: work.planned.totalMinor,
+      });
+    }
+    return pauseBeforeInitiate(attempt);
   }
 
   /** Step 2 for a batch: intents in one commit, the adds side by side, their outcomes in one commit. */
@@ -240,21 +263,11 @@ export class Builder {
         return 'never';
     }
   }
+}
 
-  private async tooManyInitiates(work: Work): Promise<WakeIn> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      raise(tx, {
-        kind: 'REBUILD_LIMIT',
-        subjectId: work.planned.id,
-        payRunId: work.run.id,
-        instructionId: work.instruction.id,
-        happened: `The initiation stayed unanswered ${this.config.REBUILD_LIMIT} times.`,
-        payments: work.planned.rowCount,
-        amountMinor: work.planned.totalMinor,
-      }),
-    );
-    return 'never';
-  }
+/** The first try again is at once, since a lost answer is common; then 1, 2, 4 … seconds. */
+function pauseBeforeInitiate(attempt: number): number {
+  return attempt === 1 ? 0 : Math.min(1_000 * 2 ** (attempt - 2), LONGEST_PAUSE_MS);
 }
 
 async function initiatesOf(tx: EmployerTransaction, instructionId: string): Promise<number> {

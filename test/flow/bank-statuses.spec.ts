@@ -21,7 +21,8 @@ describe.each(['strong-authentication', 'approval'] as const)(
     const waiting = async () => {
       payroll = await Payroll.start({
         rowsPerInstruction: 4,
-        sandbox: { variants: { submitWaitsFor: wait } },
+        // A bank that does not show its instructions is asked about by time alone, elsewhere.
+        sandbox: { variants: { submitWaitsFor: wait, linkReads: 'allowed' } },
       });
       const id = await payroll.paid(payFile(payRows(8)));
       await eventually(async () => (await kinds()).length === 2, 15_000);

