@@ -13,6 +13,7 @@ import { HttpModule } from './http/http.module';
 import { IdentityModule } from './identity/identity.module';
 import { PayFileModule } from './pay-file/pay-file.module';
 import { PayRunModule } from './pay-run/pay-run.module';
+import { SuccessorModule } from './pay-run/successor.module';
 import { ReconciliationModule } from './reconciliation/reconciliation.module';
 import { ScheduleModule } from './schedule/schedule.module';
 import { SettlementModule } from './settlement/settlement.module';
@@ -33,6 +34,7 @@ export class AppModule {
         AuditModule,
         EmployerModule,
         PayRunModule,
+        SuccessorModule,
         PayFileModule,
         SubmissionModule,
         SettlementModule,

@@ -169,15 +169,18 @@ function describe(faults: readonly OffendingCharacter[]): string {
 export type ApprovedFields = Pick<
   CheckedRow,
   'employeeId' | 'sepaName' | 'iban' | 'bic' | 'amountMinor' | 'currency' | 'remittance'
->;
+> & {
+  /** UUID of the payment that this one is made instead of. */
+  replacesPaymentId?: string | null;
+};
 
 /**
  * One row as text for the row hash: a JSON array of strings and nulls, so that no two different rows read alike. The
- * order is fixed; a change of it needs a new first element.
+ * order is fixed; a change of it needs a new first element. What replaces nothing is hashed as before there were
+ * successors.
  */
 export function canonicalRow(row: ApprovedFields): string {
-  return JSON.stringify([
-    'row-1',
+  const fields = [
     row.employeeId,
     row.sepaName,
     row.iban,
@@ -185,5 +188,7 @@ export function canonicalRow(row: ApprovedFields): string {
     row.amountMinor.toString(),
     row.currency,
     row.remittance,
-  ]);
+  ];
+  const replaces = row.replacesPaymentId ?? null;
+  return JSON.stringify(replaces === null ? ['row-1', ...fields] : ['row-2', ...fields, replaces]);
 }

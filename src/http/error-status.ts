@@ -35,6 +35,10 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail: 'This account at the bank is connected already.',
   },
   employer_name_key: { code: 'EMPLOYER_NAME_TAKEN', detail: 'An employer with this name exists.' },
+  last_of_the_chain_is_replaced: {
+    code: 'SUCCESSOR_ENDED',
+    detail: 'The payment was replaced already by one that ended unpaid: replace that one.',
+  },
   legal_moves_only: { code: 'ILLEGAL_TRANSITION', detail: 'The current state does not allow this.' },
   one_active_schedule_per_kind_of_pay: {
     code: 'SCHEDULE_EXISTS',
@@ -73,6 +77,14 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   one_submit_per_planned_instruction: {
     code: 'ALREADY_SUBMITTED',
     detail: 'A submit of this instruction was attempted and is not proven unsent.',
+  },
+  replaced_is_not_contradicted: {
+    code: 'PAYMENT_CONTRADICTED',
+    detail: 'The bank has shown two final statuses of a payment that would be replaced: it never is.',
+  },
+  replaced_was_not_paid: {
+    code: 'PAYMENT_NOT_FINISHED',
+    detail: 'A payment that would be replaced may still be paid, or was.',
   },
   second_pay_is_released: {
     code: 'SECOND_PAY_NOT_RELEASED',

@@ -10,11 +10,13 @@ import { readDriverError } from '../http/driver-error';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { finishDraft, openDraft } from '../pay-run/draft';
+import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
 import { PayFile } from './pay-file.entity';
 import { refusePayFile } from './pay-file-fault';
-import { insertPayments, lockPayKey } from './pay-file.store';
+import { insertPayments } from './pay-file.store';
+import { lockPayKey, nextSequence } from '../pay-run/pay-key';
 import { copyPayFile } from './row-intake';
 import { BankCalendar } from '../pay-run/execution-date';
 import { assertTerms, resolveTerms, UploadFields, UploadTerms } from './terms';
@@ -91,9 +93,9 @@ export class PayFileIntake {
       kindOfPay: terms.kindOfPay,
       executionDate: terms.executionDate,
       submitAt: terms.submitAt,
-      scheduleId: terms.scheduled?.scheduleId ?? null,
-      sequence: 0,
-      parentRunId: null,
+      scheduleId: terms.parent?.scheduleId ?? terms.scheduled?.scheduleId ?? null,
+      sequence: terms.parent ? await nextSequence(tx, terms) : 0,
+      parentRunId: terms.parent?.id ?? null,
       createdBy: delivery.personId,
     });
     await insertPayments(tx, payRunId, terms);
@@ -123,20 +125,24 @@ export class PayFileIntake {
   }
 }
 
-function findEarlier(
+/** The same bytes as a supplement of another run are another upload. */
+async function findEarlier(
   tx: EmployerTransaction,
-  file: UploadedFile,
+  { sha256 }: UploadedFile,
   terms: UploadTerms,
 ): Promise<PayFile | null> {
-  return tx.manager.findOneBy(PayFile, {
+  const file = await tx.manager.findOneBy(PayFile, {
     employerId: tx.employerId,
-    sha256: file.sha256,
+    sha256,
     period: terms.period,
     kindOfPay: terms.kindOfPay,
     executionDate: terms.executionDate,
     accountId: terms.account.id,
     replayable: true,
   });
+  if (!file) return null;
+  const run = await tx.manager.findOneByOrFail(PayRun, { employerId: tx.employerId, id: file.payRunId });
+  return run.parentRunId === (terms.parent?.id ?? null) ? file : null;
 }
 
 async function bind(
@@ -180,8 +186,11 @@ function defaultRemittance({ period, kindOfPay }: UploadTerms): string {
   return `${words.slice(0, 1)}${words.slice(1).toLowerCase()} ${period}`;
 }
 
+/** What refuses a payment to somebody whom another writer pays meanwhile. */
+const LOST = ['one_live_payment_per_employee_and_period', 'replaced_was_not_paid'];
+
 function lostRace(error: unknown): Problem | undefined {
-  if (readDriverError(error)?.constraint !== 'one_live_payment_per_employee_and_period') return undefined;
+  if (!LOST.includes(readDriverError(error)?.constraint ?? '')) return undefined;
   const detail =
     'Another run of this period was stored meanwhile. Upload the file again to see who is paid by it.';
   return new Problem(409, 'EMPLOYEE_ALREADY_PAID', detail);

@@ -68,6 +68,10 @@ export const FILE_FAULT_CODES = {
     meaning: 'The employee is paid in another pay run of this period and kind of pay.',
     remedy: 'Leave the row out, or ask an approver to release a further payment, with a reason.',
   },
+  EMPLOYEE_NOT_REPAYABLE: {
+    meaning: 'An earlier payment of the employee ended in a way that may have paid after all.',
+    remedy: 'Leave the row out until the open attention about that payment is decided.',
+  },
 } as const;
 
 /** The code of a fault of a file or a whole row. */

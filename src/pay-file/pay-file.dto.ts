@@ -21,6 +21,9 @@ export class UploadAnswerBody extends createZodDto(
     total: amount,
     currency: z.literal('EUR'),
     rootHash: sha256,
+    parentRunId: z.string().nullable(),
+    sequence: z.int(),
+    replaces: z.int().describe('Rows that pay again what earlier payments did not.'),
     file: z.object({ id: z.string(), sha256, rows: z.int() }),
     namesChanged: z.object({
       count: z.int(),
@@ -62,6 +65,11 @@ const UPLOAD_FIELDS = [
     name: 'submitAt',
     required: false,
     description: 'When to submit, ISO 8601 with offset; default: that of the schedule, or the earliest day.',
+  },
+  {
+    name: 'supplementOf',
+    required: false,
+    description: 'The approved run of the period that these rows are a supplement of, `run_…`.',
   },
   { name: 'fileName', required: false, description: 'Default: the name of the file in the form.' },
 ];

@@ -6,16 +6,11 @@ import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { normaliseName } from '../domain/party';
 import { CheckedRow } from '../domain/pay-file';
+import { PayKey } from '../pay-run/pay-key';
 import { rowHash } from '../pay-run/run-hash';
 
 const COLUMNS = `line, employee_id, row_no, id, name_sealed, written_name_sealed, name_hash, iban_sealed, iban_hash,
   bic, amount_minor, currency, remittance, row_hash`;
-
-/** What a payment is unique by, besides its employee. */
-export interface PayKey {
-  period: string;
-  kindOfPay: string;
-}
 
 /** A row of the file whose employee stands in an earlier line of it. */
 export interface TwiceRow {
@@ -39,15 +34,6 @@ export interface Found<Row> {
 }
 
 /**
- * Makes uploads and releases of one period and kind of pay take turns to the end of their transactions: the second of
- * two equal uploads finds the first, and of two different ones for the same people the later is told who is paid.
- */
-export async function lockPayKey(tx: EmployerTransaction, key: PayKey): Promise<void> {
-  const name = JSON.stringify(['pay', tx.employerId, key.period, key.kindOfPay]);
-  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
-}
-
-/**
  * Makes the table the rows of a file are copied into, which goes with the transaction. COPY into a table with forced
  * row-level security is refused, so rows reach `payment` from here.
  */
@@ -68,7 +54,8 @@ export async function createRowTable(tx: EmployerTransaction): Promise<void> {
       currency text,
       remittance text,
       row_hash bytea,
-      release_sequence smallint NOT NULL DEFAULT 0
+      release_sequence smallint NOT NULL DEFAULT 0,
+      replaces_payment_id uuid
     ) ON COMMIT DROP`);
 }
 
@@ -217,8 +204,9 @@ export async function insertPayments(tx: EmployerTransaction, payRunId: string, 
   for (let first = 1; inserted === ROWS_AT_ONCE; first += ROWS_AT_ONCE) {
     const [row] = await tx.query<{ inserted: number }>(
       `WITH made AS (
-         INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence, ${COLUMNS})
-         SELECT $1, $2, $3, $4, 'READY', true, release_sequence, ${COLUMNS}
+         INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
+           replaces_payment_id, ${COLUMNS})
+         SELECT $1, $2, $3, $4, 'READY', true, release_sequence, replaces_payment_id, ${COLUMNS}
          FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6
          RETURNING 1)
        SELECT count(*)::int AS inserted FROM made`,

@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { checkRow, RowContext } from '../domain/pay-file';
 import { showId } from '../http/prefixed-id';
+import { PayKey } from '../pay-run/pay-key';
 import { CsvRecord, CsvUnreadable, readCsv } from './csv-reader';
 import { Columns, readHeader, toRow } from './pay-file-columns';
 import {
@@ -18,11 +19,12 @@ import {
   findPaid,
   findTwice,
   keyLine,
-  PayKey,
   paymentLine,
   RowCopy,
   takeReleases,
 } from './pay-file.store';
+
+import { linkReplaced } from './replacing';
 
 /** What the rows of a file are checked against. */
 export interface IntakeContext extends RowContext, PayKey {
@@ -54,6 +56,7 @@ export async function copyPayFile(
   }
   await copy.end();
   await checkEmployees(tx, context, intake.faults);
+  await linkReplaced(tx, personal, context, intake.faults);
   return intake.faults;
 }
 

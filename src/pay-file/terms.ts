@@ -1,10 +1,12 @@
 import { ZodValidationException } from 'nestjs-zod';
 import { z } from 'zod';
 import { EmployerTransaction } from '../database/database';
-import { IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
+import { instantOf, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
+import { PayRunStatus } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { idField, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
+import { PayRun } from '../pay-run/pay-run.entity';
 import { assertExecutionDate, assertSubmitInTime, BankCalendar } from '../pay-run/execution-date';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 
@@ -33,6 +35,7 @@ const uploadFields = z.strictObject({
     .transform((text) => new Date(text))
     .optional(),
   fileName: z.string().transform(safeFileName).optional(),
+  supplementOf: idField('run').optional(),
 });
 
 /** The name without folders and invisible characters: it is shown, and offered for downloads. */
@@ -76,18 +79,22 @@ export interface UploadTerms {
   executionDate: IsoDate;
   submitAt: Date | null;
   scheduled: ScheduledPeriod | undefined;
+  /** The run that this one supplements. */
+  parent: PayRun | undefined;
 }
 
 /**
  * Completes the fields from the employer's account and schedule. The month of the schedule is locked.
- * @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN`, `EXECUTION_DATE_MISSING`
+ * @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN`, `EXECUTION_DATE_MISSING`, and those of `resolveParent`
  */
 export async function resolveTerms(tx: EmployerTransaction, fields: UploadFields): Promise<UploadTerms> {
-  const account = await resolveAccount(tx, fields.accountId);
-  const scheduled = await findScheduled(tx, account.id, fields);
+  const parent = await resolveParent(tx, fields);
+  const account = await resolveAccount(tx, fields.accountId ?? parent?.accountId);
+  // A supplement is paid when it is ready: the month's own date is that of its first run.
+  const scheduled = parent ? undefined : await findScheduled(tx, account.id, fields);
   const executionDate = fields.executionDate ?? scheduled?.executionDate;
   if (executionDate === undefined) {
-    const detail = 'No schedule gives the execution date of this period: name it.';
+    const detail = 'No schedule gives the execution date of this run: name it.';
     throw new Problem(422, 'EXECUTION_DATE_MISSING', detail);
   }
   return {
@@ -97,8 +104,36 @@ export async function resolveTerms(tx: EmployerTransaction, fields: UploadFields
     executionDate,
     submitAt: fields.submitAt ?? scheduled?.submitAt ?? null,
     scheduled,
+    parent,
   };
 }
+
+/** The run a supplement adds to. @throws Problem 422 `SUPPLEMENT_OF_UNKNOWN`, `SUPPLEMENT_OF_ANOTHER_PAY`, 409 `PARENT_NOT_APPROVED` */
+async function resolveParent(
+  tx: EmployerTransaction,
+  { supplementOf, period, kindOfPay }: UploadFields,
+): Promise<PayRun | undefined> {
+  if (supplementOf === undefined) return undefined;
+  const parent = await tx.manager.findOneBy(PayRun, { employerId: tx.employerId, id: supplementOf });
+  if (!parent)
+    throw new Problem(422, 'SUPPLEMENT_OF_UNKNOWN', 'The employer has no run such as supplementOf names.');
+  if (parent.period !== period || parent.kindOfPay !== kindOfPay) {
+    const detail = `A supplement pays the period and kind of pay of its run: ${parent.period}, ${parent.kindOfPay}.`;
+    throw new Problem(422, 'SUPPLEMENT_OF_ANOTHER_PAY', detail);
+  }
+  if (UNAPPROVED.includes(parent.status)) {
+    const detail = `The run is ${parent.status}: ${
+      parent.status === 'READY' || parent.status === 'DRAFT'
+        ? 'amend it, or cancel it and upload the whole file again.'
+        : 'upload the file as a run of its own.'
+    }`;
+    throw new Problem(409, 'PARENT_NOT_APPROVED', detail);
+  }
+  return parent;
+}
+
+/** After the approval corrected rows are a supplement, never an addition; before it the run itself is corrected. */
+const UNAPPROVED: readonly PayRunStatus[] = ['DRAFT', 'READY', 'CANCELLING', 'CANCELLED'];
 
 async function resolveAccount(tx: EmployerTransaction, id: string | undefined): Promise<EmployerAccount> {
   const { employerId } = tx;
@@ -141,18 +176,23 @@ async function findScheduled(
  * `assertSubmitInTime`
  */
 export function assertTerms(terms: UploadTerms, bank: BankCalendar): void {
-  if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled);
+  if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled, bank);
   assertExecutionDate(terms.executionDate, bank);
   assertSubmitInTime(terms.executionDate, terms.submitAt, bank);
 }
 
-function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod): void {
+function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod, bank: BankCalendar): void {
   if (scheduled.payRunId !== null) {
     const payRunId = showId('run', scheduled.payRunId);
-    const detail = `${payRunId} is the run of this period. Cancel it first, as long as nothing of it is submitted.`;
-    throw new Problem(409, 'PERIOD_HAS_A_RUN', detail, { payRunId });
+    const detail =
+      `${payRunId} is the run of this period. Further or corrected rows are a supplement: upload them with ` +
+      `supplementOf=${payRunId}. What it did not pay is paid by its successor: POST pay-runs/${payRunId}/successor. ` +
+      'As long as nothing of it is submitted it can be cancelled instead.';
+    throw new Problem(409, 'PERIOD_HAS_A_RUN', detail, { payRunId, supplementOf: payRunId });
   }
-  if (executionDate !== scheduled.executionDate) {
+  const cutOff = instantOf(scheduled.executionDate, bank.cutOff, bank.timeZone);
+  // A month whose day has passed, as when its run was cancelled, is paid on another.
+  if (executionDate !== scheduled.executionDate && bank.now < cutOff) {
     const detail = `The schedule pays this period on ${scheduled.executionDate}; leave the date out or correct it.`;
     throw new Problem(422, 'EXECUTION_DATE_NOT_SCHEDULED', detail, {
       executionDate: scheduled.executionDate,

@@ -19,6 +19,11 @@ export interface UploadAnswer {
   total: string;
   currency: 'EUR';
   rootHash: string;
+  /** The run it supplements, and its place among the runs of the period. */
+  parentRunId: string | null;
+  sequence: number;
+  /** Rows that pay again what earlier payments did not. */
+  replaces: number;
   file: { id: string; sha256: string; rows: number };
   /** Names that are sent to the bank otherwise than they were written, the first ones shown. */
   namesChanged: { count: number; examples: { line: number; before: string; after: string }[] };
@@ -51,9 +56,20 @@ export async function readUploadAnswer(
     total: formatMinor(version.totalMinor),
     currency: run.currency,
     rootHash: version.rootHash.toString('hex'),
+    parentRunId: run.parentRunId === null ? null : showId('run', run.parentRunId),
+    sequence: run.sequence,
+    replaces: await countReplacing(tx, payRunId),
     file: { id: showId('file', file.id), sha256: file.sha256.toString('hex'), rows: file.rowCount },
     namesChanged: await readChangedNames(tx, personal, payRunId),
   };
+}
+
+async function countReplacing(tx: EmployerTransaction, payRunId: string): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT count(replaces_payment_id)::int AS count FROM payment WHERE employer_id = $1 AND pay_run_id = $2`,
+    [tx.employerId, payRunId],
+  );
+  return row?.count ?? 0;
 }
 
 async function readChangedNames(

@@ -70,6 +70,13 @@ export const ATTENTION_WORDS = {
     askBank: 'Which of the two final statuses of this payment in {ref} is right, and where is the money?',
     actions: ['ACKNOWLEDGE'],
   },
+  REPLACED_PAYMENT_MOVED: {
+    certain:
+      'The run is stopped: what of it was not submitted is not sent. Before its submit the bank is read once more.',
+    askBank:
+      'Was anything of customer instruction {ref} paid after all? We were about to pay its payments again.',
+    actions: ['RESUME'],
+  },
   UNKNOWN_STATUS: {
     certain: 'The status is stored as received and changed nothing.',
     askBank: 'What does this status mean, and is it final?',

@@ -5,6 +5,7 @@ import { INSTRUCTION_STATUSES } from '../domain/instruction';
 import { AmountBounds, parseDecimalAmount } from '../domain/money';
 import { PAY_RUN_STATUSES } from '../domain/pay-run';
 import { PAYMENT_STATUSES } from '../domain/payment';
+import { REPLACEMENT_REFUSALS, ReplacementRefusal } from '../domain/replacement';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
 
@@ -12,6 +13,8 @@ import { idField } from '../http/prefixed-id';
 const TOTAL_BOUNDS: AmountBounds = { minMinor: 0n, maxMinor: 9_000_000_000_000_000n };
 /** Enough for every row of a large payroll that a bank could refuse, in a body of 400 kB. */
 const MAX_EXCLUDED = 10_000;
+
+const refusals = Object.keys(REPLACEMENT_REFUSALS) as [ReplacementRefusal, ...ReplacementRefusal[]];
 
 const reason = z.string().trim().min(3).max(500);
 const totalText = z.string().transform((text, context) => {
@@ -60,6 +63,19 @@ export class AmendmentRequest extends createZodDto(
       (body) => body.excludePaymentIds.length > 0 || body.executionDate !== undefined,
       'must exclude a payment or name an execution date',
     ),
+) {}
+
+/** Which payments that ended unpaid are paid again, and when; without ids, all that can be. */
+export class SuccessorFields extends createZodDto(
+  z.strictObject({
+    executionDate: z.string().refine(isIsoDate, 'must be a date that exists, such as 2026-11-27'),
+    submitAt: z.iso
+      .datetime({ offset: true, error: 'must be an instant such as 2026-11-26T09:00:00Z' })
+      .transform((text) => new Date(text))
+      .optional(),
+    paymentIds: z.array(idField('pay')).min(1).max(MAX_EXCLUDED).optional(),
+    reason: reason.optional(),
+  }),
 ) {}
 
 const amount = z.string().regex(/^\d+\.\d{2}$/);
@@ -129,6 +145,9 @@ const run = runSummary.extend({
     .nullable(),
   instructionsByStatus: z.partialRecord(z.enum(INSTRUCTION_STATUSES), z.int()),
   instructions: z.array(instruction),
+  replaces: counted
+    .extend({ differing: z.int() })
+    .describe('Payments made instead of earlier ones; `differing` of them in amount or IBAN.'),
   openAttentions: z.int(),
   estimate: z
     .object({ requests: z.int(), seconds: z.int(), finishesBy: instant, cutOff: instant })
@@ -158,6 +177,20 @@ const payment = z.object({
   status: z.enum(PAYMENT_STATUSES),
   excludedReason: z.string().nullable(),
   replacesPaymentId: z.string().nullable(),
+  replaces: z
+    .object({
+      paymentId: z.string(),
+      payRunId: z.string(),
+      status: z.enum(PAYMENT_STATUSES),
+      why: z.string().nullable(),
+      amount,
+      sameAmount: z.boolean(),
+      sameIban: z.boolean(),
+      reason: z.string().nullable(),
+    })
+    .nullable()
+    .describe('The payment it is made instead of, and why that one ended unpaid.'),
+  replacedByPaymentId: z.string().nullable(),
   bankPaymentId: z.string().nullable(),
   bankStatus: z.string().nullable(),
   charges: amount.nullable(),
@@ -185,6 +218,12 @@ export type ChangeDocument = z.infer<typeof change>;
 
 /** A pay run as it stands. */
 export class RunBody extends createZodDto(run) {}
+/** The run that was made of payments of another, and which of those that ended unpaid are not in it. */
+export class SuccessorBody extends createZodDto(
+  run.extend({
+    leftOut: z.array(z.object({ code: z.enum(refusals), meaning: z.string(), payments: z.int() })),
+  }),
+) {}
 /** Runs, the newest first. */
 export class RunPage extends createZodDto(z.object({ items: z.array(runSummary), nextCursor })) {}
 /** Payments in row order. */

@@ -21,6 +21,13 @@ export interface StatusTotal {
   returned_minor: string;
 }
 
+/** Payments of a run made instead of others, and how many of them differ in amount or IBAN. */
+export interface ReplacesTotal {
+  count: number;
+  amount_minor: string;
+  differing: number;
+}
+
 /** A planned instruction and its latest attempt; one that was never begun is PLANNED. */
 export interface PlannedRow {
   ordinal: number;
@@ -54,6 +61,7 @@ export interface RunRecord {
   payments: StatusTotal[];
   instructions: PlannedRow[];
   instructionCounts: { status: InstructionStatus; count: number }[];
+  replaces: ReplacesTotal;
   openAttentions: number;
   outlook: SendOutlook | null;
 }
@@ -99,6 +107,7 @@ export async function readRun(
     payments: await totalsOf(tx, payRunId),
     instructions: await instructionsOf(tx, run),
     instructionCounts: await instructionCounts(tx, run),
+    replaces: await replacesOf(tx, payRunId),
     openAttentions: await countOpenAttentions(tx, payRunId),
     outlook: await sendOutlook(tx, run, settings, now),
   };
@@ -122,6 +131,17 @@ function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTota
      FROM payment WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
     [tx.employerId, payRunId],
   );
+}
+
+async function replacesOf(tx: EmployerTransaction, payRunId: string): Promise<ReplacesTotal> {
+  const [row] = await tx.query<ReplacesTotal>(
+    `SELECT count(*)::int AS count, coalesce(sum(p.amount_minor), 0) AS amount_minor,
+       count(*) FILTER (WHERE (p.amount_minor, p.iban_hash) <> (o.amount_minor, o.iban_hash))::int AS differing
+     FROM payment p JOIN payment o ON o.employer_id = p.employer_id AND o.id = p.replaces_payment_id
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL AND p.status <> 'EXCLUDED'`,
+    [tx.employerId, payRunId],
+  );
+  return row ?? { count: 0, amount_minor: '0', differing: 0 };
 }
 
 /** The planned instructions of a version ($3), each with its latest attempt. */
@@ -175,12 +195,35 @@ export interface PaymentRow {
   status: PaymentStatus;
   excluded_reason: string | null;
   replaces_payment_id: string | null;
+  replaces_reason: string | null;
+  replaced_run_id: string | null;
+  replaced_status: PaymentStatus | null;
+  replaced_why: string | null;
+  replaced_amount_minor: string | null;
+  same_iban: boolean | null;
+  replaced_by_id: string | null;
   charges_minor: string | null;
   settled_on: string | null;
   returned_at: Date | null;
   bank_payment_id: string | null;
   bank_status: string | null;
 }
+
+/** The payment that was made instead of a payment `p`, in a run that was not cancelled. */
+export const REPLACED_BY = `
+  (SELECT s.id FROM payment s JOIN pay_run sr ON sr.employer_id = s.employer_id AND sr.id = s.pay_run_id
+   WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND sr.status <> 'CANCELLED'
+   ORDER BY s.live DESC, s.id DESC LIMIT 1)`;
+
+/** Why a payment `o` that is replaced ended unpaid: what a person, the bank or the service said of it. */
+const WHY_ENDED = `
+  CASE WHEN o.status = 'EXCLUDED' THEN o.excluded_reason
+    WHEN o.returned_at IS NOT NULL THEN 'RETURNED'
+    ELSE (SELECT CASE WHEN o.status = 'VOID' THEN coalesce(e.ended_reason, a.bank_status) ELSE a.bank_status END
+      FROM instruction e
+      JOIN bank_payment a ON a.employer_id = e.employer_id AND a.instruction_id = e.id AND a.row_no = o.row_no
+      WHERE e.employer_id = o.employer_id AND e.pay_run_id = o.pay_run_id AND a.payment_id = o.id
+        AND e.status NOT IN ('ABANDONED', 'CANCELLED') LIMIT 1) END`;
 
 /** Payments of a run after a row, in row order. */
 export function listPayments(
@@ -195,9 +238,13 @@ export function listPayments(
        WHERE employer_id = $1 AND pay_run_id = $2 AND row_no > $3 AND ($4::text IS NULL OR status = $4)
        ORDER BY row_no LIMIT $5)
      SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
-       p.remittance, p.status, p.excluded_reason, p.replaces_payment_id, p.charges_minor,
-       p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id, b.bank_status
+       p.remittance, p.status, p.excluded_reason, p.replaces_payment_id, p.replaces_reason, p.charges_minor,
+       p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id, b.bank_status,
+       o.pay_run_id AS replaced_run_id, o.status AS replaced_status, o.amount_minor AS replaced_amount_minor,
+       o.iban_hash = p.iban_hash AS same_iban, ${WHY_ENDED} AS replaced_why,
+       ${REPLACED_BY} AS replaced_by_id
      FROM page p
+     LEFT JOIN payment o ON o.employer_id = p.employer_id AND o.id = p.replaces_payment_id
      LEFT JOIN (instruction i
        JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id)
        ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id

@@ -51,6 +51,11 @@ export function showRun(record: RunRecord): RunDocument {
       record.instructionCounts.map(({ status, count }) => [status, count]),
     ),
     instructions: record.instructions.map(showInstruction),
+    replaces: {
+      payments: record.replaces.count,
+      amount: formatMinor(BigInt(record.replaces.amount_minor)),
+      differing: record.replaces.differing,
+    },
     openAttentions: record.openAttentions,
     estimate: record.outlook && showEstimate(record.outlook),
     progress: record.outlook && showProgress(run, record.outlook),
@@ -126,11 +131,28 @@ export function showPayment(row: PaymentRow, open: (sealed: string) => string): 
     status: row.status,
     excludedReason: row.excluded_reason,
     replacesPaymentId: showOptional('pay', row.replaces_payment_id),
+    replaces: showReplaced(row),
+    replacedByPaymentId: showOptional('pay', row.replaced_by_id),
     bankPaymentId: row.bank_payment_id,
     bankStatus: row.bank_status,
     charges: row.charges_minor === null ? null : formatMinor(BigInt(row.charges_minor)),
     settledOn: row.settled_on,
     returnedAt: row.returned_at?.toISOString() ?? null,
+  };
+}
+
+function showReplaced(row: PaymentRow): PaymentDocument['replaces'] {
+  const { replaces_payment_id: id, replaced_run_id: runId, replaced_status: status } = row;
+  if (id === null || runId === null || status === null) return null;
+  return {
+    paymentId: showId('pay', id),
+    payRunId: showId('run', runId),
+    status,
+    why: row.replaced_why,
+    amount: formatMinor(BigInt(row.replaced_amount_minor ?? 0)),
+    sameAmount: row.replaced_amount_minor === row.amount_minor,
+    sameIban: row.same_iban === true,
+    reason: row.replaces_reason,
   };
 }
 

@@ -30,7 +30,10 @@ export class Payment {
   @Column('text') status!: PaymentStatus;
   @Column('boolean') live!: boolean;
   @Column('smallint') releaseSequence!: number;
+  /** The payment of an earlier run that this one is made instead of; part of its hash. */
   @Column('uuid', { nullable: true }) replacesPaymentId!: string | null;
+  /** Why a payment that was paid and came back is paid again. */
+  @Column('text', { nullable: true }) replacesReason!: string | null;
   @Column('text', { nullable: true }) excludedReason!: string | null;
   @Column('bigint', { nullable: true, transformer: bigintColumn }) chargesMinor!: bigint | null;
   @Column('date', { nullable: true }) settledOn!: string | null;

@@ -19,6 +19,17 @@ export interface Pair extends CountAndSum {
   bankStatus: string | null;
 }
 
+/** Payments of one end that were replaced. */
+export interface Superseded extends CountAndSum {
+  status: PaymentStatus;
+  returned: boolean;
+}
+
+/** Payments that link a run with another. */
+export interface LinkedRun extends CountAndSum {
+  payRunId: string;
+}
+
 /**
  * The counts and sums of one run. Each member comes from a table of its own, so that a row changed in one of them
  * shows as a difference; only the amounts of bank payments are those of our rows, which the gate compared with the
@@ -29,7 +40,7 @@ export interface RunAggregates {
   /** What the run says of itself, and what its standing version does. */
   recorded: CountAndSum;
   version: CountAndSum;
-  /** What was counted when the file was uploaded. */
+  /** What was counted when the file was uploaded; of a successor, which has no file, what it took over. */
   uploaded: CountAndSum;
   /** Moves of payments in the history, by `from>to`. */
   moves: ReadonlyMap<string, CountAndSum>;
@@ -41,10 +52,27 @@ export interface RunAggregates {
   planned: ReadonlyMap<InstructionStatus, CountAndSum>;
   bank: readonly BankPart[];
   pairs: readonly Pair[];
+  /** Payments that others are made instead of, by how they ended: a sum over runs counts the others. */
+  superseded: readonly Superseded[];
+  /** What of this run other runs pay again, and what of other runs this one does. */
+  replacedBy: readonly LinkedRun[];
+  replaces: readonly LinkedRun[];
 }
 
 type Part =
-  'record' | 'version' | 'file' | 'move' | 'payment' | 'returned' | 'charges' | 'plan' | 'bank' | 'pair';
+  | 'record'
+  | 'version'
+  | 'file'
+  | 'move'
+  | 'payment'
+  | 'returned'
+  | 'charges'
+  | 'plan'
+  | 'bank'
+  | 'pair'
+  | 'superseded'
+  | 'replacedBy'
+  | 'replaces';
 
 interface Row {
   part: Part;
@@ -66,7 +94,19 @@ const AGGREGATES = `
     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
     WHERE i.employer_id = $1 AND i.pay_run_id = ANY ($2)
       -- By the key: the join alone would read what the bank has of every run there ever was.
-      AND b.instruction_id = ANY (ARRAY(SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2))))
+      AND b.instruction_id = ANY (ARRAY(SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2)))),
+  link AS (
+    SELECT o.id AS old_id, o.pay_run_id AS old_run_id, o.amount_minor AS old_minor, s.id AS new_id,
+      s.pay_run_id AS new_run_id, s.status AS new_status
+    FROM payment s
+    JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id AND r.status <> 'CANCELLED'
+    JOIN payment o ON o.employer_id = s.employer_id AND o.id = s.replaces_payment_id
+    WHERE s.employer_id = $1 AND s.replaces_payment_id IS NOT NULL
+      AND (s.period, s.kind_of_pay) IN (SELECT period, kind_of_pay FROM run)),
+  superseded AS (
+    SELECT old_id AS id FROM link
+    UNION SELECT l.new_id FROM link l JOIN link later ON later.old_id = l.old_id AND later.new_id > l.new_id
+    WHERE l.new_status = 'EXCLUDED')
   SELECT 'record' AS part, id AS pay_run_id, status AS k1, NULL AS k2, NULL AS k3, row_count::bigint AS count,
     total_minor::numeric AS amount_minor
   FROM run
@@ -77,6 +117,13 @@ const AGGREGATES = `
   UNION ALL
   SELECT 'file', r.id, '', NULL, NULL, f.row_count, f.total_minor
   FROM run r JOIN pay_file f ON f.employer_id = r.employer_id AND f.pay_run_id = r.id
+  UNION ALL
+  SELECT 'file', r.id, '', NULL, NULL, count(*), sum(o.amount_minor)
+  FROM run r
+  JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id
+  JOIN payment o ON o.employer_id = p.employer_id AND o.id = p.replaces_payment_id
+  WHERE NOT EXISTS (SELECT FROM pay_file f WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id)
+  GROUP BY r.id
   UNION ALL
   SELECT 'move', pay_run_id, from_status, to_status, NULL, sum(payments), sum(amount_minor)
   FROM state_change
@@ -113,7 +160,18 @@ const AGGREGATES = `
   LEFT JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
     AND l.status NOT IN ('ABANDONED', 'CANCELLED')
   WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
-  GROUP BY p.pay_run_id, p.status, l.bank_status`;
+  GROUP BY p.pay_run_id, p.status, l.bank_status
+  UNION ALL
+  SELECT 'superseded', p.pay_run_id, p.status, (p.returned_at IS NOT NULL)::text, NULL, count(*), sum(p.amount_minor)
+  FROM payment p
+  WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id IN (SELECT id FROM superseded)
+  GROUP BY p.pay_run_id, p.status, p.returned_at IS NOT NULL
+  UNION ALL
+  SELECT 'replacedBy', old_run_id, new_run_id::text, NULL, NULL, count(*), sum(old_minor)
+  FROM link WHERE old_run_id = ANY ($2) GROUP BY old_run_id, new_run_id
+  UNION ALL
+  SELECT 'replaces', new_run_id, old_run_id::text, NULL, NULL, count(*), sum(old_minor)
+  FROM link WHERE new_run_id = ANY ($2) GROUP BY new_run_id, old_run_id`;
 
 /** The aggregates of runs of the transaction's employer, by run id. */
 export async function readAggregates(
@@ -160,7 +218,18 @@ function gather(rows: readonly Row[]): RunAggregates {
       bankStatus: row.k2,
       ...sumOf(row),
     })),
+    superseded: of('superseded').map((row) => ({
+      status: row.k1 as PaymentStatus,
+      returned: row.k2 === 'true',
+      ...sumOf(row),
+    })),
+    replacedBy: of('replacedBy').map(linkedRun),
+    replaces: of('replaces').map(linkedRun),
   };
+}
+
+function linkedRun(row: Row): LinkedRun {
+  return { payRunId: row.k1, ...sumOf(row) };
 }
 
 function sumOf(row: Row): CountAndSum {

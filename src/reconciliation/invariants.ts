@@ -75,6 +75,7 @@ interface HashedRow {
   amount_minor: string;
   currency: 'EUR';
   remittance: string | null;
+  replaces_payment_id: string | null;
   row_hash: Buffer;
 }
 
@@ -88,7 +89,7 @@ const HASHED = `
     WHERE p.employer_id = $1),
   slice AS (SELECT * FROM submitted WHERE before < ${HASHED_ROWS})
   SELECT p.id AS plan_id, p.pay_run_id, p.instruction_id, m.employee_id, m.name_sealed, m.iban_sealed, m.bic,
-    m.amount_minor, m.currency, m.remittance, m.row_hash
+    m.amount_minor, m.currency, m.remittance, m.replaces_payment_id, m.row_hash
   FROM slice p
   JOIN payment m ON m.employer_id = $1 AND m.pay_run_id = p.pay_run_id
     AND m.row_no BETWEEN p.first_row AND p.last_row AND m.status NOT IN ('HELD', 'EXCLUDED')
@@ -110,6 +111,7 @@ async function changedRows({ tx, personal, position }: Pass): Promise<Finding[]>
       amountMinor: BigInt(row.amount_minor),
       currency: row.currency,
       remittance: row.remittance ?? '',
+      replacesPaymentId: row.replaces_payment_id,
     });
     if (now.equals(row.row_hash)) continue;
     const { instruction_id: instructionId, pay_run_id: payRunId } = row;

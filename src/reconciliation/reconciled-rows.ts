@@ -4,6 +4,7 @@ import { PersonalData } from '../database/personal-data';
 import { maskIban } from '../domain/iban';
 import { PaymentStatus } from '../domain/payment';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { REPLACED_BY } from '../pay-run/pay-run.reads';
 import { rowHash } from '../pay-run/run-hash';
 import { joinByHash } from './aggregates';
 import { judgeRow, RowDifference } from './row-difference';
@@ -25,6 +26,9 @@ export interface ReconciledRow {
   returnedAt: Date | null;
   /** What the bank charged on top, where it shows it. */
   chargesMinor: bigint | null;
+  /** The payment of an earlier run it is made instead of, and the one made instead of it. */
+  replacesPaymentId: string | null;
+  replacedByPaymentId: string | null;
   difference: RowDifference | undefined;
 }
 
@@ -39,6 +43,7 @@ interface StoredRow {
   amount_minor: string;
   currency: 'EUR';
   remittance: string | null;
+  replaces_payment_id: string | null;
   row_hash: Buffer;
   status: PaymentStatus;
   settled_on: string | null;
@@ -46,12 +51,13 @@ interface StoredRow {
   charges_minor: string | null;
   bank_payment_id: string | null;
   bank_status: string | null;
+  replaced_by_id: string | null;
 }
 
 const ROWS = `
   SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
-    p.remittance, p.row_hash, p.status, p.settled_on::text AS settled_on, p.returned_at, p.charges_minor,
-    b.bank_payment_id, b.bank_status
+    p.remittance, p.replaces_payment_id, p.row_hash, p.status, p.settled_on::text AS settled_on, p.returned_at,
+    p.charges_minor, b.bank_payment_id, b.bank_status, ${REPLACED_BY} AS replaced_by_id
   FROM payment p
   LEFT JOIN (
     SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_status
@@ -106,6 +112,7 @@ function readRow(personal: PersonalData, run: PayRun, row: StoredRow): Reconcile
     amountMinor,
     currency: row.currency,
     remittance: row.remittance ?? '',
+    replacesPaymentId: row.replaces_payment_id,
   });
   const bankStatus = row.bank_payment_id === null ? null : (row.bank_status ?? '');
   const changed = row.row_hash.equals(asItIs) ? undefined : 'ROW_CHANGED';
@@ -124,6 +131,8 @@ function readRow(personal: PersonalData, run: PayRun, row: StoredRow): Reconcile
     settledOn: row.settled_on,
     returnedAt: row.returned_at,
     chargesMinor: row.charges_minor === null ? null : BigInt(row.charges_minor),
+    replacesPaymentId: row.replaces_payment_id,
+    replacedByPaymentId: row.replaced_by_id,
     difference: changed ?? judgeRow(run.status, row.status, bankStatus),
   };
 }

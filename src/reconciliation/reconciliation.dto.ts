@@ -23,6 +23,7 @@ export class PeriodQuery extends createZodDto(
 const amount = z.string().regex(/^-?\d+\.\d{2}$/);
 const counted = z.object({ payments: z.int(), amount });
 const table = z.record(z.enum(TABLE_LINES), counted);
+const linkedRuns = z.array(counted.extend({ payRunId: z.string() }));
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 
 const runReport = z.object({
@@ -32,6 +33,8 @@ const runReport = z.object({
   kindOfPay: z.string(),
   executionDate: z.iso.date(),
   runVersion: z.int(),
+  parentRunId: z.string().nullable(),
+  sequence: z.int(),
   currency: z.literal('EUR'),
   explained: z.boolean(),
   difference: amount,
@@ -47,6 +50,8 @@ const runReport = z.object({
   ),
   byPaymentStatus: z.partialRecord(z.enum(PAYMENT_STATUSES), counted),
   byBankStatus: z.record(z.string(), counted),
+  replaces: linkedRuns.describe('Runs whose payments this one pays again.'),
+  replacedBy: linkedRuns.describe('Runs that pay again what this one did not.'),
   contradictions: counted,
   differences: z.array(
     z.object({
@@ -68,12 +73,16 @@ const periodReport = z.object({
   explained: z.boolean(),
   difference: amount,
   totals: table,
+  replaced: counted.describe('Payments left out of the totals because others, counted there, replace them.'),
   runs: z.array(
     runReport.pick({
       payRunId: true,
       status: true,
       kindOfPay: true,
       executionDate: true,
+      parentRunId: true,
+      sequence: true,
+      replacedBy: true,
       explained: true,
       difference: true,
       table: true,

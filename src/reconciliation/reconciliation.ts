@@ -6,7 +6,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { readAggregates } from './aggregates';
 import { missingRows, reconciledRows } from './reconciled-rows';
-import { drawUp, Report, sumTables, Table } from './report';
+import { drawUp, lessTable, Report, sumTables, Table } from './report';
 import { RowDifference } from './row-difference';
 
 /** More than a person looks through; the export of the rows has them all. */
@@ -30,11 +30,15 @@ export interface RunReport {
   moreDifferences: boolean;
 }
 
-/** The runs of a month and their sum; a cancelled run is listed and not part of the sum. */
+/**
+ * The runs of a month and their sum. A cancelled run is listed and not part of the sum; of a payment and the one made
+ * instead of it the sum has the latter: nobody is counted twice. `replaced` is what was left out of it so.
+ */
 export interface PeriodReport {
   period: string;
   runs: { run: PayRun; report: Report }[];
   totals: Table;
+  replaced: Table;
   explained: boolean;
 }
 
@@ -84,10 +88,12 @@ export class Reconciliations {
         return sums ? [{ run, report: drawUp(sums) }] : [];
       });
       const counting = reports.filter(({ run }) => run.status !== 'CANCELLED');
+      const replaced = sumTables(counting.map(({ report }) => report.superseded));
       return {
         period,
         runs: reports,
-        totals: sumTables(counting.map(({ report }) => report.table)),
+        totals: lessTable(sumTables(counting.map(({ report }) => report.table)), replaced),
+        replaced,
         explained: reports.every(({ report }) => report.explained),
       };
     });

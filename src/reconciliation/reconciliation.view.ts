@@ -1,6 +1,8 @@
 import { formatMinor, sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
 import { showId } from '../http/prefixed-id';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { LinkedRun } from './aggregates';
 import { Cell, csvLine } from './csv';
 import { PeriodReportDocument, RunReportDocument } from './reconciliation.dto';
 import { PeriodReport, RunReport } from './reconciliation';
@@ -21,6 +23,8 @@ export function showRunReport({ run, report, differences, moreDifferences }: Run
     kindOfPay: run.kindOfPay,
     executionDate: run.executionDate,
     runVersion: run.runVersion,
+    parentRunId: parentOf(run),
+    sequence: run.sequence,
     currency: run.currency,
     explained: report.explained,
     difference: formatMinor(report.difference.amountMinor),
@@ -34,6 +38,8 @@ export function showRunReport({ run, report, differences, moreDifferences }: Run
     })),
     byPaymentStatus: showStatuses(report.byPaymentStatus),
     byBankStatus: showStatuses(report.byBankStatus),
+    replaces: report.replaces.map(showLinked),
+    replacedBy: report.replacedBy.map(showLinked),
     contradictions: counted(report.contradictions),
     differences: differences.map(({ row, line, paymentId, difference }) => ({
       row,
@@ -48,7 +54,9 @@ export function showRunReport({ run, report, differences, moreDifferences }: Run
 
 /** The same as CSV: the table, the equations, and both sides by status. */
 export function csvOfRunReport({ report }: RunReport): string {
-  const { table, lines, difference, byPaymentStatus, byBankStatus } = report;
+  const { table, lines, difference, byPaymentStatus, byBankStatus, replaces, replacedBy } = report;
+  const linked = (name: string, runs: readonly LinkedRun[]): Cell[][] =>
+    runs.map((one) => [name, showId('run', one.payRunId), one.count, one.amountMinor]);
   const part = (name: string, statuses: ReadonlyMap<string, CountAndSum>): Cell[][] =>
     [...statuses].map(([status, sum]) => [name, status, sum.count, sum.amountMinor]);
   return [
@@ -61,6 +69,8 @@ export function csvOfRunReport({ report }: RunReport): string {
     ...lines.map(equationCells),
     ...part('payment status', byPaymentStatus),
     ...part('bank status', byBankStatus),
+    ...linked('replaces', replaces),
+    ...linked('replaced by', replacedBy),
   ]
     .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))
     .join('');
@@ -83,18 +93,28 @@ function equationCells(line: ReportLine): Cell[] {
 }
 
 /** The reconciliation of a month as JSON. */
-export function showPeriodReport({ period, runs, totals, explained }: PeriodReport): PeriodReportDocument {
+export function showPeriodReport({
+  period,
+  runs,
+  totals,
+  replaced,
+  explained,
+}: PeriodReport): PeriodReportDocument {
   return {
     period,
     currency: 'EUR',
     explained,
     difference: formatMinor(differenceIn(runs)),
     totals: showTable(totals),
+    replaced: counted(replaced.uploaded),
     runs: runs.map(({ run, report }) => ({
       payRunId: showId('run', run.id),
       status: run.status,
       kindOfPay: run.kindOfPay,
       executionDate: run.executionDate,
+      parentRunId: parentOf(run),
+      sequence: run.sequence,
+      replacedBy: report.replacedBy.map(showLinked),
       explained: report.explained,
       difference: formatMinor(report.difference.amountMinor),
       table: showTable(report.table),
@@ -103,7 +123,7 @@ export function showPeriodReport({ period, runs, totals, explained }: PeriodRepo
 }
 
 /** The same as CSV: one line for each run, the totals last. */
-export function csvOfPeriodReport({ runs, totals, explained }: PeriodReport): string {
+export function csvOfPeriodReport({ runs, totals, replaced, explained }: PeriodReport): string {
   const columns = TABLE_LINES.flatMap((name) => [`${name}_payments`, `${name}_amount`]);
   const header = [
     'run',
@@ -113,6 +133,10 @@ export function csvOfPeriodReport({ runs, totals, explained }: PeriodReport): st
     ...columns,
     'difference_amount',
     'explained',
+    'parent_run',
+    'sequence',
+    'replaced_payments',
+    'replaced_amount',
   ];
   return [
     header,
@@ -124,11 +148,37 @@ export function csvOfPeriodReport({ runs, totals, explained }: PeriodReport): st
       ...tableCells(report.table),
       report.difference.amountMinor,
       String(report.explained),
+      parentOf(run),
+      run.sequence,
+      ...replacedCells(report.superseded),
     ]),
-    ['total', null, null, null, ...tableCells(totals), differenceIn(runs), String(explained)],
+    [
+      'total',
+      null,
+      null,
+      null,
+      ...tableCells(totals),
+      differenceIn(runs),
+      String(explained),
+      null,
+      null,
+      ...replacedCells(replaced),
+    ],
   ]
     .map(csvLine)
     .join('');
+}
+
+function parentOf({ parentRunId }: PayRun): string | null {
+  return parentRunId === null ? null : showId('run', parentRunId);
+}
+
+function showLinked({ payRunId, ...sum }: LinkedRun): Counted & { payRunId: string } {
+  return { payRunId: showId('run', payRunId), ...counted(sum) };
+}
+
+function replacedCells({ uploaded }: Table): Cell[] {
+  return [uploaded.count, uploaded.amountMinor];
 }
 
 function differenceIn(runs: readonly { report: Report }[]): bigint {

@@ -3,7 +3,7 @@ import { InstructionStatus } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup, CountAndSum, NOTHING, reconcile, ReconciliationLine } from '../domain/reconciliation';
-import { BankPart, RunAggregates } from './aggregates';
+import { BankPart, LinkedRun, RunAggregates, Superseded } from './aggregates';
 import { judgeRow } from './row-difference';
 
 /**
@@ -38,6 +38,10 @@ export interface Report {
   lines: ReportLine[];
   byPaymentStatus: ReadonlyMap<PaymentStatus, CountAndSum>;
   byBankStatus: ReadonlyMap<string, CountAndSum>;
+  /** The part of the table that payments of other runs are made instead of. */
+  superseded: Table;
+  replacedBy: readonly LinkedRun[];
+  replaces: readonly LinkedRun[];
   /** Payments whose status and bank status cannot both be true, also where sums agree. */
   contradictions: CountAndSum;
   difference: CountAndSum;
@@ -85,6 +89,9 @@ export function drawUp(run: RunAggregates): Report {
     lines,
     byPaymentStatus: run.payments,
     byBankStatus: byStatus(bank.filter(isLive)),
+    superseded: supersededTable(run.superseded),
+    replacedBy: run.replacedBy,
+    replaces: run.replaces,
     contradictions,
     difference,
     explained: difference.count === 0 && difference.amountMinor === 0n && contradictions.count === 0,
@@ -147,6 +154,28 @@ function tableOf(run: RunAggregates, bank: readonly BankPart[], lines: readonly 
 /** A charge is on top of a payment and none of its own. */
 function withCharges({ count, amountMinor }: CountAndSum, { charges }: RunAggregates): CountAndSum {
   return { count, amountMinor: amountMinor + charges.amountMinor };
+}
+
+/** The lines in which replaced payments stand, by how they ended. What was charged and debited stays: it left the account. */
+function linesOf({ status, returned }: Superseded): readonly TableLine[] {
+  if (status === 'EXCLUDED') return ['uploaded', 'excluded'];
+  const built: readonly TableLine[] = ['uploaded', 'approved', 'atBank'];
+  if (status === 'VOID') return [...built, 'void'];
+  if (status !== 'SETTLED') return [...built, 'notPaid'];
+  return returned ? [...built, 'settled', 'returned'] : [...built, 'settled'];
+}
+
+function supersededTable(parts: readonly Superseded[]): Table {
+  const sums = TABLE_LINES.map(
+    (name) => [name, add(parts.filter((part) => linesOf(part).includes(name)))] as const,
+  );
+  return Object.fromEntries(sums) as Record<TableLine, CountAndSum>;
+}
+
+/** One table without another, line by line. */
+export function lessTable(table: Table, without: Table): Table {
+  const lines = TABLE_LINES.map((name) => [name, less(table[name], without[name])] as const);
+  return Object.fromEntries(lines) as Record<TableLine, CountAndSum>;
 }
 
 /** Adds tables up, line by line. */

@@ -32,6 +32,9 @@ const HEADER = csvLine([
   'returned_at',
   'charges',
   'difference',
+  'payment_id',
+  'replaces_payment_id',
+  'replaced_by_payment_id',
 ]);
 
 /** Streams every row of a run. An export keeps a connection to its end, so only some run at a time. */
@@ -113,6 +116,9 @@ function csvOf(row: ReconciledRow): string {
     row.returnedAt?.toISOString() ?? null,
     row.chargesMinor,
     row.difference ?? null,
+    showId('pay', row.paymentId),
+    showOptional(row.replacesPaymentId),
+    showOptional(row.replacedByPaymentId),
   ]);
 }
 
@@ -132,5 +138,11 @@ function jsonOf(row: ReconciledRow): Record<string, string | number | null> {
     returnedAt: row.returnedAt?.toISOString() ?? null,
     charges: row.chargesMinor === null ? null : formatMinor(row.chargesMinor),
     difference: row.difference ?? null,
+    replacesPaymentId: showOptional(row.replacesPaymentId),
+    replacedByPaymentId: showOptional(row.replacedByPaymentId),
   };
+}
+
+function showOptional(paymentId: string | null): string | null {
+  return paymentId === null ? null : showId('pay', paymentId);
 }

@@ -5,6 +5,7 @@ import { clear, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
+import { stopSuccessors } from '../pay-run/stop-successors';
 import { FollowedPayment, Progress } from './follow-plan';
 
 interface StoredRow {
@@ -84,10 +85,26 @@ export async function recordProgress(
   }
   const cleared = progress.filter((one) => one.alarm === undefined).map((one) => one.payment.paymentId);
   await clear(tx, PASSING, cleared, 'the bank went on to a documented status');
+  const contradicted = progress.flatMap(({ payment, alarm }) => (alarm === 'CONTRADICTION' ? [payment] : []));
+  await stopSuccessors(tx, await newlyContradicted(tx, contradicted), 'a second final status');
   for (const { payment, alarm, bankStatus } of progress) {
     const alone = alarm === 'CONTRADICTION' || isPaymentFinal(payment.status);
     if (alarm !== undefined && alone) await raiseOf(tx, instruction, payment, alarm, bankStatus);
   }
+}
+
+/** Without those of which people were told before: a stop that two of them took back is not thrown again. */
+async function newlyContradicted(
+  tx: EmployerTransaction,
+  payments: readonly FollowedPayment[],
+): Promise<FollowedPayment[]> {
+  if (payments.length === 0) return [];
+  const told = await tx.query<{ payment_id: string }>(
+    `SELECT payment_id FROM attention WHERE employer_id = $1 AND payment_id = ANY ($2) AND kind = 'CONTRADICTION'`,
+    [tx.employerId, payments.map(({ paymentId }) => paymentId)],
+  );
+  const known = new Set(told.map(({ payment_id }) => payment_id));
+  return payments.filter(({ paymentId }) => !known.has(paymentId));
 }
 
 /** What the next documented status clears by itself. */

@@ -6,6 +6,7 @@ import { BankReads } from '../employer/bank-reads';
 import { raise } from '../pay-run/attention.store';
 import { namesOf } from '../pay-run/message-id';
 import { stopEverything } from '../pay-run/stop';
+import { stopSuccessors } from '../pay-run/stop-successors';
 import type { Followed } from './follower';
 
 /**
@@ -36,6 +37,7 @@ export class TombstoneWatch {
         amountMinor: planned.totalMinor,
       });
       await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: instruction.id });
+      await stopSuccessors(tx, payments, status);
     });
   }
 

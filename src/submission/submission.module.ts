@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EmployerModule } from '../employer/employer.module';
+import { SuccessorModule } from '../pay-run/successor.module';
 import { Abandonment } from './abandonment';
 import { AttentionController } from './attention.controller';
 import { AttentionDesk } from './attention-desk';
@@ -14,7 +15,7 @@ import { Submitter } from './submitter';
 import { Verifier } from './verifier';
 
 @Module({
-  imports: [EmployerModule],
+  imports: [EmployerModule, SuccessorModule],
   controllers: [AttentionController],
   providers: [
     Abandonment,

@@ -246,7 +246,7 @@ export class Submitter {
       kind: 'STALE_DATE',
       ...about(work),
       happened:
-        'The cut-off of the execution date passed before this instruction was submitted. Upload its rows as a new run.',
+        'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
     });
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);

@@ -127,6 +127,7 @@ export interface PayableRow {
   amountMinor: bigint;
   currency: 'EUR';
   remittance: string | null;
+  replacesPaymentId: string | null;
   storedHash: Buffer;
   addOutcome: AddOutcome | null;
   bankPaymentId: string | null;
@@ -143,6 +144,7 @@ interface StoredRow {
   amount_minor: string;
   currency: 'EUR';
   remittance: string | null;
+  replaces_payment_id: string | null;
   row_hash: Buffer;
   add_outcome: AddOutcome | null;
   bank_payment_id: string | null;
@@ -157,7 +159,7 @@ export async function payableRows(
 ): Promise<PayableRow[]> {
   const rows = await tx.query<StoredRow>(
     `SELECT p.row_no, p.id, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
-       p.remittance, p.row_hash, b.add_outcome, b.bank_payment_id, b.bank_transaction_id
+       p.remittance, p.row_hash, p.replaces_payment_id, b.add_outcome, b.bank_payment_id, b.bank_transaction_id
      FROM payment p
      LEFT JOIN bank_payment b ON b.employer_id = p.employer_id AND b.instruction_id = $5 AND b.row_no = p.row_no
      WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4
@@ -181,6 +183,7 @@ export async function payableRows(
     amountMinor: BigInt(row.amount_minor),
     currency: row.currency,
     remittance: row.remittance,
+    replacesPaymentId: row.replaces_payment_id,
     storedHash: row.row_hash,
     addOutcome: row.add_outcome,
     bankPaymentId: row.bank_payment_id,
@@ -200,6 +203,7 @@ export function hashOfRows(rows: readonly PayableRow[]): Buffer {
         amountMinor: row.amountMinor,
         currency: row.currency,
         remittance: row.remittance ?? '',
+        replacesPaymentId: row.replacesPaymentId,
       }),
     ),
   );

@@ -1,4 +1,4 @@
-import { Guard } from './guard';
+import { Guard, GuardObject } from './guard';
 import { assignments, idsOf, insertion, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
@@ -6,7 +6,23 @@ const [, NEXT] = a.fresh;
 const second = secondRows(1);
 const { payment } = second;
 
+/** One that replaces nothing. */
+const unrelated: Row = { ...payment, replaces_payment_id: null };
+
 const payments = (changes: Row) => `UPDATE payment SET ${assignments(changes)} WHERE id = '${a.payment}'`;
+
+const RELEASE: Row = { ...second.pay_release, employee_id: 'E2' };
+/** Beside the second payment, by a release. */
+const SECOND: Row = { id: NEXT, row_no: 4, release_sequence: 1 };
+const SETTLED = [payments({ status: 'SUBMITTED' }), payments({ status: 'SETTLED' })];
+/** Pays the first employee again, by a release. */
+const RETURN: Row = {
+  ...payment,
+  employee_id: 'E1',
+  replaces_payment_id: a.payment,
+  release_sequence: 1,
+};
+const SUCCESSOR: GuardObject = { kind: 'trigger', on: 'payment', object: 'refuse_unlawful_successor' };
 
 /** Of payments: nobody is paid twice for a period, and what has ended has ended. */
 export const PAYMENT_GUARDS: Guard[] = [
@@ -16,8 +32,8 @@ export const PAYMENT_GUARDS: Guard[] = [
     on: 'payment',
     object: 'one_live_payment_per_employee_and_period',
     lawful: `${payments({ status: 'VOID', live: false })};
-      ${insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' })}`,
-    forbidden: insertion('payment', { ...payment, pay_run_id: a.spareRun, employee_id: 'E1' }),
+      ${insertion('payment', { ...unrelated, pay_run_id: a.spareRun, employee_id: 'E1' })}`,
+    forbidden: insertion('payment', { ...unrelated, pay_run_id: a.spareRun, employee_id: 'E1' }),
   },
   {
     name: 'a payment that was settled keeps its employee from being paid again',
@@ -25,8 +41,8 @@ export const PAYMENT_GUARDS: Guard[] = [
     on: 'payment',
     object: 'one_live_payment_per_employee_and_period',
     given: [payments({ status: 'SUBMITTED' }), payments({ status: 'SETTLED' })],
-    lawful: insertion('payment', { ...payment, employee_id: 'E1', period: '2026-12' }),
-    forbidden: insertion('payment', { ...payment, employee_id: 'E1' }),
+    lawful: insertion('payment', { ...unrelated, employee_id: 'E1', period: '2026-12' }),
+    forbidden: insertion('payment', { ...unrelated, employee_id: 'E1' }),
   },
   {
     name: 'a second pay of a period needs a release',
@@ -34,8 +50,8 @@ export const PAYMENT_GUARDS: Guard[] = [
     on: 'payment',
     object: 'refuse_unreleased_second_pay',
     says: 'second_pay_is_released',
-    lawful: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 1 }),
-    forbidden: insertion('payment', { ...payment, employee_id: 'E1', release_sequence: 2 }),
+    lawful: insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 1 }),
+    forbidden: insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 }),
   },
   {
     name: 'a release is given once',
@@ -50,15 +66,71 @@ export const PAYMENT_GUARDS: Guard[] = [
     kind: 'index',
     on: 'payment',
     object: 'one_live_successor_per_payment',
-    given: [insertion('payment', payment)],
-    lawful: insertion('payment', {
+    given: [insertion('payment', payment), insertion('pay_release', { ...RELEASE, sequence: 1 })],
+    lawful: insertion('payment', { ...payment, ...SECOND, replaces_payment_id: null }),
+    forbidden: insertion('payment', { ...payment, ...SECOND }),
+  },
+  ...[
+    { what: 'may still be paid', given: [] },
+    { what: 'was paid', given: SETTLED },
+  ].map(({ what, given }): Guard => ({
+    name: `what ${what} is not replaced`,
+    ...SUCCESSOR,
+    says: 'replaced_was_not_paid',
+    given,
+    lawful: insertion('payment', payment),
+    forbidden: insertion('payment', RETURN),
+  })),
+  {
+    name: 'what was paid and came back is replaced with a reason only',
+    ...SUCCESSOR,
+    says: 'replaced_was_not_paid',
+    given: [...SETTLED, payments({ returned_at: '2026-11-28' })],
+    lawful: insertion('payment', { ...RETURN, replaces_reason: 'her account was closed' }),
+    forbidden: insertion('payment', RETURN),
+  },
+  ...[{ employee_id: 'E9' }, { period: '2026-12' }, { kind_of_pay: 'BONUS' }].map((change): Guard => ({
+    name: `a payment replaces none of another ${Object.keys(change).join()}`,
+    ...SUCCESSOR,
+    says: 'successor_is_the_same_pay',
+    lawful: insertion('payment', payment),
+    forbidden: insertion('payment', { ...payment, ...change }),
+  })),
+  {
+    name: 'a payment with two final statuses is never replaced, also once people have heard of it',
+    ...SUCCESSOR,
+    says: 'replaced_is_not_contradicted',
+    given: [
+      insertion('attention', {
+        ...second.attention,
+        kind: 'CONTRADICTION',
+        payment_id: a.voidPayment,
+        resolved_at: '2026-11-28',
+        resolution: 'seen',
+      }),
+    ],
+    lawful: insertion('payment', { ...payment, replaces_payment_id: null }),
+    forbidden: insertion('payment', payment),
+  },
+  {
+    name: 'of a chain of payments that ended unpaid the last is replaced',
+    ...SUCCESSOR,
+    says: 'last_of_the_chain_is_replaced',
+    given: [insertion('payment', { ...payment, status: 'FAILED', live: false })],
+    lawful: insertion('payment', { ...payment, id: NEXT, row_no: 4, replaces_payment_id: payment.id }),
+    forbidden: insertion('payment', { ...payment, id: NEXT, row_no: 4 }),
+  },
+  {
+    name: 'only a payment that replaces another says why',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check3',
+    lawful: insertion('payment', { ...payment, replaces_reason: 'her account was closed' }),
+    forbidden: insertion('payment', {
       ...payment,
-      id: NEXT,
-      row_no: 4,
-      employee_id: 'E4',
       replaces_payment_id: null,
+      replaces_reason: 'her account was closed',
     }),
-    forbidden: insertion('payment', { ...payment, id: NEXT, row_no: 4, employee_id: 'E4' }),
   },
   {
     name: 'a payment moves only as the domain allows',

@@ -35,6 +35,7 @@ const CONTENT_OF_A_PAYMENT = [
   'row_hash',
   'release_sequence',
   'replaces_payment_id',
+  'replaces_reason',
 ];
 
 describe('the role of the application', () => {

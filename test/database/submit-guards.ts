@@ -68,6 +68,29 @@ const INTENT_GUARDS: Guard[] = [
   })),
 ];
 
+const { payment } = secondRows(1);
+const contradicted = (paymentId: string) =>
+  insertion('attention', {
+    ...secondRows(1).attention,
+    id: NEXT,
+    kind: 'CONTRADICTION',
+    payment_id: paymentId,
+  });
+
+/** Of payments made instead of others that turn out to have moved. */
+const SUCCESSOR_GUARDS: Guard[] = [
+  {
+    name: 'nothing is submitted instead of what shows two final statuses',
+    kind: 'trigger',
+    on: 'submit_attempt',
+    object: 'refuse_submit_over_contradiction',
+    says: 'submit_over_contradiction',
+    given: [...built('SUBMIT_INTENT'), insertion('payment', { ...payment, row_no: 4 })],
+    lawful: `${contradicted(a.payment)}; ${insertion('submit_attempt', attemptOfBuilt)}`,
+    forbidden: `${contradicted(a.voidPayment)}; ${insertion('submit_attempt', attemptOfBuilt)}`,
+  },
+];
+
 /** Of what must hold around it: the run's turn, its approvals and every switch. */
 const GATE_GUARDS: Guard[] = [
   ...[
@@ -189,4 +212,4 @@ const ONCE_GUARDS: Guard[] = [
 ];
 
 /** Of a submit: intended, approved, not stopped, and once. */
-export const SUBMIT_GUARDS: Guard[] = [...INTENT_GUARDS, ...GATE_GUARDS, ...ONCE_GUARDS];
+export const SUBMIT_GUARDS: Guard[] = [...INTENT_GUARDS, ...GATE_GUARDS, ...ONCE_GUARDS, ...SUCCESSOR_GUARDS];

@@ -329,7 +329,7 @@ export function secondRows(n: number) {
     approval: { ...first.approval, id, approver_id: OTHER },
     planned_instruction: { ...first.planned_instruction, id, ordinal: 4, first_row: 4, last_row: 4 },
     pay_release: { ...first.pay_release, id, sequence: 2 },
-    payment: { ...first.payment, id, row_no: 3, employee_id: 'E3', replaces_payment_id: ids.voidPayment },
+    payment: { ...first.payment, id, row_no: 3, employee_id: 'E2', replaces_payment_id: ids.voidPayment },
     instruction: {
       ...first.instruction,
       id,

@@ -201,5 +201,8 @@ describe('the canonical row', () => {
     const row = checkRow(good, context).payment!;
     expect(canonicalRow({ ...row, bic: undefined })).not.toBe(canonicalRow({ ...row, bic: '' }));
     expect(canonicalRow({ ...row, line: 99 } as ApprovedFields)).toBe(canonicalRow(row));
+    expect(canonicalRow({ ...row, replacesPaymentId: null })).toBe(canonicalRow(row));
+    const [first, second] = ['a', 'b'].map((id) => canonicalRow({ ...row, replacesPaymentId: id }));
+    expect(new Set([canonicalRow(row), first, second]).size).toBe(3);
   });
 });

@@ -179,6 +179,54 @@ describe('an employer with a schedule', () => {
     expect(problem.detail).toContain(first.answer.id);
   });
 
+  it('takes further runs of a month as supplements of its run, once that is approved', async () => {
+    const scheduleId = await schedule();
+    const { answer } = await desk.upload(employer, FILE, { executionDate: '' });
+    const supplement = { supplementOf: answer.id };
+    const refusal = await desk.refusal(employer, csv(row('E2')), { executionDate: '' });
+    expect(refusal.extra['supplementOf']).toBe(answer.id);
+    expect(await desk.refusal(employer, csv(row('E2')), supplement)).toMatchObject({
+      status: 409,
+      code: 'PARENT_NOT_APPROVED',
+    });
+    await desk.query(employer, `UPDATE pay_run SET status = 'APPROVED'`);
+    expect(await desk.refusal(employer, csv(row('E2')), { ...supplement, executionDate: '' })).toMatchObject({
+      code: 'EXECUTION_DATE_MISSING',
+    });
+    expect(
+      await desk.refusal(employer, csv(row('E2')), { supplementOf: showId('run', newId()) }),
+    ).toMatchObject({ status: 422, code: 'SUPPLEMENT_OF_UNKNOWN' });
+    expect(await desk.refusal(employer, csv(row('E2')), { ...supplement, period: '2026-12' })).toMatchObject({
+      status: 422,
+      code: 'SUPPLEMENT_OF_ANOTHER_PAY',
+    });
+    const first = await desk.upload(employer, csv(row('E2')), supplement);
+    const second = await desk.upload(employer, csv(row('E3')), supplement);
+    expect([first, second].map((taken) => [taken.answer.parentRunId, taken.answer.sequence])).toEqual([
+      [answer.id, 1],
+      [answer.id, 2],
+    ]);
+    expect((await desk.upload(employer, csv(row('E3')), supplement)).replayed).toBe(true);
+    const bound = await desk.query(
+      employer,
+      `SELECT r.schedule_id, s.pay_run_id IS NULL AS free FROM pay_run r
+       LEFT JOIN schedule_period s ON s.pay_run_id = r.id ORDER BY r.sequence`,
+    );
+    expect(bound).toEqual([
+      { schedule_id: scheduleId, free: false },
+      { schedule_id: scheduleId, free: true },
+      { schedule_id: scheduleId, free: true },
+    ]);
+  });
+
+  it('may pay a month whose day has passed on another', async () => {
+    await schedule();
+    const late = desk.intake({ now: new Date('2026-11-26T15:00:01Z') });
+    const problem = await desk.refusal(employer, FILE, { executionDate: '' }, late);
+    expect(problem.code).toBe('CUT_OFF_PASSED');
+    await expect(desk.upload(employer, FILE, { executionDate: '2026-11-27' }, late)).resolves.toBeDefined();
+  });
+
   it('makes one run of two files that come at once', async () => {
     await schedule();
     const ended = await Promise.allSettled(

@@ -56,6 +56,9 @@ describe('the rows of a run', () => {
         returned_at: expect.stringMatching(/^\d{4}-.*Z$/),
         charges: '0.15',
         difference: '',
+        payment_id: expect.stringMatching(/^pay_[0-9a-f]{32}$/),
+        replaces_payment_id: '',
+        replaced_by_payment_id: '',
       },
       expect.objectContaining({
         line: '3',

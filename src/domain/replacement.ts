@@ -1,0 +1,84 @@
+import { readBankStatus } from './bank-status';
+import { isPaymentFinal, PaymentStatus } from './payment';
+
+/** Why a payment may not be replaced by another, in words. The codes are stable. */
+export const REPLACEMENT_REFUSALS = {
+  PAYMENT_NOT_IN_RUN: 'The run has no such payment.',
+  PAYMENT_NOT_FINISHED: 'The payment may still be paid: it has not reached its end.',
+  PAYMENT_STATUS_UNCLEAR:
+    'The bank shows a status of the payment that does not say whether it was paid, or shows it otherwise than it was sent.',
+  PAYMENT_CONTRADICTED:
+    'The bank has shown two different final statuses of the payment: it is never replaced.',
+  PAYMENT_SETTLED: 'The payment was paid.',
+  PAYMENT_ALREADY_REPLACED: 'Another payment replaces this one and may pay it.',
+  SUCCESSOR_ENDED: 'The payment was replaced already; the successor ended unpaid: replace the successor.',
+  EMPLOYEE_PAID_OTHERWISE: 'The employee has another payment of the period and kind of pay.',
+  EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
+  RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
+  RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',
+  ROW_CHANGED: 'The stored payment is not the row that was approved.',
+} as const;
+export type ReplacementRefusal = keyof typeof REPLACEMENT_REFUSALS;
+
+/** What decides whether a payment may be replaced. */
+export interface ReplaceablePayment {
+  status: PaymentStatus;
+  returned: boolean;
+  /** As received, of its payment at the bank; null where none was heard of. */
+  bankStatus: string | null;
+  /** Whether two different final statuses were ever shown. */
+  contradicted: boolean;
+  /** Whether an attention about its status or its content is open. */
+  doubted: boolean;
+  /** `live`: one that replaces it may pay; `ended`: one was sent and did not. */
+  successor: 'none' | 'live' | 'ended';
+  /** Whether a live payment of the same employee, period and kind of pay exists that does not replace it. */
+  paidOtherwise: boolean;
+}
+
+/** How a payment came to be considered: by its id or with all others, and whether a reason was given. */
+export interface ReplacementChoice {
+  byId: boolean;
+  reason: boolean;
+}
+
+/**
+ * The one rule of what may be paid again (protocol rule 8): what is final and was not paid, has no successor and no
+ * doubt about it. A returned payment counts as unpaid when a person chose it and says why. Undefined: it may.
+ */
+export function refusalOfReplacement(
+  payment: ReplaceablePayment,
+  choice: ReplacementChoice,
+): ReplacementRefusal | undefined {
+  if (payment.contradicted) return 'PAYMENT_CONTRADICTED';
+  if (payment.doubted || isUnclear(payment)) return 'PAYMENT_STATUS_UNCLEAR';
+  if (!isPaymentFinal(payment.status)) return 'PAYMENT_NOT_FINISHED';
+  if (payment.status === 'SETTLED' && !payment.returned) return 'PAYMENT_SETTLED';
+  if (payment.successor === 'live') return 'PAYMENT_ALREADY_REPLACED';
+  if (payment.successor === 'ended') return 'SUCCESSOR_ENDED';
+  if (payment.paidOtherwise) return 'EMPLOYEE_PAID_OTHERWISE';
+  if (payment.status === 'EXCLUDED' && !choice.byId) return 'EXCLUSION_NEEDS_CHOICE';
+  if (payment.status !== 'SETTLED') return undefined;
+  if (!choice.byId) return 'RETURN_NEEDS_CHOICE';
+  return choice.reason ? undefined : 'RETURN_NEEDS_REASON';
+}
+
+/** A payment that was never sent in a submitted instruction has a status at the bank that says nothing of it. */
+function isUnclear({ status, bankStatus }: ReplaceablePayment): boolean {
+  if (bankStatus === null || status === 'EXCLUDED') return false;
+  const { kind } = readBankStatus(bankStatus);
+  return kind === 'unclear' || kind === 'unknown';
+}
+
+/** What the bank showed of a replaced payment against what it is known to have ended as. */
+export type SecondLook = 'same' | 'moved';
+
+/**
+ * Whether a status read again is still the end that was recorded (protocol: before any repay the bank is read again).
+ * Anything else has moved, also what is lower or unknown: only sameness allows to pay again.
+ */
+export function lookAgain(ended: { status: PaymentStatus; returned: boolean }, shown: string): SecondLook {
+  const reading = readBankStatus(shown);
+  if (ended.returned) return reading.kind === 'returned' ? 'same' : 'moved';
+  return reading.kind === 'terminal' && reading.outcome === ended.status ? 'same' : 'moved';
+}

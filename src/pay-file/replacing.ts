@@ -1,0 +1,114 @@
+import { EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { refusalOfReplacement, REPLACEMENT_REFUSALS } from '../domain/replacement';
+import { showId } from '../http/prefixed-id';
+import { PayKey } from '../pay-run/pay-key';
+import { ENDED_SUCCESSOR, replaceCandidatesOf } from '../pay-run/replaced.store';
+import { rowHash } from '../pay-run/run-hash';
+import { COLUMN_NAMES, fileFault, PayFileFaults } from './pay-file-fault';
+
+/** Rows judged and hashed at once. */
+const ROWS_AT_ONCE = 1_000;
+
+interface LinkedRow {
+  line: number;
+  employee_id: string;
+  replaces_payment_id: string;
+  name_sealed: string | null;
+  iban_sealed: string;
+  bic: string | null;
+  amount_minor: string;
+  currency: 'EUR';
+  remittance: string;
+}
+
+/**
+ * Gives each row whose employee has a payment of the period that ended unpaid the payment it replaces, under the row's
+ * hash. One that may not be replaced is a fault: its employee may have been paid after all.
+ */
+export async function linkReplaced(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  key: PayKey,
+  faults: PayFileFaults,
+): Promise<void> {
+  await tx.query(
+    `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = unpaid.id
+     FROM (SELECT DISTINCT ON (p.employee_id, p.release_sequence) p.employee_id, p.release_sequence, p.id
+           FROM payment p JOIN pay_run own ON own.employer_id = p.employer_id AND own.id = p.pay_run_id
+           WHERE p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3 AND NOT p.live
+             AND own.status NOT IN ('CANCELLING', 'CANCELLED')
+             AND NOT EXISTS (SELECT FROM payment s
+               JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
+               WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id
+                 AND (s.live OR ${ENDED_SUCCESSOR}))
+           ORDER BY p.employee_id, p.release_sequence,
+             EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.payment_id = p.id
+               AND a.kind = 'CONTRADICTION') DESC, p.id DESC) AS unpaid
+     WHERE u.employee_id = unpaid.employee_id AND u.release_sequence = unpaid.release_sequence`,
+    [tx.employerId, key.period, key.kindOfPay],
+  );
+  let rows: LinkedRow[] = [];
+  do {
+    rows = await linkedRows(tx, rows.at(-1)?.line ?? 0);
+    await judge(tx, rows, faults);
+    if (faults.count === 0) await hash(tx, personal, rows);
+  } while (rows.length === ROWS_AT_ONCE);
+}
+
+function linkedRows(tx: EmployerTransaction, after: number): Promise<LinkedRow[]> {
+  return tx.query<LinkedRow>(
+    `SELECT line, employee_id, replaces_payment_id, name_sealed, iban_sealed, bic, amount_minor, currency, remittance
+     FROM pg_temp.uploaded_row WHERE replaces_payment_id IS NOT NULL AND line > $1 ORDER BY line LIMIT $2`,
+    [after, ROWS_AT_ONCE],
+  );
+}
+
+async function judge(
+  tx: EmployerTransaction,
+  rows: readonly LinkedRow[],
+  faults: PayFileFaults,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const candidates = await replaceCandidatesOf(
+    tx,
+    rows.map((row) => row.replaces_payment_id),
+  );
+  const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const refused = rows.flatMap((row) => {
+    const candidate = byId.get(row.replaces_payment_id);
+    const code = candidate && refusalOfReplacement(candidate, { byId: true, reason: false });
+    // Who is paid otherwise is told as that.
+    if (code === undefined || code === 'EMPLOYEE_PAID_OTHERWISE') return [];
+    return fileFault(row.line, 'EMPLOYEE_NOT_REPAYABLE', {
+      column: COLUMN_NAMES.employeeId,
+      value: row.employee_id,
+      message: `${showId('pay', row.replaces_payment_id)} of the employee cannot be replaced. ${REPLACEMENT_REFUSALS[code]}`,
+    });
+  });
+  if (refused.length > 0) faults.merge(refused, refused.length);
+}
+
+async function hash(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  rows: readonly LinkedRow[],
+): Promise<void> {
+  const hashes = rows.map((row) =>
+    rowHash({
+      employeeId: row.employee_id,
+      sepaName: personal.open(row.name_sealed ?? ''),
+      iban: personal.open(row.iban_sealed),
+      bic: row.bic ?? undefined,
+      amountMinor: BigInt(row.amount_minor),
+      currency: row.currency,
+      remittance: row.remittance,
+      replacesPaymentId: row.replaces_payment_id,
+    }),
+  );
+  await tx.query(
+    `UPDATE pg_temp.uploaded_row u SET row_hash = h.hash
+     FROM unnest($1::int[], $2::bytea[]) AS h(line, hash) WHERE u.line = h.line`,
+    [rows.map(({ line }) => line), hashes],
+  );
+}

@@ -1,0 +1,26 @@
+import { EmployerTransaction } from '../database/database';
+
+/** What a payment is unique by, besides its employee. */
+export interface PayKey {
+  period: string;
+  kindOfPay: string;
+}
+
+/**
+ * Makes uploads, releases and successors of one period and kind of pay take turns to the end of their transactions: the
+ * second of two equal ones finds the first, and of two different ones for the same people the later is told who is paid.
+ */
+export async function lockPayKey(tx: EmployerTransaction, key: PayKey): Promise<void> {
+  const name = JSON.stringify(['pay', tx.employerId, key.period, key.kindOfPay]);
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
+}
+
+/** The next place among the runs of a period and kind of pay, whose key is locked. */
+export async function nextSequence(tx: EmployerTransaction, key: PayKey): Promise<number> {
+  const [row] = await tx.query<{ next: number }>(
+    `SELECT coalesce(max(sequence), 0) + 1 AS next FROM pay_run
+     WHERE employer_id = $1 AND period = $2 AND kind_of_pay = $3`,
+    [tx.employerId, key.period, key.kindOfPay],
+  );
+  return row?.next ?? 1;
+}

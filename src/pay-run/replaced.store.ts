@@ -1,0 +1,199 @@
+import { EmployerTransaction } from '../database/database';
+import { InstructionStatus } from '../domain/instruction';
+import { PaymentStatus } from '../domain/payment';
+import { ReplaceablePayment } from '../domain/replacement';
+import type { AttentionKind } from './attention-words';
+
+/** A payment of a run with what decides whether it may be replaced. */
+export interface Candidate extends ReplaceablePayment {
+  id: string;
+  employeeId: string;
+  releaseSequence: number;
+}
+
+interface CandidateRow {
+  id: string;
+  employee_id: string;
+  release_sequence: number;
+  status: PaymentStatus;
+  returned: boolean;
+  bank_status: string | null;
+  contradicted: boolean;
+  doubted: boolean;
+  successor: Candidate['successor'];
+  paid_otherwise: boolean;
+}
+
+/** Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds. */
+const DOUBTS_OF_A_PAYMENT: readonly AttentionKind[] = ['UNKNOWN_STATUS', 'ECHO_MISMATCH'];
+const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
+  'TOTAL_MISMATCH_AFTER_SUBMIT',
+  'FOREIGN_RECORD',
+  'INVARIANT_BREACH',
+];
+
+/** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
+export const ENDED_SUCCESSOR = `NOT s.live AND s.status <> 'EXCLUDED'
+  AND NOT (s.status = 'CANCELLED' AND r.status IN ('CANCELLING', 'CANCELLED'))`;
+
+/**
+ * Payments of a run, in row order: those named, or without names every one that was not paid or came back, at most
+ * `limit` of them.
+ */
+export function replaceCandidates(
+  tx: EmployerTransaction,
+  payRunId: string,
+  paymentIds: readonly string[] | undefined,
+  limit: number,
+): Promise<Candidate[]> {
+  const ofRun = `p.pay_run_id = $4 AND (p.id = ANY ($5) OR $5::uuid[] IS NULL AND (p.status <> 'SETTLED' OR p.returned_at IS NOT NULL))
+     ORDER BY p.row_no LIMIT $6`;
+  return candidates(tx, ofRun, [payRunId, paymentIds ?? null, limit]);
+}
+
+/** Payments of any run by their ids. */
+export function replaceCandidatesOf(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+): Promise<Candidate[]> {
+  return candidates(tx, 'p.id = ANY ($4)', [paymentIds]);
+}
+
+async function candidates(
+  tx: EmployerTransaction,
+  which: string,
+  parameters: readonly unknown[],
+): Promise<Candidate[]> {
+  const rows = await tx.query<CandidateRow>(
+    `SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned, b.bank_status,
+       EXISTS (WITH RECURSIVE chain AS (
+           SELECT p.id, p.replaces_payment_id AS before
+           UNION SELECT o.id, o.replaces_payment_id FROM chain c
+           JOIN payment o ON o.employer_id = p.employer_id AND o.id = c.before)
+         SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
+         WHERE a.kind = 'CONTRADICTION') AS contradicted,
+       EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.resolved_at IS NULL
+         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.subject_id = b.instruction_id AND a.kind = ANY ($3))) AS doubted,
+       CASE WHEN EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id
+           AND s.replaces_payment_id = p.id AND s.live) THEN 'live'
+         WHEN EXISTS (SELECT FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
+           WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND ${ENDED_SUCCESSOR}) THEN 'ended'
+         ELSE 'none' END AS successor,
+       EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+         AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.id <> p.id
+         AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise
+     FROM payment p
+     LEFT JOIN (instruction i
+       JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id)
+       ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
+       AND i.status NOT IN ('ABANDONED', 'CANCELLED') AND b.row_no = p.row_no
+     WHERE p.employer_id = $1 AND ${which}`,
+    [tx.employerId, DOUBTS_OF_A_PAYMENT, DOUBTS_OF_AN_INSTRUCTION, ...parameters],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    employeeId: row.employee_id,
+    releaseSequence: row.release_sequence,
+    status: row.status,
+    returned: row.returned,
+    bankStatus: row.bank_status,
+    contradicted: row.contradicted,
+    doubted: row.doubted,
+    successor: row.successor,
+    paidOtherwise: row.paid_otherwise,
+  }));
+}
+
+/** A payment that is replaced, as it ended, with the ids the bank knows it by. */
+export interface EndedPayment {
+  paymentId: string;
+  rowNo: number;
+  status: PaymentStatus;
+  returned: boolean;
+  bankIds: string[];
+}
+
+/** An instruction at the bank that held payments which are replaced. */
+export interface EndedInstruction {
+  instructionId: string;
+  status: InstructionStatus;
+  bankInstructionId: string;
+  accountId: string;
+  createdAt: Date;
+  payments: EndedPayment[];
+}
+
+/** Every instruction that ever held one of the payments, or one of those that they replaced in their turn. */
+export function instructionsOf(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+): Promise<EndedInstruction[]> {
+  return endedInstructions(tx, 'SELECT unnest($2::uuid[]) AS id', paymentIds);
+}
+
+/** The same, of all that the payments of a run replace. */
+export function instructionsReplacedBy(
+  tx: EmployerTransaction,
+  payRunId: string,
+): Promise<EndedInstruction[]> {
+  const replaced = `SELECT replaces_payment_id AS id FROM payment
+    WHERE employer_id = $1 AND pay_run_id = $2 AND replaces_payment_id IS NOT NULL AND live`;
+  return endedInstructions(tx, replaced, payRunId);
+}
+
+async function endedInstructions(
+  tx: EmployerTransaction,
+  replaced: string,
+  of: string | readonly string[],
+): Promise<EndedInstruction[]> {
+  const rows = await tx.query<{
+    instruction_id: string;
+    instruction_status: InstructionStatus;
+    bank_instruction_id: string;
+    account_id: string;
+    created_at: Date;
+    payment_id: string;
+    row_no: number;
+    status: PaymentStatus;
+    returned: boolean;
+    bank_payment_id: string | null;
+    bank_transaction_id: string | null;
+  }>(
+    `WITH RECURSIVE replaced AS (
+       SELECT id FROM (${replaced}) AS chosen
+       UNION SELECT p.replaces_payment_id FROM replaced r
+       JOIN payment p ON p.employer_id = $1 AND p.id = r.id WHERE p.replaces_payment_id IS NOT NULL)
+     SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, run.account_id,
+       i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, b.bank_payment_id,
+       b.bank_transaction_id
+     FROM replaced r
+     JOIN payment p ON p.employer_id = $1 AND p.id = r.id
+     JOIN pay_run run ON run.employer_id = p.employer_id AND run.id = p.pay_run_id
+     JOIN instruction i ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
+     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id AND b.row_no = p.row_no
+       AND b.payment_id = p.id
+     WHERE i.bank_instruction_id IS NOT NULL
+     ORDER BY i.id, p.row_no`,
+    [tx.employerId, of],
+  );
+  const found = new Map<string, EndedInstruction>();
+  for (const row of rows) {
+    const instruction = found.get(row.instruction_id) ?? {
+      instructionId: row.instruction_id,
+      status: row.instruction_status,
+      bankInstructionId: row.bank_instruction_id,
+      accountId: row.account_id,
+      createdAt: row.created_at,
+      payments: [],
+    };
+    found.set(row.instruction_id, instruction);
+    instruction.payments.push({
+      paymentId: row.payment_id,
+      rowNo: row.row_no,
+      status: row.status,
+      returned: row.returned,
+      bankIds: [row.bank_payment_id, row.bank_transaction_id].filter((id) => id !== null),
+    });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,88 @@
+import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { raise } from './attention.store';
+import { MovedPayment } from './second-look';
+import { stopEverything } from './stop';
+
+interface SuccessorRow {
+  pay_run_id: string;
+  sent: boolean;
+  payments: number;
+  amount_minor: string;
+  bank_instruction_id: string | null;
+}
+
+/**
+ * Payments that were replaced turn out to have moved at the bank: every run that pays them again is stopped and people
+ * are told. Where a successor was submitted already, somebody may be paid twice: everything stops.
+ */
+export async function stopSuccessors(
+  tx: EmployerTransaction,
+  replaced: readonly { paymentId: string }[],
+  shown: string,
+): Promise<void> {
+  if (replaced.length === 0) return;
+  const successors = await liveSuccessors(
+    tx,
+    replaced.map(({ paymentId }) => paymentId),
+  );
+  for (const { pay_run_id: payRunId, sent, payments, amount_minor, bank_instruction_id } of successors) {
+    const about = {
+      subjectId: payRunId,
+      payRunId,
+      payments,
+      amountMinor: BigInt(amount_minor),
+      bankReference: bank_instruction_id,
+    };
+    if (sent) {
+      await raise(tx, {
+        ...about,
+        kind: 'INVARIANT_BREACH',
+        happened: `${payments} payments of this run were submitted, and the bank shows that those they replace moved after all: ${shown}.`,
+      });
+      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: payRunId });
+      continue;
+    }
+    await tx.query(
+      `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'REPLACED_PAYMENT_MOVED'
+       WHERE employer_id = $1 AND id = $2 AND stopped_at IS NULL`,
+      [tx.employerId, payRunId],
+    );
+    await raise(tx, {
+      ...about,
+      kind: 'REPLACED_PAYMENT_MOVED',
+      happened: `The bank shows that ${payments} payments which this run pays again moved after all: ${shown}.`,
+    });
+  }
+}
+
+/** What a second look showed: successors are stopped, and who follows the old instructions tells what became of them. */
+export async function tellOfMoved(tx: EmployerTransaction, moved: readonly MovedPayment[]): Promise<string> {
+  const shown = [...new Set(moved.map(({ bankStatus }) => bankStatus))].join(', ');
+  await stopSuccessors(tx, moved, shown);
+  wake(tx, 'FOLLOW', tx.employerId, [...new Set(moved.map(({ instructionId }) => instructionId))]);
+  return shown;
+}
+
+/** The live payments that replace these, or what replaced these in its turn, by run and by whether they were sent. */
+function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]): Promise<SuccessorRow[]> {
+  return tx.query<SuccessorRow>(
+    `WITH RECURSIVE successor AS (
+       SELECT s.id, s.replaces_payment_id AS origin FROM payment s
+       WHERE s.employer_id = $1 AND s.replaces_payment_id = ANY ($2)
+       UNION SELECT s.id, f.origin FROM successor f
+       JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
+     SELECT p.pay_run_id, p.status IN ('SUBMITTED', 'SETTLED') AS sent, count(DISTINCT p.id)::int AS payments,
+       sum(p.amount_minor) AS amount_minor, min(i.bank_instruction_id) AS bank_instruction_id
+     FROM (SELECT id, (array_agg(origin))[1] AS origin FROM successor GROUP BY id) AS f
+     JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.live
+     JOIN payment o ON o.employer_id = $1 AND o.id = f.origin
+     LEFT JOIN instruction i ON i.employer_id = o.employer_id AND i.pay_run_id = o.pay_run_id
+       AND i.status NOT IN ('ABANDONED', 'CANCELLED')
+       AND EXISTS (SELECT FROM bank_payment b WHERE b.employer_id = i.employer_id AND b.instruction_id = i.id
+         AND b.row_no = o.row_no)
+     GROUP BY p.pay_run_id, p.status IN ('SUBMITTED', 'SETTLED')
+     ORDER BY p.pay_run_id`,
+    [tx.employerId, paymentIds],
+  );
+}

@@ -1,0 +1,131 @@
+import { EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { Problem } from '../http/problem';
+import { PayKey } from './pay-key';
+import { grantRelease } from './pay-release';
+import { Candidate } from './replaced.store';
+import { rowHash } from './run-hash';
+
+/** Payments to be made instead of others, in the order of their rows. */
+export interface Copies {
+  payRunId: string;
+  key: PayKey;
+  replaced: readonly Candidate[];
+  /** Who makes them, and why: needed where a payment was paid and came back. */
+  personId: string;
+  reason: string | undefined;
+}
+
+/** Payments copied by one statement. */
+const COPIED_AT_ONCE = 1_000;
+
+interface StoredRow {
+  id: string;
+  employee_id: string;
+  name_sealed: string;
+  iban_sealed: string;
+  bic: string | null;
+  amount_minor: string;
+  currency: 'EUR';
+  remittance: string | null;
+  row_hash: Buffer;
+  replaces_payment_id: string | null;
+}
+
+/**
+ * Inserts a READY payment for each that is replaced: the same employee, name, IBAN, amount and text, and the payment it
+ * replaces under its hash. @throws Problem 409 ROW_CHANGED when a stored row is not the one that was approved
+ */
+export async function copyPayments(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  copies: Copies,
+): Promise<void> {
+  for (let from = 0; from < copies.replaced.length; from += COPIED_AT_ONCE) {
+    await copyPart(tx, personal, copies, from);
+  }
+}
+
+async function copyPart(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  copies: Copies,
+  from: number,
+): Promise<void> {
+  const part = copies.replaced.slice(from, from + COPIED_AT_ONCE);
+  const hashes = await successorHashes(tx, personal, part);
+  const releases: number[] = [];
+  for (const one of part) releases.push(await releaseOf(tx, copies, one));
+  await tx.query(
+    `INSERT INTO payment (employer_id, id, pay_run_id, row_no, line, period, kind_of_pay, employee_id, name_sealed,
+       written_name_sealed, name_hash, iban_sealed, iban_hash, bic, amount_minor, currency, remittance, row_hash,
+       status, live, release_sequence, replaces_payment_id, replaces_reason)
+     SELECT $1, n.id, $2, n.row_no, p.line, p.period, p.kind_of_pay, p.employee_id, p.name_sealed,
+       p.written_name_sealed, p.name_hash, p.iban_sealed, p.iban_hash, p.bic, p.amount_minor, p.currency,
+       p.remittance, n.hash, 'READY', true, n.release, p.id, $8
+     FROM unnest($3::uuid[], $4::uuid[], $5::int[], $6::bytea[], $7::smallint[])
+       AS n(id, replaced, row_no, hash, release)
+     JOIN payment p ON p.employer_id = $1 AND p.id = n.replaced`,
+    [
+      tx.employerId,
+      copies.payRunId,
+      part.map(() => newId()),
+      part.map(({ id }) => id),
+      part.map((_, index) => from + index + 1),
+      part.map(({ id }) => hashes.get(id)),
+      releases,
+      copies.reason ?? null,
+    ],
+  );
+}
+
+/** The hash of each row as it will be paid now: its own fields and what it replaces. */
+async function successorHashes(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  part: readonly Candidate[],
+): Promise<Map<string, Buffer>> {
+  const rows = await tx.query<StoredRow>(
+    `SELECT id, employee_id, name_sealed, iban_sealed, bic, amount_minor, currency, remittance, row_hash,
+       replaces_payment_id
+     FROM payment WHERE employer_id = $1 AND id = ANY ($2)`,
+    [tx.employerId, part.map(({ id }) => id)],
+  );
+  return new Map(
+    rows.map((row) => {
+      const fields = {
+        employeeId: row.employee_id,
+        sepaName: personal.open(row.name_sealed),
+        iban: personal.open(row.iban_sealed),
+        bic: row.bic ?? undefined,
+        amountMinor: BigInt(row.amount_minor),
+        currency: row.currency,
+        remittance: row.remittance ?? '',
+      };
+      const approved = rowHash({ ...fields, replacesPaymentId: row.replaces_payment_id });
+      if (!row.row_hash.equals(approved)) {
+        throw new Problem(409, 'ROW_CHANGED', 'A stored payment is not the row that was approved.');
+      }
+      return [row.id, rowHash({ ...fields, replacesPaymentId: row.id })];
+    }),
+  );
+}
+
+/** What was never paid keeps its place; what was paid and came back still holds it, so that it takes a release. */
+async function releaseOf(tx: EmployerTransaction, copies: Copies, replaced: Candidate): Promise<number> {
+  if (replaced.status !== 'SETTLED') return replaced.releaseSequence;
+  const { period, kindOfPay } = copies.key;
+  const { employeeId } = replaced;
+  const [unused] = await tx.query<{ sequence: number | null }>(
+    `SELECT min(r.sequence) AS sequence FROM pay_release r
+     WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = $4
+       AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
+         AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
+         AND p.release_sequence = r.sequence AND p.live)`,
+    [tx.employerId, period, kindOfPay, employeeId],
+  );
+  if (unused?.sequence != null) return unused.sequence;
+  const reason = copies.reason ?? '';
+  return (await grantRelease(tx, copies.personId, { employeeId, period, kindOfPay, reason })).sequence;
+}

@@ -1,0 +1,228 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { BankClientError } from '../bank/errors';
+import { Clock } from '../config/clock';
+import { CONFIG } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
+import { PayRunStatus } from '../domain/pay-run';
+import { REPLACEMENT_REFUSALS, ReplacementRefusal, refusalOfReplacement } from '../domain/replacement';
+import { assertIfMatch } from '../http/etag';
+import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { finishDraft, openDraft } from './draft';
+import { assertExecutionDate, assertSubmitInTime } from './execution-date';
+import { lockPayKey, nextSequence } from './pay-key';
+import { PayRun } from './pay-run.entity';
+import { readRun, RunRecord } from './pay-run.reads';
+import { findRun } from './pay-run.store';
+import { Candidate, instructionsOf, replaceCandidates } from './replaced.store';
+import { Command } from './run-command';
+import { SecondLook, SecondReading } from './second-look';
+import { SendSettings } from './send-outlook';
+import { tellOfMoved } from './stop-successors';
+import { copyPayments } from './successor.store';
+
+/** What a preparer asks for: which payments, all that may be without their ids, and when they are paid. */
+export interface SuccessorRequest {
+  executionDate: string;
+  submitAt?: Date;
+  paymentIds?: readonly string[];
+  reason?: string;
+}
+
+/** The run that was made, and how many payments that ended unpaid were left out of it, by why. */
+export interface SuccessorMade {
+  record: RunRecord;
+  leftOut: { code: ReplacementRefusal; payments: number }[];
+}
+
+/** Judged in one piece and copied in parts; a run of more unpaid payments than this is paid by a supplement upload. */
+const MAX_REPLACED = 100_000;
+/** Refusals told at once. */
+const MAX_SHOWN = 1_000;
+
+const SUBMITTED: readonly PayRunStatus[] = ['SUBMITTING', 'FOLLOWING', 'SETTLED', 'PARTLY_SETTLED', 'FAILED'];
+
+interface Selection {
+  chosen: Candidate[];
+  refused: { id: string; code: ReplacementRefusal }[];
+}
+
+/** Makes supplement runs that pay again what a run did not and can never pay. */
+@Injectable()
+export class Successors {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+    private readonly secondLook: SecondLook,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: SendSettings,
+  ) {}
+
+  /**
+   * Chooses, reads what was chosen at the bank again, and stores the run in one transaction that chooses once more.
+   * @throws DomainError RUN_NOT_SUBMITTED; Problem 409 SUCCESSOR_REFUSED with the code of each refused payment,
+   * NOTHING_TO_REPLACE, REPLACED_PAYMENT_MOVED, 422 TOO_MANY_TO_REPLACE, 503 BANK_UNREADABLE, and those of
+   * `assertExecutionDate` and `assertSubmitInTime`
+   */
+  async make(command: Command, request: SuccessorRequest): Promise<SuccessorMade> {
+    const { employerId, payRunId } = command;
+    this.assertDate(request);
+    const first = await this.database.inEmployer(employerId, async (tx) => {
+      const parent = await findRun(tx, payRunId);
+      assertIfMatch(command.ifMatch, parent.revision);
+      assertSubmitted(parent);
+      return select(tx, parent, request);
+    });
+    await this.readAgain(employerId, first);
+    return this.database.inEmployer(employerId, (tx) => this.store(tx, command, request, first));
+  }
+
+  private async store(
+    tx: EmployerTransaction,
+    { payRunId, personId }: Command,
+    request: SuccessorRequest,
+    first: Selection,
+  ): Promise<SuccessorMade> {
+    const parent = await findRun(tx, payRunId);
+    await lockPayKey(tx, parent);
+    const { chosen, refused } = await select(tx, parent, request);
+    const read = new Set(first.chosen.map(({ id }) => id));
+    if (chosen.some(({ id }) => !read.has(id))) {
+      throw new Problem(409, 'RUN_IS_MOVING', 'The run has moved meanwhile: ask again.');
+    }
+    const id = newId();
+    await openDraft(tx, {
+      id,
+      accountId: parent.accountId,
+      period: parent.period,
+      kindOfPay: parent.kindOfPay,
+      executionDate: request.executionDate,
+      submitAt: request.submitAt ?? null,
+      scheduleId: parent.scheduleId,
+      sequence: await nextSequence(tx, parent),
+      parentRunId: parent.id,
+      createdBy: personId,
+    });
+    await copyPayments(tx, this.personal, {
+      payRunId: id,
+      key: parent,
+      replaced: chosen,
+      personId,
+      reason: request.reason,
+    });
+    const run = await finishDraft(tx, this.personal, id);
+    await append(tx, {
+      personId,
+      action: 'pay-run.succeeded',
+      subject: showId('run', parent.id),
+      detail: {
+        successor: showId('run', id),
+        payments: run.rowCount,
+        rootHash: run.rootHash?.toString('hex'),
+        reason: request.reason,
+      },
+    });
+    return { record: await readRun(tx, id, this.config, this.clock.now()), leftOut: countByCode(refused) };
+  }
+
+  /** Nothing is paid again on the strength of what was read some time ago. */
+  private async readAgain(employerId: string, { chosen }: Selection): Promise<void> {
+    const ids = chosen.map(({ id }) => id);
+    const { moved, unseen } = await this.lookAgain(employerId, ids);
+    if (moved.length > 0) {
+      const shown = await this.database.inEmployer(employerId, (tx) => tellOfMoved(tx, moved));
+      throw new Problem(
+        409,
+        'REPLACED_PAYMENT_MOVED',
+        `The bank shows ${shown} where the payments had ended unpaid. Nothing was stored; what it means is told as attention.`,
+        { payments: moved.slice(0, MAX_SHOWN).map(({ paymentId }) => showId('pay', paymentId)) },
+      );
+    }
+    if (unseen.length > 0) {
+      throw new Problem(
+        503,
+        'BANK_UNREADABLE',
+        `The bank does not show ${unseen.length} of the payments now: absence proves nothing. Try again.`,
+      );
+    }
+  }
+
+  private async lookAgain(employerId: string, paymentIds: string[]): Promise<SecondReading> {
+    try {
+      return await this.secondLook.at(employerId, (tx) => instructionsOf(tx, paymentIds));
+    } catch (error) {
+      if (!(error instanceof BankClientError)) throw error;
+      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
+    }
+  }
+
+  private assertDate({ executionDate, submitAt }: SuccessorRequest): void {
+    const bank = {
+      now: this.clock.now(),
+      timeZone: this.config.BANK_TIME_ZONE,
+      cutOff: this.config.BANK_CUT_OFF,
+      closedDays: new Set(this.config.BANK_CLOSED_DAYS),
+    };
+    assertExecutionDate(executionDate, bank);
+    assertSubmitInTime(executionDate, submitAt ?? null, bank);
+  }
+}
+
+function assertSubmitted(parent: PayRun): void {
+  if (SUBMITTED.includes(parent.status)) return;
+  const message = `The run is ${parent.status} and nothing of it was submitted: amend it, or cancel it and upload its file again.`;
+  throw new DomainError('RUN_NOT_SUBMITTED', message);
+}
+
+/** Whom the run can pay no more, by the one rule. Of payments that were named all may be replaced, or none is. */
+async function select(
+  tx: EmployerTransaction,
+  parent: PayRun,
+  request: SuccessorRequest,
+): Promise<Selection> {
+  const { paymentIds, reason } = request;
+  const byId = paymentIds !== undefined;
+  const candidates = await replaceCandidates(tx, parent.id, paymentIds, MAX_REPLACED + 1);
+  if (candidates.length > MAX_REPLACED) {
+    const detail = `A successor replaces at most ${MAX_REPLACED} payments: upload the rows with supplementOf.`;
+    throw new Problem(422, 'TOO_MANY_TO_REPLACE', detail);
+  }
+  const judged = candidates.map((candidate) => ({
+    candidate,
+    code: refusalOfReplacement(candidate, { byId, reason: reason !== undefined }),
+  }));
+  const found = new Set(candidates.map(({ id }) => id));
+  const unknown = (paymentIds ?? []).filter((id) => !found.has(id));
+  const refused = [
+    ...unknown.map((id) => ({ id, code: 'PAYMENT_NOT_IN_RUN' as const })),
+    ...judged.flatMap(({ candidate: { id }, code }) => (code === undefined ? [] : [{ id, code }])),
+  ];
+  const chosen = judged.flatMap(({ candidate, code }) => (code === undefined ? [candidate] : []));
+  if (byId && refused.length > 0) {
+    throw refusal('SUCCESSOR_REFUSED', 'Nothing was stored; leave these payments out.', refused);
+  }
+  if (chosen.length === 0) {
+    throw refusal('NOTHING_TO_REPLACE', 'No payment of the run can be paid by another.', refused);
+  }
+  return { chosen, refused };
+}
+
+function refusal(code: string, detail: string, refused: Selection['refused']): Problem {
+  return new Problem(409, code, detail, {
+    refused: refused.length,
+    payments: refused.slice(0, MAX_SHOWN).map((one) => ({
+      id: showId('pay', one.id),
+      code: one.code,
+      detail: REPLACEMENT_REFUSALS[one.code],
+    })),
+  });
+}
+
+function countByCode(refused: Selection['refused']): SuccessorMade['leftOut'] {
+  const codes = [...new Set(refused.map(({ code }) => code))].sort();
+  return codes.map((code) => ({ code, payments: refused.filter((one) => one.code === code).length }));
+}

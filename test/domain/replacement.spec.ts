@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { BANK_STATUSES, readBankStatus } from '../../src/domain/bank-status';
+import { PAYMENT_FINALS, PAYMENT_STATUSES } from '../../src/domain/payment';
+import { lookAgain, refusalOfReplacement, ReplaceablePayment } from '../../src/domain/replacement';
+
+const FAILED: ReplaceablePayment = {
+  status: 'FAILED',
+  returned: false,
+  bankStatus: 'PRO_ROUTING_FAILED',
+  contradicted: false,
+  doubted: false,
+  successor: 'none',
+  paidOtherwise: false,
+};
+const all = { byId: false, reason: false };
+const chosen = { byId: true, reason: true };
+
+const payments: fc.Arbitrary<ReplaceablePayment> = fc.record({
+  status: fc.constantFrom(...PAYMENT_STATUSES),
+  returned: fc.boolean(),
+  bankStatus: fc.constantFrom(null, 'PRO_MANUAL_REVIEW', ...BANK_STATUSES),
+  contradicted: fc.boolean(),
+  doubted: fc.boolean(),
+  successor: fc.constantFrom('none', 'live', 'ended'),
+  paidOtherwise: fc.boolean(),
+});
+const choices = fc.record({ byId: fc.boolean(), reason: fc.boolean() });
+
+describe('what may be paid again', () => {
+  it.each(['VOID', 'FAILED', 'REJECTED', 'CANCELLED'] as const)('%s may, without being named', (status) => {
+    expect(refusalOfReplacement({ ...FAILED, status }, all)).toBeUndefined();
+  });
+
+  it.each([
+    ['EXCLUDED', all, 'EXCLUSION_NEEDS_CHOICE'],
+    ['EXCLUDED', { byId: true, reason: false }, undefined],
+    ['SETTLED', chosen, 'PAYMENT_SETTLED'],
+    ['SUBMITTED', chosen, 'PAYMENT_NOT_FINISHED'],
+    ['AT_BANK', chosen, 'PAYMENT_NOT_FINISHED'],
+  ] as const)('%s, chosen as %j: %s', (status, choice, code) => {
+    expect(refusalOfReplacement({ ...FAILED, status, bankStatus: 'EXCHANGED' }, choice)).toBe(code);
+  });
+
+  it.each([
+    [all, 'RETURN_NEEDS_CHOICE'],
+    [{ byId: true, reason: false }, 'RETURN_NEEDS_REASON'],
+    [chosen, undefined],
+  ])('what was paid and came back, chosen as %j: %s', (choice, code) => {
+    const returned = { ...FAILED, status: 'SETTLED', returned: true, bankStatus: 'RETURNED' } as const;
+    expect(refusalOfReplacement(returned, choice)).toBe(code);
+  });
+
+  it.each([
+    [{ contradicted: true }, 'PAYMENT_CONTRADICTED'],
+    [{ doubted: true }, 'PAYMENT_STATUS_UNCLEAR'],
+    [{ bankStatus: 'EXCHANGE_ERROR' }, 'PAYMENT_STATUS_UNCLEAR'],
+    [{ bankStatus: 'PRO_MANUAL_REVIEW' }, 'PAYMENT_STATUS_UNCLEAR'],
+    [{ successor: 'live' as const }, 'PAYMENT_ALREADY_REPLACED'],
+    [{ successor: 'ended' as const }, 'SUCCESSOR_ENDED'],
+    [{ paidOtherwise: true }, 'EMPLOYEE_PAID_OTHERWISE'],
+  ])('not with %j', (doubt, code) => {
+    expect(refusalOfReplacement({ ...FAILED, ...doubt }, chosen)).toBe(code);
+  });
+
+  it('is never what may still be paid, was paid for good, is in doubt or has somebody who pays it', () => {
+    fc.assert(
+      fc.property(payments, choices, (payment, choice) => {
+        if (refusalOfReplacement(payment, choice) !== undefined) return;
+        expect(PAYMENT_FINALS).toContain(payment.status);
+        expect(payment.status !== 'SETTLED' || (payment.returned && choice.byId && choice.reason)).toBe(true);
+        expect(payment).toMatchObject({ contradicted: false, doubted: false, successor: 'none' });
+        expect(payment.paidOtherwise).toBe(false);
+        const { kind } = readBankStatus(payment.bankStatus ?? 'INITIATED');
+        if (payment.status !== 'EXCLUDED') expect(['unclear', 'unknown']).not.toContain(kind);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('grows with what a person says, never shrinks', () => {
+    fc.assert(
+      fc.property(payments, (payment) => {
+        if (refusalOfReplacement(payment, all) !== undefined) return;
+        expect(refusalOfReplacement(payment, chosen)).toBeUndefined();
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+describe('a second look', () => {
+  it('is the same only where the bank shows the end that was recorded', () => {
+    const same = BANK_STATUSES.filter(
+      (shown) => lookAgain({ status: 'FAILED', returned: false }, shown) === 'same',
+    );
+    expect(same.map((shown) => readBankStatus(shown))).toEqual(
+      same.map(() => expect.objectContaining({ kind: 'terminal', outcome: 'FAILED' })),
+    );
+    expect(same).toContain('PRO_ROUTING_FAILED');
+    for (const shown of ['SETTLED', 'EXCHANGED', 'EXCHANGE_ERROR', 'RETURNED', 'PRO_MANUAL_REVIEW'])
+      expect([shown, lookAgain({ status: 'FAILED', returned: false }, shown)]).toEqual([shown, 'moved']);
+  });
+
+  it('of what came back is the same only while it is shown as returned', () => {
+    expect(lookAgain({ status: 'SETTLED', returned: true }, 'RETURNED')).toBe('same');
+    expect(lookAgain({ status: 'SETTLED', returned: true }, 'SETTLED')).toBe('moved');
+  });
+});

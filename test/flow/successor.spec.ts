@@ -1,0 +1,514 @@
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { nextBankingDay } from '../../src/domain/business-day';
+import { execute, select } from '../support/database';
+import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
+import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+
+const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
+const uuidOf = (id: string) => id.replace(/^[a-z]+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+interface PaymentView {
+  id: string;
+  employeeId: string;
+  status: string;
+  replacesPaymentId: string | null;
+  replacedByPaymentId: string | null;
+  replaces: Record<string, unknown> | null;
+}
+
+let payroll: Payroll;
+
+const successorOf = (id: string, body: Record<string, unknown> = {}, url?: string) => {
+  const preparer = payroll.as('preparer');
+  if (url !== undefined) preparer.defaults.baseURL = url;
+  return preparer.post(payroll.path(`/pay-runs/${id}/successor`), {
+    executionDate: payroll.executionDate(),
+    submitAt: payroll.clock.now().toISOString(),
+    ...body,
+  });
+};
+const paymentsOf = async (id: string): Promise<PaymentView[]> =>
+  (await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments?limit=100`))).data.items;
+const reportOf = async (id: string) =>
+  (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
+const countsOf = async (rows: readonly Row[]) => {
+  const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
+  return rows.map((row) => payees.get(row.iban) ?? 0);
+};
+
+/** A run whose one submit was lost, parked. */
+async function parked(rows: readonly Row[], query: Record<string, string> = {}) {
+  await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+  const id = await payroll.paid(payFile(rows), query);
+  let attention: { id: string } | undefined;
+  await eventually(async () => {
+    attention = (await payroll.attention()).find(
+      (one) => one.payRunId === id && one.kind === 'SUBMIT_UNKNOWN',
+    );
+    return attention !== undefined;
+  }, 15_000);
+  await payroll.clearFaults();
+  return { id, path: payroll.path(`/attention/${attention!.id}`) };
+}
+
+async function decide(path: string, action: string, evidence?: string) {
+  const reason = 'the bank said so on the telephone';
+  await payroll.as('operator').post(`${path}/actions`, { action, reason, evidence });
+  return payroll.as('second').post(`${path}/actions/confirmation`);
+}
+
+/** A run of which nothing was executed: its payments are VOID. */
+async function voided(rows: readonly Row[], query: Record<string, string> = {}): Promise<string> {
+  const { id, path } = await parked(rows, query);
+  expect((await decide(path, 'NOT_EXECUTED')).status).toBe(200);
+  await payroll.until(id, ['FAILED'], 15_000);
+  return id;
+}
+
+const open = (options: PayrollOptions = {}) =>
+  Payroll.start({
+    ...options,
+    settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', ...options.settings },
+    sandbox: { variants: { linkReads: 'allowed' }, ...options.sandbox },
+  });
+
+describe('what a run did not pay', () => {
+  beforeAll(async () => {
+    payroll = await open();
+    await payroll.addReplica();
+  });
+  afterAll(() => payroll.close());
+  afterEach(() => payroll.clearFaults());
+
+  it('is paid by a successor that says of each payment which it replaces and why, once and no more', async () => {
+    const rows = payRows(4);
+    const parent = await voided(rows, { kindOfPay: 'FIRST' });
+    const made = await successorOf(parent);
+    expect(made).toMatchObject({
+      status: 201,
+      data: { status: 'READY', parentRunId: parent, sequence: 1, payments: 4, leftOut: [] },
+    });
+    expect(made.data.replaces).toEqual({ payments: 4, amount: made.data.total, differing: 0 });
+    const old = await paymentsOf(parent);
+    const successors = await paymentsOf(made.data.id);
+    expect(successors.map((one) => one.replacesPaymentId)).toEqual(old.map((one) => one.id));
+    expect(old.map((one) => one.replacedByPaymentId)).toEqual(successors.map((one) => one.id));
+    expect(successors[0]!.replaces).toEqual({
+      paymentId: old[0]!.id,
+      payRunId: parent,
+      status: 'VOID',
+      why: 'the bank said so on the telephone',
+      amount: rows[0]!.amount,
+      sameAmount: true,
+      sameIban: true,
+      reason: null,
+    });
+    await payroll.approve(made.data);
+    await payroll.until(made.data.id, ['SETTLED'], 20_000);
+    expect(await countsOf(rows)).toEqual([1, 1, 1, 1]);
+    expect(await successorOf(parent)).toMatchObject({ status: 409, data: { code: 'NOTHING_TO_REPLACE' } });
+    const again = await payroll.upload(payFile(rows), { kindOfPay: 'FIRST' });
+    expect(again.data.faults.map((one: { code: string }) => one.code)).toEqual(
+      Array(4).fill('EMPLOYEE_ALREADY_PAID'),
+    );
+
+    const [report, mine] = [await reportOf(parent), await reportOf(made.data.id)];
+    const four = { payments: 4, amount: made.data.total };
+    expect(report).toMatchObject({
+      explained: true,
+      replacedBy: [{ payRunId: made.data.id, ...four }],
+      replaces: [],
+    });
+    expect(mine).toMatchObject({
+      explained: true,
+      parentRunId: parent,
+      replaces: [{ payRunId: parent, ...four }],
+      table: { uploaded: four, settled: four },
+    });
+    const month = (
+      await payroll
+        .as('finance')
+        .get(payroll.path(`/reconciliation?period=${payroll.executionDate().slice(0, 7)}`))
+    ).data;
+    expect(month).toMatchObject({
+      explained: true,
+      replaced: four,
+      totals: { uploaded: four, approved: four, settled: four, void: { payments: 0, amount: '0.00' } },
+    });
+    const export_ = await payroll
+      .as('finance')
+      .get(payroll.path(`/pay-runs/${made.data.id}/reconciliation/rows?format=csv`));
+    expect(export_.data).toContain(`${successors[0]!.id},${old[0]!.id},`);
+  });
+
+  it('is approved by another person than who made the successor, over a hash that names what is replaced', async () => {
+    const rows = payRows(1, 20);
+    const parent = await voided(rows, { kindOfPay: 'HASHED' });
+    const first = (await successorOf(parent)).data;
+    const seen = { rootHash: first.rootHash, total: first.total };
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${first.id}/cancellation`), { reason: 'another day' });
+    const second = (await successorOf(parent)).data;
+    expect(second.sequence).toBe(2);
+    expect(
+      (await payroll.as('approver').post(payroll.path(`/pay-runs/${second.id}/approvals`), seen)).data.code,
+    ).toBe('APPROVAL_OF_ANOTHER_VERSION');
+    await expect(
+      execute(
+        payroll.database.superuserUrl,
+        `UPDATE payment SET replaces_payment_id = NULL WHERE pay_run_id = $1`,
+        [uuidOf(second.id)],
+      ),
+    ).resolves.toBeUndefined();
+    expect((await payroll.approve(second)).status).toBeLessThan(300);
+    await eventually(
+      async () => (await payroll.attention()).some((one) => one.kind === 'INVARIANT_BREACH'),
+      15_000,
+    );
+    expect(await countsOf(rows)).toEqual([0]);
+    const breach = (await payroll.attention()).find((one) => one.kind === 'INVARIANT_BREACH')!;
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${second.id}/cancellation`), { reason: 'tampered with' });
+    await decide(payroll.path(`/attention/${breach.id}`), 'RESUME');
+    await payroll.until(second.id, ['CANCELLED'], 15_000);
+  });
+
+  it.each(['one replica', 'two replicas'])('makes one run of requests at once, at %s', async (where) => {
+    const rows = payRows(3, where === 'one replica' ? 30 : 40);
+    const parent = await voided(rows, { kindOfPay: where === 'one replica' ? 'ONE' : 'TWO' });
+    const urls = payroll.services.map(({ url }) => url);
+    const answers = await Promise.all([
+      successorOf(parent, {}, urls[0]),
+      successorOf(parent, {}, where === 'one replica' ? urls[0] : urls[1]),
+      successorOf(parent, {}, urls[0]),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+    const codes = answers.flatMap(({ status, data }) => (status === 409 ? [data.code] : []));
+    expect(codes).toEqual(['NOTHING_TO_REPLACE', 'NOTHING_TO_REPLACE']);
+  });
+
+  it('is in one run only, whichever of two requests for some of it and for all of it is first', async () => {
+    const parent = await voided(payRows(3, 45), { kindOfPay: 'SOME' });
+    const urls = payroll.services.map(({ url }) => url);
+    const [first = ''] = (await paymentsOf(parent)).map(({ id }) => id);
+    const answers = await Promise.all([
+      successorOf(parent, { paymentIds: [first] }, urls[0]),
+      successorOf(parent, {}, urls[1]),
+    ]);
+    const made = answers.filter(({ status }) => status === 201);
+    expect(made.reduce((sum, { data }) => sum + Number(data.payments), 0)).toBe(3);
+    for (const { status, data } of answers) if (status !== 201) expect(data.code).toBe('SUCCESSOR_REFUSED');
+    const later = await successorOf(parent, { paymentIds: [first] });
+    expect(later.data.payments[0].code).toBe('PAYMENT_ALREADY_REPLACED');
+  });
+
+  it('is answered again under the same Idempotency-Key, and makes nothing twice', async () => {
+    const parent = await voided(payRows(2, 50), { kindOfPay: 'KEYED' });
+    const headers = { 'idempotency-key': `successor-${parent}` };
+    const body = { executionDate: payroll.executionDate() };
+    const path = payroll.path(`/pay-runs/${parent}/successor`);
+    const first = await payroll.as('preparer').post(path, body, { headers });
+    const again = await payroll.as('preparer').post(path, body, { headers });
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.data.id).toBe(first.data.id);
+  });
+
+  it('is refused for what was or may still be paid, each with its code, and nothing is stored', async () => {
+    const rows = payRows(5, 60);
+    rows[1]!.iban = magic('routingFails');
+    rows[2]!.iban = magic('neverSettles');
+    rows[3]!.iban = magic('exchangeError');
+    const parent = await payroll.paid(payFile(rows), { kindOfPay: 'MIXED' });
+    await eventually(async () => {
+      const statuses = (await paymentsOf(parent)).map(({ status }) => status);
+      return statuses.join() === 'SETTLED,FAILED,SUBMITTED,SUBMITTED,SETTLED';
+    }, 20_000);
+    const ids = (await paymentsOf(parent)).map(({ id }) => id);
+    const foreign = `pay_${'0'.repeat(12)}7000${'8'.padEnd(16, '0')}`;
+    const refused = await successorOf(parent, { paymentIds: [...ids, foreign], reason: 'to try it' });
+    expect(refused).toMatchObject({ status: 409, data: { code: 'SUCCESSOR_REFUSED' } });
+    const codes = Object.fromEntries(
+      refused.data.payments.map((one: { id: string; code: string }) => [one.id, one.code]),
+    );
+    expect(codes).toEqual({
+      [foreign]: 'PAYMENT_NOT_IN_RUN',
+      [ids[0]!]: 'PAYMENT_SETTLED',
+      [ids[2]!]: 'PAYMENT_NOT_FINISHED',
+      [ids[3]!]: 'PAYMENT_STATUS_UNCLEAR',
+      [ids[4]!]: 'PAYMENT_SETTLED',
+    });
+    const made = await successorOf(parent);
+    expect(made).toMatchObject({ status: 201, data: { payments: 1 } });
+    expect(
+      made.data.leftOut.map((one: { code: string; payments: number }) => [one.code, one.payments]),
+    ).toEqual([
+      ['PAYMENT_NOT_FINISHED', 1],
+      ['PAYMENT_STATUS_UNCLEAR', 1],
+    ]);
+  });
+
+  it('with a wrong IBAN is paid by a supplement that says what differs; plain uploads say where to go', async () => {
+    const rows = payRows(3, 70);
+    rows[1]!.iban = magic('routingFails');
+    const parent = await payroll.paid(payFile(rows), { kindOfPay: 'CORRECTED' });
+    await payroll.until(parent, ['PARTLY_SETTLED'], 20_000);
+    const corrected: Row = { ...rows[1]!, iban: germanIban(7_001), amount: '2000.00' };
+    const further = payRows(1, 75)[0]!;
+    const query = { kindOfPay: 'CORRECTED', supplementOf: parent };
+    const wrong = await payroll.upload(payFile([corrected]), { ...query, kindOfPay: 'OTHER' });
+    expect(wrong.data.code).toBe('SUPPLEMENT_OF_ANOTHER_PAY');
+    const paid = await payroll.upload(payFile([rows[0]!]), query);
+    expect(paid.data.faults[0].code).toBe('EMPLOYEE_ALREADY_PAID');
+    const answer = await payroll.upload(payFile([corrected, further]), query);
+    expect(answer).toMatchObject({ status: 201, data: { parentRunId: parent, sequence: 1, replaces: 1 } });
+    const run = await payroll.run(answer.data.id);
+    expect(run.replaces).toMatchObject({ payments: 1, differing: 1 });
+    const [first, second] = await paymentsOf(run.id);
+    expect(first!.replaces).toMatchObject({
+      payRunId: parent,
+      status: 'FAILED',
+      why: 'PRO_ROUTING_FAILED',
+      sameAmount: false,
+      sameIban: false,
+    });
+    expect(second!.replaces).toBeNull();
+    const other = await successorOf(parent);
+    expect(other.data.payments[0].code).toBe('PAYMENT_ALREADY_REPLACED');
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    expect(await countsOf([rows[0]!, corrected, rows[2]!, further])).toEqual([1, 1, 1, 1]);
+    expect(await reportOf(run.id)).toMatchObject({ explained: true });
+    expect(await reportOf(parent)).toMatchObject({ explained: true });
+  });
+
+  it('is paid by the last of a chain only', async () => {
+    const rows = payRows(1, 80);
+    rows[0]!.iban = magic('fails');
+    const parent = await payroll.paid(payFile(rows), { kindOfPay: 'CHAIN' });
+    await payroll.until(parent, ['FAILED'], 20_000);
+    const first = (await successorOf(parent)).data;
+    await payroll.approve(first);
+    await payroll.until(first.id, ['FAILED'], 20_000);
+    expect((await successorOf(parent)).data.payments[0].code).toBe('SUCCESSOR_ENDED');
+    const second = await successorOf(first.id);
+    expect(second).toMatchObject({ status: 201, data: { parentRunId: first.id, sequence: 2 } });
+  });
+
+  it('is neither replaced by a run before it was submitted nor by a cancelled one', async () => {
+    const run = await payroll.uploaded(payFile(payRows(1, 85)), { kindOfPay: 'EARLY' });
+    expect((await successorOf(run.id)).data.code).toBe('RUN_NOT_SUBMITTED');
+    expect(
+      (
+        await payroll.upload(payFile(payRows(1, 86)), {
+          kindOfPay: 'EARLY',
+          supplementOf: run.id,
+        })
+      ).data.code,
+    ).toBe('PARENT_NOT_APPROVED');
+    expect(
+      (await payroll.as('approver').post(payroll.path(`/pay-runs/${run.id}/successor`), {})).status,
+    ).toBe(403);
+  });
+
+  it('is not asked of a bank that cannot be read', async () => {
+    const parent = await voided(payRows(1, 90), { kindOfPay: 'UNREAD' });
+    await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
+    expect(await successorOf(parent)).toMatchObject({ status: 503, data: { code: 'BANK_UNREADABLE' } });
+    await payroll.clearFaults();
+    expect((await successorOf(parent)).status).toBe(201);
+  });
+
+  it('breaks no invariant that the standing reconciler asserts, but for the run that was tampered with', async () => {
+    const stored = <R>(sql: string) => select<R>(payroll.database.superuserUrl, sql);
+    await payroll.addReplica({ RECONCILE_MS: '200' });
+    await eventually(async () => (await stored('SELECT FROM reconciler_pass')).length > 0, 10_000);
+    const broken = () =>
+      stored(
+        `SELECT b.invariant, r.kind_of_pay FROM invariant_breach b LEFT JOIN pay_run r ON r.id = b.pay_run_id`,
+      );
+    await eventually(async () => (await broken()).length > 0, 10_000);
+    expect(await broken()).toEqual([{ invariant: 'conservation', kind_of_pay: 'HASHED' }]);
+  });
+});
+
+describe('a payment that was paid and came back', () => {
+  beforeAll(async () => {
+    payroll = await open({ clock: new MovedClock() });
+  });
+  afterAll(() => payroll.close());
+
+  it('is paid again when it is chosen, with a reason', async () => {
+    const rows = payRows(2);
+    rows[0]!.iban = magic('returnedTwoDaysLater');
+    const parent = await payroll.paid(payFile(rows));
+    await payroll.until(parent, ['SETTLED'], 20_000);
+    const later = new Date(payroll.clock.now().getTime() + 3 * 86_400_000);
+    await payroll.bankClock(later);
+    payroll.clock.set(later);
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+    );
+    await eventually(async () => (await payroll.run(parent)).returned.payments === 1, 20_000);
+    const [returned] = await paymentsOf(parent);
+    const paymentIds = [returned!.id];
+    expect((await successorOf(parent)).data.payments[0].code).toBe('RETURN_NEEDS_CHOICE');
+    expect((await successorOf(parent, { paymentIds })).data.payments[0].code).toBe('RETURN_NEEDS_REASON');
+    const made = await successorOf(parent, { paymentIds, reason: 'her account is open again' });
+    expect(made).toMatchObject({ status: 201, data: { payments: 1 } });
+    expect((await paymentsOf(made.data.id))[0]!.replaces).toMatchObject({
+      why: 'RETURNED',
+      reason: 'her account is open again',
+    });
+    expect((await successorOf(parent, { paymentIds, reason: 'once more' })).data.payments[0].code).toBe(
+      'PAYMENT_ALREADY_REPLACED',
+    );
+  });
+});
+
+describe('a run released at the cut-off', () => {
+  let date: string;
+  beforeAll(async () => {
+    const clock = new MovedClock();
+    payroll = await Payroll.start({
+      clock,
+      rowsPerInstruction: 2,
+      settings: { BANK_CUT_OFF: '16:00', BANK_TIMEOUT_MS: '3000' },
+    });
+    date = payroll.executionDate();
+    clock.set(new Date(`${date}T10:00:00Z`));
+  });
+  afterAll(() => payroll.close());
+
+  it('has its rows paid by a successor on another day, everybody once', async () => {
+    const rows = payRows(24);
+    await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 30 });
+    const run = await payroll.uploaded(payFile(rows), { executionDate: date, submitAt: `${date}T10:00:00Z` });
+    await payroll.approve(run);
+    await eventually(async () => ((await payroll.calls()).submit ?? 0) > 0, 20_000);
+    payroll.clock.set(new Date(`${date}T16:00:01Z`));
+    await payroll.until(run.id, ['PARTLY_SETTLED'], 30_000);
+    await payroll.clearFaults();
+    const released = (await paymentsOf(run.id)).filter(({ status }) => status === 'VOID').length;
+    expect(released).toBeGreaterThan(0);
+    const day = nextBankingDay(date, new Set());
+    payroll.clock.set(new Date(`${day}T10:00:00Z`));
+    await payroll.bankClock(payroll.clock.now());
+    const made = await successorOf(run.id, { executionDate: day });
+    expect(made).toMatchObject({ status: 201, data: { payments: released } });
+    expect((await paymentsOf(made.data.id))[0]!.replaces).toMatchObject({
+      why: 'the cut-off passed before its submit',
+    });
+    await payroll.approve(made.data);
+    await payroll.until(made.data.id, ['SETTLED'], 30_000);
+    expect(await countsOf(rows)).toEqual(rows.map(() => 1));
+  });
+});
+
+describe('a payment that moves at the bank after all', () => {
+  beforeEach(async () => {
+    payroll = await open({ settings: { FOLLOW_DELAYS_MS: '600000' } });
+  });
+  afterEach(() => payroll.close());
+
+  /** VOID by the bank's letter only: the instruction is still there and could be submitted. */
+  async function voidByLetter(rows: readonly Row[]) {
+    const { id, path } = await parked(rows);
+    await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
+    expect((await decide(path, 'NOT_EXECUTED', 'letter B-7')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+    const [instruction] = (await payroll.run(id)).instructions;
+    return { id, bankInstructionId: String(instruction.bankInstructionId) };
+  }
+  const kinds = async () => [...new Set((await payroll.attention()).map(({ kind }) => kind))].sort();
+
+  it('before a successor is made: none is, and everything stops', async () => {
+    const rows = payRows(2);
+    const { id, bankInstructionId } = await voidByLetter(rows);
+    await payroll.submitAtBank(bankInstructionId);
+    expect(await successorOf(id)).toMatchObject({ status: 409, data: { code: 'REPLACED_PAYMENT_MOVED' } });
+    await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 15_000);
+    expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: true });
+    expect(await countsOf(rows)).toEqual([1, 1]);
+  });
+
+  it('before the successor is submitted: the gate stops it, and nobody is paid twice', async () => {
+    const rows = payRows(2);
+    const { id, bankInstructionId } = await voidByLetter(rows);
+    const made = await successorOf(id);
+    expect(made.status).toBe(201);
+    await payroll.submitAtBank(bankInstructionId);
+    await payroll.approve(made.data);
+    await eventually(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'), 15_000);
+    expect((await payroll.run(made.data.id)).stopped).toMatchObject({ reason: 'REPLACED_PAYMENT_MOVED' });
+    expect(await countsOf(rows)).toEqual([1, 1]);
+  });
+
+  it('as a second final status: it is never replaced, and a successor that waits is stopped', async () => {
+    const rows = payRows(2);
+    const parent = await payroll.paid(payFile(rows));
+    const settle = () =>
+      execute(
+        payroll.database.superuserUrl,
+        `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+      );
+    await eventually(async () => {
+      await settle();
+      return (await payroll.run(parent)).status === 'SETTLED';
+    }, 20_000);
+    // As if the bank had shown a failure first: what it shows now contradicts it.
+    await execute(
+      payroll.database.superuserUrl,
+      `ALTER TABLE payment DISABLE TRIGGER refuse_illegal_payment_move;
+       UPDATE payment SET status = 'FAILED', live = false, settled_on = NULL;
+       ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
+    );
+    expect(await successorOf(parent)).toMatchObject({
+      status: 409,
+      data: { code: 'REPLACED_PAYMENT_MOVED' },
+    });
+    await eventually(async () => (await kinds()).includes('CONTRADICTION'), 15_000);
+    const refused = await successorOf(parent);
+    expect(refused.data.payments.map((one: { code: string }) => one.code)).toEqual([
+      'PAYMENT_CONTRADICTED',
+      'PAYMENT_CONTRADICTED',
+    ]);
+    const upload = await payroll.upload(payFile(rows), { executionDate: payroll.executionDate() });
+    expect(upload.data.code === 'PAY_FILE_REFUSED' || upload.headers['replayed'] === 'true').toBe(true);
+    const supplement = await payroll.upload(payFile(rows), { supplementOf: parent });
+    expect(supplement.data.faults.map((one: { code: string }) => one.code)).toEqual([
+      'EMPLOYEE_NOT_REPAYABLE',
+      'EMPLOYEE_NOT_REPAYABLE',
+    ]);
+    expect(await countsOf(rows)).toEqual([1, 1]);
+  });
+
+  it('while its successor waits for approval: that run is stopped, with attention', async () => {
+    const rows = payRows(1);
+    rows[0]!.iban = magic('fails');
+    const parent = await payroll.paid(payFile(rows));
+    const follow = () =>
+      execute(
+        payroll.database.superuserUrl,
+        `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+      );
+    await eventually(async () => {
+      await follow();
+      return (await payroll.run(parent)).status === 'FAILED';
+    }, 20_000);
+    const made = await successorOf(parent);
+    expect(made.status).toBe(201);
+    await execute(
+      payroll.database.superuserUrl,
+      `ALTER TABLE payment DISABLE TRIGGER refuse_illegal_payment_move;
+       UPDATE payment SET status = 'REJECTED' WHERE status = 'FAILED';
+       ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
+    );
+    await follow();
+    await eventually(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'), 15_000);
+    expect(await kinds()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
+    expect((await payroll.run(made.data.id)).stopped).not.toBeNull();
+  });
+});
