@@ -34,6 +34,12 @@ export const ATTENTION_WORDS = {
       'Which payments does customer instruction {ref} contain? Please stop those that are not on our list.',
     actions: ['RESUME'],
   },
+  TOTALS_UNSEEN: {
+    certain:
+      'Every payment that was sent is settled or has failed, once each. The bank never showed the count and sum it executed, nor which instruction its payments belong to: one it executed on top would not be seen.',
+    askBank: 'How many payments, and what sum, did customer instruction {ref} execute?',
+    actions: ['ACKNOWLEDGE'],
+  },
   ECHO_MISMATCH: {
     certain: 'The instruction was abandoned before any submit: none of it is paid. It is built again.',
     askBank: 'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}?',

@@ -37,6 +37,11 @@ const runReport = z.object({
   sequence: z.int(),
   currency: z.literal('EUR'),
   explained: z.boolean(),
+  openDoubts: z
+    .array(z.string())
+    .describe(
+      'Kinds of open attention of the run that no sum can show; while there is one it is not explained.',
+    ),
   difference: amount,
   table: table,
   equations: z.array(
@@ -84,6 +89,7 @@ const periodReport = z.object({
       sequence: true,
       replacedBy: true,
       explained: true,
+      openDoubts: true,
       difference: true,
       table: true,
     }),

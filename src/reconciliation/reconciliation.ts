@@ -3,8 +3,10 @@ import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { Problem } from '../http/problem';
 import { PayRun } from '../pay-run/pay-run.entity';
+import type { AttentionKind } from '../pay-run/attention-words';
 import { findRun } from '../pay-run/pay-run.store';
 import { readAggregates } from './aggregates';
+import { openDoubts } from './open-doubts';
 import { missingRows, reconciledRows } from './reconciled-rows';
 import { drawUp, lessTable, Report, sumTables, Table } from './report';
 import { RowDifference } from './row-difference';
@@ -22,10 +24,16 @@ export interface FoundDifference {
   difference: RowDifference;
 }
 
-/** A run with its report, and the rows that differ where it is not explained. */
-export interface RunReport {
+/** A run with its report. It is explained when all sums agree and no doubt is open that sums cannot show. */
+export interface ReportedRun {
   run: PayRun;
   report: Report;
+  openDoubts: readonly AttentionKind[];
+  explained: boolean;
+}
+
+/** The same, with the rows that differ where the sums do. */
+export interface RunReport extends ReportedRun {
   differences: FoundDifference[];
   moreDifferences: boolean;
 }
@@ -36,7 +44,7 @@ export interface RunReport {
  */
 export interface PeriodReport {
   period: string;
-  runs: { run: PayRun; report: Report }[];
+  runs: ReportedRun[];
   totals: Table;
   replaced: Table;
   explained: boolean;
@@ -58,9 +66,9 @@ export class Reconciliations {
       if (!aggregates) throw new Error('the aggregates of a run are missing');
       const report = drawUp(aggregates);
       const found = report.explained ? [] : await this.differences(tx, run, aggregates.uploaded.count);
+      const doubts = await openDoubts(tx, [payRunId]);
       return {
-        run,
-        report,
+        ...reported(run, report, doubts(payRunId)),
         differences: found.slice(0, SHOWN_DIFFERENCES),
         moreDifferences: found.length > SHOWN_DIFFERENCES,
       };
@@ -79,13 +87,12 @@ export class Reconciliations {
         const detail = `The period has more than ${MAX_RUNS_OF_A_PERIOD} runs: reconcile them one by one.`;
         throw new Problem(422, 'TOO_MANY_RUNS', detail);
       }
-      const aggregates = await readAggregates(
-        tx,
-        runs.map(({ id }) => id),
-      );
+      const ids = runs.map(({ id }) => id);
+      const aggregates = await readAggregates(tx, ids);
+      const doubts = await openDoubts(tx, ids);
       const reports = runs.flatMap((run) => {
         const sums = aggregates.get(run.id);
-        return sums ? [{ run, report: drawUp(sums) }] : [];
+        return sums ? [reported(run, drawUp(sums), doubts(run.id))] : [];
       });
       const counting = reports.filter(({ run }) => run.status !== 'CANCELLED');
       const replaced = sumTables(counting.map(({ report }) => report.superseded));
@@ -94,7 +101,7 @@ export class Reconciliations {
         runs: reports,
         totals: lessTable(sumTables(counting.map(({ report }) => report.table)), replaced),
         replaced,
-        explained: reports.every(({ report }) => report.explained),
+        explained: reports.every(({ explained }) => explained),
       };
     });
   }
@@ -117,4 +124,8 @@ export class Reconciliations {
     }
     return found;
   }
+}
+
+function reported(run: PayRun, report: Report, doubts: readonly AttentionKind[]): ReportedRun {
+  return { run, report, openDoubts: doubts, explained: report.explained && doubts.length === 0 };
 }

@@ -15,7 +15,14 @@ interface Counted {
 }
 
 /** The reconciliation of a run as JSON. */
-export function showRunReport({ run, report, differences, moreDifferences }: RunReport): RunReportDocument {
+export function showRunReport({
+  run,
+  report,
+  openDoubts,
+  explained,
+  differences,
+  moreDifferences,
+}: RunReport): RunReportDocument {
   return {
     payRunId: showId('run', run.id),
     status: run.status,
@@ -26,7 +33,8 @@ export function showRunReport({ run, report, differences, moreDifferences }: Run
     parentRunId: parentOf(run),
     sequence: run.sequence,
     currency: run.currency,
-    explained: report.explained,
+    explained,
+    openDoubts: [...openDoubts],
     difference: formatMinor(report.difference.amountMinor),
     table: showTable(report.table),
     equations: report.lines.map((line) => ({
@@ -53,7 +61,7 @@ export function showRunReport({ run, report, differences, moreDifferences }: Run
 }
 
 /** The same as CSV: the table, the equations, and both sides by status. */
-export function csvOfRunReport({ report }: RunReport): string {
+export function csvOfRunReport({ report, openDoubts }: RunReport): string {
   const { table, lines, difference, byPaymentStatus, byBankStatus, replaces, replacedBy } = report;
   const linked = (name: string, runs: readonly LinkedRun[]): Cell[][] =>
     runs.map((one) => [name, showId('run', one.payRunId), one.count, one.amountMinor]);
@@ -71,6 +79,7 @@ export function csvOfRunReport({ report }: RunReport): string {
     ...part('bank status', byBankStatus),
     ...linked('replaces', replaces),
     ...linked('replaced by', replacedBy),
+    ...openDoubts.map((kind) => ['open doubt', kind]),
   ]
     .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))
     .join('');
@@ -107,7 +116,7 @@ export function showPeriodReport({
     difference: formatMinor(differenceIn(runs)),
     totals: showTable(totals),
     replaced: counted(replaced.uploaded),
-    runs: runs.map(({ run, report }) => ({
+    runs: runs.map(({ run, report, ...reported }) => ({
       payRunId: showId('run', run.id),
       status: run.status,
       kindOfPay: run.kindOfPay,
@@ -115,7 +124,8 @@ export function showPeriodReport({
       parentRunId: parentOf(run),
       sequence: run.sequence,
       replacedBy: report.replacedBy.map(showLinked),
-      explained: report.explained,
+      explained: reported.explained,
+      openDoubts: [...reported.openDoubts],
       difference: formatMinor(report.difference.amountMinor),
       table: showTable(report.table),
     })),
@@ -140,14 +150,14 @@ export function csvOfPeriodReport({ runs, totals, replaced, explained }: PeriodR
   ];
   return [
     header,
-    ...runs.map(({ run, report }): Cell[] => [
+    ...runs.map(({ run, report, ...reported }): Cell[] => [
       showId('run', run.id),
       run.status,
       run.kindOfPay,
       run.executionDate,
       ...tableCells(report.table),
       report.difference.amountMinor,
-      String(report.explained),
+      String(reported.explained),
       parentOf(run),
       run.sequence,
       ...replacedCells(report.superseded),

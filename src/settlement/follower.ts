@@ -106,7 +106,9 @@ export class Follower {
       payment,
       status: moved.get(payment.rowNo) ?? payment.status,
     }));
-    await this.close(tx, followed, instruction, statuses);
+    const closed = await this.close(tx, followed, instruction, statuses);
+    if (closed && !isWholeSeen(followed.account, instruction, seen))
+      await this.totalsUnseen(tx, followed, instruction);
   }
 
   /** The count and sum of a submitted instruction are compared again, as soon as the bank shows them (rule 9). */
@@ -193,12 +195,30 @@ export class Follower {
     });
   }
 
+  /** Nothing the bank shows would tell of a payment it made twice, so a person asks it. */
+  private totalsUnseen(
+    tx: EmployerTransaction,
+    { planned }: Followed,
+    instruction: Instruction,
+  ): Promise<void> {
+    return raise(tx, {
+      kind: 'TOTALS_UNSEEN',
+      subjectId: instruction.id,
+      payRunId: instruction.payRunId,
+      instructionId: instruction.id,
+      bankReference: instruction.bankInstructionId,
+      happened: `The instruction ended, of ${planned.rowCount} payments, without the bank ever showing its totals.`,
+      payments: planned.rowCount,
+      amountMinor: planned.totalMinor,
+    });
+  }
+
   private async close(
     tx: EmployerTransaction,
     followed: Followed,
     instruction: Instruction,
     statuses: readonly { payment: FollowedPayment; status: PaymentStatus }[],
-  ): Promise<void> {
+  ): Promise<boolean> {
     const open = statuses.filter(({ status }) => !isPaymentFinal(status));
     if (open.length > 0) {
       await this.askAfterPatience(
@@ -207,13 +227,14 @@ export class Follower {
         open.map(({ payment }) => payment),
         '',
       );
-      return;
+      return false;
     }
     const settled = statuses.filter(({ status }) => status === 'SETTLED').length;
     const outcome = settled === statuses.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
     await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: this.clock.now(), outcome });
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+    return true;
   }
 
   /** Past the cut-off of the execution date, unless it was submitted so late that the bank may still be at it. */
@@ -263,4 +284,14 @@ export async function loadFollowed(
   const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
   const payments = await followedPayments(tx, personal, instruction.id);
   return { instruction, planned, run, account, payments };
+}
+
+/** Whether a payment too many would have been seen: by the totals, by the instruction's own list, or by what names it. */
+function isWholeSeen(
+  account: EmployerAccount,
+  { totalsCheckedAt }: Instruction,
+  seen: readonly BankPayment[],
+): boolean {
+  if (totalsCheckedAt !== null || account.reads.includes('INSTRUCTION_PAYMENTS')) return true;
+  return seen.every((one) => one.bankInstructionId !== undefined || one.messageId !== undefined);
 }

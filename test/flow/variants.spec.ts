@@ -55,6 +55,46 @@ describe('a bank that', () => {
   });
 });
 
+describe('a bank that shows neither totals nor to which instruction a payment belongs', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is asked how many payments it executed, since one it made twice would show nowhere', async () => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 4,
+      sandbox: {
+        variants: {
+          linkReads: 'refused',
+          omitFromLists: ['customerInstructionId', 'messageId'],
+          submitRuns: 'later',
+        },
+      },
+    });
+    await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2 });
+    const id = await payroll.paid(payFile(payRows(8)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    const open = await payroll.attention();
+    expect(open.map(({ kind }) => kind)).toEqual(['TOTALS_UNSEEN', 'TOTALS_UNSEEN']);
+    expect(open[0]!.happened).toBe(
+      'The instruction ended, of 4 payments, without the bank ever showing its totals.',
+    );
+    const report = () => payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect((await report()).data).toMatchObject({
+      explained: false,
+      openDoubts: ['TOTALS_UNSEEN'],
+      difference: '0.00',
+    });
+    for (const one of open) {
+      const path = payroll.path(`/attention/${one.id}/actions`);
+      await payroll
+        .as('operator')
+        .post(path, { action: 'ACKNOWLEDGE', reason: 'the bank executed 4 and told so' });
+      expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    }
+    expect((await report()).data).toMatchObject({ explained: true, openDoubts: [] });
+  });
+});
+
 describe('a bank that executes one add twice', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());

@@ -1,0 +1,25 @@
+import { EmployerTransaction } from '../database/database';
+import type { AttentionKind } from '../pay-run/attention-words';
+
+/** What says that the bank may have done more, or something else, than any sum over our rows can show. */
+const DOUBTS: readonly AttentionKind[] = [
+  'TOTAL_MISMATCH_AFTER_SUBMIT',
+  'TOTALS_UNSEEN',
+  'FOREIGN_RECORD',
+  'CONTRADICTION',
+  'INVARIANT_BREACH',
+];
+
+/** The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. */
+export async function openDoubts(
+  tx: EmployerTransaction,
+  payRunIds: readonly string[],
+): Promise<(payRunId: string) => readonly AttentionKind[]> {
+  const rows = await tx.query<{ pay_run_id: string; kinds: AttentionKind[] }>(
+    `SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM attention
+     WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL AND kind = ANY ($3) GROUP BY pay_run_id`,
+    [tx.employerId, payRunIds, DOUBTS],
+  );
+  const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));
+  return (payRunId) => byRun.get(payRunId) ?? [];
+}
