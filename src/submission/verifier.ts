@@ -39,7 +39,8 @@ export class Verifier {
     switch (reading.kind) {
       case 'equal':
         await this.verified(claim, work, doubts, reading);
-        return 'never';
+        // Built again after its run began to submit: nobody else wakes it for that.
+        return work.run.status === 'SUBMITTING' ? 0 : 'never';
       case 'fewer':
         return this.fewer(claim, work, doubts, reading, { lagLeftMs, sinceLastAddMs });
       case 'wait':

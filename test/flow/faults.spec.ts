@@ -107,4 +107,23 @@ describe('under faults of the bank and the network', () => {
       await patient.close();
     }
   }, 40_000);
+
+  it('builds an instruction that was gone at the gate again and submits it, though its run submits already', async () => {
+    const other = await Payroll.start({
+      rowsPerInstruction: PER_INSTRUCTION,
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    try {
+      // The third read of two instructions is the first of the gate.
+      await other.fault({ operation: 'getInstruction', kind: '404', nth: 3 });
+      const id = await other.paid(payFile(payRows(ROWS)));
+      await other.until(id, ['SETTLED'], 20_000);
+      const { instructions } = await other.run(id);
+      const attempts = (instructions as { attempt: number }[]).map(({ attempt }) => attempt);
+      expect(attempts.sort()).toEqual([1, 2]);
+      expect((await other.ledger()).payees.map(({ count }) => count)).toEqual(payRows(ROWS).map(() => 1));
+    } finally {
+      await other.close();
+    }
+  }, 40_000);
 });
