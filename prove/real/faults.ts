@@ -2,7 +2,8 @@ import type { PayrollOptions } from '../../test/support/payroll';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
 import { Stand } from './stand';
-import { allTrials, type StandKind, type Trial } from './trials';
+import type { StandKind, Trial } from './trial';
+import { allTrials } from './trials';
 
 /** The banks and services the trials need. */
 const STANDS: Readonly<Record<StandKind, PayrollOptions>> = {

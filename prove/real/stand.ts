@@ -15,11 +15,12 @@ import { Proxy } from './proxy';
 export const ROWS_PER_INSTRUCTION = 3;
 const INSTRUCTIONS = 2;
 export const LEASE_MS = 1_000;
+export const SUBMIT_DOUBT_MS = 1_200;
 
 /** Short enough for many trials; in the proportions of the product's defaults. */
 const SETTINGS = {
   BANK_TIMEOUT_MS: '500',
-  SUBMIT_DOUBT_MS: '1200',
+  SUBMIT_DOUBT_MS: String(SUBMIT_DOUBT_MS),
   BANK_LAG_BOUND_MS: '300',
   LEASE_MS: String(LEASE_MS),
 };

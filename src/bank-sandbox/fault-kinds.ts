@@ -67,7 +67,7 @@ export const FAULT_MEANINGS: Readonly<Record<FaultBefore | FaultAfter | FaultOfL
   hang: 'executed, never answered',
   'echo-corrupted':
     'executed; `field` of the answer differs: `amount` (as without it), `currency`, `iban`, `messageId`, `name` or `id`',
-  doubled: 'executed twice, answered once',
+  doubled: 'executed twice, answered once; the second time `delayMs` later where that is given',
   'list-wrong':
     'the middle record of the page is, by `what`, `missing` (as without it), there `twice`, followed by a `foreign` one of nobody, or `changed` in `field`',
   'list-moving':

@@ -123,14 +123,17 @@ export class FollowService {
     await this.follower.judgeUnread(tx, claim, followed);
   }
 
-  /** Open instructions by the configured delays; what ended once a day, as long as it is watched. */
+  /** Open instructions by the configured delays; what ended once more soon after, then once a day as long as it is watched. */
   private nextReadMs(instruction: Instruction): WakeIn {
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
     const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());
     const watched = ['CLOSED', 'ABANDONED', 'RELEASED', 'VOID'].includes(instruction.status);
     if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
-    if (instruction.status === 'CLOSED') return DAY_MS;
+    if (instruction.status === 'CLOSED') {
+      const lookAgainMs = (instruction.closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS - now;
+      return lookAgainMs > 0 ? lookAgainMs : DAY_MS;
+    }
     if (!watched && instruction.status !== 'SUBMITTED') return 'never';
     const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
     return watched && step === delays.length - 1 ? DAY_MS : (delays[step] ?? DAY_MS);

@@ -28,6 +28,9 @@ import { tellOfStatuses } from './status-alarms';
 /** Days after the execution date on which every payment should be final. */
 const PATIENCE_BANKING_DAYS = 2;
 
+/** A busy service may come to a second look so much late. */
+const SECOND_LOOK_WITHIN_MS = 60_000;
+
 /** An instruction with what is needed to follow it. */
 export interface Followed {
   instruction: Instruction;
@@ -52,6 +55,12 @@ export class Follower {
   /** One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. */
   async step(claim: Claim, followed: Followed): Promise<void> {
     const { instruction, account, payments } = followed;
+    if (this.isSecondLook(instruction) && account.reads.includes('INSTRUCTION')) {
+      const shown = await this.readInstruction(followed);
+      return this.database.inEmployer(claim.employerId, (tx) =>
+        this.compareAgain(tx, claim, followed, shown),
+      );
+    }
     const seen = await this.source.paymentsOf(account, instruction.id, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
@@ -73,6 +82,25 @@ export class Follower {
     await tellOfStatuses(tx, instruction, this.shouldHaveMoved(followed.run, instruction));
     const open = followed.payments.filter(({ status }) => !isPaymentFinal(status));
     await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
+  }
+
+  /** The one read soon after the end. An earlier one was asked for by an event, and a later one is the daily. */
+  private isSecondLook({ status, closedAt }: Instruction): boolean {
+    const sinceMs = this.clock.now().getTime() - (closedAt?.getTime() ?? 0) - this.config.SUBMIT_DOUBT_MS;
+    return status === 'CLOSED' && sinceMs >= 0 && sinceMs < SECOND_LOOK_WITHIN_MS;
+  }
+
+  /** Once more after the end, for one call: a bank may have taken an add after the submit and paid it too. */
+  private async compareAgain(
+    tx: EmployerTransaction,
+    claim: Claim,
+    { planned }: Followed,
+    shown: BankInstruction | undefined,
+  ): Promise<void> {
+    const instruction = await lockInstruction(tx, claim.subjectId);
+    await fence(tx, claim);
+    const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
+    if (totals === 'different') await totalsDiffer(tx, instruction, planned);
   }
 
   private async readInstruction({ account, instruction }: Followed): Promise<BankInstruction | undefined> {

@@ -50,7 +50,9 @@ describe('under faults of the bank and the network', () => {
       '%s: everybody is paid once, and nothing that was abandoned is submitted',
       async (kind) => {
         const rows = freshRows();
-        await payroll.fault({ operation, kind, nth: 2, delayMs: 400, retryAfterS: 1 });
+        // Doubled at once: later, a lawful bank may take it after the submit.
+        const delayMs = kind === 'doubled' ? undefined : 400;
+        await payroll.fault({ operation, kind, nth: 2, delayMs, retryAfterS: 1 });
         const id = await payroll.paid(payFile(rows));
         await payroll.until(id, ['SETTLED'], 25_000);
         expect(await timesPaid(rows)).toEqual(once(rows));

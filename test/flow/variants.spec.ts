@@ -1,6 +1,6 @@
 import { Variants } from '../../src/bank-sandbox/variants';
 import { payFile, payRows } from '../support/pay-rows';
-import { Payroll, PayrollOptions } from '../support/payroll';
+import { eventually, Payroll, PayrollOptions } from '../support/payroll';
 
 /** Banks that chose otherwise where the interface document leaves the choice. */
 const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOptions['settings'] }[] = (
@@ -113,4 +113,24 @@ describe('a bank that executes one add twice', () => {
       expect(payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
     },
   );
+});
+
+describe('a bank that takes an add after the submit, and pays it', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is found out soon after the instruction ended, and everything stops', async () => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 4,
+      settings: { SUBMIT_DOUBT_MS: '2500' },
+      sandbox: { variants: { addAfterSubmit: 'accepted', linkReads: 'allowed' } },
+    });
+    await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2, delayMs: 2_000 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await eventually(async () => (await payroll.attention()).length > 0, 10_000);
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(data).toMatchObject({ explained: false, openDoubts: ['TOTAL_MISMATCH_AFTER_SUBMIT'] });
+  });
 });

@@ -96,7 +96,10 @@ export class BankServer {
     const answer = await this.process(parse);
     if (isOfList(kind)) return this.send(response, wrongList(answer, fault));
     if (!isAfter(kind)) return;
-    if (kind === 'doubled') await this.process(parse);
+    if (kind === 'doubled') {
+      if (fault.delayMs === undefined) await this.process(parse);
+      else void this.processLater(parse, fault.delayMs);
+    }
     await sendFaulty(kind, fault, answer, response);
   }
 
@@ -109,8 +112,12 @@ export class BankServer {
     if ('hang' in interception) return;
     response.destroy();
     if ('drop' in interception) return;
+    await this.processLater(parse, interception.dropThenProcessAfterMs);
+  }
+
+  private async processLater(parse: () => Call, delayMs: number): Promise<void> {
     const { signal } = this.stopping;
-    const due = await sleep(interception.dropThenProcessAfterMs, true, { signal }).catch(() => false);
+    const due = await sleep(delayMs, true, { signal }).catch(() => false);
     if (due) await this.process(parse);
   }
 
