@@ -4,8 +4,9 @@ import { BankModule } from './bank/bank.module';
 import { ConfigModule } from './config/config.module';
 import { Config } from './config/env';
 import { BankRate } from './database/bank-rate';
+import { DatabaseHealth } from './database-health';
 import { DatabaseModule } from './database/database.module';
-import { NotDurable } from './database/database';
+import { DatabaseAway, NotDurable } from './database/outage';
 import { Fenced } from './database/leases';
 import { EmployerModule } from './employer/employer.module';
 import { ENTITIES } from './entities';
@@ -28,7 +29,7 @@ export class AppModule {
       imports: [
         ConfigModule.with(config),
         DatabaseModule.with(ENTITIES),
-        HttpModule.with([Fenced, NotDurable]),
+        HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
         BankModule.sharing(BankRate),
         IdentityModule,
         AuditModule,
@@ -41,6 +42,7 @@ export class AppModule {
         ReconciliationModule,
         ScheduleModule,
       ],
+      providers: [DatabaseHealth],
     };
   }
 }

@@ -2,10 +2,8 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module';
 import { Config } from './config/env';
-import { Database } from './database/database';
 import { APP_OPTIONS, configureApp } from './http/configure-app';
 import { describeApi } from './http/openapi';
-import { Readiness } from './http/readiness';
 
 /** Starts the service and answers with it and its address; `close` drains it. */
 export async function startService(config: Config): Promise<{ app: NestExpressApplication; url: string }> {
@@ -13,8 +11,6 @@ export async function startService(config: Config): Promise<{ app: NestExpressAp
   configureApp(app);
   describeApi(app);
   app.enableShutdownHooks();
-  const database = app.get(Database);
-  app.get(Readiness).register('database', () => database.outsideEmployers((tx) => tx.query('SELECT 1')));
   await app.listen(config.PORT, config.HOST);
   return { app, url: await app.getUrl() };
 }

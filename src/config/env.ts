@@ -8,6 +8,8 @@ const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 );
 const durationMs = z.coerce.number().int().min(0).max(86_400_000);
+/** Less would take a busy server for a dead one. */
+const databaseMs = z.coerce.number().int().min(100).max(3_600_000);
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 15:30');
 const timeZone = z.string().refine((zone) => {
   try {
@@ -27,6 +29,17 @@ const SETTINGS = {
     .max(200)
     .default(10)
     .describe('Connections per process.'),
+  DATABASE_CONNECT_MS: databaseMs
+    .default(5_000)
+    .describe('How long a connection, and the first answer on it, is waited for; then a request gets 503.'),
+  DATABASE_STATEMENT_MS: databaseMs
+    .default(120_000)
+    .describe('Longest statement: the server cancels it, and a silent server is hung up on soon after.'),
+  DATABASE_COMMIT_MS: databaseMs
+    .default(10_000)
+    .describe(
+      'Longest COMMIT: then it counts as not durable, and nothing is sent to the bank on its strength.',
+    ),
   HOST: z.string().default('127.0.0.1').describe('Address the API listens on.'),
   PORT: z.coerce
     .number()

@@ -1,15 +1,35 @@
 import { DataSource, DataSourceOptions, DefaultNamingStrategy, EntityTarget, ObjectLiteral } from 'typeorm';
+import { Config } from '../config/env';
+
+/** How long PostgreSQL is waited for: a connection, a statement, a COMMIT. */
+export type Waits = Pick<Config, 'DATABASE_CONNECT_MS' | 'DATABASE_STATEMENT_MS' | 'DATABASE_COMMIT_MS'>;
+
+/** The defaults of the configuration. */
+export const DEFAULT_WAITS: Waits = {
+  DATABASE_CONNECT_MS: 5_000,
+  DATABASE_STATEMENT_MS: 120_000,
+  DATABASE_COMMIT_MS: 10_000,
+};
+
+/** Who holds a lock for longer than this hangs; a transaction left open ends after six times that. */
+export const LOCK_TIMEOUT_MS = 10_000;
+const IDLE_TRANSACTION_MS = 60_000;
 
 /**
  * Waits are bounded: a statement that takes longer, a lock not had in time or a transaction left open is an
  * error that the caller meets again, not a request that hangs.
  */
-const BOUNDS = {
-  connectionTimeoutMillis: 5_000,
-  statement_timeout: 120_000,
-  lock_timeout: 10_000,
-  idle_in_transaction_session_timeout: 60_000,
-};
+function boundsOf({ DATABASE_CONNECT_MS, DATABASE_STATEMENT_MS }: Waits): Record<string, number | boolean> {
+  return {
+    connectionTimeoutMillis: DATABASE_CONNECT_MS,
+    statement_timeout: DATABASE_STATEMENT_MS,
+    lock_timeout: Math.min(LOCK_TIMEOUT_MS, DATABASE_STATEMENT_MS),
+    idle_in_transaction_session_timeout: Math.min(IDLE_TRANSACTION_MS, DATABASE_STATEMENT_MS),
+    // An idle connection whose other end is gone is noticed before somebody is given it.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: DATABASE_CONNECT_MS,
+  };
+}
 
 /** `rowCount` in an entity is `row_count` in the schema. */
 class SnakeCase extends DefaultNamingStrategy {
@@ -23,6 +43,7 @@ export function dataSourceOptions(
   url: string,
   entities: EntityTarget<ObjectLiteral>[],
   poolSize: number,
+  waits: Waits = DEFAULT_WAITS,
 ): DataSourceOptions {
   return {
     type: 'postgres',
@@ -33,7 +54,7 @@ export function dataSourceOptions(
     logging: false,
     poolSize,
     applicationName: 'payrun',
-    extra: BOUNDS,
+    extra: boundsOf(waits),
     poolErrorHandler: () => undefined,
   };
 }

@@ -30,7 +30,7 @@ export class DatabaseModule implements OnApplicationBootstrap {
         TypeOrmModule.forRootAsync({
           inject: [CONFIG],
           useFactory: (config: Config) =>
-            dataSourceOptions(config.DATABASE_URL, entities, config.DATABASE_POOL_SIZE),
+            dataSourceOptions(config.DATABASE_URL, entities, config.DATABASE_POOL_SIZE, config),
         }),
       ],
     };

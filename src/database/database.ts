@@ -1,12 +1,17 @@
-import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Client } from 'pg';
-import { DataSource, EntityManager } from 'typeorm';
+import { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { CONFIG } from '../config/env';
+import { DEFAULT_WAITS, LOCK_TIMEOUT_MS, Waits } from './data-source';
+import { Availability, DatabaseAway, isConnectionLoss, isPassing, isRefusal, NotDurable } from './outage';
+import { SilenceBound } from './silence-bound';
 
 /** PostgreSQL says so when a commit is local only: it must not be built upon. */
 const NOT_REPLICATED = '01000';
 
-/** A commit whose durability is not certain: nothing may be sent to the bank on its strength. */
-export class NotDurable extends Error {}
+/** Pauses before work is done again: a deadlock has passed after the first, a restart of the server after the last. */
+const REPEAT_PAUSES_MS = [50, 200, 800, 1_600];
 
 /** One open transaction. Entities through `manager`, sets through `query`, COPY through `client`. */
 export interface Transaction {
@@ -29,16 +34,51 @@ export interface EmployerTransaction extends Transaction {
   readonly employerId: string;
 }
 
-/** The one door to the database: every unit of work is a transaction opened here. */
+/** A connection of the pool, in the hands of one unit of work. */
+interface Lent {
+  readonly runner: QueryRunner;
+  readonly client: Client;
+  readonly bound: SilenceBound;
+}
+
+/**
+ * The one door to the database: every unit of work is a transaction opened here. Each throws DatabaseAway when nothing
+ * was committed for want of a connection, and NotDurable when it cannot be known what was.
+ */
 @Injectable()
 export class Database {
-  constructor(private readonly dataSource: DataSource) {}
+  readonly availability = new Availability();
+
+  constructor(
+    private readonly dataSource: DataSource,
+    @Optional() @Inject(CONFIG) private readonly waits: Waits = DEFAULT_WAITS,
+  ) {}
 
   /** Runs `work` in a transaction that sees and writes the rows of `employerId` only (row-level security). */
   inEmployer<T>(employerId: string, work: (tx: EmployerTransaction) => Promise<T>): Promise<T> {
     return this.transaction(`SELECT set_config('payrun.employer_id', $1, true)`, [employerId], (tx) =>
       work({ ...tx, employerId }),
     );
+  }
+
+  /**
+   * As `inEmployer`, for work that may be done again where nothing was committed: after a deadlock, a serialization
+   * failure, a lock not had in time or a lost connection, four times at most. What the bank answered is written down
+   * so, because it cannot be asked again.
+   */
+  async inEmployerRepeatedly<T>(
+    employerId: string,
+    work: (tx: EmployerTransaction) => Promise<T>,
+  ): Promise<T> {
+    for (const pauseMs of REPEAT_PAUSES_MS) {
+      try {
+        return await this.inEmployer(employerId, work);
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        await sleep(pauseMs);
+      }
+    }
+    return this.inEmployer(employerId, work);
   }
 
   /** Runs `work` on what belongs to no employer: persons, keys, roles, the inbox and leases. */
@@ -57,16 +97,24 @@ export class Database {
    * @throws the server's lock time-out when it was not free in time.
    */
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const runner = this.dataSource.createQueryRunner();
+    const lent = await this.lend();
+    const { runner, bound } = lent;
+    const connectMs = this.waits.DATABASE_CONNECT_MS;
     try {
-      await runner.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
+      bound.allow(LOCK_TIMEOUT_MS + connectMs);
+      await runner.query('SELECT pg_advisory_lock(hashtext($1))', [name]).catch((error: unknown) => {
+        throw isConnectionLoss(error) ? this.away(error) : error;
+      });
+      bound.allow(0);
       try {
         return await work();
       } finally {
-        await runner.query('SELECT pg_advisory_unlock(hashtext($1))', [name]);
+        bound.allow(connectMs);
+        // A connection that ends gives its locks back as well.
+        await runner.query('SELECT pg_advisory_unlock(hashtext($1))', [name]).catch(() => bound.cut());
       }
     } finally {
-      await runner.release();
+      await giveBack(lent);
     }
   }
 
@@ -75,50 +123,99 @@ export class Database {
     parameters: unknown[],
     work: (tx: Transaction) => Promise<T>,
   ): Promise<T> {
+    const lent = await this.lend();
+    try {
+      const result = await this.carryOut(lent, setting, parameters, work);
+      await this.commit(lent);
+      this.availability.reached();
+      return result;
+    } finally {
+      await giveBack(lent);
+    }
+  }
+
+  /** Begins and works; what fails is rolled back, and a connection that cannot be rolled back is ended. */
+  private async carryOut<T>(
+    { runner, client, bound }: Lent,
+    setting: string,
+    parameters: unknown[],
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const { DATABASE_CONNECT_MS: connectMs, DATABASE_STATEMENT_MS: statementMs } = this.waits;
+    try {
+      bound.allow(connectMs);
+      await runner.startTransaction();
+      await runner.query(setting, parameters);
+      // The server cancels what takes too long; it is not heard when the network is gone.
+      bound.allow(statementMs + connectMs);
+      const last = new Map<Stage, (() => Promise<void>)[]>(STAGES.map((stage) => [stage, []]));
+      const result = await work({
+        manager: runner.manager,
+        client,
+        query: async <Row>(sql: string, values?: unknown[]) =>
+          rowsOf<Row>(await runner.query(sql, values, true)),
+        beforeCommit: (stage, ending) => last.get(stage)?.push(ending),
+      });
+      for (const ending of STAGES.flatMap((stage) => last.get(stage) ?? [])) await ending();
+      if (bound.ended) throw new Error('Connection terminated before the commit');
+      return result;
+    } catch (error) {
+      bound.allow(connectMs);
+      await runner.rollbackTransaction().catch(() => bound.cut());
+      // A socket of somebody else's may break in the same words.
+      throw bound.ended && isConnectionLoss(error) ? this.away(error) : error;
+    }
+  }
+
+  /** Not by TypeORM, which passes over what the server answers: a failed transaction is rolled back without an error. */
+  private async commit({ client, bound }: Lent): Promise<void> {
+    let warning: string | undefined;
+    const onNotice = (notice: { code?: string }) => {
+      if (notice.code === NOT_REPLICATED) warning = notice.code;
+    };
+    client.on('notice', onNotice);
+    bound.allow(this.waits.DATABASE_COMMIT_MS);
+    try {
+      const { command } = await client.query('COMMIT');
+      if (command !== 'COMMIT')
+        throw new NothingCommitted('a statement had failed, so nothing was committed');
+    } catch (error) {
+      if (error instanceof NothingCommitted || isRefusal(error)) throw error;
+      const lost = new DatabaseAway(error);
+      this.availability.lost(lost);
+      throw new NotDurable('the commit was not answered', { cause: lost });
+    } finally {
+      client.off('notice', onNotice);
+    }
+    if (warning !== undefined) throw new NotDurable('the commit might not have been replicated');
+  }
+
+  private async lend(): Promise<Lent> {
     const runner = this.dataSource.createQueryRunner();
     try {
       const client = (await runner.connect()) as Client;
-      await runner.startTransaction();
-      let result: T;
-      try {
-        await runner.query(setting, parameters);
-        const last = new Map<Stage, (() => Promise<void>)[]>(STAGES.map((stage) => [stage, []]));
-        result = await work({
-          manager: runner.manager,
-          client,
-          query: async <Row>(sql: string, values?: unknown[]) =>
-            rowsOf<Row>(await runner.query(sql, values, true)),
-          beforeCommit: (stage, ending) => last.get(stage)?.push(ending),
-        });
-        for (const ending of STAGES.flatMap((stage) => last.get(stage) ?? [])) await ending();
-      } catch (error) {
-        await runner.rollbackTransaction().catch(() => undefined);
-        throw error;
-      }
-      await commit(client);
-      return result;
-    } finally {
+      return { runner, client, bound: new SilenceBound(client) };
+    } catch (error) {
       await runner.release();
+      throw this.away(error);
     }
   }
+
+  private away(error: unknown): DatabaseAway {
+    const away = new DatabaseAway(error);
+    this.availability.lost(away);
+    return away;
+  }
+}
+
+/** The server rolled back without an error. */
+class NothingCommitted extends Error {}
+
+function giveBack({ runner, bound }: Lent): Promise<void> {
+  bound.lift();
+  return runner.release();
 }
 
 function rowsOf<Row>(result: { records: unknown }): Row[] {
   return (result.records ?? []) as Row[];
-}
-
-/** Not by TypeORM, which passes over what the server answers: a failed transaction is rolled back without an error. */
-async function commit(client: Client): Promise<void> {
-  let warning: string | undefined;
-  const onNotice = (notice: { code?: string }) => {
-    if (notice.code === NOT_REPLICATED) warning = notice.code;
-  };
-  client.on('notice', onNotice);
-  try {
-    const { command } = await client.query('COMMIT');
-    if (command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
-  } finally {
-    client.off('notice', onNotice);
-  }
-  if (warning !== undefined) throw new NotDurable('the commit might not have been replicated');
 }

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { Claim, Fenced, LeaseKind, Leases } from './leases';
 import { newId } from './new-id';
+import { DatabaseAway, isPassing, NotDurable } from './outage';
 
 /** What one step of work answers: in how many milliseconds it is to be taken up again; 0 goes on at once. */
 export type WakeIn = number | 'never';
@@ -24,6 +25,8 @@ export function leaseHolder(): string {
 
 /** Pause before work that failed is tried again. */
 const FAILURE_PAUSE_MS = 5_000;
+/** The same where only the database failed it: a deadlock is over, and while it is away nothing is claimed anyway. */
+const DATABASE_PAUSE_MS = 1_000;
 
 /**
  * Claims due work of one kind and runs its steps side by side, prolonging each lease while its step runs. A step
@@ -75,13 +78,24 @@ export class LeaseWorker {
       while (wakeIn === 0 && !this.stopping);
     } catch (error) {
       if (error instanceof Fenced) return;
-      const { name, message } = error instanceof Error ? error : new Error('unknown');
-      const told = `${claim.kind} ${claim.subjectId} failed: ${name}: ${message}`;
-      if (this.options.foreseen?.(error)) this.logger.warn(told);
-      else this.logger.error(told);
+      if (passes(error)) wakeIn = DATABASE_PAUSE_MS;
+      this.tell(claim, error);
     } finally {
       clearInterval(heartbeat);
     }
     await this.leases.release(claim, wakeIn).catch(() => undefined);
   }
+
+  private tell({ kind, subjectId }: Claim, error: unknown): void {
+    // An outage is told once, for all work.
+    if (error instanceof DatabaseAway) return;
+    const { name, message } = error instanceof Error ? error : new Error('unknown');
+    const told = `${kind} ${subjectId} failed: ${name}: ${message}`;
+    if (passes(error) || this.options.foreseen?.(error)) this.logger.warn(told);
+    else this.logger.error(told);
+  }
+}
+
+function passes(error: unknown): boolean {
+  return error instanceof NotDurable || isPassing(error);
 }

@@ -20,22 +20,6 @@ export function readDriverError(error: unknown): DriverError | undefined {
   return { sqlState, constraint: textOf(driver, 'constraint'), table: textOf(driver, 'table') };
 }
 
-const NETWORK_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
-const POOL_MESSAGE =
-  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/;
-
-/** Whether the connection to a server was not had in time, refused or lost. */
-export function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return NETWORK_CODES.has(textOf(error, 'code') ?? '') || POOL_MESSAGE.test(error.message);
-}
-
 function textOf(error: Error, member: string): string | undefined {
   const value: unknown = Object.getOwnPropertyDescriptor(error, member)?.value;
   return typeof value === 'string' ? value : undefined;

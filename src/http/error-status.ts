@@ -104,8 +104,12 @@ export function meaningOfViolation(
   return Object.hasOwn(CONSTRAINTS, constraint) ? CONSTRAINTS[constraint] : undefined;
 }
 
-/** Connection lost (08), resources (53), shutdown (57P0x), lock or statement time-out, deadlock, serialization. */
-const TRANSIENT_SQL_STATE = /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|57P0[0-9]|57014|55P03|40001|40P01)$/;
+/**
+ * Connection lost (08), resources (53), shutdown (57P0x), a session ended for idling (25P03), a standby that takes no
+ * writes (25006), the server's disk (58), lock or statement time-out, deadlock, serialization.
+ */
+const TRANSIENT_SQL_STATE =
+  /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|58[0-9A-Z]{3}|57P0[0-9]|25P03|25006|57014|55P03|40001|40P01)$/;
 
 /** Whether the same request may succeed a little later, going by PostgreSQL's SQLSTATE. */
 export function isTransient(sqlState: string): boolean {

@@ -3,10 +3,10 @@ import { Request, Response } from 'express';
 import { describeError } from './describe-error';
 import { Problem } from './problem';
 import { requestIdOf } from './request-id';
-import { ErrorClass, toProblem } from './to-problem';
+import { PassingErrors, toProblem } from './to-problem';
 
-/** Injection token of the error classes that mean "try again a little later": `readonly ErrorClass[]`. */
-export const UNAVAILABLE_ERRORS = Symbol('UnavailableErrors');
+/** Injection token of the error classes that mean "try again a little later": `PassingErrors`. */
+export const PASSING_ERRORS = Symbol('PassingErrors');
 
 /** A lease or a lost connection is back within seconds. */
 const RETRY_AFTER_SECONDS = '5';
@@ -16,13 +16,13 @@ const RETRY_AFTER_SECONDS = '5';
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Http');
 
-  constructor(@Inject(UNAVAILABLE_ERRORS) private readonly unavailable: readonly ErrorClass[]) {}
+  constructor(@Inject(PASSING_ERRORS) private readonly passing: PassingErrors) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    const problem = toProblem(error, this.unavailable);
+    const problem = toProblem(error, this.passing);
     const requestId = requestIdOf(request);
     if (problem.status >= 500) this.log(problem, requestId, error);
     // An answer that has begun cannot become another one; cutting it tells the client that it is not whole.

@@ -3,12 +3,20 @@ import { HttpException } from '@nestjs/common';
 import { ZodValidationException } from 'nestjs-zod';
 import { z } from 'zod';
 import { DomainError } from '../domain/errors';
-import { isConnectionLoss, readDriverError } from './driver-error';
+import { readDriverError } from './driver-error';
 import { isTransient, meaningOfViolation, statusOfDomainCode } from './error-status';
 import { Problem } from './problem';
 
 /** A class of errors. */
 export type ErrorClass = abstract new (...args: never[]) => Error;
+
+/** Classes of errors after which the same request may be tried again a little later. */
+export interface PassingErrors {
+  /** The request was not carried out. */
+  readonly unavailable: readonly ErrorClass[];
+  /** Whether it was carried out is not known. */
+  readonly uncertain: readonly ErrorClass[];
+}
 
 /** Faults told at once; a client that sends more of them does not read them all. */
 const MAX_FIELD_FAULTS = 100;
@@ -23,14 +31,13 @@ export interface FieldFault {
 /**
  * The one translation of what was thrown into what the client is told. What is not known becomes a 500 that says
  * nothing of the inside.
- * @param unavailable classes of errors after which the same request may be tried again a little later.
  */
-export function toProblem(error: unknown, unavailable: readonly ErrorClass[] = []): Problem {
+export function toProblem(error: unknown, { unavailable, uncertain }: PassingErrors): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DomainError) return domainProblem(error);
   if (error instanceof ZodValidationException) return validationProblem(error.getZodError());
-  if (unavailable.some((type) => error instanceof type) || isConnectionLoss(error))
-    return unavailableProblem();
+  if (unavailable.some((type) => error instanceof type)) return unavailableProblem();
+  if (uncertain.some((type) => error instanceof type)) return uncertainProblem();
   if (error instanceof HttpException) return httpProblem(error);
   return databaseProblem(error) ?? internalProblem();
 }
@@ -83,6 +90,14 @@ function unavailableProblem(): Problem {
     503,
     'TEMPORARILY_UNAVAILABLE',
     'The request was not carried out; try again in a moment.',
+  );
+}
+
+function uncertainProblem(): Problem {
+  return new Problem(
+    503,
+    'OUTCOME_UNKNOWN',
+    'Whether the request was carried out is not known; look before you try again.',
   );
 }
 

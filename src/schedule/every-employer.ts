@@ -1,4 +1,5 @@
 import { Database } from '../database/database';
+import { DatabaseAway } from '../database/outage';
 
 /** Ids read at once; a page costs a few kilobytes. */
 const PAGE = 500;
@@ -11,7 +12,9 @@ const SOURCES = {
 } as const;
 
 /**
- * Does `work` for one employer after the other. One that fails does not keep the others from theirs.
+ * Does `work` for one employer after the other. One that fails does not keep the others from theirs; a database that is
+ * away does.
+ * @throws DatabaseAway at once.
  * @throws Error after the last employer when any failed, with the first failure as its cause.
  */
 export async function forEveryEmployer(
@@ -25,6 +28,7 @@ export async function forEveryEmployer(
     try {
       await work(employerId);
     } catch (error) {
+      if (error instanceof DatabaseAway) throw error;
       failures += 1;
       cause ??= error;
     }

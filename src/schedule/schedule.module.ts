@@ -71,6 +71,7 @@ function ticksOf(
 ): readonly Tick[] {
   return [
     work('submission', TICK_MS, submission),
+    { name: 'unsent submits', everyMs: TICK_MS, run: () => submission.takeBackUnsent() },
     work('follow', TICK_MS, follow),
     work('accounts', TICK_MS, accounts),
     { name: 'hook', everyMs: HOOK_CHECK_MS, run: () => hooks.ensureHook() },

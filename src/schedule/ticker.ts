@@ -6,6 +6,7 @@ import {
   OnApplicationBootstrap,
 } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
+import { DatabaseAway } from '../database/outage';
 import { describeError } from '../http/describe-error';
 
 /** Work that is done again and again in every process. */
@@ -77,6 +78,8 @@ export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown
     try {
       await work();
     } catch (error) {
+      // An outage is told once, for all ticks.
+      if (error instanceof DatabaseAway) return;
       this.logger.error({ message: 'a tick failed', tick: tick.name, error: describeError(error) });
     }
   }

@@ -118,7 +118,7 @@ export class Builder {
     outcome: Outcome<BankInstruction>,
   ): Promise<WakeIn> {
     const { instruction } = work;
-    return this.database.inEmployer(instruction.employerId, async (tx) => {
+    return this.database.inEmployerRepeatedly(instruction.employerId, async (tx) => {
       await finishCall(tx, callId, outcome);
       if (outcome.kind === 'yes') {
         await tx.query(
@@ -173,7 +173,7 @@ export class Builder {
     crashPoint('build.adds-intended');
     const results = await this.sendAll(rows, prepared);
     crashPoint('build.adds-sent');
-    const wakeIn = await this.database.inEmployer(claim.employerId, (tx) =>
+    const wakeIn = await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
       this.recordBatch(tx, work, batch, results),
     );
     crashPoint('build.adds-recorded');

@@ -12,6 +12,7 @@ import { RunGate } from './run-gate';
 import { RunWorker } from './run-worker';
 import { SubmissionService } from './submission.service';
 import { Submitter } from './submitter';
+import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
 
 @Module({
@@ -28,6 +29,7 @@ import { Verifier } from './verifier';
     RunWorker,
     SubmissionService,
     Submitter,
+    UnsentSubmits,
     Verifier,
   ],
   exports: [SubmissionService],

@@ -11,6 +11,7 @@ import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
 import { raise } from '../pay-run/attention.store';
 import { reportTampering } from './tampering';
+import { UnsentSubmits } from './unsent-submits';
 import { about } from './verifier';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
 
@@ -38,6 +39,7 @@ export class SubmissionService {
     private readonly submitter: Submitter,
     private readonly recovery: Recovery,
     private readonly abandonment: Abandonment,
+    private readonly unsent: UnsentSubmits,
     @Inject(CONFIG) config: Config,
   ) {
     const holder = leaseHolder();
@@ -64,6 +66,11 @@ export class SubmissionService {
   async tick(): Promise<void> {
     await this.runs.tick();
     await this.instructions.tick();
+  }
+
+  /** Clears up what is left of submits that were not sent, because their intent was not known to be durable. */
+  takeBackUnsent(): Promise<void> {
+    return this.unsent.takeBack();
   }
 
   /** Takes no more work and waits for what is under way. */

@@ -11,6 +11,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
+import { NotDurable } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
 import { Employer } from '../employer/employer.entity';
 import { raise } from '../pay-run/attention.store';
@@ -28,6 +29,7 @@ import { afterSubmitAnswer } from './decision';
 import { InstructionReader, ReadBack } from './read-back';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
+import { UnsentSubmits } from './unsent-submits';
 import { about, Verifier } from './verifier';
 import { assertAccountOpen, assertMayCall, Halted, hashOfRows, payableRows, submitsOff, Work } from './work';
 
@@ -49,6 +51,7 @@ export class Submitter {
     private readonly reader: InstructionReader,
     private readonly verifier: Verifier,
     private readonly abandonment: Abandonment,
+    private readonly unsent: UnsentSubmits,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -126,15 +129,19 @@ export class Submitter {
     if (bankInstructionId === null) throw new Error('a verified instruction has an id at the bank');
     const prepared = this.gateway.prepareSubmit(bankInstructionId);
     const ids = { attemptId: newId(), callId: newId() };
-    const intended = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.intend(tx, claim, work, prepared, ids),
-    );
+    const intended = await this.database
+      .inEmployer(claim.employerId, (tx) => this.intend(tx, claim, work, prepared, ids))
+      .catch((error: unknown) => {
+        const { employerId, subjectId: instructionId } = claim;
+        if (error instanceof NotDurable) this.unsent.remember({ employerId, instructionId, ...ids });
+        throw error;
+      });
     if (intended === 'unapproved') await this.unapproved(work);
     if (intended !== 'intended') return 'never';
     crashPoint('submit.intended');
     const outcome = await this.gateway.sendSubmit(prepared);
     crashPoint('submit.sent');
-    const wakeIn = await this.database.inEmployer(claim.employerId, (tx) =>
+    const wakeIn = await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
       this.record(tx, work, ids, outcome),
     );
     crashPoint('submit.recorded');

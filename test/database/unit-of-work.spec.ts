@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Client, DatabaseError } from 'pg';
 import { DataSource, QueryFailedError } from 'typeorm';
-import { Database, NotDurable, Transaction } from '../../src/database/database';
+import { Database, Transaction } from '../../src/database/database';
+import { NotDurable } from '../../src/database/outage';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { runMigrations } from '../../src/database/migrate';
 import { startTemporaryServer } from '../../src/database/temporary-server';

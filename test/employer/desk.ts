@@ -7,7 +7,8 @@ import { DEFAULT_TOKEN, Sandbox, SandboxOptions, startSandbox } from '../../src/
 import { ConfigModule } from '../../src/config/config.module';
 import { Config, readConfig } from '../../src/config/env';
 import { DatabaseModule } from '../../src/database/database.module';
-import { Database, NotDurable } from '../../src/database/database';
+import { Database } from '../../src/database/database';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { Fenced } from '../../src/database/leases';
 import { EmployerModule } from '../../src/employer/employer.module';
 import { ENTITIES } from '../../src/entities';
@@ -179,7 +180,7 @@ async function startApp(settings: Settings): Promise<NestExpressApplication> {
     imports: [
       ConfigModule.with(readConfig(settings)),
       DatabaseModule.with(ENTITIES),
-      HttpModule.with([Fenced, NotDurable]),
+      HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
       BankModule,
       AuditModule,
       EmployerModule,

@@ -5,6 +5,7 @@ import request from 'supertest';
 import { QueryFailedError } from 'typeorm';
 import { z } from 'zod';
 import { Fenced } from '../../src/database/leases';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { DomainError, IllegalTransition } from '../../src/domain/errors';
 import { PageQuery } from '../../src/http/cursor';
 import { describeError } from '../../src/http/describe-error';
@@ -110,23 +111,16 @@ describe('an error becomes a problem', () => {
     ['a database connection that failed', pgError('08006'), 503, 'TEMPORARILY_UNAVAILABLE'],
     ['too many connections', pgError('53300'), 503, 'TEMPORARILY_UNAVAILABLE'],
     ['a lock not had in time', pgError('55P03'), 503, 'TEMPORARILY_UNAVAILABLE'],
+    ['a session ended while it idled', pgError('25P03'), 503, 'TEMPORARILY_UNAVAILABLE'],
+    ['a standby that takes no writes', pgError('25006'), 503, 'TEMPORARILY_UNAVAILABLE'],
+    ['a full disk', pgError('58030'), 503, 'TEMPORARILY_UNAVAILABLE'],
+    ['a database that is away', new DatabaseAway(new Error('no')), 503, 'TEMPORARILY_UNAVAILABLE'],
+    ['a commit without an answer', new NotDurable('the commit was not answered'), 503, 'OUTCOME_UNKNOWN'],
     [
-      'an exhausted pool',
-      new Error('timeout exceeded when trying to connect'),
-      503,
-      'TEMPORARILY_UNAVAILABLE',
-    ],
-    [
-      'a refused connection',
+      'a connection refused to somebody else',
       Object.assign(new Error('no'), { code: 'ECONNREFUSED' }),
-      503,
-      'TEMPORARILY_UNAVAILABLE',
-    ],
-    [
-      'a connection cut in mid-query',
-      new QueryFailedError('SELECT', [], new Error('Connection terminated unexpectedly')),
-      503,
-      'TEMPORARILY_UNAVAILABLE',
+      500,
+      'INTERNAL_ERROR',
     ],
     [
       'a lost lease',

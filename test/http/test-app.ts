@@ -6,7 +6,8 @@ import { Clock } from '../../src/config/clock';
 import { ConfigModule } from '../../src/config/config.module';
 import { Config, readConfig } from '../../src/config/env';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
-import { Database, NotDurable } from '../../src/database/database';
+import { Database } from '../../src/database/database';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { Fenced } from '../../src/database/leases';
 import { PersonalData } from '../../src/database/personal-data';
 import { newId } from '../../src/database/new-id';
@@ -55,7 +56,7 @@ export async function httpApp(
   const tested = await Test.createTestingModule({
     imports: [
       ConfigModule.with(config),
-      HttpModule.with([Fenced, NotDurable]),
+      HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
       ...(parts.imports ?? []),
       Routes,
     ],
@@ -92,7 +93,7 @@ export async function identityApp(modules: Type[], controllers: Type[]) {
     imports: [
       ConfigModule.with(testConfig()),
       TestDatabaseModule.with(dataSource),
-      HttpModule.with([Fenced, NotDurable]),
+      HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
       Routes,
     ],
   })

@@ -7,7 +7,8 @@ import request from 'supertest';
 import { AuditModule } from '../../src/audit/audit.module';
 import { Clock } from '../../src/config/clock';
 import { ConfigModule } from '../../src/config/config.module';
-import { Database, EmployerTransaction, NotDurable } from '../../src/database/database';
+import { Database, EmployerTransaction } from '../../src/database/database';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { DatabaseModule } from '../../src/database/database.module';
 import { Fenced } from '../../src/database/leases';
 import { newId } from '../../src/database/new-id';
@@ -78,7 +79,7 @@ export class PayOffice {
       imports: [
         ConfigModule.with(testConfig({ DATABASE_URL: store.url, DATABASE_POOL_SIZE: '4' })),
         DatabaseModule.with(ENTITIES),
-        HttpModule.with([Fenced, NotDurable]),
+        HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
         Rooms,
       ],
     })

@@ -5,7 +5,8 @@ import request from 'supertest';
 import { AuditModule } from '../../src/audit/audit.module';
 import { Clock } from '../../src/config/clock';
 import { ConfigModule } from '../../src/config/config.module';
-import { Database, NotDurable } from '../../src/database/database';
+import { Database } from '../../src/database/database';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { Fenced } from '../../src/database/leases';
 import { PersonalData } from '../../src/database/personal-data';
 import { APP_OPTIONS, configureApp } from '../../src/http/configure-app';
@@ -41,7 +42,7 @@ export async function scheduleApp(clock: SetClock) {
     imports: [
       ConfigModule.with(config),
       OneDatabase.with(database),
-      HttpModule.with([Fenced, NotDurable]),
+      HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
       IdentityModule,
       AuditModule,
       Schedules,

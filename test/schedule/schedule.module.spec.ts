@@ -3,7 +3,8 @@ import { Test, TestingModule } from '@nestjs/testing';
 import { BankModule } from '../../src/bank/bank.module';
 import { Clock } from '../../src/config/clock';
 import { ConfigModule } from '../../src/config/config.module';
-import { Database, NotDurable } from '../../src/database/database';
+import { Database } from '../../src/database/database';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { DatabaseModule } from '../../src/database/database.module';
 import { Fenced } from '../../src/database/leases';
 import { ENTITIES } from '../../src/entities';
@@ -31,7 +32,7 @@ function replica(): Promise<TestingModule> {
     imports: [
       ConfigModule.with(config),
       DatabaseModule.with(ENTITIES),
-      HttpModule.with([Fenced, NotDurable]),
+      HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
       BankModule,
       ScheduleModule,
     ],
@@ -87,6 +88,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   await until(() => ticks.every((tick) => tick.mock.calls.length >= 3));
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
     'submission',
+    'unsent submits',
     'follow',
     'accounts',
     'hook',

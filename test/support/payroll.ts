@@ -53,6 +53,8 @@ export interface PayrollOptions {
   replicas?: number;
   /** Whether the bank's webhooks reach the service. */
   hooked?: boolean;
+  /** Migrated and empty; a copy of the template unless it is given. */
+  database?: TestDatabase;
 }
 
 export interface Service {
@@ -105,7 +107,7 @@ export class Payroll {
   }
 
   static async start(options: PayrollOptions = {}): Promise<Payroll> {
-    const database = await testDatabase();
+    const database = options.database ?? (await testDatabase());
     const variants = { ...bankOfThisRun(), ...options.sandbox?.variants };
     const bank = await startSandbox({ stepMs: 0, ...options.sandbox, variants });
     const clock = options.clock ?? new MovedClock();

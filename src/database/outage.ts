@@ -1,0 +1,101 @@
+import { Logger } from '@nestjs/common';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm';
+
+/** PostgreSQL was not reached, had no connection free, or ended one in the middle: nothing was committed. */
+export class DatabaseAway extends Error {
+  constructor(cause: unknown) {
+    super(`the database is away: ${causeOf(cause)}`, { cause });
+  }
+}
+
+/** A commit whose durability is not certain: nothing may be sent to the bank on its strength. */
+export class NotDurable extends Error {}
+
+/** PostgreSQL stayed silent for longer than it may. */
+export class NoAnswer extends Error {
+  constructor(waitedMs: number) {
+    super(`no answer in ${waitedMs} ms`);
+  }
+}
+
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+const DRIVER_MESSAGE = /^(Connection terminated|Client has encountered a connection error|Client was closed)/;
+const ENDS_SESSION = /^(FATAL|PANIC)$/;
+/** Deadlock, serialization failure, lock not had in time. */
+const PASSING_SQL_STATE = /^(40P01|40001|55P03)$/;
+
+/** Whether an error of a statement, wrapped by TypeORM or bare, is the loss of its connection. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof QueryRunnerAlreadyReleasedError) return true;
+  const driver = driverErrorOf(error);
+  if (!(driver instanceof Error)) return false;
+  return (
+    driver instanceof NoAnswer ||
+    NETWORK_CODES.has(textOf(driver, 'code')) ||
+    ENDS_SESSION.test(textOf(driver, 'severity')) ||
+    DRIVER_MESSAGE.test(driver.message)
+  );
+}
+
+/** Whether the server itself refused, and so rolled back, what it was asked. */
+export function isRefusal(error: unknown): boolean {
+  return textOf(driverErrorOf(error), 'severity') === 'ERROR';
+}
+
+/** Whether nothing was committed and the same work may succeed a moment later. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof DatabaseAway) return true;
+  return isRefusal(error) && PASSING_SQL_STATE.test(textOf(driverErrorOf(error), 'code'));
+}
+
+/** Losses that follow one another within this time are one outage. */
+const ONE_OUTAGE_MS = 5_000;
+
+/** What is known of the database by the last unit of work; an outage is told in the log once, and its end. */
+export class Availability {
+  private readonly logger = new Logger('Database');
+  private lostAtMs: number | undefined;
+  /** Whether the last unit of work reached the database. */
+  available = true;
+
+  constructor(private readonly nowMs: () => number = () => performance.now()) {}
+
+  lost(error: Error): void {
+    if (this.lostAtMs === undefined) this.logger.warn(`${error.message}; work waits until it is back`);
+    this.available = false;
+    this.lostAtMs = this.nowMs();
+  }
+
+  reached(): void {
+    this.available = true;
+    if (this.lostAtMs === undefined || this.nowMs() - this.lostAtMs < ONE_OUTAGE_MS) return;
+    this.lostAtMs = undefined;
+    this.logger.log('the database is back');
+  }
+}
+
+function driverErrorOf(error: unknown): unknown {
+  return error instanceof Error && 'driverError' in error ? error.driverError : error;
+}
+
+/** By code where there is one: a message of the server could quote what was written. */
+function causeOf(error: unknown): string {
+  const driver = driverErrorOf(error);
+  if (textOf(driver, 'severity') !== '') return `SQLSTATE ${textOf(driver, 'code')}`;
+  return textOf(driver, 'code') || (driver instanceof Error ? driver.message : 'unknown');
+}
+
+function textOf(error: unknown, member: string): string {
+  if (!(error instanceof Error)) return '';
+  const value: unknown = Object.getOwnPropertyDescriptor(error, member)?.value;
+  return typeof value === 'string' ? value : '';
+}
