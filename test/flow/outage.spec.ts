@@ -167,8 +167,8 @@ describe('while PostgreSQL fails, the service', () => {
     const begun = begin(rows);
     await silent;
     await expectAway();
-    const refusing = proxy.atCommit(SUBMIT_INTENDED, 'passes').then(() => proxy.refuse());
     await proxy.restore();
+    const refusing = proxy.atCommit(SUBMIT_INTENDED, 'passes').then(() => proxy.refuse());
     await refusing;
     await expectAway();
     await proxy.restore();
