@@ -163,7 +163,7 @@ export class Database {
       bound.allow(connectMs);
       await runner.rollbackTransaction().catch(() => bound.cut());
       // A socket of somebody else's may break in the same words.
-      throw bound.ended && isConnectionLoss(error) ? this.away(error) : error;
+      throw bound.ended && isConnectionLoss(error) ? this.away(bound.cause ?? error) : error;
     }
   }
 

@@ -11,12 +11,15 @@ import { NoAnswer } from './outage';
 export class SilenceBound {
   private readonly socket: Socket;
   private allowedMs = 0;
+  /** What the connection broke with, if it did: whoever uses it later is told only that it is broken. */
+  cause: Error | undefined;
 
-  constructor(client: Client) {
+  constructor(private readonly client: Client) {
     const { stream } = client.connection;
     if (!(stream instanceof Socket)) throw new Error('a connection is a socket');
     this.socket = stream;
     this.socket.on('timeout', this.end);
+    client.on('error', this.remember);
   }
 
   get ended(): boolean {
@@ -41,7 +44,12 @@ export class SilenceBound {
   lift(): void {
     this.socket.setTimeout(0);
     this.socket.off('timeout', this.end);
+    this.client.off('error', this.remember);
   }
+
+  private readonly remember = (error: Error): void => {
+    this.cause ??= error;
+  };
 
   private readonly end = (): void => {
     this.socket.destroy(new NoAnswer(this.allowedMs));

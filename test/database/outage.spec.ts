@@ -146,17 +146,18 @@ describe('a database that is away', () => {
     expect(ms).toBeLessThan(WAITS.DATABASE_STATEMENT_MS + 3 * WAITS.DATABASE_CONNECT_MS + SLACK_MS);
   });
 
-  it.each<[string, () => Promise<void>]>([
-    ['the network', async () => proxy.cut()],
+  it.each<[string, string, () => Promise<void>]>([
+    ['the network', 'Connection terminated unexpectedly', async () => proxy.cut()],
     [
       'the server',
+      'SQLSTATE 57P01',
       () =>
         execute(
           server.superuserUrl,
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'payrun_app' AND datname = current_database()`,
         ),
     ],
-  ])('is told as such when %s ends the connection between two statements', async (_who, end) => {
+  ])('is told as such when %s ends the connection between two statements (%s)', async (_who, cause, end) => {
     const { error } = await failureOf(
       database.outsideEmployers(async (tx) => {
         await tx.query('SELECT 1');
@@ -166,6 +167,7 @@ describe('a database that is away', () => {
       }),
     );
     expect(error).toBeInstanceOf(DatabaseAway);
+    expect(error.message).toBe(`the database is away: ${cause}`);
     const last = await failureOf(
       database.outsideEmployers(async (tx) => {
         await tx.query('SELECT 1');
