@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { Client } from 'pg';
 import { NoAnswer } from './outage';
@@ -35,7 +34,7 @@ export class SilenceBound {
   /** Ends the connection now, and resolves when everybody who uses it knows. */
   async cut(): Promise<void> {
     if (this.socket.closed) return;
-    const closed = once(this.socket, 'close');
+    const closed = new Promise<void>((resolve) => this.socket.once('close', () => resolve()));
     this.end();
     await closed;
   }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Database, EmployerTransaction } from '../../src/database/database';
+import { Database, EmployerTransaction, Transaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { newId } from '../../src/database/new-id';
 import { Availability, DatabaseAway, NotDurable } from '../../src/database/outage';
@@ -109,6 +109,24 @@ describe('a COMMIT', () => {
     expect(error.message).toBe('not now');
     expect(error).not.toBeInstanceOf(NotDurable);
   });
+});
+
+it('a connection that could not be rolled back is given to nobody any more', async () => {
+  const spare = source.createQueryRunner();
+  const rollback = jest.spyOn(Object.getPrototypeOf(spare), 'rollbackTransaction');
+  rollback.mockRejectedValueOnce(new Error('not rolled back'));
+  const pidOf = (tx: Transaction) => tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  let broken: number | undefined;
+  const failure = new Error('of the work');
+  const work = database.outsideEmployers(async (tx) => {
+    broken = (await pidOf(tx))[0]?.pid;
+    throw failure;
+  });
+  await expect(work).rejects.toBe(failure);
+  const next = await Promise.all(
+    Array.from({ length: 2 * POOL }, () => database.outsideEmployers((tx) => pidOf(tx))),
+  );
+  expect(next.flat().map(({ pid }) => pid)).not.toContain(broken);
 });
 
 describe('a database that is away', () => {
