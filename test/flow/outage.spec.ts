@@ -178,7 +178,7 @@ describe('while PostgreSQL fails, the service', () => {
     const told = service
       .output()
       .split('\n')
-      .filter((line) => line.includes('"msg":'));
+      .filter((line) => line.includes('"level":'));
     const away = told.filter((line) => line.includes('the database is away'));
     expect([1, 2]).toContain(away.length);
     expect(told.length).toBeLessThan(30);
