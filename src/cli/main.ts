@@ -58,6 +58,15 @@ function addDatabaseCommands(payrun: Command, context: CommandContext): void {
 function addPeopleCommands(payrun: Command, context: CommandContext): void {
   const inRegister = (work: (register: Register) => Promise<string>) =>
     onDatabase(context, async ({ databaseUrl }) => context.print(await withRegister(databaseUrl, work)));
+  payrun
+    .command('restored <reason>')
+    .description('say that the database was restored: nothing is submitted until the bank was read')
+    .action((reason: string) =>
+      inRegister(async (register) => {
+        await register.sayRestored(reason);
+        return 'Nothing is submitted until the bank was read and two people of every employer resumed.';
+      }),
+    );
   const role = () => new Argument('<role>').choices(EMPLOYER_ROLES);
 
   const person = payrun.command('person').description('people who work with the service');

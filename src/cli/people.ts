@@ -2,6 +2,7 @@ import { append } from '../audit/audit';
 import { Clock } from '../config/clock';
 import { dataSourceOptions, openDataSource } from '../database/data-source';
 import { Database } from '../database/database';
+import { recordRestore } from '../database/restore-guard';
 import { ENTITIES } from '../entities';
 import { EmployerRole } from '../http/allow';
 import { readId, showId } from '../http/prefixed-id';
@@ -58,6 +59,15 @@ export class Register {
       const granted = await this.people.grantRole(tx, readId('per', personId), role);
       if (granted) await append(tx, { action: 'role.granted', subject: personId, detail: { role } });
       return granted;
+    });
+  }
+
+  /** Says that the database was restored: the service, running or not, submits nothing until people resumed. */
+  sayRestored(reason: string): Promise<void> {
+    return this.database.outsideEmployers(async (tx) => {
+      const what = `Whoever has the database says that it was restored: ${reason}.`;
+      const restoreId = await recordRestore(tx, what, 'unknown');
+      await append(tx, { action: 'service.restored', subject: 'service', detail: { reason, restoreId } });
     });
   }
 

@@ -58,6 +58,13 @@ const SETTINGS = {
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('JSON log level.'),
+  RESTORE_WITNESS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'A file, kept apart from the database, by which an older copy of its files is noticed when it is put back. One for each process or host.',
+    ),
   PAYRUN_HASH_KEY: z
     .string()
     .min(32, 'must be at least 32 characters')

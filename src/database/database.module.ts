@@ -9,17 +9,20 @@ import { dataSourceOptions } from './data-source';
 import { Leases } from './leases';
 import { pendingMigrations } from './migrate';
 import { PersonalData } from './personal-data';
+import { RestoreGuard } from './restore-guard';
+import { RestoreWitness } from './restore-witness';
 import { assertSafeRole } from './roles';
 
 /** The one DataSource and the one door to it. */
 @Global()
 @Module({
-  providers: [BankLists, BankRate, Database, Leases, PersonalData],
-  exports: [BankLists, BankRate, Database, Leases, PersonalData],
+  providers: [BankLists, BankRate, Database, Leases, PersonalData, RestoreGuard, RestoreWitness],
+  exports: [BankLists, BankRate, Database, Leases, PersonalData, RestoreGuard],
 })
 export class DatabaseModule implements OnApplicationBootstrap {
   constructor(
     private readonly dataSource: DataSource,
+    private readonly guard: RestoreGuard,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -36,7 +39,11 @@ export class DatabaseModule implements OnApplicationBootstrap {
     };
   }
 
-  /** @throws UnsafeRole when the role could see past row-level security; Error when migrations are missing. */
+  /**
+   * Looks whether the database is the one the service last ran on before anything works on it.
+   * @throws UnsafeRole when the role could see past row-level security; Error when migrations are missing, or the
+   * restore witness cannot be read.
+   */
   async onApplicationBootstrap(): Promise<void> {
     const runner = this.dataSource.createQueryRunner();
     try {
@@ -48,5 +55,6 @@ export class DatabaseModule implements OnApplicationBootstrap {
     if (pending.length > 0) {
       throw new Error(`The database lacks ${pending.length} migrations: run "npm run migrate" first.`);
     }
+    await this.guard.check();
   }
 }

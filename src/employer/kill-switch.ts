@@ -114,7 +114,13 @@ export class KillSwitch {
 }
 
 /** The kinds of attention with which the service stops an employer or everything; two people resume on them. */
-const BREACHES = ['CREDENTIALS', 'INVARIANT_BREACH', 'TOTAL_MISMATCH_AFTER_SUBMIT', 'FOREIGN_RECORD'];
+const BREACHES = [
+  'CREDENTIALS',
+  'INVARIANT_BREACH',
+  'TOTAL_MISMATCH_AFTER_SUBMIT',
+  'FOREIGN_RECORD',
+  'RESTORED',
+];
 
 async function breachIsOpen(tx: EmployerTransaction): Promise<boolean> {
   const open = await tx.query(

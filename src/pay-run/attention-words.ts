@@ -136,7 +136,8 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   RESTORED: {
-    certain: 'The database may have forgotten submit attempts. Submits are off.',
+    certain:
+      'The restored data may have forgotten submits. Every submit of every employer is off until the bank was read and two people resume.',
     askBank: 'Which instructions were submitted since the time of the backup?',
     actions: ['RESUME'],
   },

@@ -28,7 +28,8 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 
 /**
  * Lets a stopped run go on, and wakes what waits for it.
- * @throws DomainError NOT_STOPPED, ATTENTION_DECIDES while an open attention leaves the resuming to two people
+ * @throws DomainError NOT_STOPPED, ATTENTION_DECIDES while an open attention leaves the resuming to two people,
+ * WAS_SUBMITTED where the bank has submits of it that a restored database had forgotten
  */
 export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
@@ -45,6 +46,15 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
         attentions: open.map(({ kind }) => kind),
       },
     );
+  }
+  const forgotten = await tx.query(
+    `SELECT FROM forgotten_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND adopted_at IS NULL LIMIT 1`,
+    [tx.employerId, run.id],
+  );
+  if (forgotten.length > 0) {
+    const detail =
+      'The bank has submits of this run that are not in the record: it is never sent again. Cancel it.';
+    throw new DomainError('WAS_SUBMITTED', detail);
   }
   await tx.query(
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,

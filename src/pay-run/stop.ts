@@ -8,11 +8,12 @@ import { Instruction, PlannedInstruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
 
 /** The kinds of attention that throw the switch of everything; the switch names one of them as its reason. */
-type Stopping = 'INVARIANT_BREACH' | 'TOTAL_MISMATCH_AFTER_SUBMIT' | 'FOREIGN_RECORD';
+type Stopping = 'INVARIANT_BREACH' | 'TOTAL_MISMATCH_AFTER_SUBMIT' | 'FOREIGN_RECORD' | 'RESTORED';
 const STOPS_EVERYTHING: readonly Stopping[] = [
   'INVARIANT_BREACH',
   'TOTAL_MISMATCH_AFTER_SUBMIT',
   'FOREIGN_RECORD',
+  'RESTORED',
 ];
 
 /**

@@ -10,6 +10,7 @@ import { StandingReconciler } from '../reconciliation/standing-reconciler';
 import { AccountWatch } from '../settlement/account-watch';
 import { FollowService } from '../settlement/follow.service';
 import { SettlementModule } from '../settlement/settlement.module';
+import { Restores } from '../submission/restores';
 import { SubmissionModule } from '../submission/submission.module';
 import { SubmissionService } from '../submission/submission.service';
 import { forEveryEmployer } from './every-employer';
@@ -43,6 +44,7 @@ const DAY_MS = 24 * HOUR_MS;
       provide: TICKS,
       inject: [
         CONFIG,
+        Restores,
         SubmissionService,
         FollowService,
         AccountWatch,
@@ -60,6 +62,7 @@ export class ScheduleModule {}
 
 function ticksOf(
   { TICK_MS, HOOK_CHECK_MS, RECONCILE_MS }: Config,
+  restores: Restores,
   submission: SubmissionService,
   follow: FollowService,
   accounts: AccountWatch,
@@ -70,6 +73,7 @@ function ticksOf(
   database: Database,
 ): readonly Tick[] {
   return [
+    { name: 'restores', everyMs: TICK_MS, run: () => restores.tick() },
     work('submission', TICK_MS, submission),
     { name: 'unsent submits', everyMs: TICK_MS, run: () => submission.takeBackUnsent() },
     work('follow', TICK_MS, follow),

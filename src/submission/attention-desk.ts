@@ -16,7 +16,8 @@ import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run
 import { lockRun } from '../pay-run/pay-run.store';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
-import { recordExecuted } from './submitter';
+import { assertReconciled } from './restores';
+import { recordExecuted } from './submit-record';
 import { loadWork } from './work';
 
 /** What a person proposes to do about an attention. */
@@ -143,6 +144,7 @@ export class AttentionDesk {
       case 'TRY_AGAIN':
         return this.tryAgain(tx, attention, action);
       case 'RESUME':
+        if (attention.kind === 'RESTORED') await assertReconciled(tx, attention.subjectId, action.evidence);
         return resumeAfter(tx, attention);
     }
   }

@@ -12,13 +12,13 @@ import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { clear, raise } from '../pay-run/attention.store';
 import { moveInstruction } from '../pay-run/instruction.store';
-import { messageIdOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
 import { recordAdds, AddResult } from './add-record';
 import { finishCall, whyOf } from './call-record';
 import { inFlight } from './in-flight';
 import { afterBuildAnswer, AfterRefusal } from './decision';
+import { addOf, initiateOf, referenceOf } from './prepared-calls';
 import { assertAccountOpen, assertMayCall, PayableRow, payableRows, Work } from './work';
 import { Verifier } from './verifier';
 
@@ -64,7 +64,7 @@ export class Builder {
 
   /** Step 1. An initiate in doubt is tried again: what it may have made is an empty orphan (rule 3). */
   private async initiate(claim: Claim, work: Work): Promise<WakeIn> {
-    const { run, planned, account, instruction } = work;
+    const { instruction } = work;
     const callId = newId();
     let attempt = 0;
     const begun = await this.database.inEmployer(claim.employerId, async (tx) => {
@@ -72,20 +72,7 @@ export class Builder {
       await assertAccountOpen(tx, work);
       attempt = await initiatesOf(tx, instruction.id);
       if (now.instruction.status === 'PLANNED') await this.begin(tx, work, now.instruction);
-      const prepared = this.gateway.prepareInitiate({
-        reference: `${shortId(run.id)}-${planned.ordinal}-${instruction.attempt}-${attempt}`,
-        count: planned.rowCount,
-        totalMinor: planned.totalMinor,
-        currency: run.currency,
-        executionDate: run.executionDate,
-        debtor: {
-          name: account.debtorName,
-          iban: this.personal.open(account.ibanSealed),
-          bic: account.bic ?? undefined,
-          identityId: account.bankUserId,
-        },
-        externalData: { payRunId: run.id, instructionId: instruction.id },
-      });
+      const prepared = initiateOf(this.gateway, this.personal, work, referenceOf(work, attempt));
       await tx.query(
         `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
          VALUES ($1, $2, 'initiate', $3, $4, $5, $6, $7)`,
@@ -164,7 +151,7 @@ export class Builder {
 
   /** Step 2 for a batch: intents in one commit, the adds side by side, their outcomes in one commit. */
   private async addBatch(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
-    const prepared = rows.map((row) => this.prepare(work, row));
+    const prepared = rows.map((row) => addOf(this.gateway, work, row));
     const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertMayCall(tx, claim, work, BUILD_TURNS);
       await assertAccountOpen(tx, work);
@@ -178,21 +165,6 @@ export class Builder {
     );
     crashPoint('build.adds-recorded');
     return wakeIn;
-  }
-
-  private prepare(work: Work, row: PayableRow): PreparedAdd {
-    const bankInstructionId = work.instruction.bankInstructionId;
-    if (bankInstructionId === null)
-      throw new Error('rows are added only to an instruction the bank has named');
-    const messageId = messageIdOf(work.instruction.id, row.rowNo);
-    return this.gateway.prepareAdd(bankInstructionId, {
-      messageId,
-      amountMinor: row.amountMinor,
-      currency: row.currency,
-      creditor: { name: row.name, iban: row.iban, bic: row.bic ?? undefined },
-      remittance: row.remittance ?? undefined,
-      externalData: { messageId, payRunId: work.run.id, paymentId: row.paymentId },
-    });
   }
 
   /** Sends until one answer shows that going on is pointless; rows not sent by then were provably not executed. */
@@ -302,8 +274,4 @@ async function intendAdds(
   );
   if (!intent) throw new Error('an intent was not written');
   return intent.batch;
-}
-
-function shortId(id: string): string {
-  return id.replaceAll('-', '').slice(0, 22);
 }

@@ -12,7 +12,8 @@ import { clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { InstructionReader } from './read-back';
-import { finishAttempt, recordExecuted, TURNED_AWAY } from './submitter';
+import { finishAttempt, recordExecuted } from './submit-record';
+import { TURNED_AWAY } from './submitter';
 import { about } from './verifier';
 import type { Work } from './work';
 

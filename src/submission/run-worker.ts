@@ -147,7 +147,7 @@ export class RunWorker {
   /** What takes a run that has nothing submitted out of its way: an amendment, a lapse, a missed cut-off. */
   private async endedEarly(tx: EmployerTransaction, run: PayRun): Promise<WakeIn | undefined> {
     const obstacle = await obstacleOf(tx, run);
-    if (obstacle === 'STOPPED') return this.lookAgainMs;
+    if (obstacle === 'STOPPED' || obstacle === 'RESTORED') return this.lookAgainMs;
     if (obstacle === undefined) {
       const window = await this.windowOf(tx, run, 0);
       if (window.kind !== 'late') return undefined;

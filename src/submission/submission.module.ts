@@ -8,6 +8,11 @@ import { Builder } from './builder';
 import { Burial } from './burial';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
+import { RestoreAdoption } from './restore-adoption';
+import { RestoreCheck } from './restore-check';
+import { RestoreController } from './restore.controller';
+import { RestoreSweep } from './restore-sweep';
+import { Restores } from './restores';
 import { RunGate } from './run-gate';
 import { RunWorker } from './run-worker';
 import { SubmissionService } from './submission.service';
@@ -17,7 +22,7 @@ import { Verifier } from './verifier';
 
 @Module({
   imports: [EmployerModule, SuccessorModule],
-  controllers: [AttentionController],
+  controllers: [AttentionController, RestoreController],
   providers: [
     Abandonment,
     AttentionDesk,
@@ -25,6 +30,10 @@ import { Verifier } from './verifier';
     Burial,
     InstructionReader,
     Recovery,
+    RestoreAdoption,
+    RestoreCheck,
+    RestoreSweep,
+    Restores,
     RunGate,
     RunWorker,
     SubmissionService,
@@ -32,6 +41,6 @@ import { Verifier } from './verifier';
     UnsentSubmits,
     Verifier,
   ],
-  exports: [SubmissionService],
+  exports: [Restores, SubmissionService],
 })
 export class SubmissionModule {}

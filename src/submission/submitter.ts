@@ -12,6 +12,7 @@ import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
+import { DatabaseIsBehind, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
 import { Employer } from '../employer/employer.entity';
 import { raise } from '../pay-run/attention.store';
@@ -21,12 +22,11 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { totalsDiffer } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { finishCall, whyOf } from './call-record';
-import { judgeGroups } from '../pay-run/match';
 import { afterSubmitAnswer } from './decision';
 import { InstructionReader, ReadBack } from './read-back';
+import { finishAttempt, recordExecuted } from './submit-record';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
@@ -52,6 +52,7 @@ export class Submitter {
     private readonly verifier: Verifier,
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
+    private readonly guard: RestoreGuard,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -137,9 +138,9 @@ export class Submitter {
         throw error;
       });
     if (intended === 'unapproved') await this.unapproved(work);
-    if (intended !== 'intended') return 'never';
+    if (typeof intended !== 'bigint') return 'never';
     crashPoint('submit.intended');
-    const outcome = await this.gateway.sendSubmit(prepared);
+    const outcome = await this.sendRemembered(prepared, intended);
     crashPoint('submit.sent');
     const wakeIn = await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
       this.record(tx, work, ids, outcome),
@@ -148,14 +149,27 @@ export class Submitter {
     return wakeIn;
   }
 
-  /** Everything that could still forbid the submit is read in the transaction that writes it down. */
+  /** An intent that a witness outside does not remember could be forgotten unnoticed: it is not sent. */
+  private async sendRemembered(prepared: PreparedSubmit, mark: bigint): Promise<Outcome<BankInstruction>> {
+    try {
+      await this.guard.keep(mark);
+    } catch {
+      return { kind: 'no', reason: 'not-sent', why: 'RESTORE_WITNESS_FILE could not be written' };
+    }
+    return this.gateway.sendSubmit(prepared);
+  }
+
+  /**
+   * Everything that could still forbid the submit is read in the transaction that writes it down.
+   * @returns the mark to remember outside the database when it is intended
+   */
   private async intend(
     tx: EmployerTransaction,
     claim: Claim,
     work: Work,
     prepared: PreparedSubmit,
     ids: { attemptId: string; callId: string },
-  ): Promise<'intended' | 'unapproved' | 'ended'> {
+  ): Promise<bigint | 'unapproved' | 'ended'> {
     const { run, instruction } = await assertMayCall(tx, claim, work, ['SUBMITTING']);
     if (instruction.status !== 'VERIFIED') return 'ended';
     if (this.isTooLate({ run, instruction })) {
@@ -179,7 +193,16 @@ export class Submitter {
        VALUES ($1, $2, 'submit', $3, $4, $5, 1, $6)`,
       [tx.employerId, ids.callId, instruction.id, prepared.path, prepared.bodyHash, claim.epoch],
     );
-    return 'intended';
+    return this.mark(tx);
+  }
+
+  private async mark(tx: EmployerTransaction): Promise<bigint> {
+    try {
+      return await this.guard.markWithin(tx);
+    } catch (error) {
+      if (error instanceof DatabaseIsBehind) throw new Halted('RESTORED');
+      throw error;
+    }
   }
 
   private async approved(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
@@ -275,49 +298,4 @@ export class Submitter {
       ),
     );
   }
-}
-
-/** Writes down what is known of the one standing submit attempt of an instruction. */
-export async function finishAttempt(
-  tx: EmployerTransaction,
-  instruction: Instruction,
-  outcome: NonNullable<SubmitAttempt['outcome']>,
-  detail: string,
-): Promise<void> {
-  await tx.query(
-    `UPDATE submit_attempt SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
-     WHERE employer_id = $1 AND instruction_id = $2 AND outcome IS DISTINCT FROM 'PROVEN_UNSENT'`,
-    [tx.employerId, instruction.id, outcome, detail],
-  );
-}
-
-/**
- * A submit is known to be executed: the check of its totals and the change of state are this one transaction
- * (rule 9). Totals the bank does not show yet are polled; a mismatch stops everything.
- */
-export async function recordExecuted(
-  tx: EmployerTransaction,
-  work: Pick<Work, 'run' | 'planned' | 'account' | 'instruction'>,
-  instruction: Instruction,
-  shown: BankInstruction | undefined,
-  { evidence, at }: { evidence: string; at: Date },
-): Promise<void> {
-  const { planned } = work;
-  const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
-  await finishAttempt(tx, instruction, 'EXECUTED', evidence);
-  await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {
-    submittedAt: at,
-    bankStatus: shown?.status ?? instruction.bankStatus,
-    totalsCheckedAt: totals === 'equal' ? at : null,
-  });
-  await movePaymentSet(tx, {
-    payRunId: instruction.payRunId,
-    planned,
-    from: 'AT_BANK',
-    to: 'SUBMITTED',
-    actor: 'service',
-  });
-  if (totals === 'different') await totalsDiffer(tx, instruction, planned);
-  wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
-  wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
 }

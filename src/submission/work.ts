@@ -21,9 +21,9 @@ export interface Work {
 }
 
 /** Why work on an instruction may not go on now. */
-export type Obstacle = 'ENDED' | 'STOPPED' | 'NOT_ITS_TURN' | 'ACCOUNT';
+export type Obstacle = 'RESTORED' | 'ENDED' | 'STOPPED' | 'NOT_ITS_TURN' | 'ACCOUNT';
 
-/** Work was stopped between two calls: by a switch, an amendment, a cancellation, or an account that is not open. */
+/** Work was stopped between two calls: by a switch, an amendment, a restore, or an account that is not open. */
 export class Halted extends Error {
   constructor(readonly obstacle: Obstacle) {
     super(`halted: ${obstacle}`);
@@ -41,22 +41,30 @@ export async function loadWork(tx: EmployerTransaction, instructionId: string): 
   return { instruction, run, planned, account };
 }
 
-/** The obstacle that stands in the way of sending anything for this run. */
+/**
+ * The obstacle that stands in the way of sending anything for this run. Before all others: that the database was
+ * restored and the bank not read since, for then nothing is known that could be ended or sent.
+ */
 export async function obstacleOf(tx: EmployerTransaction, run: PayRun): Promise<Obstacle | undefined> {
+  const [now] = await tx.query<{ restored: boolean; stopped: boolean }>(
+    `SELECT e.stopped_at IS NOT NULL OR s.submits_off OR EXISTS (SELECT FROM forgotten_instruction f
+         WHERE f.employer_id = e.id AND f.pay_run_id = $2 AND f.adopted_at IS NULL) AS stopped,
+       NOT database_is_known() OR EXISTS (SELECT FROM restore_check c
+         WHERE c.employer_id = e.id AND c.passed_at IS NULL) AS restored
+     FROM employer e, service_switch s WHERE e.id = $1 FOR SHARE OF e, s`,
+    [tx.employerId, run.id],
+  );
+  if (now?.restored) return 'RESTORED';
   if (run.status === 'CANCELLING' || run.status === 'CANCELLED' || run.lapseReason !== null) return 'ENDED';
   if (await openAmendment(tx, run.id)) return 'ENDED';
-  if (run.stoppedAt !== null) return 'STOPPED';
-  const [stopped] = await tx.query<{ stopped: boolean }>(
-    `SELECT e.stopped_at IS NOT NULL OR s.submits_off AS stopped
-     FROM employer e, service_switch s WHERE e.id = $1 FOR SHARE`,
-    [tx.employerId],
-  );
-  return stopped?.stopped ? 'STOPPED' : undefined;
+  return run.stoppedAt !== null || now?.stopped ? 'STOPPED' : undefined;
 }
 
 /** Whether every submit of every employer is stopped. */
 export async function submitsOff(tx: EmployerTransaction): Promise<boolean> {
-  const [service] = await tx.query<{ off: boolean }>(`SELECT submits_off AS off FROM service_switch`);
+  const [service] = await tx.query<{ off: boolean }>(
+    `SELECT submits_off OR NOT database_is_known() AS off FROM service_switch`,
+  );
   return service?.off ?? false;
 }
 

@@ -33,6 +33,17 @@ describe('payrun', () => {
     expect(await payrun('key', 'revoke', keyId)).toEqual({ code: 0, output: 'Revoked.\n' });
   });
 
+  it('says that the database was restored, from which moment on nothing is submitted', async () => {
+    expect((await payrun('restored', 'the disk was rolled back')).code).toBe(0);
+    const known = await select(database.url, 'SELECT database_is_known() AS known');
+    expect(known).toEqual([{ known: false }]);
+    const audited = await select(
+      database.superuserUrl,
+      `SELECT detail ->> 'reason' AS reason FROM audit_entry WHERE action = 'service.restored'`,
+    );
+    expect(audited).toEqual([{ reason: 'the disk was rolled back' }]);
+  });
+
   it.each([
     [['key', 'issue', 'per_0'], 'There is no such person.'],
     [['key', 'issue', 'per_0', '--days', '0'], 'whole number from 1 to 3650'],

@@ -9,6 +9,7 @@ const REQUIRED = {
 };
 const OPTIONAL = {
   PUBLIC_URL: 'https://payrun.example',
+  RESTORE_WITNESS_FILE: '/var/lib/payrun/witness.json',
   BANK_TOKEN_URL: 'https://bank.example/token',
   BANK_CLIENT_ID: 'client',
   BANK_CLIENT_SECRET: 'secret-of-the-client',

@@ -5,6 +5,7 @@ import { INSTRUCTION_GUARDS } from './instruction-guards';
 import { PAY_RUN_GUARDS } from './pay-run-guards';
 import { PAYMENT_GUARDS } from './payment-guards';
 import { RECORD_GUARDS } from './record-guards';
+import { RESTORE_GUARDS } from './restore-guards';
 import { SHAPE_ONLY } from './shape-only';
 import { SUBMIT_GUARDS } from './submit-guards';
 import { DONE, trials } from './trials';
@@ -16,6 +17,7 @@ const GUARDS = [
   ...PAY_RUN_GUARDS,
   ...PAYMENT_GUARDS,
   ...RECORD_GUARDS,
+  ...RESTORE_GUARDS,
 ];
 const others = Object.entries<Row>(firstRows(2));
 const seconds = new Map(Object.entries<Row>(secondRows(1)));
@@ -188,6 +190,7 @@ describe('references', () => {
       'audit_head.chain_id',
       'bank_call.employer_id',
       'bank_call.instruction_id',
+      'forgotten_instruction.instruction_id',
       'idempotency_key.employer_id',
       'invariant_breach.subject_id',
       'lease.subject_id',

@@ -14,6 +14,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'bank_event.bank_event_body_hash_check',
   'bank_event.bank_event_event_check',
   'bank_payment.bank_payment_add_outcome_check',
+  'database_restore.database_restore_what_check',
   'employer.employer_name_check',
   'employer.employer_name_key',
   'employer.employer_rows_per_instruction_check',
@@ -66,7 +67,9 @@ export const SHAPE_ONLY: readonly string[] = [
   'hook_subscription.hook_subscription_pkey',
   'installation_event.installation_event_body_hash_key',
   'invariant_breach.invariant_breach_pkey',
+  'forgotten_instruction.forgotten_instruction_pkey',
   'reconciler_pass.reconciler_pass_pkey',
+  'restore_check.restore_check_pkey',
   // An id or a number beside the time by which the table is partitioned.
   'bank_call.bank_call_pkey',
   'state_change.state_change_pkey',

@@ -34,6 +34,13 @@ export function hashOf(n: number): string {
 
 const PEOPLE: [string, Row][] = [PREPARER, APPROVER, OTHER].map((id) => ['person', { id, name: id }]);
 
+/** Restores that everybody was told of. */
+export const [RESTORE, EARLIER_RESTORE] = [uuid(8), uuid(9)] as const;
+const RESTORES: [string, Row][] = [RESTORE, EARLIER_RESTORE].map((id) => [
+  'database_restore',
+  { id, what: 'another timeline', told_at: NOW },
+]);
+
 /** The ids of what one employer has more than one of in the world. */
 export function idsOf(n: number) {
   const id = (k: number) => uuid(n * 1000 + k);
@@ -293,6 +300,15 @@ export function firstRows(n: number) {
       pay_run_id: ids.run,
     },
     reconciler_pass: { employer_id, position: '{}' },
+    restore_check: { employer_id, restore_id: RESTORE, passed_at: NOW },
+    forgotten_instruction: {
+      employer_id,
+      bank_instruction_id: 'forgotten-1',
+      restore_id: RESTORE,
+      pay_run_id: ids.run,
+      bank_status: 'SETTLED',
+      adopted_at: NOW,
+    },
     idempotency_key: { employer_id, person_id: PREPARER, key: 'key-1', fingerprint: hashOf(1) },
     lease: { subject_id: ids.run, kind: 'RUN', employer_id, wake_at: NOW },
     audit_head: { chain_id: ids.employer, last_seq: 1, last_hash: hashOf(1) },
@@ -357,6 +373,8 @@ export function secondRows(n: number) {
     attention: { ...first.attention, id, kind: 'CONTRADICTION' },
     attention_action: { ...first.attention_action, id },
     invariant_breach: { ...first.invariant_breach, id, invariant: 'conservation' },
+    restore_check: { ...first.restore_check, restore_id: EARLIER_RESTORE },
+    forgotten_instruction: { ...first.forgotten_instruction, bank_instruction_id: 'forgotten-2' },
     idempotency_key: { ...first.idempotency_key, key: 'key-2' },
     lease: { ...first.lease, subject_id: id },
     audit_entry: { ...first.audit_entry, seq: 2, previous_hash: hashOf(1), entry_hash: hashOf(2) },
@@ -397,5 +415,5 @@ function moreRows(n: number): [string, Row][] {
 /** The statements that make two employers, each with a row in every table of an employer. To be run as superuser. */
 export function twoEmployers(): string {
   const rows = [1, 2].flatMap((n) => [...Object.entries<Row>(firstRows(n)), ...moreRows(n)]);
-  return [...PEOPLE, ...rows].map(([table, row]) => insertion(table, row)).join(';\n');
+  return [...PEOPLE, ...RESTORES, ...rows].map(([table, row]) => insertion(table, row)).join(';\n');
 }

@@ -87,6 +87,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   await started.init();
   await until(() => ticks.every((tick) => tick.mock.calls.length >= 3));
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
+    'restores',
     'submission',
     'unsent submits',
     'follow',

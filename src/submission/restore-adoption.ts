@@ -1,0 +1,214 @@
+import { Injectable } from '@nestjs/common';
+import { BankGateway } from '../bank/gateway';
+import type { BankInstruction } from '../bank/records';
+import { Clock } from '../config/clock';
+import { Database, EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { InstructionStatus } from '../domain/instruction';
+import { PayRunStatus } from '../domain/pay-run';
+import { BankReads } from '../employer/bank-reads';
+import { EmployerAccount } from '../employer/employer.entity';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import {
+  endUnsubmitted,
+  lockInstruction,
+  planAttempt,
+  plannedInstructions,
+} from '../pay-run/instruction.store';
+import { judgeGroups, judgePayments, SeenPayment } from '../pay-run/match';
+import { namesOf } from '../pay-run/message-id';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
+import { ForgottenRecord } from './forgotten-record';
+import { judgeTotals } from './decision';
+import { readReference } from './prepared-calls';
+import { expectedRows, hashOfRows, PayableRow, payableRows, Work } from './work';
+
+/** An instruction the bank shows as submitted, and the database does not. */
+export interface Forgotten {
+  bankInstructionId: string;
+  /** Our id of it, as the database or the message ids of its payments have it. */
+  instructionId: string | undefined;
+  payRunId: string;
+  /** Where the database does not know the instruction, this says which planned one it was. */
+  reference: string | undefined;
+}
+
+const REASON = 'the bank shows it as submitted; the restored database had forgotten that';
+
+/** States from which nothing was submitted as far as the database knows. */
+const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED'];
+const RUN_ON_ITS_WAY: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+
+/** What the bank shows of an instruction, held whole against the rows that were approved. */
+interface Evidence {
+  rows: PayableRow[];
+  matched: ReadonlyMap<number, SeenPayment>;
+  shown: BankInstruction | undefined;
+}
+
+/**
+ * Takes back into the record what a restored database has forgotten: an instruction that the bank shows as submitted
+ * and whose every payment there is the approved row. Anything less is left to people.
+ */
+@Injectable()
+export class RestoreAdoption {
+  constructor(
+    private readonly database: Database,
+    private readonly gateway: BankGateway,
+    private readonly reads: BankReads,
+    private readonly personal: PersonalData,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @returns why it was not adopted, or undefined when it was. @throws BankClientError */
+  async adopt(employerId: string, forgotten: Forgotten): Promise<string | undefined> {
+    const work = await this.database.inEmployer(employerId, async (tx) =>
+      (await wasAdopted(tx, forgotten)) ? undefined : workOf(tx, forgotten),
+    );
+    if (work === undefined || typeof work === 'string') return work;
+    const evidence = await this.evidenceOf(employerId, work, forgotten.bankInstructionId);
+    if (typeof evidence === 'string') return evidence;
+    return this.database.inEmployer(employerId, (tx) => this.record(tx, work, forgotten, evidence));
+  }
+
+  private async evidenceOf(
+    employerId: string,
+    work: Work,
+    bankInstructionId: string,
+  ): Promise<Evidence | string> {
+    const { planned, account, instruction } = work;
+    const rows = await this.database.inEmployer(employerId, (tx) => payableRows(tx, this.personal, work));
+    if (!hashOfRows(rows).equals(planned.rowHash)) return 'the approved rows are not as they were approved';
+    const expected = expectedRows(instruction.id, rows);
+    const shown = await this.reads.instruction(account, bankInstructionId);
+    const seen = await this.reads.payments(account, {
+      bankInstructionId,
+      createdAt: work.run.createdAt,
+      bankIds: expected.flatMap((row) => row.bankIds),
+      isNamedBy: namesOf(instruction.id),
+    });
+    const judgement = judgePayments(expected, seen);
+    if (judgement.kind !== 'equal') return 'its payments are not exactly the approved rows';
+    const totals = { count: planned.rowCount, totalMinor: planned.totalMinor };
+    const calculated = { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor };
+    if (judgeTotals(totals, calculated) !== 'equal' || judgeGroups(totals, shown?.groups) === 'different')
+      return 'its totals are not the approved ones';
+    return { rows, matched: judgement.matched, shown };
+  }
+
+  private async record(
+    tx: EmployerTransaction,
+    work: Work,
+    forgotten: Forgotten,
+    evidence: Evidence,
+  ): Promise<string | undefined> {
+    const run = await lockRun(tx, work.run.id);
+    if (await wasAdopted(tx, forgotten)) return undefined;
+    const refusal = await refusalOf(tx, run, work);
+    if (refusal !== undefined) return refusal;
+    const instruction = await this.takeItsPlace(tx, work.instruction);
+    if (instruction === undefined) return 'another instruction for the same rows has been submitted';
+    const record = new ForgottenRecord(tx, this.gateway, this.personal, { ...work, run, instruction });
+    await record.build(forgotten, evidence.rows, evidence.matched, this.clock.now());
+    await advance(tx, run);
+    await record.submit(evidence.shown, this.clock.now());
+    await planTheRest(tx, run);
+    return undefined;
+  }
+
+  /** The one live instruction of these rows; what was built of them meanwhile is given up. */
+  private async takeItsPlace(
+    tx: EmployerTransaction,
+    { employerId, id, payRunId, plannedInstructionId }: Instruction,
+  ): Promise<Instruction | undefined> {
+    const known = await tx.manager.findBy(Instruction, { employerId, plannedInstructionId });
+    for (const other of known) {
+      if (other.id === id || !isLive(other)) continue;
+      if (!UNSUBMITTED.includes(other.status)) return undefined;
+      await endUnsubmitted(tx, await lockInstruction(tx, other.id), 'service', REASON);
+    }
+    const own = known.find((one) => one.id === id);
+    if (own === undefined) {
+      const attempt = Math.max(0, ...known.map((one) => one.attempt)) + 1;
+      const status = 'PLANNED';
+      await tx.manager.insert(Instruction, {
+        employerId,
+        id,
+        payRunId,
+        plannedInstructionId,
+        attempt,
+        status,
+        bankRank: 0,
+      });
+    }
+    const instruction = await lockInstruction(tx, id);
+    return UNSUBMITTED.includes(instruction.status) ? instruction : undefined;
+  }
+}
+
+/** By another replica, or by this one before it was interrupted. */
+async function wasAdopted(tx: EmployerTransaction, { bankInstructionId }: Forgotten): Promise<boolean> {
+  const adopted = await tx.query(
+    `SELECT FROM forgotten_instruction
+     WHERE employer_id = $1 AND bank_instruction_id = $2 AND adopted_at IS NOT NULL`,
+    [tx.employerId, bankInstructionId],
+  );
+  return adopted.length > 0;
+}
+
+/** The run, plan and account of what was forgotten; why there are none, where there are not. */
+async function workOf(tx: EmployerTransaction, forgotten: Forgotten): Promise<Work | string> {
+  const { employerId } = tx;
+  const { instructionId: id, payRunId, reference } = forgotten;
+  if (id === undefined) return 'its payments do not say which of our instructions it is';
+  const run = await findRun(tx, payRunId);
+  const stored = await tx.manager.findOneBy(Instruction, { employerId, id });
+  const planned = await planOfForgotten(tx, run, stored, reference);
+  if (planned === undefined) return 'it is not of the version of the run that stands';
+  const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
+  const known = stored?.bankInstructionId ?? forgotten.bankInstructionId;
+  if (known !== forgotten.bankInstructionId) return 'the database has another id of it';
+  const unborn = { employerId, id, payRunId: run.id, plannedInstructionId: planned.id };
+  return { run, planned, account, instruction: stored ?? tx.manager.create(Instruction, unborn) };
+}
+
+async function planOfForgotten(
+  tx: EmployerTransaction,
+  run: PayRun,
+  stored: Instruction | null,
+  reference: string | undefined,
+): Promise<PlannedInstruction | undefined> {
+  const planned = await plannedInstructions(tx, run);
+  if (stored !== null) return planned.find(({ id }) => id === stored.plannedInstructionId);
+  const ordinal = readReference(reference ?? '')?.ordinal;
+  return planned.find((one) => one.ordinal === ordinal);
+}
+
+/** Why what is certain at the bank does not fit into the record as it stands. */
+async function refusalOf(tx: EmployerTransaction, run: PayRun, work: Work): Promise<string | undefined> {
+  if (!RUN_ON_ITS_WAY.includes(run.status)) return `the run is ${run.status}`;
+  if (run.lapseReason !== null || (await openAmendment(tx, run.id))) return 'the run is being amended';
+  return run.runVersion === work.planned.runVersion ? undefined : 'the run was amended';
+}
+
+/** The run passed its gate before the restore: it goes as far again. */
+async function advance(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  if (run.status === 'APPROVED') await moveRun(tx, run, 'BUILDING', 'service', REASON);
+  if (run.status === 'BUILDING') await moveRun(tx, run, 'VERIFIED', 'service', REASON);
+  if (run.status === 'VERIFIED') await moveRun(tx, run, 'SUBMITTING', 'service', REASON);
+}
+
+/** What of the run has no instruction now: it is built like any other, unless the bank has that too. */
+async function planTheRest(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  const all = await tx.manager.findBy(Instruction, { employerId: tx.employerId, payRunId: run.id });
+  for (const planned of await plannedInstructions(tx, run)) {
+    const attempts = all.filter((one) => one.plannedInstructionId === planned.id);
+    if (attempts.some(isLive)) continue;
+    await planAttempt(tx, planned, Math.max(0, ...attempts.map(({ attempt }) => attempt)) + 1);
+  }
+}
+
+function isLive({ status }: Instruction): boolean {
+  return status !== 'ABANDONED' && status !== 'CANCELLED';
+}

@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import { NotAllowed, NotFound } from '../bank/errors';
+import { BankGateway } from '../bank/gateway';
+import type { BankInstruction, BankPayment } from '../bank/records';
+import { Database } from '../database/database';
+import { isPastSubmit } from '../domain/bank-status';
+import { readMessageId } from '../pay-run/message-id';
+import { readReference } from './prepared-calls';
+
+/** Instructions read one by one after a restore: fifty runs of ten thousand payments; more are left to people. */
+const MOST_READS = 1_000;
+
+/** An instruction at the bank that this service made, by its marks, and that the database does not know. */
+export interface Unknown {
+  bankInstructionId: string;
+  /** Our id of it, where its payments bear message ids. */
+  instructionId: string | undefined;
+  reference: string | undefined;
+  debtorIban: string | undefined;
+  status: string;
+  /** Whether it was submitted. */
+  submitted: boolean;
+  payments: number;
+}
+
+/** What the bank's general list shows beside what the database knows. */
+export interface Sweep {
+  /** Whether the bank lets the list be read. */
+  readable: boolean;
+  unknown: Unknown[];
+  /** Instructions, or payments of none, that nobody can tell whether this service made them. */
+  unidentified: number;
+}
+
+/** The payments of one instruction, of which the first stands for all: a list may hold half a million. */
+interface Group {
+  bankInstructionId: string | undefined;
+  instructionId: string | undefined;
+  first: Pick<BankPayment, 'bankPaymentId' | 'ids' | 'status'>;
+  payments: number;
+  /** A status of one that is past the submit. */
+  moved: string | undefined;
+  marked: boolean;
+}
+
+/** Reads the bank's general list for instructions of this service that a restored database has forgotten. */
+@Injectable()
+export class RestoreSweep {
+  constructor(
+    private readonly database: Database,
+    private readonly gateway: BankGateway,
+  ) {}
+
+  /** Everything since `from`. @throws BankClientError unless it is that the list may not be read */
+  async since(from: Date): Promise<Sweep> {
+    const sweep: Sweep = { readable: true, unknown: [], unidentified: 0 };
+    let groups: Group[];
+    try {
+      groups = await this.list(from);
+    } catch (error) {
+      if (error instanceof NotAllowed || error instanceof NotFound) return { ...sweep, readable: false };
+      throw error;
+    }
+    let reads = 0;
+    for (const group of await this.withoutKnown(groups)) {
+      // What bears the marks of somebody else is somebody else's.
+      if (group.marked && group.instructionId === undefined) continue;
+      reads += 1;
+      const found = reads > MOST_READS ? undefined : await this.identify(group);
+      if (found === undefined) sweep.unidentified += 1;
+      else if (found !== 'foreign') sweep.unknown.push(found);
+    }
+    return sweep;
+  }
+
+  private async list(from: Date): Promise<Group[]> {
+    const groups = new Map<string, Group>();
+    for await (const payment of this.gateway.listPayments({ from: from.toISOString() })) {
+      if (payment.direction === 'INWARD') continue;
+      const instructionId = readMessageId(payment.messageId ?? '')?.instructionId;
+      const key = payment.bankInstructionId ?? instructionId ?? payment.bankPaymentId;
+      const { bankInstructionId, bankPaymentId, ids, status } = payment;
+      const first = { bankPaymentId, ids, status };
+      const begun = { bankInstructionId, instructionId, first, payments: 0, moved: undefined, marked: false };
+      const group: Group = groups.get(key) ?? begun;
+      group.marked ||= payment.messageId !== undefined;
+      group.instructionId ??= instructionId;
+      group.payments += 1;
+      if (isPastSubmit(status)) group.moved ??= status;
+      groups.set(key, group);
+    }
+    return [...groups.values()];
+  }
+
+  /** Those of which neither the instruction's id at the bank nor any payment's is stored for any employer. */
+  private async withoutKnown(groups: readonly Group[]): Promise<Group[]> {
+    const paymentIds = groups.flatMap(({ first }) => first.ids);
+    return this.database.asWorker(async (tx) => {
+      const instructions = await tx.query<{ id: string }>(
+        'SELECT bank_instruction_id AS id FROM instruction WHERE bank_instruction_id = ANY ($1)',
+        [groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? [])],
+      );
+      const payments = await tx.query<{ id: string }>(
+        `SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)
+         UNION SELECT bank_transaction_id FROM bank_payment WHERE bank_transaction_id = ANY ($1)`,
+        [paymentIds],
+      );
+      const known = new Set([...instructions, ...payments].map(({ id }) => id));
+      return groups.filter(
+        ({ bankInstructionId, first }) =>
+          !known.has(bankInstructionId ?? '') && !first.ids.some((id) => known.has(id)),
+      );
+    });
+  }
+
+  /** Undefined where nobody can tell whose it is. */
+  private async identify(group: Group): Promise<Unknown | 'foreign' | undefined> {
+    const { instructionId, payments, moved, first } = group;
+    const bankInstructionId = group.bankInstructionId ?? (await this.instructionOf(first.bankPaymentId));
+    if (bankInstructionId === undefined) return undefined;
+    const shown = await this.read(bankInstructionId);
+    const reference = shown?.reference;
+    if (instructionId === undefined) {
+      if (reference === undefined) return undefined;
+      if (readReference(reference) === undefined) return 'foreign';
+    }
+    const submitted = moved !== undefined || (shown !== undefined && isPastSubmit(shown.status));
+    return {
+      bankInstructionId,
+      instructionId,
+      reference,
+      debtorIban: shown?.debtorIban,
+      status: shown?.status ?? moved ?? first.status,
+      submitted,
+      payments,
+    };
+  }
+
+  private async instructionOf(bankPaymentId: string): Promise<string | undefined> {
+    return (await orNothing(this.gateway.getPayment(bankPaymentId)))?.bankInstructionId;
+  }
+
+  private read(bankInstructionId: string): Promise<BankInstruction | undefined> {
+    return orNothing(this.gateway.getInstruction(bankInstructionId));
+  }
+}
+
+/** What may not be read, or is not found, is not known. */
+async function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof NotAllowed || error instanceof NotFound) return undefined;
+    throw error;
+  }
+}

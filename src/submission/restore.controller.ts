@@ -1,0 +1,30 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { createZodDto } from 'nestjs-zod';
+import { z } from 'zod';
+import { Allow } from '../http/allow';
+import { Me, type SignedIn } from '../http/signed-in';
+import { Restores } from './restores';
+
+class RestoreReason extends createZodDto(z.strictObject({ reason: z.string().trim().min(3).max(500) })) {}
+
+class RestoreBody extends createZodDto(z.object({ restoreId: z.uuid() })) {}
+
+/** What nobody but a person can know: that the database was restored in a way that shows nowhere. */
+@ApiTags('kill switch')
+@Controller('v1/service')
+export class RestoreController {
+  constructor(private readonly restores: Restores) {}
+
+  @Post('restored')
+  @HttpCode(200)
+  @Allow('administrator')
+  @ApiOperation({ summary: 'Says that the database was restored: stops everybody until the bank was read' })
+  @ApiOkResponse({ type: RestoreBody })
+  async restored(
+    @Me() me: SignedIn,
+    @Body() { reason }: RestoreReason,
+  ): Promise<z.infer<typeof RestoreBody.schema>> {
+    return { restoreId: await this.restores.say(me.personId, reason) };
+  }
+}

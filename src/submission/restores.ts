@@ -1,0 +1,254 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { append } from '../audit/audit';
+import { isBankError } from '../bank/errors';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
+import { DomainError } from '../domain/errors';
+import { Metrics } from '../http/metrics';
+import { showId } from '../http/prefixed-id';
+import { raise } from '../pay-run/attention.store';
+import { stopEverything } from '../pay-run/stop';
+import { Restore, RestoreCheck } from './restore-check';
+import { RestoreSweep, Sweep } from './restore-sweep';
+import { happenedAtFirst } from './restore-words';
+
+const DAY_MS = 86_400_000;
+
+/** A bank that could not be read is tried again after so long; nothing is sent meanwhile. */
+const TRY_AGAIN_MS = 5_000;
+
+/** Employers told in one reading of their ids, which costs a few kilobytes. */
+const PAGE = 500;
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
+interface Pending extends Restore {
+  dataUntil: Date | null;
+  noticedAt: Date;
+  employerIds: string[];
+}
+
+/**
+ * What follows when the database was restored (rule 17): every submit of every employer is stopped, every employer is
+ * asked, the bank is read and held against what was restored, and two people of each employer let it go on.
+ */
+@Injectable()
+export class Restores {
+  private readonly logger = new Logger(Restores.name);
+  private readonly sight: Gauge<'sees'>;
+  private nextReadMs = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly guard: RestoreGuard,
+    private readonly sweep: RestoreSweep,
+    private readonly check: RestoreCheck,
+    private readonly clock: Clock,
+    { registry }: Metrics,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.sight = new Gauge({
+      name: 'payrun_restore_guard',
+      help: 'Whether this kind of restore is noticed by itself: 1, or 0 where the server or the settings hide it.',
+      labelNames: ['sees'],
+      registers: [registry],
+    });
+  }
+
+  /** Looks whether the database was restored, and takes what was noticed a step further. */
+  async tick(): Promise<void> {
+    await this.guard.check();
+    this.showSight();
+    await this.tellAll();
+    if (this.clock.now().getTime() < this.nextReadMs) return;
+    try {
+      await this.reconcileAll();
+      for (const employerId of await this.withForgotten()) await this.check.adoptWaiting(employerId);
+    } catch (error) {
+      this.nextReadMs = this.clock.now().getTime() + TRY_AGAIN_MS;
+      if (!isBankError(error)) throw error;
+      this.logger.warn({ message: 'the bank could not be read after a restore', why: error.message });
+    }
+  }
+
+  /**
+   * A person says that the database was restored: from the answer on nothing is submitted.
+   * @returns the restore's id
+   */
+  async say(personId: string, reason: string): Promise<string> {
+    const id = await this.database.outsideEmployers(async (tx) => {
+      const what = `An administrator says that the database was restored: ${reason}.`;
+      const restoreId = await recordRestore(tx, what, 'unknown');
+      await append(tx, {
+        personId,
+        action: 'service.restored',
+        subject: 'service',
+        detail: { reason, restoreId },
+      });
+      return restoreId;
+    });
+    await this.tellAll();
+    return id;
+  }
+
+  private showSight(): void {
+    const { sight } = this.guard;
+    if (sight === undefined) return;
+    this.sight.set({ sees: 'another_cluster' }, Number(sight.systemIdentifier));
+    this.sight.set({ sees: 'another_timeline' }, Number(sight.timeline));
+    this.sight.set({ sees: 'older_copy' }, Number(sight.olderCopy));
+  }
+
+  /** Only when the last employer was told is the restore told; until then the database itself refuses submits. */
+  private async tellAll(): Promise<void> {
+    for (const restore of await this.database.outsideEmployers(untoldRestores)) {
+      this.logger.error({ message: 'the database was restored', what: restore.what });
+      for await (const employerId of this.employerIds())
+        await this.database.inEmployer(employerId, (tx) => tellOne(tx, restore));
+      await this.database.outsideEmployers(async (tx) => {
+        const told = await tx.query(
+          'UPDATE database_restore SET told_at = clock_timestamp() WHERE id = $1 AND told_at IS NULL RETURNING id',
+          [restore.id],
+        );
+        if (told.length === 0) return;
+        const detail = { restoreId: restore.id, what: restore.what };
+        await append(tx, { action: 'service.restore-told', subject: 'service', detail });
+      });
+    }
+  }
+
+  private async *employerIds(): AsyncGenerator<string> {
+    let last: string | undefined = BEFORE_ALL;
+    while (last !== undefined) {
+      const after: string = last;
+      const rows: { id: string }[] = await this.database.asWorker((tx) =>
+        tx.query<{ id: string }>(`SELECT id FROM employer WHERE id > $1 ORDER BY id LIMIT ${PAGE}`, [after]),
+      );
+      for (const { id } of rows) yield id;
+      last = rows.length === PAGE ? rows.at(-1)?.id : undefined;
+    }
+  }
+
+  private async reconcileAll(): Promise<void> {
+    for (const pending of await this.pending()) {
+      const employerIds: string[] = [];
+      for (const employerId of pending.employerIds)
+        if (!(await this.database.inEmployer(employerId, (tx) => hasPassed(tx, pending.id))))
+          employerIds.push(employerId);
+      if (employerIds.length === 0) continue;
+      const sweep = await this.sweep.since(this.sinceOf(pending));
+      this.reportStrangers(pending, sweep);
+      for (const employerId of employerIds) await this.check.reconcile(employerId, pending, sweep);
+    }
+  }
+
+  /** Employers with instructions at the bank that were not taken back into their record. */
+  private async withForgotten(): Promise<string[]> {
+    const rows = await this.database.asWorker((tx) =>
+      tx.query<{ id: string }>(
+        'SELECT DISTINCT employer_id AS id FROM forgotten_instruction WHERE adopted_at IS NULL',
+      ),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Restores that somebody is still stopped for; young ones wait for what was under way. */
+  private pending(): Promise<Pending[]> {
+    const youngMs = this.config.BANK_TIMEOUT_MS + this.config.BANK_LAG_BOUND_MS;
+    return this.database.outsideEmployers(async (tx) => {
+      const stops = await tx.query<{
+        id: string;
+        what: string;
+        until: Date | null;
+        at: Date;
+        employers: string[];
+      }>(
+        `SELECT r.id, r.what, r.data_until AS until, r.noticed_at AS at, array_agg(s.employer_id::text) AS employers
+         FROM service_stop s JOIN database_restore r ON r.id = s.subject_id
+         WHERE s.kind = 'RESTORED' AND s.lifted_at IS NULL AND r.told_at IS NOT NULL
+           AND r.noticed_at < clock_timestamp() - make_interval(secs => $1::double precision / 1000)
+         GROUP BY r.id ORDER BY r.noticed_at`,
+        [youngMs],
+      );
+      return stops.map(({ id, what, until, at, employers }) => ({
+        id,
+        what,
+        dataUntil: until,
+        noticedAt: at,
+        employerIds: employers,
+      }));
+    });
+  }
+
+  /** A day before the data end, for the two clocks; where that is not known, as long as anything is watched. */
+  private sinceOf({ dataUntil, noticedAt }: Pending): Date {
+    const days = dataUntil === null ? this.config.WATCH_DAYS : 1;
+    return new Date((dataUntil ?? noticedAt).getTime() - days * DAY_MS);
+  }
+
+  private reportStrangers(pending: Restore, { readable, unknown, unidentified }: Sweep): void {
+    const submitted = unknown
+      .filter((one) => one.submitted)
+      .map(({ bankInstructionId }) => bankInstructionId);
+    this.logger.warn({
+      message: 'the bank was read after a restore',
+      restoreId: pending.id,
+      readable,
+      submitted,
+      unidentified,
+    });
+  }
+}
+
+async function hasPassed(tx: EmployerTransaction, restoreId: string): Promise<boolean> {
+  const passed = await tx.query(
+    'SELECT FROM restore_check WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NOT NULL',
+    [tx.employerId, restoreId],
+  );
+  return passed.length > 0;
+}
+
+async function tellOne(tx: EmployerTransaction, restore: Restore): Promise<void> {
+  const first = await tx.query(
+    `INSERT INTO restore_check (employer_id, restore_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING restore_id`,
+    [tx.employerId, restore.id],
+  );
+  if (first.length === 0) return;
+  await stopEverything(tx, { kind: 'RESTORED', subjectId: restore.id });
+  await raise(tx, { kind: 'RESTORED', subjectId: restore.id, happened: happenedAtFirst(restore.what) });
+  await append(tx, {
+    action: 'employer.restore-told',
+    subject: showId('emp', tx.employerId),
+    detail: { restoreId: restore.id },
+  });
+}
+
+/**
+ * Whether two people may let things go on after a restore.
+ * @throws DomainError NOT_RECONCILED, EVIDENCE_REQUIRED where the bank did not show everything
+ */
+export async function assertReconciled(
+  tx: EmployerTransaction,
+  restoreId: string,
+  evidence: string | null,
+): Promise<void> {
+  const [check] = await tx.query<{ passed: boolean; needs_evidence: boolean }>(
+    `SELECT passed_at IS NOT NULL AS passed, needs_evidence FROM restore_check
+     WHERE employer_id = $1 AND restore_id = $2`,
+    [tx.employerId, restoreId],
+  );
+  if (!check?.passed) {
+    throw new DomainError(
+      'NOT_RECONCILED',
+      'The bank was not read yet after the restore. It is tried again and again.',
+    );
+  }
+  if (check.needs_evidence && (evidence ?? '').trim() === '') {
+    throw new DomainError(
+      'EVIDENCE_REQUIRED',
+      'The bank did not show everything. Have it say in writing what was submitted, and give its reference as evidence.',
+    );
+  }
+}

@@ -1,0 +1,54 @@
+import type { BankInstruction } from '../bank/records';
+import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
+import { moveInstruction } from '../pay-run/instruction.store';
+import { judgeGroups } from '../pay-run/match';
+import { movePaymentSet } from '../pay-run/payment.store';
+import { totalsDiffer } from '../pay-run/stop';
+import type { Work } from './work';
+
+/** Writes down what is known of the one standing submit attempt of an instruction. */
+export async function finishAttempt(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  outcome: NonNullable<SubmitAttempt['outcome']>,
+  detail: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE submit_attempt SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
+     WHERE employer_id = $1 AND instruction_id = $2 AND outcome IS DISTINCT FROM 'PROVEN_UNSENT'`,
+    [tx.employerId, instruction.id, outcome, detail],
+  );
+}
+
+/**
+ * A submit is known to be executed: the check of its totals and the change of state are this one transaction
+ * (rule 9). Totals the bank does not show yet are polled; a mismatch stops everything.
+ */
+export async function recordExecuted(
+  tx: EmployerTransaction,
+  work: Pick<Work, 'run' | 'planned' | 'account' | 'instruction'>,
+  instruction: Instruction,
+  shown: BankInstruction | undefined,
+  { evidence, at }: { evidence: string; at: Date },
+): Promise<void> {
+  const { planned } = work;
+  const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
+  await finishAttempt(tx, instruction, 'EXECUTED', evidence);
+  await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {
+    submittedAt: at,
+    bankStatus: shown?.status ?? instruction.bankStatus,
+    totalsCheckedAt: totals === 'equal' ? at : null,
+  });
+  await movePaymentSet(tx, {
+    payRunId: instruction.payRunId,
+    planned,
+    from: 'AT_BANK',
+    to: 'SUBMITTED',
+    actor: 'service',
+  });
+  if (totals === 'different') await totalsDiffer(tx, instruction, planned);
+  wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+  wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+}

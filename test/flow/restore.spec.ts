@@ -1,0 +1,379 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { execute, select, testDatabase, TestDatabase } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+
+/** A bank that shows all there is: what a restored database forgot is found by what the bank shows. */
+const FRANK = { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } as const;
+
+let payroll: Payroll;
+let backup: TestDatabase | undefined;
+const start = async (options: PayrollOptions = {}) => {
+  payroll = await Payroll.start({
+    rowsPerInstruction: 2,
+    ...options,
+    sandbox: { ...options.sandbox, variants: { ...FRANK, ...options.sandbox?.variants } },
+    settings: { BANK_TIMEOUT_MS: '500', ...options.settings },
+  });
+};
+afterEach(async () => {
+  await payroll.close();
+  await backup?.drop();
+  backup = undefined;
+});
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
+
+/** Stops the service and copies its database as it is now; what happens from here on the copy does not know. */
+async function backedUp(): Promise<void> {
+  await payroll.stopServices();
+  backup = await testDatabase(nameOf(payroll.database.url));
+  await serve();
+}
+
+async function serve(): Promise<void> {
+  const { url } = await payroll.addReplica();
+  payroll.url = url;
+}
+
+/** Stops the service and starts it on the backup. */
+async function restored(): Promise<void> {
+  await payroll.stopServices();
+  const restoredUrl = backup!.url;
+  Object.assign(payroll.database, { url: restoredUrl, superuserUrl: backup!.superuserUrl });
+  Object.assign(payroll.settings, { DATABASE_URL: restoredUrl });
+  await serve();
+}
+
+const stored = <R>(sql: string) => select<R>(payroll.database.superuserUrl, sql);
+const submitsOff = async () =>
+  (await payroll.as('administrator').get('/v1/service')).data as { submitsOff: boolean; reason: string };
+const question = async () => {
+  const [one] = (await payroll.as('operator').get(payroll.path('/attention'))).data.items.filter(
+    ({ kind }: { kind: string }) => kind === 'RESTORED',
+  );
+  return one as { id: string; happened: string; payments: number } | undefined;
+};
+const told = () => eventually(async () => (await question()) !== undefined, 10_000);
+/** Waits until the bank was read. */
+const answered = async () => {
+  await eventually(
+    async () => !((await question())?.happened ?? 'is being read').includes('is being read'),
+    20_000,
+    () => 'the bank was never read after the restore',
+  );
+  return (await question())!;
+};
+const resume = async (evidence?: string) => {
+  const path = payroll.path(`/attention/${(await question())!.id}`);
+  const reason = 'the bank and we have compared our lists';
+  const body = { action: 'RESUME', reason, ...(evidence === undefined ? {} : { evidence }) };
+  await payroll.as('operator').post(`${path}/actions`, body);
+  return payroll.as('second').post(`${path}/actions/confirmation`);
+};
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const soundly = async () => {
+  const names = await stored<{ invariant: string }>('SELECT invariant FROM invariant_breach');
+  expect(names).toEqual([]);
+  expect((await kinds()).filter((kind) => kind === 'INVARIANT_BREACH')).toEqual([]);
+};
+
+const RECONCILED = { settings: { RECONCILE_MS: '100' } };
+
+/** Moments of a backup: how a run is held there, and let go on after it. */
+const MOMENTS = [
+  {
+    when: 'after the approval, before anything was built',
+    status: 'APPROVED',
+    hold: (id: string) =>
+      payroll.as('finance').post(payroll.path(`/pay-runs/${id}/stop`), { reason: 'a pause' }),
+    // The backup is of a run that nobody stopped.
+    inBackup: 'UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL',
+    goOn: (id: string) =>
+      payroll.as('operator').post(payroll.path(`/pay-runs/${id}/resume`), { reason: 'go on' }),
+  },
+  {
+    when: 'in the middle of building',
+    status: 'BUILDING',
+    hold: () => payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 }),
+    inBackup: ['add_intent', 'bank_payment']
+      .map(
+        (table) =>
+          `DELETE FROM ${table} WHERE instruction_id <> (SELECT max(id::text)::uuid FROM instruction)`,
+      )
+      .join('; '),
+    goOn: () => payroll.clearFaults(),
+  },
+  {
+    when: 'with everything built and verified',
+    status: 'VERIFIED',
+    hold: () => payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 }),
+    inBackup: 'SELECT 1',
+    goOn: () => payroll.clearFaults(),
+  },
+];
+
+describe('a database restored to a moment before the submit of a run that was paid since', () => {
+  it.each(MOMENTS)(
+    'pays nobody twice and ends the run as the bank has it: $when',
+    async (moment) => {
+      await start(RECONCILED);
+      const run = await payroll.uploaded(payFile(payRows(6)));
+      await moment.hold(run.id);
+      await payroll.approve(run);
+      await payroll.until(run.id, [moment.status], 20_000);
+      if (moment.status === 'BUILDING')
+        await eventually(async () => ((await payroll.calls()).add ?? 0) === 6, 10_000);
+      await backedUp();
+      await execute(backup!.superuserUrl, moment.inBackup);
+      expect((await payroll.run(run.id)).status).toBe(moment.status);
+      await moment.goOn(run.id);
+      await payroll.until(run.id, ['SETTLED'], 20_000);
+
+      await restored();
+      await told();
+      expect(await submitsOff()).toMatchObject({ submitsOff: true, reason: 'RESTORED' });
+      expect((await resume()).data.code).toBe('NOT_RECONCILED');
+      const { happened, payments } = await answered();
+      expect(happened).toContain('another database of the cluster');
+      expect(happened).toContain('taken back into the record, to be followed: 3 with 6 payments');
+      const paid = (await payroll.ledger()).instructions.filter(({ submits }) => submits > 0);
+      for (const { id } of paid) expect(happened).toContain(String(id));
+      expect(payments).toBe(6);
+      // What the bank has is followed to its end while everything is still stopped.
+      await payroll.until(run.id, ['SETTLED'], 20_000);
+      expect((await resume()).status).toBe(200);
+      expect((await submitsOff()).submitsOff).toBe(false);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+      const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
+      expect(report.data).toMatchObject({ difference: '0.00' });
+      await soundly();
+    },
+    90_000,
+  );
+
+  it('sends the rest of a run of which a part was submitted, once people resumed', async () => {
+    await start(RECONCILED);
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(6)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await payroll.stopServices();
+    backup = await testDatabase(nameOf(payroll.database.url));
+    await payroll.clearFaults();
+    const [first] = await stored<{ id: string }>('SELECT bank_instruction_id AS id FROM instruction LIMIT 1');
+    await payroll.submitAtBank(first!.id);
+    await restored();
+    const { happened } = await answered();
+    expect(happened).toContain('taken back into the record, to be followed: 1 with 2 payments');
+    expect((await timesPaid()).filter((count) => count > 0)).toHaveLength(2);
+    expect((await resume()).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+    await soundly();
+  }, 90_000);
+});
+
+describe('a database restored to a moment from which the record cannot be taken up', () => {
+  /** A run that was approved and paid after the backup. */
+  const restoredBeforeApproval = async () => {
+    await start(RECONCILED);
+    const run = await payroll.uploaded(payFile(payRows(4)));
+    await backedUp();
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    const built = (await payroll.calls()).initiate;
+    await restored();
+    const { happened } = await answered();
+    expect(happened).toContain('the run is READY');
+    expect(happened).toContain('or is to be cancelled: 2 with 4 payments');
+    expect((await resume()).status).toBe(200);
+    const go = await payroll
+      .as('operator')
+      .post(payroll.path(`/pay-runs/${run.id}/resume`), { reason: 'go on' });
+    expect(go.data.code).toBe('WAS_SUBMITTED');
+    return { run, built };
+  };
+
+  it('takes it up once people approve it as it was, and pays it no second time', async () => {
+    const { run, built } = await restoredBeforeApproval();
+    expect((await payroll.approve(run)).status).toBe(200);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    expect((await payroll.calls()).initiate).toBe(built);
+    await soundly();
+  }, 90_000);
+
+  it('never pays it again while it cannot be taken up, be it that nobody stops it, and has it cancelled', async () => {
+    const { run, built } = await restoredBeforeApproval();
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE forgotten_instruction SET instruction_id = NULL;
+       UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL`,
+    );
+    expect((await payroll.approve(run)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    expect((await payroll.calls()).initiate).toBe(built);
+    const cancelled = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it was paid before the restore' });
+    expect(cancelled.data).toMatchObject({ status: 'CANCELLED' });
+    await soundly();
+  }, 90_000);
+
+  it('names what was paid of a run that was forgotten too', async () => {
+    await start();
+    await backedUp();
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await restored();
+    const { happened } = await answered();
+    expect(happened).toContain(
+      'for a run that was forgotten too: uploading its pay file again would pay twice: 2 with 4',
+    );
+  }, 60_000);
+});
+
+describe('after a restore', () => {
+  it('nobody resumes before the bank was read, be it that the desk is passed by', async () => {
+    await start();
+    await backedUp();
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+    await restored();
+    await told();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await resume()).data.code).toBe('NOT_RECONCILED');
+    await expect(stored(`UPDATE service_stop SET lifted_at = now()`)).rejects.toMatchObject({
+      constraint: 'restore_is_reconciled',
+    });
+    const alone = await payroll.as('administrator').post('/v1/service/resume', { reason: 'never mind' });
+    expect(alone.data.code).toBe('ATTENTION_DECIDES');
+    await payroll.clearFaults();
+    expect((await answered()).happened).toContain(
+      'no submitted instruction of this employer that was forgotten',
+    );
+    expect((await resume()).status).toBe(200);
+  }, 60_000);
+
+  it("takes the bank's written word where it does not let its list be read", async () => {
+    await start();
+    await backedUp();
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '403', every: 1 });
+    await restored();
+    expect((await answered()).happened).toContain("takes the bank's written word");
+    expect((await resume()).data.code).toBe('EVIDENCE_REQUIRED');
+    const path = payroll.path(`/attention/${(await question())!.id}`);
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await resume('letter of the bank, 4711')).status).toBe(200);
+  }, 60_000);
+
+  it('everybody is stopped until the last employer has decided', async () => {
+    await start();
+    const other = await payroll.as('administrator').post('/v1/employers', {
+      name: 'Aspen Mills SARL',
+      timeZone: 'Europe/Paris',
+    });
+    expect(other.status).toBe(201);
+    await backedUp();
+    await restored();
+    await answered();
+    const told = await stored<{ n: string }>(
+      `SELECT count(*) AS n FROM attention WHERE kind = 'RESTORED' AND resolved_at IS NULL`,
+    );
+    expect(told).toEqual([{ n: '2' }]);
+    expect((await resume()).status).toBe(200);
+    expect((await submitsOff()).submitsOff).toBe(true);
+  }, 60_000);
+});
+
+describe('an administrator who knows of a restore that shows nowhere', () => {
+  it('stops everybody with a word, and two people let it go on', async () => {
+    await start();
+    const said = await payroll
+      .as('administrator')
+      .post('/v1/service/restored', { reason: 'the disk was rolled back' });
+    expect(said.status).toBe(200);
+    expect((await payroll.as('operator').post('/v1/service/restored', { reason: 'me too' })).status).toBe(
+      403,
+    );
+    const id = await payroll.paid(payFile(payRows(2)));
+    expect((await answered()).happened).toContain('the disk was rolled back');
+    expect((await payroll.run(id)).status).toBe('APPROVED');
+    expect((await resume()).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const audited = await stored<{ action: string }>(
+      `SELECT action FROM audit_entry WHERE action LIKE '%restore%'`,
+    );
+    expect(audited.map(({ action }) => action).sort()).toEqual([
+      'employer.restore-told',
+      'service.restore-told',
+      'service.restored',
+    ]);
+  }, 60_000);
+});
+
+describe('a service whose database fails over to a server that may have lost commits', () => {
+  const failOver = () =>
+    stored('UPDATE database_identity SET timeline = timeline + 1, written_by = pg_current_xact_id()');
+
+  it('sends nothing more from that moment on, also before anybody noticed', async () => {
+    await start({ rowsPerInstruction: 1 });
+    await payroll.fault({ operation: 'add', kind: 'slow-drip', every: 1, delayMs: 1 });
+    // Whoever notices it cannot write it down: what is refused is refused by each transaction on its own.
+    const blind = new Client({ connectionString: payroll.database.superuserUrl });
+    await blind.connect();
+    await blind.query('BEGIN; LOCK TABLE database_restore IN SHARE MODE');
+    const id = await payroll.paid(payFile(payRows(12)));
+    await eventually(async () => ((await payroll.calls()).add ?? 0) > 1, 15_000);
+    await failOver();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const sent = await payroll.calls();
+    expect(sent.initiate).toBeLessThan(12);
+    expect(sent.submit ?? 0).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect((await payroll.calls()).initiate).toBe(sent.initiate);
+    expect(await kinds()).toEqual([]);
+    await blind.end();
+    expect((await answered()).happened).toContain('another timeline (1 instead of 2)');
+    expect((await resume()).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect((await timesPaid()).every((count) => count === 1)).toBe(true);
+  }, 90_000);
+
+  it('submits nothing that no witness outside would remember', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'payrun-flow-witness-'));
+    await start({ settings: { RESTORE_WITNESS_FILE: join(directory, 'witness.json') } });
+    await rm(directory, { recursive: true });
+    await writeFile(directory, 'in the way');
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SUBMITTING'], 15_000);
+    await eventually(
+      async () => (await stored(`SELECT FROM submit_attempt WHERE outcome = 'PROVEN_UNSENT'`)).length > 0,
+      10_000,
+    );
+    expect((await payroll.calls()).submit ?? 0).toBe(0);
+    await rm(directory);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+    await rm(directory, { recursive: true });
+  }, 60_000);
+
+  it('is no failover when the service, or another one, is only started again', async () => {
+    await start({ replicas: 2 });
+    const id = await payroll.paid(payFile(payRows(8)));
+    await payroll.stopServices();
+    await serve();
+    await serve();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await kinds()).toEqual([]);
+    expect(await stored('SELECT what FROM database_restore')).toEqual([]);
+    const { data } = await payroll.as('operator').get<string>('/metrics');
+    expect(data).toContain('payrun_restore_guard{sees="another_timeline"} 1');
+    expect(data).toContain('payrun_restore_guard{sees="older_copy"} 0');
+  }, 60_000);
+});
