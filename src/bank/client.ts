@@ -1,4 +1,4 @@
-import type { AgentOptions } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
 import { Accounts } from './accounts';
 import { AmountCodec, type AmountUnit } from './amount-codec';
 import { CustomerInstructions } from './customer-instructions';
@@ -31,7 +31,7 @@ export interface BankClientOptions {
   amountUnit: AmountUnit;
   /** Time-outs, body cap and sockets, where they differ from {@link DEFAULT_HTTP_LIMITS}. */
   limits?: Partial<HttpLimits>;
-  tls?: AgentOptions;
+  tls?: ConnectionOptions;
   requestsPerMinute?: number;
   /** Replaces the in-process budget of `requestsPerMinute` by one that all replicas share. */
   budget?: RateBudget;

@@ -99,8 +99,8 @@ const SETTINGS = {
     .int()
     .min(1)
     .max(64)
-    .default(8)
-    .describe('Concurrent adds per instruction.'),
+    .default(32)
+    .describe('Adds to the bank under way at once in one process.'),
   BANK_WEBHOOK_SECRETS: list.default([]).describe('Signing secrets; two are valid while one is replaced.'),
   BANK_WEBHOOK_FORM: z
     .enum(['raw', 'reserialised'])

@@ -35,6 +35,9 @@ const DATABASE_PAUSE_MS = 1_000;
 export class LeaseWorker {
   private readonly logger = new Logger(LeaseWorker.name);
   private readonly running = new Set<Promise<void>>();
+  private claiming = false;
+  /** The last claim was answered in full, so more may be due than there was room for. */
+  private moreDue = false;
   private stopping = false;
 
   constructor(
@@ -45,18 +48,38 @@ export class LeaseWorker {
   /** Claims what is due, as far as there is room, and starts on it. Answers how much was claimed. */
   async tick(): Promise<number> {
     const room = this.options.atOnce - this.running.size;
-    if (room <= 0 || this.stopping) return 0;
+    if (room <= 0 || this.stopping || this.claiming) return 0;
+    this.claiming = true;
+    try {
+      return await this.claim(room);
+    } finally {
+      this.claiming = false;
+    }
+  }
+
+  private async claim(room: number): Promise<number> {
     const { kind, holder, leaseMs } = this.options;
     const claims = await this.leases.claim(kind, holder, room, leaseMs);
     if (this.stopping) {
       await Promise.all(claims.map((claim) => this.leases.release(claim, 0)));
       return 0;
     }
+    this.moreDue = claims.length === room;
     for (const claim of claims) {
-      const work = this.run(claim).finally(() => this.running.delete(work));
+      const work = this.run(claim).finally(() => {
+        this.running.delete(work);
+        if (this.moreDue) this.refill();
+      });
       this.running.add(work);
     }
     return claims.length;
+  }
+
+  /** Where work waits, the place of what ended is not left empty until the next tick. */
+  private refill(): void {
+    this.tick().catch(() => {
+      this.moreDue = false;
+    });
   }
 
   /** Takes no more work and waits for the steps under way. */

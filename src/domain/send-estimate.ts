@@ -11,7 +11,7 @@ export interface SendShape {
 export interface SendPace {
   /** The limit in force; undefined where none is known. */
   readonly requestsPerMinute?: number;
-  /** Adds of one instruction under way at once. */
+  /** Adds under way at once. */
   readonly addsInFlight: number;
   /** How long the reads before the gate are held back after the last add, in ms. */
   readonly lagMs: number;

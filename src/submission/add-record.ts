@@ -19,26 +19,33 @@ interface Recorded {
 }
 
 /**
- * Records the outcomes of adds in one statement. A row the bank provably did not take for want of access, rate or
- * connection leaves no record: it is simply added later.
+ * Records the outcomes of a batch of adds and closes its intent, in one statement. A row the bank provably did not take
+ * for want of access, rate or connection leaves no record: it is simply added later.
  */
 export async function recordAdds(
   tx: EmployerTransaction,
   work: Work,
+  batch: number,
   results: readonly AddResult[],
 ): Promise<void> {
   const recorded = results.flatMap(recordOf);
   const { instruction } = work;
   await tx.query(
-    `INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
+    `WITH closed AS (
+       UPDATE add_intent SET finished_at = clock_timestamp()
+       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3),
+     told AS (
+       UPDATE instruction SET last_add_at = clock_timestamp() WHERE employer_id = $1 AND id = $2)
+     INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
        bank_transaction_id, add_outcome, bank_status, last_seen_at)
      SELECT $1, $2, r.row_no, r.payment_id, r.bank_payment_id, r.bank_transaction_id, r.outcome, r.status,
        CASE WHEN r.bank_payment_id IS NOT NULL THEN clock_timestamp() END
-     FROM unnest($3::int[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[])
+     FROM unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[])
        AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status)`,
     [
       tx.employerId,
       instruction.id,
+      batch,
       recorded.map((one) => one.row.rowNo),
       recorded.map((one) => one.row.paymentId),
       recorded.map((one) => one.payment?.bankPaymentId ?? null),
@@ -46,10 +53,6 @@ export async function recordAdds(
       recorded.map((one) => one.outcome),
       recorded.map((one) => one.payment?.status ?? null),
     ],
-  );
-  await tx.query(
-    `UPDATE instruction SET last_add_at = clock_timestamp() WHERE employer_id = $1 AND id = $2`,
-    [tx.employerId, instruction.id],
   );
   for (const one of recorded) {
     if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one.row, one.why ?? 'no reason was given');

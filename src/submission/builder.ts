@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
 import type { Outcome } from '../bank/outcome';
-import type { PreparedAdd } from '../bank/prepared';
 import type { BankInstruction } from '../bank/records';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
@@ -14,21 +13,15 @@ import { clear, raise } from '../pay-run/attention.store';
 import { moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
-import { recordAdds, AddResult } from './add-record';
+import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, whyOf } from './call-record';
-import { inFlight } from './in-flight';
 import { afterBuildAnswer, AfterRefusal } from './decision';
-import { addOf, initiateOf, referenceOf } from './prepared-calls';
+import { initiateOf, referenceOf } from './prepared-calls';
 import { assertAccountOpen, assertMayCall, PayableRow, payableRows, Work } from './work';
 import { Verifier } from './verifier';
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
-
-/** The intents of so many adds are committed together: a kill leaves at most that many in doubt (rule 1). */
-const BATCH_ROWS = 200;
-
-const BUILD_TURNS = ['BUILDING', 'SUBMITTING'] as const;
 
 /** The payments of an instruction are not those that were planned. */
 export class RowsChanged extends Error {}
@@ -39,6 +32,7 @@ export class Builder {
   constructor(
     private readonly database: Database,
     private readonly gateway: BankGateway,
+    private readonly adder: Adder,
     private readonly personal: PersonalData,
     private readonly verifier: Verifier,
     private readonly abandonment: Abandonment,
@@ -51,7 +45,7 @@ export class Builder {
     await this.closeOpenIntents(claim, work);
     const rows = await this.rowsOf(work);
     const open = rows.filter((row) => row.addOutcome === null);
-    if (open.length > 0) return this.addBatch(claim, work, open.slice(0, BATCH_ROWS));
+    if (open.length > 0) return this.addRows(claim, work, open);
     if (rows.some((row) => row.addOutcome === 'REFUSED')) return 'never';
     return this.verifier.step(claim, work, rows);
   }
@@ -149,54 +143,14 @@ export class Builder {
     return pauseBeforeInitiate(attempt);
   }
 
-  /** Step 2 for a batch: intents in one commit, the adds side by side, their outcomes in one commit. */
-  private async addBatch(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
-    const prepared = rows.map((row) => addOf(this.gateway, work, row));
-    const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
-      await assertMayCall(tx, claim, work, BUILD_TURNS);
-      await assertAccountOpen(tx, work);
-      return intendAdds(tx, claim, work, rows, prepared);
-    });
-    crashPoint('build.adds-intended');
-    const results = await this.sendAll(rows, prepared);
-    crashPoint('build.adds-sent');
-    const wakeIn = await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
-      this.recordBatch(tx, work, batch, results),
+  /** Step 2 for all rows that have no answer; what the bank said when it took none says when to go on. */
+  private async addRows(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
+    const [refusal] = await this.adder.add(claim, work, rows);
+    if (refusal === undefined || refusal.outcome.kind !== 'no') return 0;
+    const { outcome } = refusal;
+    return this.database.inEmployer(claim.employerId, (tx) =>
+      this.pauseAfter(tx, work, afterBuildAnswer(outcome), whyOf(outcome)),
     );
-    crashPoint('build.adds-recorded');
-    return wakeIn;
-  }
-
-  /** Sends until one answer shows that going on is pointless; rows not sent by then were provably not executed. */
-  private async sendAll(rows: readonly PayableRow[], prepared: readonly PreparedAdd[]): Promise<AddResult[]> {
-    const results: AddResult[] = [];
-    await inFlight(prepared, this.config.BANK_ADDS_IN_FLIGHT, async (add, n) => {
-      const row = rows[n];
-      if (!row) return 'stop';
-      const outcome = await this.gateway.sendAdd(add);
-      results.push({ row, outcome });
-      return outcome.kind === 'no' && outcome.reason !== 'invalid' ? 'stop' : 'go on';
-    });
-    return results;
-  }
-
-  private async recordBatch(
-    tx: EmployerTransaction,
-    work: Work,
-    batch: number,
-    results: readonly AddResult[],
-  ): Promise<WakeIn> {
-    await recordAdds(tx, work, results);
-    await tx.query(
-      `UPDATE add_intent SET finished_at = clock_timestamp()
-       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3`,
-      [tx.employerId, work.instruction.id, batch],
-    );
-    for (const { outcome } of results) {
-      if (outcome.kind !== 'no' || outcome.reason === 'invalid') continue;
-      return this.pauseAfter(tx, work, afterBuildAnswer(outcome), whyOf(outcome));
-    }
-    return 0;
   }
 
   /** Intents this process or a dead one left open: their rows may be at the bank, so they are in doubt (rule 4). */
@@ -250,28 +204,4 @@ async function initiatesOf(tx: EmployerTransaction, instructionId: string): Prom
     [tx.employerId, instructionId],
   );
   return row?.n ?? 1;
-}
-
-async function intendAdds(
-  tx: EmployerTransaction,
-  claim: Claim,
-  work: Work,
-  rows: readonly PayableRow[],
-  prepared: readonly PreparedAdd[],
-): Promise<number> {
-  const [intent] = await tx.query<{ batch: number }>(
-    `INSERT INTO add_intent (employer_id, instruction_id, batch, row_nos, body_hashes, epoch)
-     SELECT $1, $2, coalesce(max(batch), 0) + 1, $3, $4, $5 FROM add_intent
-     WHERE employer_id = $1 AND instruction_id = $2
-     RETURNING batch`,
-    [
-      tx.employerId,
-      work.instruction.id,
-      rows.map((row) => row.rowNo),
-      Buffer.concat(prepared.map((add) => add.bodyHash)),
-      claim.epoch,
-    ],
-  );
-  if (!intent) throw new Error('an intent was not written');
-  return intent.batch;
 }

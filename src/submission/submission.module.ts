@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { EmployerModule } from '../employer/employer.module';
 import { SuccessorModule } from '../pay-run/successor.module';
 import { Abandonment } from './abandonment';
+import { AddWindow } from './add-window';
+import { Adder } from './adder';
 import { AttentionController } from './attention.controller';
 import { AttentionDesk } from './attention-desk';
 import { Builder } from './builder';
@@ -25,6 +27,8 @@ import { Verifier } from './verifier';
   controllers: [AttentionController, RestoreController],
   providers: [
     Abandonment,
+    AddWindow,
+    Adder,
     AttentionDesk,
     Builder,
     Burial,

@@ -5,6 +5,7 @@ import { Database } from '../database/database';
 import { Claim, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
+import { Adder } from './adder';
 import { Builder, RowsChanged } from './builder';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
@@ -36,6 +37,7 @@ export class SubmissionService {
     leases: Leases,
     runWorker: RunWorker,
     private readonly builder: Builder,
+    private readonly adder: Adder,
     private readonly submitter: Submitter,
     private readonly recovery: Recovery,
     private readonly abandonment: Abandonment,
@@ -75,6 +77,7 @@ export class SubmissionService {
 
   /** Takes no more work and waits for what is under way. */
   async drain(): Promise<void> {
+    this.adder.stop();
     await Promise.all([this.runs.drain(), this.instructions.drain()]);
   }
 

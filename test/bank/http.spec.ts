@@ -27,6 +27,9 @@ describe('one exchange over HTTP', () => {
       freshConnection,
     });
 
+  /** A connection is used again one turn of the event loop after its answer: one that the bank closes then is not. */
+  const idle = () => new Promise((resolve) => setTimeout(resolve, 10));
+
   it('sends exactly the bytes given and returns the text as received', async () => {
     bank.handler = (_request, response) => answer(response, 201, '{"value": 1.10}', { 'Retry-After': '7' });
     const result = await post();
@@ -111,6 +114,7 @@ describe('one exchange over HTTP', () => {
 
   it('calls a reset on a reused connection a doubt and does not send again', async () => {
     await post();
+    await idle();
     bank.handler = (request) => request.socket.destroy();
     expect(await post()).toMatchObject({ kind: 'failed', sent: true });
     expect(bank.requests).toHaveLength(2);
@@ -151,7 +155,9 @@ describe('one exchange over HTTP', () => {
 
   it('reuses a connection, except where a fresh one is asked for', async () => {
     await post();
+    await idle();
     await post();
+    await idle();
     await post(bank.url, true);
     const [first, second, third] = bank.requests.map((request) => request.socket);
     expect(second).toBe(first);

@@ -1,0 +1,83 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG, Config } from '../config/env';
+
+/** The intents of so many adds are committed together, and their outcomes too (rule 1). */
+export const BATCH_ROWS = 100;
+
+/**
+ * Batches of this process that may be intended and not yet recorded. With two, one is under way while the other is
+ * written down; a kill leaves both in doubt, 200 rows at most.
+ */
+export const BATCHES_AT_ONCE = 2;
+
+interface Waiter {
+  order: number;
+  resolve: (granted: boolean) => void;
+}
+
+/**
+ * What this process has under way at the bank, over all instructions it builds: so many batches, and so many adds of
+ * them in flight. The instruction that came first goes first, so that one is read back while the next is filled.
+ */
+@Injectable()
+export class AddWindow {
+  private freeBatches = BATCHES_AT_ONCE;
+  private readonly waiting: Waiter[] = [];
+  private freeLanes: number;
+  private readonly queued: (() => void)[] = [];
+  private closed = false;
+  private last = 0;
+
+  constructor(@Inject(CONFIG) config: Pick<Config, 'BANK_ADDS_IN_FLIGHT'>) {
+    this.freeLanes = config.BANK_ADDS_IN_FLIGHT;
+  }
+
+  /** A place in the order of instructions. */
+  join(): number {
+    this.last += 1;
+    return this.last;
+  }
+
+  /** Grants nothing more: batches under way are finished, none is begun. */
+  close(): void {
+    this.closed = true;
+    for (const { resolve } of this.waiting.splice(0)) resolve(false);
+  }
+
+  /** Waits for the right to intend a batch; false when the process is being stopped. */
+  takeBatch(order: number): Promise<boolean> {
+    if (this.closed) return Promise.resolve(false);
+    if (this.freeBatches > 0) {
+      this.freeBatches -= 1;
+      return Promise.resolve(true);
+    }
+    return new Promise((resolve) => this.waiting.push({ order, resolve }));
+  }
+
+  /** Gives the right back once the batch's outcomes are written down, or nobody knows whether they are. */
+  giveBatch(): void {
+    const first = this.waiting.reduce<Waiter | undefined>(
+      (best, one) => (best === undefined || one.order < best.order ? one : best),
+      undefined,
+    );
+    if (first === undefined) {
+      this.freeBatches += 1;
+      return;
+    }
+    this.waiting.splice(this.waiting.indexOf(first), 1);
+    first.resolve(true);
+  }
+
+  /** Makes one call when a lane is free, in the order of asking. */
+  async inLane<T>(call: () => Promise<T>): Promise<T> {
+    if (this.freeLanes > 0) this.freeLanes -= 1;
+    else await new Promise<void>((resolve) => this.queued.push(resolve));
+    try {
+      return await call();
+    } finally {
+      const next = this.queued.shift();
+      if (next) next();
+      else this.freeLanes += 1;
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import { gzipSync } from 'node:zlib';
+import * as net from 'node:net';
+import fc from 'fast-check';
+import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpResult } from '../../src/bank/http';
+import { answer, ScriptedBank } from './scripted-bank';
+
+const LIMITS = { ...DEFAULT_HTTP_LIMITS, connectTimeoutMs: 300, totalTimeoutMs: 400, maxBodyBytes: 1_000 };
+
+describe('the pool that carries the exchanges', () => {
+  let bank: ScriptedBank;
+  let http: BankHttp;
+
+  beforeEach(async () => {
+    bank = await new ScriptedBank().listen();
+    http = new BankHttp(LIMITS);
+  });
+  afterEach(async () => {
+    http.close();
+    await bank.close();
+  });
+
+  const post = (via: BankHttp, body: string): Promise<HttpResult> =>
+    via.send({ method: 'POST', url: bank.url, headers: {}, body });
+  const get = (): Promise<HttpResult> => http.send({ method: 'GET', url: bank.url, headers: {} });
+
+  it('puts no request behind another on a connection: the next one leaves after the answer', async () => {
+    const narrow = new BankHttp({ ...LIMITS, maxSockets: 1 });
+    const answers: (() => void)[] = [];
+    bank.handler = (_request, response) => answers.push(() => answer(response, 200, {}));
+    const both = [post(narrow, 'first'), post(narrow, 'second')];
+    await until(() => answers.length > 0);
+    await pause(50);
+    expect(bank.requests.map((request) => request.body)).toEqual(['first']);
+    answers[0]?.();
+    await until(() => answers.length > 1);
+    answers[1]?.();
+    expect((await Promise.all(both)).map((result) => result.kind)).toEqual(['answer', 'answer']);
+    narrow.close();
+  });
+
+  it('never sends later what was given up while it waited for a connection', async () => {
+    const narrow = new BankHttp({ ...LIMITS, maxSockets: 1 });
+    bank.handler = () => undefined;
+    const results = await Promise.all([post(narrow, 'first'), post(narrow, 'second')]);
+    expect(results[1]).toEqual({ kind: 'failed', sent: false, why: 'total-timeout' });
+    await pause(100);
+    expect(bank.requests.map((request) => request.body)).toEqual(['first']);
+    narrow.close();
+  });
+
+  it('sends each request at most once, and one that was not sent never arrives, whatever the bank does', async () => {
+    const deeds = ['answer', 'reset', 'close', 'half an answer', 'answer and close'] as const;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...deeds), { minLength: 1, maxLength: 24 }), async (plan) => {
+        const pool = new BankHttp({ ...LIMITS, maxSockets: 3, totalTimeoutMs: 2_000 });
+        bank.requests.length = 0;
+        bank.handler = ({ body, socket }, response) => {
+          switch (plan[Number(body)]) {
+            case 'reset':
+              return void socket.resetAndDestroy();
+            case 'close':
+              return void socket.destroy();
+            case 'half an answer':
+              response.writeHead(200, { 'Content-Length': '100' });
+              response.write('{');
+              return void setImmediate(() => socket.destroy());
+            case 'answer and close':
+              answer(response, 200, {}, { Connection: 'close' });
+              return;
+            case 'answer':
+            case undefined:
+              return answer(response, 200, {});
+          }
+        };
+        const results = await Promise.all(plan.map((_, n) => post(pool, String(n))));
+        pool.close();
+        const arrivals = plan.map((_, n) => bank.requests.filter(({ body }) => body === String(n)).length);
+        results.forEach((result, n) => {
+          expect(arrivals[n]).toBeLessThanOrEqual(1);
+          if (result.kind === 'failed' && !result.sent) expect(arrivals[n]).toBe(0);
+          if (plan[n]?.startsWith('answer')) expect(result.kind).toBe('answer');
+          else expect(result).toMatchObject({ kind: 'failed', sent: true });
+        });
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('unpacks an answer to a read, and calls one that unpacks to more than its cap too large', async () => {
+    const packed = (text: string) => gzipSync(Buffer.from(text));
+    let body = packed('{"value": 1.10}');
+    bank.handler = (_request, response) => {
+      response.writeHead(200, { 'Content-Encoding': 'gzip' });
+      response.end(body);
+    };
+    expect(await get()).toMatchObject({ kind: 'answer', text: '{"value": 1.10}' });
+    expect(bank.requests[0]?.headers['accept-encoding']).toBe('gzip');
+    body = packed('x'.repeat(LIMITS.maxBodyBytes + 1));
+    expect(await get()).toEqual({ kind: 'failed', sent: true, why: 'body-too-large' });
+    body = Buffer.from('not packed at all');
+    expect(await get()).toEqual({ kind: 'failed', sent: true, why: 'unreadable-body' });
+  });
+
+  it('asks for no packing where it changes something, and declares no form where there is no body', async () => {
+    await post(http, '{}');
+    await http.send({ method: 'POST', url: bank.url, headers: {} });
+    expect(bank.requests[0]?.headers['accept-encoding']).toBeUndefined();
+    expect(bank.requests[1]?.headers['content-type']).toBeUndefined();
+  });
+
+  it('takes an answer that came in pieces, of letters of several bytes', async () => {
+    const bytes = Buffer.from('{"name":"Žofie Dvořáková"}');
+    bank.handler = (_request, response) => {
+      response.writeHead(200, { 'Content-Length': String(bytes.length) });
+      response.write(bytes.subarray(0, 10));
+      setTimeout(() => response.end(bytes.subarray(10)), 20);
+    };
+    expect(await get()).toMatchObject({ kind: 'answer', text: bytes.toString() });
+  });
+
+  it('closes a connection that stands only after its time was over', async () => {
+    const sockets: net.Socket[] = [];
+    // Speaks TLS after the time-out, if at all: what it then gets must be the end of the connection.
+    const late = net.createServer((socket) => void sockets.push(socket.resume())).listen(0, '127.0.0.1');
+    await new Promise((resolve) => late.once('listening', resolve));
+    const { port } = late.address() as net.AddressInfo;
+    const request = { method: 'POST' as const, url: `https://127.0.0.1:${port}`, headers: {}, body: '{}' };
+    const result = await http.send(request);
+    expect(result).toEqual({ kind: 'failed', sent: false, why: 'connect-timeout' });
+    const [socket] = sockets;
+    await new Promise<void>((resolve) =>
+      socket?.closed ? resolve() : socket?.once('close', () => resolve()),
+    );
+    await new Promise((resolve) => late.close(resolve));
+  });
+});
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(5);
+}

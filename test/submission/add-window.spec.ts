@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { AddWindow, BATCH_ROWS, BATCHES_AT_ONCE } from '../../src/submission/add-window';
+
+const pause = () => new Promise((resolve) => setImmediate(resolve));
+const windowOf = (lanes: number) => new AddWindow({ BANK_ADDS_IN_FLIGHT: lanes });
+
+describe('what a process has under way at the bank', () => {
+  it('leaves no more than 200 rows in doubt', () => {
+    expect(BATCH_ROWS * BATCHES_AT_ONCE).toBeLessThanOrEqual(200);
+  });
+
+  it('makes calls in the order of asking, never more at once than there are lanes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(40), fc.integer({ min: 1, max: 8 }), async (count, lanes) => {
+        const window = windowOf(lanes);
+        const begun: number[] = [];
+        let underWay = 0;
+        let most = 0;
+        const call = (n: number) =>
+          window.inLane(async () => {
+            begun.push(n);
+            most = Math.max(most, (underWay += 1));
+            await pause();
+            underWay -= 1;
+          });
+        await Promise.all(Array.from({ length: count }, (_, n) => call(n)));
+        expect(begun).toEqual(Array.from({ length: count }, (_, n) => n));
+        expect(most).toBe(Math.min(lanes, count));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('frees the lane of a call that failed', async () => {
+    const window = windowOf(1);
+    await expect(window.inLane(() => Promise.reject(new Error('lost')))).rejects.toThrow('lost');
+    await expect(window.inLane(() => Promise.resolve('sent'))).resolves.toBe('sent');
+  });
+
+  it('never grants more batches than may be in doubt together, over all instructions', async () => {
+    const window = windowOf(8);
+    let open = 0;
+    let most = 0;
+    const instruction = async () => {
+      const order = window.join();
+      for (let batch = 0; batch < 5; batch += 1) {
+        expect(await window.takeBatch(order)).toBe(true);
+        most = Math.max(most, (open += 1));
+        await pause();
+        open -= 1;
+        window.giveBatch();
+      }
+    };
+    await Promise.all([instruction(), instruction(), instruction(), instruction()]);
+    expect(most).toBe(BATCHES_AT_ONCE);
+  });
+
+  it('lets the instruction that came first go first, also when it asks later', async () => {
+    const window = windowOf(8);
+    const [first, second] = [window.join(), window.join()];
+    for (let batch = 0; batch < BATCHES_AT_ONCE; batch += 1) await window.takeBatch(first);
+    const granted: string[] = [];
+    const asked = [
+      window.takeBatch(second).then(() => granted.push('second')),
+      window.takeBatch(first).then(() => granted.push('first')),
+    ];
+    window.giveBatch();
+    window.giveBatch();
+    await Promise.all(asked);
+    expect(granted).toEqual(['first', 'second']);
+  });
+
+  it('grants nothing after it was closed, to those who wait neither', async () => {
+    const window = windowOf(8);
+    const order = window.join();
+    for (let batch = 0; batch < BATCHES_AT_ONCE; batch += 1) await window.takeBatch(order);
+    const waiting = window.takeBatch(order);
+    window.close();
+    expect(await waiting).toBe(false);
+    window.giveBatch();
+    expect(await window.takeBatch(order)).toBe(false);
+  });
+});
