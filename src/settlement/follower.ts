@@ -28,9 +28,6 @@ import { tellOfStatuses } from './status-alarms';
 /** Days after the execution date on which every payment should be final. */
 const PATIENCE_BANKING_DAYS = 2;
 
-/** A busy service may come to a second look so much late. */
-const SECOND_LOOK_WITHIN_MS = 60_000;
-
 /** An instruction with what is needed to follow it. */
 export interface Followed {
   instruction: Instruction;
@@ -84,10 +81,11 @@ export class Follower {
     await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
   }
 
-  /** The one read soon after the end. An earlier one was asked for by an event, and a later one is the daily. */
-  private isSecondLook({ status, closedAt }: Instruction): boolean {
-    const sinceMs = this.clock.now().getTime() - (closedAt?.getTime() ?? 0) - this.config.SUBMIT_DOUBT_MS;
-    return status === 'CLOSED' && sinceMs >= 0 && sinceMs < SECOND_LOOK_WITHIN_MS;
+  /** The one comparison soon after the end; reads before it were asked for by events, and those after it are daily. */
+  private isSecondLook({ status, closedAt, totalsCheckedAt }: Instruction): boolean {
+    const dueMs = (closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS;
+    if (status !== 'CLOSED' || totalsCheckedAt === null) return false;
+    return totalsCheckedAt.getTime() < dueMs && dueMs <= this.clock.now().getTime();
   }
 
   /** Once more after the end, for one call: a bank may have taken an add after the submit and paid it too. */
@@ -101,6 +99,9 @@ export class Follower {
     await fence(tx, claim);
     const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
     if (totals === 'different') await totalsDiffer(tx, instruction, planned);
+    const { employerId } = tx;
+    const totalsCheckedAt = this.clock.now();
+    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt });
   }
 
   private async readInstruction({ account, instruction }: Followed): Promise<BankInstruction | undefined> {
