@@ -12,15 +12,11 @@ export const ROW_DIFFERENCES = {
 } as const;
 export type RowDifference = keyof typeof ROW_DIFFERENCES;
 
-/** In these states of a run every row of it was seen at the bank. */
-const BUILT: readonly PayRunStatus[] = [
-  'VERIFIED',
-  'SUBMITTING',
-  'FOLLOWING',
-  'SETTLED',
-  'PARTLY_SETTLED',
-  'FAILED',
-];
+/**
+ * In these states of a run every row of it was seen at the bank. Not in SUBMITTING, when an instruction may be built
+ * again beside those that are submitted; what those hold is held against their plan by its sums.
+ */
+const BUILT: readonly PayRunStatus[] = ['VERIFIED', 'FOLLOWING', 'SETTLED', 'PARTLY_SETTLED', 'FAILED'];
 
 /**
  * Holds our status of a payment against the bank's. `bankStatus` is as received, of the payment in the row's live

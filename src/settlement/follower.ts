@@ -28,6 +28,9 @@ import { tellOfStatuses } from './status-alarms';
 /** Days after the execution date on which every payment should be final. */
 const PATIENCE_BANKING_DAYS = 2;
 
+/** A busy service may come to a second look so much late; what is read later is read whole. */
+const SECOND_LOOK_WITHIN_MS = 60_000;
+
 /** An instruction with what is needed to follow it. */
 export interface Followed {
   instruction: Instruction;
@@ -85,7 +88,8 @@ export class Follower {
   private isSecondLook({ status, closedAt, totalsCheckedAt }: Instruction): boolean {
     const dueMs = (closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS;
     if (status !== 'CLOSED' || totalsCheckedAt === null) return false;
-    return totalsCheckedAt.getTime() < dueMs && dueMs <= this.clock.now().getTime();
+    const lateMs = this.clock.now().getTime() - dueMs;
+    return totalsCheckedAt.getTime() < dueMs && lateMs >= 0 && lateMs < SECOND_LOOK_WITHIN_MS;
   }
 
   /** Once more after the end, for one call: a bank may have taken an add after the submit and paid it too. */

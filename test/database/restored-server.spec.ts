@@ -1,5 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Database } from '../../src/database/database';
@@ -33,7 +34,7 @@ describe('a PostgreSQL server that is stopped and started', () => {
     if (!ok) throw new Error(output);
   };
   const serviceStarts = async (): Promise<string[]> => {
-    const source = await openDataSource(dataSourceOptions(running.databaseUrl, [], 2));
+    const source = await accepting(() => openDataSource(dataSourceOptions(running.databaseUrl, [], 2)));
     try {
       const witness = new RestoreWitness({ RESTORE_WITNESS_FILE: join(root, 'witness.json') });
       const guard = new RestoreGuard(new Database(source), witness);
@@ -84,6 +85,19 @@ describe('a PostgreSQL server that is stopped and started', () => {
     expect((await serviceStarts()).join()).toContain('another timeline (2 instead of 1)');
   }, 120_000);
 });
+
+/** A server that recovers from its files takes connections some moments after it runs. */
+async function accepting<T>(connect: () => Promise<T>): Promise<T> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    try {
+      return await connect();
+    } catch (error) {
+      if (!String(error).includes('not accepting connections')) throw error;
+      await sleep(200);
+    }
+  }
+  return connect();
+}
 
 /** What the test wrote belongs to the server's account. */
 async function ownedBy({ path, account }: ServerDirectory): Promise<void> {

@@ -158,6 +158,7 @@ describe('a worker', () => {
     bank_payment: ['employer_id', 'instruction_id', 'bank_payment_id', 'bank_transaction_id'],
     employer: ['id', 'created_at'],
     employer_account: ['employer_id', 'id', 'bank_account_id', 'bank_user_id', 'iban_hash'],
+    forgotten_instruction: ['employer_id', 'adopted_at'],
     instruction: ['employer_id', 'id', 'bank_instruction_id', 'status'],
     lease: ['subject_id', 'kind', 'employer_id', 'wake_at', 'holder', 'epoch', 'leased_until'],
     pay_schedule: ['employer_id', 'id', 'active'],

@@ -78,6 +78,8 @@ const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) =>
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const soundly = async () => {
   const names = await stored<{ invariant: string }>('SELECT invariant FROM invariant_breach');
+  const told = (await payroll.attention()).filter(({ kind }) => kind === 'INVARIANT_BREACH');
+  expect(told.map(({ happened }) => happened)).toEqual([]);
   expect(names).toEqual([]);
   expect((await kinds()).filter((kind) => kind === 'INVARIANT_BREACH')).toEqual([]);
 };
