@@ -28,9 +28,6 @@ import { tellOfStatuses } from './status-alarms';
 /** Days after the execution date on which every payment should be final. */
 const PATIENCE_BANKING_DAYS = 2;
 
-/** A busy service may come to a second look so much late; what is read later is read whole. */
-const SECOND_LOOK_WITHIN_MS = 60_000;
-
 /** An instruction with what is needed to follow it. */
 export interface Followed {
   instruction: Instruction;
@@ -55,19 +52,16 @@ export class Follower {
   /** One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. */
   async step(claim: Claim, followed: Followed): Promise<void> {
     const { instruction, account, payments } = followed;
-    if (this.isSecondLook(instruction) && account.reads.includes('INSTRUCTION')) {
-      const shown = await this.readInstruction(followed);
-      return this.database.inEmployer(claim.employerId, (tx) =>
-        this.compareAgain(tx, claim, followed, shown),
-      );
-    }
     const seen = await this.source.paymentsOf(account, instruction.id, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
       bankIds: payments.flatMap((payment) => payment.bankIds),
       isNamedBy: namesOf(instruction.id),
     });
-    const asked = instruction.totalsCheckedAt === null || alarmOfStatus(instruction.bankStatus ?? '');
+    const asked =
+      instruction.totalsCheckedAt === null ||
+      this.isSecondLook(instruction) ||
+      alarmOfStatus(instruction.bankStatus ?? '');
     const shown = asked ? await this.readInstruction(followed) : undefined;
     crashPoint('follow.read');
     await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, seen, shown));
@@ -84,28 +78,12 @@ export class Follower {
     await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
   }
 
-  /** The one comparison soon after the end; reads before it were asked for by events, and those after it are daily. */
+  /** Once more soon after the end: a bank may have taken an add after the submit, and paid it too. */
   private isSecondLook({ status, closedAt, totalsCheckedAt }: Instruction): boolean {
     const dueMs = (closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS;
-    if (status !== 'CLOSED' || totalsCheckedAt === null) return false;
-    const lateMs = this.clock.now().getTime() - dueMs;
-    return totalsCheckedAt.getTime() < dueMs && lateMs >= 0 && lateMs < SECOND_LOOK_WITHIN_MS;
-  }
-
-  /** Once more after the end, for one call: a bank may have taken an add after the submit and paid it too. */
-  private async compareAgain(
-    tx: EmployerTransaction,
-    claim: Claim,
-    { planned }: Followed,
-    shown: BankInstruction | undefined,
-  ): Promise<void> {
-    const instruction = await lockInstruction(tx, claim.subjectId);
-    await fence(tx, claim);
-    const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
-    if (totals === 'different') await totalsDiffer(tx, instruction, planned);
-    const { employerId } = tx;
-    const totalsCheckedAt = this.clock.now();
-    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt });
+    return (
+      status === 'CLOSED' && (totalsCheckedAt?.getTime() ?? 0) < dueMs && dueMs <= this.clock.now().getTime()
+    );
   }
 
   private async readInstruction({ account, instruction }: Followed): Promise<BankInstruction | undefined> {
@@ -155,7 +133,7 @@ export class Follower {
     const { employerId } = tx;
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
-    if (instruction.totalsCheckedAt !== null) return;
+    if (instruction.totalsCheckedAt !== null && !this.isSecondLook(instruction)) return;
     const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown.groups);
     if (totals === 'different') await totalsDiffer(tx, instruction, planned);
     if (totals === 'absent') return;

@@ -23,7 +23,10 @@ describe('a PostgreSQL server that is stopped and started', () => {
   let server: ServerDirectory;
   let running: OwnServer;
 
-  const launch = async () => (running = await launchServer(server, await defaultSources(process.env), false));
+  const launch = async () => {
+    const sources = await defaultSources(process.env);
+    running = await accepting(() => launchServer(server, sources, false));
+  };
   const stop = () => stopServer(server);
   const clusterIn = (name: string) => join(server.path, name);
   const copied = async (from: string, to: string) => {

@@ -347,11 +347,13 @@ describe('a payment that was paid and came back', () => {
     const later = new Date(payroll.clock.now().getTime() + 3 * 86_400_000);
     await payroll.bankClock(later);
     payroll.clock.set(later);
-    await execute(
-      payroll.database.superuserUrl,
-      `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
-    );
-    await eventually(async () => (await payroll.run(parent)).returned.payments === 1, 20_000);
+    await eventually(async () => {
+      await execute(
+        payroll.database.superuserUrl,
+        `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+      );
+      return (await payroll.run(parent)).returned.payments === 1;
+    }, 20_000);
     const [returned] = await paymentsOf(parent);
     const paymentIds = [returned!.id];
     expect((await successorOf(parent)).data.payments[0].code).toBe('RETURN_NEEDS_CHOICE');
@@ -506,8 +508,10 @@ describe('a payment that moves at the bank after all', () => {
        UPDATE payment SET status = 'REJECTED' WHERE status = 'FAILED';
        ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
     );
-    await follow();
-    await eventually(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'), 15_000);
+    await eventually(async () => {
+      await follow();
+      return (await kinds()).includes('REPLACED_PAYMENT_MOVED');
+    }, 15_000);
     expect(await kinds()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
     expect((await payroll.run(made.data.id)).stopped).not.toBeNull();
   });
