@@ -118,6 +118,8 @@ describe('the estimate of a run', () => {
         sandbox: { variants: { linkReads, maxPageSize: 2 } },
       });
       await payroll.until(await payroll.paid(payFile(payRows(15))), ['SETTLED'], 40_000);
+      // The second look at what has just ended is not of this run.
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
       const run = await payroll.uploaded(payFile(payRows(15, 100)));
       const { estimate } = await payroll.run(run.id);
       // Built, it waits for money: what was asked so far is one reading of each instruction, and the gates need another.
