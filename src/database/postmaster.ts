@@ -50,7 +50,8 @@ export async function startServer(
     await removeStalePidFile(server);
     const port = await choosePort(server, attempt === 1);
     const result = await pgCtlStart(server, binaries, port, durable);
-    if (result.ok) {
+    // A server that recovers to a point in time is started for pg_ctl, and takes no change yet.
+    if (result.ok && (await waitUntilReady(server, superuserPassword)) !== undefined) {
       await rememberPort(server, port);
       return { port, started: true };
     }
@@ -131,16 +132,20 @@ async function waitUntilReady(
     const found = await postmaster(server);
     if (found === undefined) return undefined;
     if (found.status === 'ready') {
-      if (await answers(found.port, superuserPassword)) return found.port;
-      unanswered += 1;
+      const says = await ask(found.port, superuserPassword);
+      if (says === 'takes changes') return found.port;
+      if (says === 'no answer') unanswered += 1;
     }
     await sleep(STEP_MS);
   }
   throw new Error(`A PostgreSQL server runs in ${server.path} but does not answer; see ${LOG} there`);
 }
 
-/** Whether the server on `port` knows our password: SCRAM proves it both ways, so a stranger there is told apart. */
-async function answers(port: number, superuserPassword: string): Promise<boolean> {
+/** Asks the server on `port` that knows our password: SCRAM proves it both ways, so a stranger is told apart. */
+async function ask(
+  port: number,
+  superuserPassword: string,
+): Promise<'takes changes' | 'recovers' | 'no answer'> {
   const client = new Client({
     host: '127.0.0.1',
     port,
@@ -152,9 +157,10 @@ async function answers(port: number, superuserPassword: string): Promise<boolean
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return true;
+    const { rows } = await client.query<{ recovers: boolean }>('SELECT pg_is_in_recovery() AS recovers');
+    return rows[0]?.recovers === false ? 'takes changes' : 'recovers';
   } catch {
-    return false;
+    return 'no answer';
   } finally {
     await client.end().catch(() => undefined);
   }
