@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
+/** The id that is before every other: where paging through ids begins. */
+export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
 /**
  * A UUIDv7 (RFC 9562): 48 bits of milliseconds, the rest random, so that keys grow with time. The random part is
  * taken from a version 4 UUID, whose source is cached: an upload draws one for each of its rows.

@@ -57,6 +57,11 @@ export const INSTRUCTION_MEANING: Readonly<Record<InstructionStatus, string>> = 
 
 export const INSTRUCTION_FINALS = finalStates(INSTRUCTION_STATUSES, INSTRUCTION_TRANSITIONS);
 
+/** Whether it stands for its rows: one that was abandoned or cancelled leaves them to another. */
+export function isInstructionLive(status: InstructionStatus): boolean {
+  return status !== 'ABANDONED' && status !== 'CANCELLED';
+}
+
 /** The states in which an instruction's submit is parked for people. */
 export const INSTRUCTION_PARKED: readonly InstructionStatus[] = ['SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];
 

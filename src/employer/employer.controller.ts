@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { append } from '../audit/audit';
 import { Clock } from '../config/clock';
 import { Database } from '../database/database';
-import { newId } from '../database/new-id';
+import { BEFORE_ALL, newId } from '../database/new-id';
 import { isTimeZone } from '../domain/business-day';
 import { Allow } from '../http/allow';
 import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
@@ -49,7 +49,6 @@ class EmployerPage extends createZodDto(
 ) {}
 
 const position = z.object({ id: z.uuid() });
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** Employers and their settings. */
 @ApiTags('employers')

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -116,12 +117,7 @@ export class PayFileIntake {
   }
 
   private bankDays(): BankCalendar {
-    return {
-      now: this.clock.now(),
-      timeZone: this.config.BANK_TIME_ZONE,
-      cutOff: this.config.BANK_CUT_OFF,
-      closedDays: new Set(this.config.BANK_CLOSED_DAYS),
-    };
+    return { now: this.clock.now(), ...bankHours(this.config) };
   }
 }
 

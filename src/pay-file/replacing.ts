@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { refusalOfReplacement, REPLACEMENT_REFUSALS } from '../domain/replacement';
 import { showId } from '../http/prefixed-id';
+import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { PayKey } from '../pay-run/pay-key';
 import { ENDED_SUCCESSOR, replaceCandidatesOf } from '../pay-run/replaced.store';
 import { rowHash } from '../pay-run/run-hash';
@@ -10,16 +11,9 @@ import { COLUMN_NAMES, fileFault, PayFileFaults } from './pay-file-fault';
 /** Rows judged and hashed at once. */
 const ROWS_AT_ONCE = 1_000;
 
-interface LinkedRow {
+interface LinkedRow extends StoredFields {
   line: number;
-  employee_id: string;
   replaces_payment_id: string;
-  name_sealed: string | null;
-  iban_sealed: string;
-  bic: string | null;
-  amount_minor: string;
-  currency: 'EUR';
-  remittance: string;
 }
 
 /**
@@ -58,7 +52,8 @@ export async function linkReplaced(
 
 function linkedRows(tx: EmployerTransaction, after: number): Promise<LinkedRow[]> {
   return tx.query<LinkedRow>(
-    `SELECT line, employee_id, replaces_payment_id, name_sealed, iban_sealed, bic, amount_minor, currency, remittance
+    `SELECT line, employee_id, replaces_payment_id, coalesce(name_sealed, '') AS name_sealed, iban_sealed, bic,
+       amount_minor, currency, remittance
      FROM pg_temp.uploaded_row WHERE replaces_payment_id IS NOT NULL AND line > $1 ORDER BY line LIMIT $2`,
     [after, ROWS_AT_ONCE],
   );
@@ -94,18 +89,7 @@ async function hash(
   personal: PersonalData,
   rows: readonly LinkedRow[],
 ): Promise<void> {
-  const hashes = rows.map((row) =>
-    rowHash({
-      employeeId: row.employee_id,
-      sepaName: personal.open(row.name_sealed ?? ''),
-      iban: personal.open(row.iban_sealed),
-      bic: row.bic ?? undefined,
-      amountMinor: BigInt(row.amount_minor),
-      currency: row.currency,
-      remittance: row.remittance,
-      replacesPaymentId: row.replaces_payment_id,
-    }),
-  );
+  const hashes = rows.map((row) => rowHash(approvedFields(personal, row)));
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET row_hash = h.hash
      FROM unnest($1::int[], $2::bytea[]) AS h(line, hash) WHERE u.line = h.line`,

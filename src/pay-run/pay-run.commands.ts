@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { Json } from '../audit/audit-entry';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG } from '../config/env';
@@ -110,12 +111,7 @@ export class PayRunCommands {
 
   private assertDate(run: PayRun, executionDate: string | undefined): void {
     if (executionDate === undefined) return;
-    const bank = {
-      now: this.clock.now(),
-      timeZone: this.config.BANK_TIME_ZONE,
-      cutOff: this.config.BANK_CUT_OFF,
-      closedDays: new Set(this.config.BANK_CLOSED_DAYS),
-    };
+    const bank = { now: this.clock.now(), ...bankHours(this.config) };
     assertExecutionDate(executionDate, bank);
     assertSubmitInTime(executionDate, run.submitAt, bank);
   }

@@ -4,6 +4,7 @@ import { InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { Employer } from '../employer/employer.entity';
+import type { StoredFields } from './approved-fields';
 import { Subject } from './history';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, openAmendment } from './pay-run.store';
@@ -181,20 +182,12 @@ async function countOpenAttentions(tx: EmployerTransaction, payRunId: string): P
 }
 
 /** A payment with what the bank says of it. */
-export interface PaymentRow {
+export interface PaymentRow extends StoredFields {
   id: string;
   row_no: number;
   line: number;
-  employee_id: string;
-  name_sealed: string;
-  iban_sealed: string;
-  bic: string | null;
-  amount_minor: string;
-  currency: 'EUR';
-  remittance: string | null;
   status: PaymentStatus;
   excluded_reason: string | null;
-  replaces_payment_id: string | null;
   replaces_reason: string | null;
   replaced_run_id: string | null;
   replaced_status: PaymentStatus | null;

@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { Problem } from '../http/problem';
+import { approvedFields, StoredFields } from './approved-fields';
 import { PayKey } from './pay-key';
 import { grantRelease } from './pay-release';
 import { Candidate } from './replaced.store';
@@ -20,17 +21,9 @@ export interface Copies {
 /** Payments copied by one statement. */
 const COPIED_AT_ONCE = 1_000;
 
-interface StoredRow {
+interface StoredRow extends StoredFields {
   id: string;
-  employee_id: string;
-  name_sealed: string;
-  iban_sealed: string;
-  bic: string | null;
-  amount_minor: string;
-  currency: 'EUR';
-  remittance: string | null;
   row_hash: Buffer;
-  replaces_payment_id: string | null;
 }
 
 /**
@@ -94,17 +87,8 @@ async function successorHashes(
   );
   return new Map(
     rows.map((row) => {
-      const fields = {
-        employeeId: row.employee_id,
-        sepaName: personal.open(row.name_sealed),
-        iban: personal.open(row.iban_sealed),
-        bic: row.bic ?? undefined,
-        amountMinor: BigInt(row.amount_minor),
-        currency: row.currency,
-        remittance: row.remittance ?? '',
-      };
-      const approved = rowHash({ ...fields, replacesPaymentId: row.replaces_payment_id });
-      if (!row.row_hash.equals(approved)) {
+      const fields = approvedFields(personal, row);
+      if (!row.row_hash.equals(rowHash(fields))) {
         throw new Problem(409, 'ROW_CHANGED', 'A stored payment is not the row that was approved.');
       }
       return [row.id, rowHash({ ...fields, replacesPaymentId: row.id })];

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClientError } from '../bank/errors';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -161,12 +162,7 @@ export class Successors {
   }
 
   private assertDate({ executionDate, submitAt }: SuccessorRequest): void {
-    const bank = {
-      now: this.clock.now(),
-      timeZone: this.config.BANK_TIME_ZONE,
-      cutOff: this.config.BANK_CUT_OFF,
-      closedDays: new Set(this.config.BANK_CLOSED_DAYS),
-    };
+    const bank = { now: this.clock.now(), ...bankHours(this.config) };
     assertExecutionDate(executionDate, bank);
     assertSubmitInTime(executionDate, submitAt ?? null, bank);
   }

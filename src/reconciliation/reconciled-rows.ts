@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { maskIban } from '../domain/iban';
 import { PaymentStatus } from '../domain/payment';
+import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { REPLACED_BY } from '../pay-run/pay-run.reads';
 import { rowHash } from '../pay-run/run-hash';
@@ -32,18 +33,10 @@ export interface ReconciledRow {
   difference: RowDifference | undefined;
 }
 
-interface StoredRow {
+interface StoredRow extends StoredFields {
   id: string;
   row_no: number;
   line: number;
-  employee_id: string;
-  name_sealed: string;
-  iban_sealed: string;
-  bic: string | null;
-  amount_minor: string;
-  currency: 'EUR';
-  remittance: string | null;
-  replaces_payment_id: string | null;
   row_hash: Buffer;
   status: PaymentStatus;
   settled_on: string | null;
@@ -101,29 +94,17 @@ export async function missingRows(
 }
 
 function readRow(personal: PersonalData, run: PayRun, row: StoredRow): ReconciledRow {
-  const name = personal.open(row.name_sealed);
-  const iban = personal.open(row.iban_sealed);
-  const amountMinor = BigInt(row.amount_minor);
-  const asItIs = rowHash({
-    employeeId: row.employee_id,
-    sepaName: name,
-    iban,
-    bic: row.bic ?? undefined,
-    amountMinor,
-    currency: row.currency,
-    remittance: row.remittance ?? '',
-    replacesPaymentId: row.replaces_payment_id,
-  });
+  const fields = approvedFields(personal, row);
   const bankStatus = row.bank_payment_id === null ? null : (row.bank_status ?? '');
-  const changed = row.row_hash.equals(asItIs) ? undefined : 'ROW_CHANGED';
+  const changed = row.row_hash.equals(rowHash(fields)) ? undefined : 'ROW_CHANGED';
   return {
     paymentId: row.id,
     row: row.row_no,
     line: row.line,
     employeeId: row.employee_id,
-    name,
-    iban: maskIban(iban),
-    amountMinor,
+    name: fields.sepaName,
+    iban: maskIban(fields.iban),
+    amountMinor: fields.amountMinor,
     currency: row.currency,
     status: row.status,
     bankPaymentId: row.bank_payment_id,

@@ -1,5 +1,5 @@
 import { isPastSubmit } from '../domain/bank-status';
-import { InstructionStatus } from '../domain/instruction';
+import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup, CountAndSum, NOTHING, reconcile, ReconciliationLine } from '../domain/reconciliation';
@@ -48,7 +48,6 @@ export interface Report {
   explained: boolean;
 }
 
-const ENDED_UNSUBMITTED: readonly InstructionStatus[] = ['ABANDONED', 'CANCELLED'];
 const SUBMITTED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
 const WAITING: readonly InstructionStatus[] = [
   'BUILDING',
@@ -185,7 +184,7 @@ export function sumTables(tables: readonly Table[]): Table {
 }
 
 function isLive({ instruction }: BankPart): boolean {
-  return !ENDED_UNSUBMITTED.includes(instruction);
+  return isInstructionLive(instruction);
 }
 
 function isSettled(part: BankPart): boolean {

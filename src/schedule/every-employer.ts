@@ -1,14 +1,13 @@
 import { Database } from '../database/database';
 import { DatabaseAway } from '../database/outage';
+import { employerIds, workerIds } from '../database/worker-ids';
 
-/** Ids read at once; a page costs a few kilobytes. */
-const PAGE = 500;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+const WITH_ACTIVE_SCHEDULE = `SELECT DISTINCT employer_id AS id FROM pay_schedule
+  WHERE active AND employer_id > $1 ORDER BY employer_id LIMIT $2`;
 
 const SOURCES = {
-  all: `SELECT id FROM employer WHERE id > $1 ORDER BY id LIMIT ${PAGE}`,
-  'with an active schedule': `SELECT DISTINCT employer_id AS id FROM pay_schedule
-    WHERE active AND employer_id > $1 ORDER BY employer_id LIMIT ${PAGE}`,
+  all: employerIds,
+  'with an active schedule': (database: Database) => workerIds(database, WITH_ACTIVE_SCHEDULE),
 } as const;
 
 /**
@@ -24,7 +23,7 @@ export async function forEveryEmployer(
 ): Promise<void> {
   let failures = 0;
   let cause: unknown;
-  for await (const employerId of employerIds(database, which)) {
+  for await (const employerId of SOURCES[which](database)) {
     try {
       await work(employerId);
     } catch (error) {
@@ -34,14 +33,4 @@ export async function forEveryEmployer(
     }
   }
   if (failures > 0) throw new Error(`the work failed for ${failures} employers`, { cause });
-}
-
-async function* employerIds(database: Database, which: keyof typeof SOURCES): AsyncGenerator<string> {
-  let last: string | undefined = BEFORE_ALL;
-  while (last !== undefined) {
-    const after: string = last;
-    const rows = await database.asWorker((tx) => tx.query<{ id: string }>(SOURCES[which], [after]));
-    for (const { id } of rows) yield id;
-    last = rows.length === PAGE ? rows.at(-1)?.id : undefined;
-  }
 }

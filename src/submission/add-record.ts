@@ -1,6 +1,8 @@
 import type { Outcome } from '../bank/outcome';
+import type { PreparedAdd } from '../bank/prepared';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
+import type { Claim } from '../database/leases';
 import { raise } from '../pay-run/attention.store';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { PayableRow, Work } from './work';
@@ -16,6 +18,35 @@ interface Recorded {
   outcome: AddOutcome;
   payment?: BankPayment;
   why?: string;
+}
+
+/**
+ * Writes a batch of adds down before it is sent (rule 1), or `finished`, where it is known to have been.
+ * @returns the number of the batch
+ */
+export async function intendAdds(
+  tx: EmployerTransaction,
+  { instruction }: Pick<Work, 'instruction'>,
+  rows: readonly PayableRow[],
+  prepared: readonly PreparedAdd[],
+  { epoch, finished }: { epoch: Claim['epoch']; finished: boolean },
+): Promise<number> {
+  const [intent] = await tx.query<{ batch: number }>(
+    `INSERT INTO add_intent (employer_id, instruction_id, batch, row_nos, body_hashes, epoch, finished_at)
+     SELECT $1, $2, coalesce(max(batch), 0) + 1, $3, $4, $5, CASE WHEN $6 THEN clock_timestamp() END FROM add_intent
+     WHERE employer_id = $1 AND instruction_id = $2
+     RETURNING batch`,
+    [
+      tx.employerId,
+      instruction.id,
+      rows.map((row) => row.rowNo),
+      Buffer.concat(prepared.map((add) => add.bodyHash)),
+      epoch,
+      finished,
+    ],
+  );
+  if (!intent) throw new Error('an intent was not written');
+  return intent.batch;
 }
 
 /**

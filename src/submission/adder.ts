@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
 import type { PreparedAdd } from '../bank/prepared';
 import { crashPoint } from '../config/crash-point';
-import { Database, EmployerTransaction } from '../database/database';
+import { Database } from '../database/database';
 import { Claim } from '../database/leases';
-import { AddResult, recordAdds } from './add-record';
+import { AddResult, intendAdds, recordAdds } from './add-record';
 import { AddWindow, BATCH_ROWS, BATCHES_AT_ONCE } from './add-window';
 import { addOf } from './prepared-calls';
 import { assertAccountOpen, assertMayCall, PayableRow, Work } from './work';
@@ -80,7 +80,7 @@ export class Adder {
     const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertMayCall(tx, claim, work, BUILD_TURNS);
       await assertAccountOpen(tx, work);
-      return intendAdds(tx, claim, work, rows, prepared);
+      return intendAdds(tx, work, rows, prepared, { epoch: claim.epoch, finished: false });
     });
     crashPoint('build.adds-intended');
     const results = await this.sendAll(job, rows, prepared);
@@ -111,28 +111,4 @@ export class Adder {
     if (failed) throw failed.reason;
     return results;
   }
-}
-
-async function intendAdds(
-  tx: EmployerTransaction,
-  claim: Claim,
-  work: Work,
-  rows: readonly PayableRow[],
-  prepared: readonly PreparedAdd[],
-): Promise<number> {
-  const [intent] = await tx.query<{ batch: number }>(
-    `INSERT INTO add_intent (employer_id, instruction_id, batch, row_nos, body_hashes, epoch)
-     SELECT $1, $2, coalesce(max(batch), 0) + 1, $3, $4, $5 FROM add_intent
-     WHERE employer_id = $1 AND instruction_id = $2
-     RETURNING batch`,
-    [
-      tx.employerId,
-      work.instruction.id,
-      rows.map((row) => row.rowNo),
-      Buffer.concat(prepared.map((add) => add.bodyHash)),
-      claim.epoch,
-    ],
-  );
-  if (!intent) throw new Error('an intent was not written');
-  return intent.batch;
 }

@@ -7,13 +7,12 @@ import { SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
 import type { SeenPayment } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
+import { intendAdds } from './add-record';
+import { BATCH_ROWS } from './add-window';
 import { RowsChanged } from './builder';
 import { addOf, initiateOf, referenceOf } from './prepared-calls';
 import { recordExecuted } from './submit-record';
 import type { PayableRow, Work } from './work';
-
-/** As many as are intended together when they are sent. */
-const BATCH_ROWS = 200;
 
 /** Beside every line that was written after the fact. */
 const EVIDENCE = 'seen at the bank after a restore';
@@ -116,14 +115,9 @@ export class ForgottenRecord {
     matched: ReadonlyMap<number, SeenPayment>,
   ): Promise<void> {
     const { tx, work } = this;
-    const hashes = rows.map((row) => addOf(this.gateway, work, row).bodyHash);
+    const prepared = rows.map((row) => addOf(this.gateway, work, row));
+    await intendAdds(tx, work, rows, prepared, { epoch: '0', finished: true });
     const rowNos = rows.map(({ rowNo }) => rowNo);
-    await tx.query(
-      `INSERT INTO add_intent (employer_id, instruction_id, batch, row_nos, body_hashes, epoch, finished_at)
-       SELECT $1, $2, coalesce(max(batch), 0) + 1, $3, $4, 0, clock_timestamp() FROM add_intent
-       WHERE employer_id = $1 AND instruction_id = $2`,
-      [tx.employerId, work.instruction.id, rowNos, Buffer.concat(hashes)],
-    );
     const seen = rowNos.map((rowNo) => matched.get(rowNo));
     await tx.query(
       `INSERT INTO bank_payment AS b (employer_id, instruction_id, row_no, payment_id, bank_payment_id,

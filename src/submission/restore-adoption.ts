@@ -4,7 +4,7 @@ import type { BankInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { InstructionStatus } from '../domain/instruction';
+import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -124,7 +124,7 @@ export class RestoreAdoption {
   ): Promise<Instruction | undefined> {
     const known = await tx.manager.findBy(Instruction, { employerId, plannedInstructionId });
     for (const other of known) {
-      if (other.id === id || !isLive(other)) continue;
+      if (other.id === id || !isInstructionLive(other.status)) continue;
       if (!UNSUBMITTED.includes(other.status)) return undefined;
       await endUnsubmitted(tx, await lockInstruction(tx, other.id), 'service', REASON);
     }
@@ -204,11 +204,7 @@ async function planTheRest(tx: EmployerTransaction, run: PayRun): Promise<void> 
   const all = await tx.manager.findBy(Instruction, { employerId: tx.employerId, payRunId: run.id });
   for (const planned of await plannedInstructions(tx, run)) {
     const attempts = all.filter((one) => one.plannedInstructionId === planned.id);
-    if (attempts.some(isLive)) continue;
+    if (attempts.some(({ status }) => isInstructionLive(status))) continue;
     await planAttempt(tx, planned, Math.max(0, ...attempts.map(({ attempt }) => attempt)) + 1);
   }
-}
-
-function isLive({ status }: Instruction): boolean {
-  return status !== 'ABANDONED' && status !== 'CANCELLED';
 }

@@ -6,6 +6,7 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
+import { employerIds } from '../database/worker-ids';
 import { DomainError } from '../domain/errors';
 import { Metrics } from '../http/metrics';
 import { showId } from '../http/prefixed-id';
@@ -19,10 +20,6 @@ const DAY_MS = 86_400_000;
 
 /** A bank that could not be read is tried again after so long; nothing is sent meanwhile. */
 const TRY_AGAIN_MS = 5_000;
-
-/** Employers told in one reading of their ids, which costs a few kilobytes. */
-const PAGE = 500;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 interface Pending extends Restore {
   dataUntil: Date | null;
@@ -105,7 +102,7 @@ export class Restores {
   private async tellAll(): Promise<void> {
     for (const restore of await this.database.outsideEmployers(untoldRestores)) {
       this.logger.error({ message: 'the database was restored', what: restore.what });
-      for await (const employerId of this.employerIds())
+      for await (const employerId of employerIds(this.database))
         await this.database.inEmployer(employerId, (tx) => tellOne(tx, restore));
       await this.database.outsideEmployers(async (tx) => {
         const told = await tx.query(
@@ -116,18 +113,6 @@ export class Restores {
         const detail = { restoreId: restore.id, what: restore.what };
         await append(tx, { action: 'service.restore-told', subject: 'service', detail });
       });
-    }
-  }
-
-  private async *employerIds(): AsyncGenerator<string> {
-    let last: string | undefined = BEFORE_ALL;
-    while (last !== undefined) {
-      const after: string = last;
-      const rows: { id: string }[] = await this.database.asWorker((tx) =>
-        tx.query<{ id: string }>(`SELECT id FROM employer WHERE id > $1 ORDER BY id LIMIT ${PAGE}`, [after]),
-      );
-      for (const { id } of rows) yield id;
-      last = rows.length === PAGE ? rows.at(-1)?.id : undefined;
     }
   }
 

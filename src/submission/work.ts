@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { EmployerAccount } from '../employer/employer.entity';
+import type { StoredFields } from '../pay-run/approved-fields';
 import { raise } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
@@ -142,17 +143,9 @@ export interface PayableRow {
   bankTransactionId: string | null;
 }
 
-interface StoredRow {
+interface StoredRow extends StoredFields {
   row_no: number;
   id: string;
-  employee_id: string;
-  name_sealed: string;
-  iban_sealed: string;
-  bic: string | null;
-  amount_minor: string;
-  currency: 'EUR';
-  remittance: string | null;
-  replaces_payment_id: string | null;
   row_hash: Buffer;
 }
 
