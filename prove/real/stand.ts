@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { runMigrations } from '../../src/database/migrate';
 import { startTemporaryServer } from '../../src/database/temporary-server';
 import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import { buildWithCrashPoints } from '../../test/support/crash-build';
 import { execute, SERVER_ENV } from '../../test/support/database';
 import { payFile, payRows, type Row } from '../../test/support/pay-rows';
-import { Payroll, type PayrollOptions, type ServiceProcess } from '../../test/support/payroll';
+import { freePort, Payroll, type PayrollOptions, type ServiceProcess } from '../../test/support/payroll';
 import type { Finding } from '../table';
 import { type Book, judgeBook } from './judge';
 import { Proxy } from './proxy';
@@ -230,13 +228,4 @@ export class Stand {
       .get(this.payroll.path(`/pay-runs/${id}/payments`), { params: { limit: 100 } });
     return { said: data.items, ledger: await this.payroll.ledger() };
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

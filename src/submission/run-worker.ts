@@ -153,16 +153,7 @@ export class RunWorker {
       if (window.kind !== 'late') return undefined;
       await this.lapse(tx, run, 'the cut-off of the execution date passed');
     }
-    const alive = await liveInstructions(tx, run);
-    if (alive.length > 0) {
-      wake(
-        tx,
-        'INSTRUCTION',
-        tx.employerId,
-        alive.map((one) => one.id),
-      );
-      return this.lookAgainMs;
-    }
+    if (await wakeLive(tx, run)) return this.lookAgainMs;
     const amendment = await openAmendment(tx, run.id);
     if (run.lapseReason !== null) await this.backToReady(tx, run, run.lapseReason);
     if (amendment) await applyAmendment(tx, this.personal, run, amendment);
@@ -211,16 +202,7 @@ export class RunWorker {
   }
 
   private async cancel(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
-    const alive = await liveInstructions(tx, run);
-    if (alive.length > 0) {
-      wake(
-        tx,
-        'INSTRUCTION',
-        tx.employerId,
-        alive.map((one) => one.id),
-      );
-      return this.lookAgainMs;
-    }
+    if (await wakeLive(tx, run)) return this.lookAgainMs;
     await finishCancelling(tx, run, 'service');
     return 'never';
   }
@@ -246,4 +228,12 @@ export class RunWorker {
       instructions.some((one) => one.plannedInstructionId === part.id && states.includes(one.status)),
     );
   }
+}
+
+/** Wakes the run's instructions that are under way. @returns whether there are any */
+async function wakeLive(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  const alive = await liveInstructions(tx, run);
+  const ids = alive.map(({ id }) => id);
+  if (ids.length > 0) wake(tx, 'INSTRUCTION', tx.employerId, ids);
+  return ids.length > 0;
 }

@@ -144,20 +144,6 @@ describe('one exchange over HTTP', () => {
     expect(await post()).toEqual({ kind: 'failed', sent: true, why: 'total-timeout' });
   });
 
-  it('waits for a free socket within the total time, and nothing has left', async () => {
-    const narrow = new BankHttp({ ...LIMITS, maxSockets: 1 });
-    let arrived = 0;
-    bank.handler = () => void (arrived += 1);
-    const request = { method: 'POST' as const, url: bank.url, headers: {}, body: '{}' };
-    const results = await Promise.all([narrow.send(request), narrow.send(request)]);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(results.map(({ kind }) => kind)).toEqual(['failed', 'failed']);
-    // The second may begin in the moment in which the first gives up: then it is a doubt, and never less than that.
-    const sent = results.filter((result) => result.kind === 'failed' && result.sent);
-    expect(sent.length).toBeGreaterThanOrEqual(Math.max(arrived, 1));
-    narrow.close();
-  });
-
   it('reuses a connection, except where a fresh one is asked for', async () => {
     await post();
     await idle();

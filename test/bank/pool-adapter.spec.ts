@@ -41,8 +41,14 @@ describe('the pool that carries the exchanges', () => {
   it('never sends later what was given up while it waited for a connection', async () => {
     const narrow = new BankHttp({ ...LIMITS, maxSockets: 1 });
     bank.handler = () => undefined;
-    const results = await Promise.all([post(narrow, 'first'), post(narrow, 'second')]);
-    expect(results[1]).toEqual({ kind: 'failed', sent: false, why: 'total-timeout' });
+    const both = [post(narrow, 'first'), post(narrow, 'second')];
+    await pause(LIMITS.totalTimeoutMs - 50);
+    // Both times end in one turn of the event loop: the second call is not begun when the first gives up.
+    stallEventLoop(100);
+    expect(await Promise.all(both)).toEqual([
+      { kind: 'failed', sent: true, why: 'total-timeout' },
+      { kind: 'failed', sent: false, why: 'total-timeout' },
+    ]);
     await pause(100);
     expect(bank.requests.map((request) => request.body)).toEqual(['first']);
     narrow.close();
@@ -137,6 +143,10 @@ describe('the pool that carries the exchanges', () => {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function stallEventLoop(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 async function until(condition: () => boolean): Promise<void> {

@@ -18,14 +18,7 @@ describe('a submit whose outcome nobody knows', () => {
     next += 4;
     await payroll.fault({ operation: 'submit', kind, nth: 1 });
     const id = await payroll.paid(payFile(rows));
-    let attention: { id: string } | undefined;
-    await eventually(async () => {
-      attention = (await payroll.attention()).find(
-        (one) => one.payRunId === id && one.kind === 'SUBMIT_UNKNOWN',
-      );
-      return attention !== undefined;
-    }, 15_000);
-    return { id, rows, path: payroll.path(`/attention/${attention!.id}`) };
+    return { id, rows, path: await payroll.askedAbout(id, 'SUBMIT_UNKNOWN') };
   };
   const act = async (path: string, action: string, evidence?: string) => {
     await payroll
@@ -140,12 +133,7 @@ describe('a submit whose outcome nobody knows, at a bank that shows no instructi
     await payroll.clearFaults();
     await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
     const id = await payroll.paid(payFile(rows));
-    let attention: { id: string } | undefined;
-    await eventually(async () => {
-      attention = (await payroll.attention()).find((one) => one.payRunId === id);
-      return attention !== undefined;
-    }, 15_000);
-    return { id, path: payroll.path(`/attention/${attention!.id}`) };
+    return { id, path: await payroll.askedAbout(id, 'SUBMIT_UNKNOWN') };
   };
   const act = async (path: string, evidence?: string) => {
     const reason = 'the bank said so on the telephone';

@@ -1,5 +1,5 @@
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, MovedClock, Payroll } from '../support/payroll';
+import { eventually, Payroll } from '../support/payroll';
 
 const CUT_OFF = 'T16:00:00Z';
 
@@ -7,14 +7,10 @@ describe('the cut-off of the execution date', () => {
   let payroll: Payroll;
   let date: string;
   beforeEach(async () => {
-    const clock = new MovedClock();
-    payroll = await Payroll.start({
-      clock,
+    ({ payroll, date } = await Payroll.startOnPayday({
       rowsPerInstruction: 2,
-      settings: { BANK_CUT_OFF: '16:00', BANK_TIMEOUT_MS: '3000' },
-    });
-    date = payroll.executionDate();
-    clock.set(new Date(`${date}T10:00:00Z`));
+      settings: { BANK_TIMEOUT_MS: '3000' },
+    }));
   });
   afterEach(() => payroll.close());
 

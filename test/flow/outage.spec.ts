@@ -37,6 +37,15 @@ const VERIFIED = /UPDATE pay_run SET status[^]*VERIFIED/;
 const SUBMIT_INTENDED = /INSERT INTO "submit_attempt"/;
 const SUBMIT_RECORDED = /UPDATE submit_attempt SET outcome[^]*instruction_id =/;
 const FOLLOWED = /UPDATE bank_payment b SET bank_status/;
+const EVERY_COMMIT = [
+  INITIATE_INTENDED,
+  INITIATE_RECORDED,
+  ADDS_INTENDED,
+  ADDS_RECORDED,
+  SUBMIT_INTENDED,
+  SUBMIT_RECORDED,
+  FOLLOWED,
+];
 
 interface Calls {
   initiate: number;
@@ -185,32 +194,8 @@ describe('while PostgreSQL fails, the service', () => {
   }, 60_000);
 
   it.each<[CommitFault, RegExp[], Calls]>([
-    [
-      'answer lost',
-      [
-        INITIATE_INTENDED,
-        INITIATE_RECORDED,
-        ADDS_INTENDED,
-        ADDS_RECORDED,
-        SUBMIT_INTENDED,
-        SUBMIT_RECORDED,
-        FOLLOWED,
-      ],
-      { initiate: 1, add: PER_INSTRUCTION, submit: 1 },
-    ],
-    [
-      'warning',
-      [
-        INITIATE_INTENDED,
-        INITIATE_RECORDED,
-        ADDS_INTENDED,
-        ADDS_RECORDED,
-        SUBMIT_INTENDED,
-        SUBMIT_RECORDED,
-        FOLLOWED,
-      ],
-      { initiate: 1, add: PER_INSTRUCTION, submit: 1 },
-    ],
+    ['answer lost', EVERY_COMMIT, { initiate: 1, add: PER_INSTRUCTION, submit: 1 }],
+    ['warning', EVERY_COMMIT, { initiate: 1, add: PER_INSTRUCTION, submit: 1 }],
     [
       'answer hangs',
       [INITIATE_INTENDED, ADDS_INTENDED, SUBMIT_INTENDED],

@@ -36,19 +36,20 @@ const countsOf = async (rows: readonly Row[]) => {
   return rows.map((row) => payees.get(row.iban) ?? 0);
 };
 
+/** Has what is followed read at once. */
+const followNow = () =>
+  execute(
+    payroll.database.superuserUrl,
+    `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+  );
+
 /** A run whose one submit was lost, parked. */
 async function parked(rows: readonly Row[], query: Record<string, string> = {}) {
   await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
   const id = await payroll.paid(payFile(rows), query);
-  let attention: { id: string } | undefined;
-  await eventually(async () => {
-    attention = (await payroll.attention()).find(
-      (one) => one.payRunId === id && one.kind === 'SUBMIT_UNKNOWN',
-    );
-    return attention !== undefined;
-  }, 15_000);
+  const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
   await payroll.clearFaults();
-  return { id, path: payroll.path(`/attention/${attention!.id}`) };
+  return { id, path };
 }
 
 async function decide(path: string, action: string, evidence?: string) {
@@ -348,10 +349,7 @@ describe('a payment that was paid and came back', () => {
     await payroll.bankClock(later);
     payroll.clock.set(later);
     await eventually(async () => {
-      await execute(
-        payroll.database.superuserUrl,
-        `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
-      );
+      await followNow();
       return (await payroll.run(parent)).returned.payments === 1;
     }, 20_000);
     const [returned] = await paymentsOf(parent);
@@ -373,14 +371,10 @@ describe('a payment that was paid and came back', () => {
 describe('a run released at the cut-off', () => {
   let date: string;
   beforeAll(async () => {
-    const clock = new MovedClock();
-    payroll = await Payroll.start({
-      clock,
+    ({ payroll, date } = await Payroll.startOnPayday({
       rowsPerInstruction: 2,
-      settings: { BANK_CUT_OFF: '16:00', BANK_TIMEOUT_MS: '3000' },
-    });
-    date = payroll.executionDate();
-    clock.set(new Date(`${date}T10:00:00Z`));
+      settings: { BANK_TIMEOUT_MS: '3000' },
+    }));
   });
   afterAll(() => payroll.close());
 
@@ -451,13 +445,8 @@ describe('a payment that moves at the bank after all', () => {
   it('as a second final status: it is never replaced, and a successor that waits is stopped', async () => {
     const rows = payRows(2);
     const parent = await payroll.paid(payFile(rows));
-    const settle = () =>
-      execute(
-        payroll.database.superuserUrl,
-        `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
-      );
     await eventually(async () => {
-      await settle();
+      await followNow();
       return (await payroll.run(parent)).status === 'SETTLED';
     }, 20_000);
     // As if the bank had shown a failure first: what it shows now contradicts it.
@@ -491,13 +480,8 @@ describe('a payment that moves at the bank after all', () => {
     const rows = payRows(1);
     rows[0]!.iban = magic('fails');
     const parent = await payroll.paid(payFile(rows));
-    const follow = () =>
-      execute(
-        payroll.database.superuserUrl,
-        `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
-      );
     await eventually(async () => {
-      await follow();
+      await followNow();
       return (await payroll.run(parent)).status === 'FAILED';
     }, 20_000);
     const made = await successorOf(parent);
@@ -509,7 +493,7 @@ describe('a payment that moves at the bank after all', () => {
        ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
     );
     await eventually(async () => {
-      await follow();
+      await followNow();
       return (await kinds()).includes('REPLACED_PAYMENT_MOVED');
     }, 15_000);
     expect(await kinds()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);

@@ -8,6 +8,12 @@ let payroll: Payroll;
 const start = async (options: PayrollOptions = {}) => {
   payroll = await Payroll.start({ rowsPerInstruction: 4, ...options });
 };
+const startOnPayday = async (options: PayrollOptions) => {
+  const started = await Payroll.startOnPayday({ rowsPerInstruction: 4, ...options });
+  ({ payroll } = started);
+  return started.date;
+};
+const CUT_OFF_SETTINGS = { rowsPerInstruction: 1, settings: { SUBMIT_DOUBT_MS: '500' } };
 afterEach(() => payroll.close());
 
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind).sort();
@@ -109,19 +115,12 @@ describe('a bank that cannot be read while a run is being submitted', () => {
   it.each(['500-before', '403'])(
     'has what was not submitted released at the cut-off, without a read (%s)',
     async (kind) => {
-      const clock = new MovedClock();
-      await start({
-        clock,
-        rowsPerInstruction: 1,
-        settings: { BANK_CUT_OFF: '16:00', SUBMIT_DOUBT_MS: '500' },
-      });
-      const date = payroll.executionDate();
-      clock.set(new Date(`${date}T10:00:00Z`));
+      const date = await startOnPayday(CUT_OFF_SETTINGS);
       await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 20 });
       const id = await payroll.paid(payFile(payRows(16)), { executionDate: date });
       await submitSent();
       await bankFails(kind);
-      clock.set(new Date(`${date}T16:00:01Z`));
+      payroll.clock.set(new Date(`${date}T16:00:01Z`));
       await payroll.until(id, ['FOLLOWING'], 30_000);
       const { instructions } = await payroll.run(id);
       const released = (instructions as { status: string }[]).filter(({ status }) => status === 'RELEASED');
@@ -138,20 +137,13 @@ describe('a bank that cannot be read while a run is being submitted', () => {
 
 describe('a service that is stopped while the bank cannot be read', () => {
   it('releases nothing unread past the cut-off: a restored database may have forgotten a submit', async () => {
-    const clock = new MovedClock();
-    await start({
-      clock,
-      rowsPerInstruction: 1,
-      settings: { BANK_CUT_OFF: '16:00', SUBMIT_DOUBT_MS: '500' },
-    });
-    const date = payroll.executionDate();
-    clock.set(new Date(`${date}T10:00:00Z`));
+    const date = await startOnPayday(CUT_OFF_SETTINGS);
     await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 20 });
     const id = await payroll.paid(payFile(payRows(16)), { executionDate: date });
     await submitSent();
     await payroll.as('administrator').post('/v1/service/stop', { reason: 'restored' });
     await bankFails('500-before');
-    clock.set(new Date(`${date}T16:00:01Z`));
+    payroll.clock.set(new Date(`${date}T16:00:01Z`));
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     const verified = async () => (await payroll.run(id)).instructionsByStatus.VERIFIED ?? 0;
     expect(await verified()).toBeGreaterThan(0);
@@ -164,21 +156,16 @@ describe('a service that is stopped while the bank cannot be read', () => {
 
 describe('a submitted instruction whose payments do not move, and nothing says why', () => {
   it('is asked about once the cut-off of the execution date has passed, until they move', async () => {
-    const clock = new MovedClock();
-    await start({
-      clock,
-      settings: { BANK_CUT_OFF: '16:00' },
+    const date = await startOnPayday({
       sandbox: {
         variants: { submitWaitsFor: 'strong-authentication', linkReads: 'refused', submitRuns: 'later' },
       },
     });
-    const date = payroll.executionDate();
-    clock.set(new Date(`${date}T10:00:00Z`));
     const id = await payroll.paid(payFile(payRows(4)), { executionDate: date });
     await payroll.until(id, ['FOLLOWING'], 20_000);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await kinds()).toEqual([]);
-    clock.set(new Date(`${date}T16:00:01Z`));
+    payroll.clock.set(new Date(`${date}T16:00:01Z`));
     await asked(['BANK_ACTION_REQUIRED']);
     const [one] = (await payroll.as('operator').get(payroll.path('/attention'))).data.items;
     expect(one).toMatchObject({ payments: 4 });

@@ -106,6 +106,15 @@ export class Payroll {
     this.url = services[0]!.url;
   }
 
+  /** Begins at ten on an execution date, six hours before the cut-off. */
+  static async startOnPayday(options: PayrollOptions): Promise<{ payroll: Payroll; date: string }> {
+    const settings = { BANK_CUT_OFF: '16:00', ...options.settings };
+    const payroll = await Payroll.start({ ...options, settings });
+    const date = payroll.executionDate();
+    payroll.clock.set(new Date(`${date}T10:00:00Z`));
+    return { payroll, date };
+  }
+
   static async start(options: PayrollOptions = {}): Promise<Payroll> {
     const database = options.database ?? (await testDatabase());
     const variants = { ...bankOfThisRun(), ...options.sandbox?.variants };
@@ -262,6 +271,16 @@ export class Payroll {
     return (await this.as('operator').get(this.path('/attention'))).data.items;
   }
 
+  /** Waits until people are asked about the run, and gives the path of what they are asked. */
+  async askedAbout(payRunId: string, kind: string): Promise<string> {
+    let id: string | undefined;
+    await eventually(async () => {
+      id = (await this.attention()).find((one) => one.payRunId === payRunId && one.kind === kind)?.id;
+      return id !== undefined;
+    }, 15_000);
+    return this.path(`/attention/${id}`);
+  }
+
   /** Waits until the run is in one of the states. */
   async until(id: string, states: readonly string[], timeoutMs = 30_000): Promise<string> {
     let status = '';
@@ -354,7 +373,8 @@ const DEFAULT_SETTINGS: Settings = {
   LEASE_MS: '2000',
 };
 
-async function freePort(): Promise<number> {
+/** A port that nothing listens on at the moment. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
