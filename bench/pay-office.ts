@@ -42,6 +42,7 @@ export interface Book {
   submittedTwice: number;
   mostInAMinute: number;
   posts: { initiate: number; add: number; submit: number };
+  following: { generalList: number; instructionPayments: number; instruction: number; payment: number };
 }
 
 /** Conditions on a run, cheap to ask over and over: the database is being measured. */
@@ -63,12 +64,20 @@ export class PayOffice {
     private readonly employerId: string,
   ) {}
 
-  /** @param settings of the service, beside the production's defaults */
-  static async open(stage: Stage, latencyMs: number, settings: NodeJS.ProcessEnv = {}): Promise<PayOffice> {
+  /**
+   * @param settings of the service, beside the production's defaults
+   * @param ofBank settings of the stub, beside its latency
+   */
+  static async open(
+    stage: Stage,
+    latencyMs: number,
+    settings: NodeJS.ProcessEnv = {},
+    ofBank: NodeJS.ProcessEnv = {},
+  ): Promise<PayOffice> {
     const server = await stage.own(startTemporaryServer({ durable: true }));
     await runMigrations(server.databaseAdminUrl);
     const bank = await stage.own(
-      startOwnProcess(STUB, { PATH: process.env['PATH'], STUB_LATENCY_MS: String(latencyMs) }),
+      startOwnProcess(STUB, { PATH: process.env['PATH'], STUB_LATENCY_MS: String(latencyMs), ...ofBank }),
     );
     const env = {
       ...demoServiceSettings(server.databaseUrl, bank.url),

@@ -5,13 +5,14 @@ import { PATHS } from '../src/bank/types';
 /**
  * A bank that costs as little as it can: it answers initiate, add, submit and the reads as the interface document
  * writes them, keeps what it was told in memory, and settles what is submitted at once. It checks nothing: what it
- * holds is judged by the bench. STUB_LATENCY_MS is the time from the last byte of a request to the first of the answer.
+ * holds is judged by the bench. STUB_LATENCY_MS is the time from the last byte of a request to the first of the answer, STUB_PAGE_SIZE the
+ * most rows of a page.
  */
 const LATENCY_MS = Number(process.env['STUB_LATENCY_MS'] ?? '0');
 const ACCOUNT_ID = '700';
 const BALANCE_MINOR = '99999999999999';
 const AT = '2026-01-05T10:00:00+00:00';
-const PAGE_SIZE = 100;
+const PAGE_SIZE = Number(process.env['STUB_PAGE_SIZE'] ?? '100');
 
 interface Row {
   id: number;
@@ -35,6 +36,8 @@ const rows: { row: Row; instruction: Instruction }[] = [];
 /** When each request of the service came, in ms. */
 const cameAt: number[] = [];
 const posts = { initiate: 0, add: 0, submit: 0 };
+/** Reads of what was submitted, and of the general list, which nobody but a follower reads. */
+const following = { generalList: 0, instructionPayments: 0, instruction: 0, payment: 0 };
 
 const ROUTES: readonly [
   method: string,
@@ -45,24 +48,23 @@ const ROUTES: readonly [
   ['POST', pathOf(PATHS.initiate), initiate],
   ['POST', pathOf(PATHS.submit), submit],
   ['GET', pathOf(PATHS.instructionPaymentTransactions), listOfInstruction],
-  ['GET', pathOf(PATHS.customerInstruction), (id) => found(instructions.get(id), instructionText)],
+  ['GET', pathOf(PATHS.customerInstruction), (id) => found(instructions.get(id), instructionRead)],
   [
     'GET',
     pathOf(PATHS.paymentTransaction),
-    (id) => found(rows[id - 1], ({ row, instruction }) => text(row, instruction)),
+    (id) =>
+      found(rows[id - 1], ({ row, instruction }) => {
+        if (instruction.submits > 0) following.payment += 1;
+        return text(row, instruction);
+      }),
   ],
   [
     'GET',
     pathOf(PATHS.paymentTransactions),
-    (_id, _body, url) =>
-      page(
-        rows.map(
-          ({ row, instruction }) =>
-            () =>
-              text(row, instruction),
-        ),
-        url,
-      ),
+    (_id, _body, url) => {
+      following.generalList += 1;
+      return page(rows, ({ row, instruction }) => text(row, instruction), url);
+    },
   ],
   ['GET', pathOf(PATHS.account), () => [200, accountText()]],
   ['DELETE', pathOf(PATHS.creditTransfer), (id) => (instructions.delete(id) ? [204, ''] : [404, '{}'])],
@@ -133,17 +135,20 @@ function submit(id: number): Answer {
 function listOfInstruction(id: number, _body: string, url: URL): Answer {
   const instruction = instructions.get(id);
   if (!instruction) return [404, '{}'];
-  return page(
-    instruction.rows.map((row) => () => text(row, instruction)),
-    url,
-  );
+  if (instruction.submits > 0) following.instructionPayments += 1;
+  return page(instruction.rows, (row) => text(row, instruction), url);
+}
+
+function instructionRead(instruction: Instruction): string {
+  if (instruction.submits > 0) following.instruction += 1;
+  return instructionText(instruction);
 }
 
 /** Pages count from 1. */
-function page(items: readonly (() => string)[], url: URL): Answer {
+function page<T>(items: readonly T[], show: (item: T) => string, url: URL): Answer {
   const size = Math.min(Number(url.searchParams.get('pageSize') ?? PAGE_SIZE), PAGE_SIZE);
   const first = (Math.max(Number(url.searchParams.get('page') ?? '1'), 1) - 1) * size;
-  const shown = items.slice(first, first + size).map((item) => item());
+  const shown = items.slice(first, first + size).map(show);
   return [
     200,
     `{"items":[${shown.join(',')}],"count":${items.length},"limit":${size},"offset":${first},"sort":"+id"}`,
@@ -189,6 +194,7 @@ function book() {
   const paid = submitted.flatMap((one) => one.rows);
   return {
     posts,
+    following,
     instructions: instructions.size,
     paid: paid.length,
     paidMinor: String(paid.reduce((sum, row) => sum + row.amountMinor, 0n)),

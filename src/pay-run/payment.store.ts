@@ -1,14 +1,18 @@
+import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { assertPaymentMove, LIVE_PAYMENT_STATUSES, PaymentStatus } from '../domain/payment';
 import { Actor, appendHistory, Subject } from './history';
 import { PlannedInstruction } from './instruction.entity';
 
-const MAX_ROW_NO = 2_147_483_647;
+/** Rows of a run by their numbers, both ends included. */
+export type RowRange = Pick<PlannedInstruction, 'firstRow' | 'lastRow'>;
+
+const ALL_ROWS: RowRange = { firstRow: 1, lastRow: 2_147_483_647 };
 
 /** Moves of payments that go together: all of a run, or all of a planned instruction, from one state. */
 export interface SetMove {
   payRunId: string;
-  planned?: Pick<PlannedInstruction, 'id' | 'firstRow' | 'lastRow'>;
+  planned?: Pick<PlannedInstruction, 'id'> & RowRange;
   from: PaymentStatus;
   to: PaymentStatus;
   actor: Actor;
@@ -23,6 +27,7 @@ interface Moved {
 /** Moves every payment of the set that is in `from`; one statement and one line of history, however many. */
 export async function movePaymentSet(tx: EmployerTransaction, move: SetMove): Promise<Moved> {
   assertPaymentMove(move.from, move.to);
+  const { firstRow, lastRow } = move.planned ?? ALL_ROWS;
   const [row] = await tx.query<{ count: string; sum: string }>(
     `WITH moved AS (
        UPDATE payment SET status = $4, live = $5
@@ -36,8 +41,8 @@ export async function movePaymentSet(tx: EmployerTransaction, move: SetMove): Pr
       move.from,
       move.to,
       LIVE_PAYMENT_STATUSES.includes(move.to),
-      move.planned?.firstRow ?? 1,
-      move.planned?.lastRow ?? MAX_ROW_NO,
+      firstRow,
+      lastRow,
     ],
   );
   const moved = { count: Number(row?.count ?? 0), amountMinor: BigInt(row?.sum ?? 0) };
@@ -68,21 +73,27 @@ export interface PaymentMove {
   chargesMinor?: bigint;
 }
 
-/** Moves payments that go different ways, in one statement, with a line of history each. */
+/**
+ * Moves payments that go different ways, in one statement, with a line of history each.
+ * @param within the rows they are among: no others of the run are looked at
+ */
 export async function movePayments(
   tx: EmployerTransaction,
   payRunId: string,
   from: PaymentStatus,
   moves: readonly PaymentMove[],
   actor: Actor,
+  within: RowRange = ALL_ROWS,
 ): Promise<number> {
   for (const move of moves) assertPaymentMove(from, move.to);
-  const moved = await tx.query<{ id: string; amount_minor: string; n: string }>(
+  const moved = await queryByHash<{ id: string; amount_minor: string; n: string }>(
+    tx,
     `UPDATE payment p SET status = m.status, live = m.status = ANY ($8::text[]), settled_on = m.settled_on,
        charges_minor = m.charges_minor, excluded_reason = CASE WHEN m.status = 'EXCLUDED' THEN m.reason END
      FROM unnest($4::uuid[], $5::text[], $6::date[], $7::bigint[], $9::text[]) WITH ORDINALITY
        AS m(id, status, settled_on, charges_minor, reason, n)
-     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = m.id AND p.status = $3
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.status = $3
+       AND p.row_no BETWEEN $10 AND $11 AND p.id = ANY ($4) AND p.id = m.id
      RETURNING p.id, p.amount_minor, m.n`,
     [
       tx.employerId,
@@ -94,6 +105,8 @@ export async function movePayments(
       moves.map((move) => move.chargesMinor?.toString() ?? null),
       LIVE_PAYMENT_STATUSES,
       moves.map((move) => move.reason ?? null),
+      within.firstRow,
+      within.lastRow,
     ],
   );
   appendHistory(

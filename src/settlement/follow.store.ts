@@ -1,24 +1,29 @@
+import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isPaymentFinal, PaymentStatus } from '../domain/payment';
 import { clear, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
-import { movePayments } from '../pay-run/payment.store';
+import { movePayments, RowRange } from '../pay-run/payment.store';
 import { stopSuccessors } from '../pay-run/stop-successors';
 import { FollowedPayment, Progress } from './follow-plan';
 
-interface StoredRow {
+interface StoredRecord {
   row_no: number;
   payment_id: string;
   bank_payment_id: string | null;
   bank_transaction_id: string | null;
+  bank_status: string | null;
+  bank_rank: number;
+}
+
+interface StoredPayment {
+  id: string;
   iban_sealed: string;
   amount_minor: string;
   currency: string;
   status: PaymentStatus;
-  bank_status: string | null;
-  bank_rank: number;
   returned: boolean;
 }
 
@@ -26,29 +31,51 @@ interface StoredRow {
 export async function followedPayments(
   tx: EmployerTransaction,
   personal: PersonalData,
-  instructionId: string,
+  { id: instructionId, payRunId }: Pick<Instruction, 'id' | 'payRunId'>,
 ): Promise<FollowedPayment[]> {
-  const rows = await tx.query<StoredRow>(
-    `SELECT b.row_no, b.payment_id, b.bank_payment_id, b.bank_transaction_id, p.iban_sealed, p.amount_minor,
-       p.currency, p.status, b.bank_status, b.bank_rank, p.returned_at IS NOT NULL AS returned
-     FROM bank_payment b JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
-     WHERE b.employer_id = $1 AND b.instruction_id = $2 ORDER BY b.row_no`,
+  const records = await tx.query<StoredRecord>(
+    `SELECT row_no, payment_id, bank_payment_id, bank_transaction_id, bank_status, bank_rank FROM bank_payment
+     WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
     [tx.employerId, instructionId],
   );
-  return rows.map((row) => ({
-    instructionId,
-    rowNo: row.row_no,
-    paymentId: row.payment_id,
-    messageId: messageIdOf(instructionId, row.row_no),
-    bankIds: [row.bank_payment_id, row.bank_transaction_id].filter((id) => id !== null),
-    iban: personal.open(row.iban_sealed),
-    amountMinor: BigInt(row.amount_minor),
-    currency: row.currency,
-    status: row.status,
-    bankStatus: row.bank_status,
-    rank: row.bank_rank,
-    returned: row.returned,
-  }));
+  const payments = await paymentsOf(tx, payRunId, rangeOf(records.map((record) => record.row_no)));
+  return records.map((record) => {
+    const payment = payments.get(record.payment_id);
+    if (!payment) throw new Error('a record of the bank is of no payment among the rows of its instruction');
+    return {
+      instructionId,
+      rowNo: record.row_no,
+      paymentId: payment.id,
+      messageId: messageIdOf(instructionId, record.row_no),
+      bankIds: [record.bank_payment_id, record.bank_transaction_id].filter((id) => id !== null),
+      iban: personal.open(payment.iban_sealed),
+      amountMinor: BigInt(payment.amount_minor),
+      currency: payment.currency,
+      status: payment.status,
+      bankStatus: record.bank_status,
+      rank: record.bank_rank,
+      returned: payment.returned,
+    };
+  });
+}
+
+/** By id. Not joined with the bank's records in the database, which may choose to read all of them for each row. */
+async function paymentsOf(
+  tx: EmployerTransaction,
+  payRunId: string,
+  { firstRow, lastRow }: RowRange,
+): Promise<Map<string, StoredPayment>> {
+  const payments = await tx.query<StoredPayment>(
+    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned FROM payment
+     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
+    [tx.employerId, payRunId, firstRow, lastRow],
+  );
+  return new Map(payments.map((payment) => [payment.id, payment]));
+}
+
+/** Of row numbers in order; empty for none. */
+function rangeOf(rowNos: readonly number[]): RowRange {
+  return { firstRow: rowNos[0] ?? 1, lastRow: rowNos.at(-1) ?? 0 };
 }
 
 /** Writes down what a read showed: the bank's statuses in one statement, our moves in another. */
@@ -58,7 +85,8 @@ export async function recordProgress(
   progress: readonly Progress[],
 ): Promise<void> {
   if (progress.length === 0) return;
-  await tx.query(
+  await queryByHash(
+    tx,
     `UPDATE bank_payment b SET bank_status = s.status, bank_rank = greatest(b.bank_rank, s.rank),
        bank_status_at = clock_timestamp(), last_seen_at = clock_timestamp()
      FROM unnest($3::int[], $4::text[], $5::smallint[]) AS s(row_no, status, rank)
@@ -74,7 +102,10 @@ export async function recordProgress(
   const moves = progress.flatMap(({ payment, move }) =>
     move ? [{ paymentId: payment.paymentId, ...move }] : [],
   );
-  if (moves.length > 0) await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, 'service');
+  if (moves.length > 0) {
+    const rowNos = progress.map(({ payment }) => payment.rowNo).sort((a, b) => a - b);
+    await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, 'service', rangeOf(rowNos));
+  }
   const returned = progress.filter((one) => one.returned).map((one) => one.payment.paymentId);
   if (returned.length > 0) {
     await tx.query(

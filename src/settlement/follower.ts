@@ -52,17 +52,18 @@ export class Follower {
   /** One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. */
   async step(claim: Claim, followed: Followed): Promise<void> {
     const { instruction, account, payments } = followed;
-    const seen = await this.source.paymentsOf(account, instruction.id, {
+    const asked = { id: instruction.id, rows: payments.length };
+    const seen = await this.source.paymentsOf(account, asked, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
       bankIds: payments.flatMap((payment) => payment.bankIds),
       isNamedBy: namesOf(instruction.id),
     });
-    const asked =
+    const unsure =
       instruction.totalsCheckedAt === null ||
       this.isSecondLook(instruction) ||
       alarmOfStatus(instruction.bankStatus ?? '');
-    const shown = asked ? await this.readInstruction(followed) : undefined;
+    const shown = unsure ? await this.readInstruction(followed) : undefined;
     crashPoint('follow.read');
     await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, seen, shown));
     crashPoint('follow.recorded');
@@ -105,7 +106,7 @@ export class Follower {
     const instruction = await lockInstruction(tx, followed.instruction.id);
     await fence(tx, claim);
     await this.checkTotals(tx, followed, instruction, shown);
-    const payments = await followedPayments(tx, this.personal, instruction.id);
+    const payments = await followedPayments(tx, this.personal, instruction);
     const progress = await this.hold(tx, instruction, payments, seen);
     await recordProgress(tx, instruction, progress);
     await tellOfStatuses(tx, instruction, this.shouldHaveMoved(followed.run, instruction));
@@ -293,7 +294,7 @@ export async function loadFollowed(
   const planned = await planOf(tx, instruction);
   const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: instruction.payRunId });
   const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
-  const payments = await followedPayments(tx, personal, instruction.id);
+  const payments = await followedPayments(tx, personal, instruction);
   return { instruction, planned, run, account, payments };
 }
 

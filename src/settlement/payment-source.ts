@@ -8,6 +8,15 @@ import { readMessageId } from '../pay-run/message-id';
 /** With more instructions open than this, one pass over the general listing is cheaper than a read of each. */
 const FEW = 5;
 
+/**
+ * The most this family of banks shows on a page. An instruction that fills one by itself costs no more pages by its own
+ * list than it has in the general one, which holds those of others too.
+ */
+const FULL_PAGE_ROWS = 100;
+
+/** More at once gain nothing: the connections of the client are needed for submits as well. */
+const OWN_LISTS_AT_ONCE = 8;
+
 /** How long a sweep waits for others to join it. */
 const GATHER_MS = 50;
 
@@ -23,23 +32,27 @@ interface Joiner {
 }
 
 /**
- * The payments of open instructions: read one by one while they are few, and by one sweep of the general listing
- * that serves all who asked when they are many. The sweep has no status filter, since records move between pages.
+ * The payments of open instructions: read one by one while they are few or fill pages of their own, and by one sweep of
+ * the general listing that serves all who asked when they are many and small. The sweep has no status filter, since
+ * records move between pages.
  */
 @Injectable()
 export class PaymentSource {
   private waiting: Joiner[] = [];
   private sweeping = false;
   private open = 0;
+  private freeTurns = OWN_LISTS_AT_ONCE;
+  private readonly queued: (() => void)[] = [];
 
   constructor(
     private readonly reads: BankReads,
     private readonly gateway: BankGateway,
   ) {}
 
+  /** @param rows how many payments the instruction has */
   async paymentsOf(
     account: EmployerAccount,
-    instructionId: string,
+    { id, rows }: { id: string; rows: number },
     at: InstructionAtBank,
   ): Promise<BankPayment[]> {
     this.open += 1;
@@ -47,9 +60,22 @@ export class PaymentSource {
       const linked = account.reads.includes('INSTRUCTION_PAYMENTS');
       const listed = account.reads.includes('PAYMENT_LIST');
       if (!listed || (linked && this.open <= FEW)) return await this.reads.payments(account, at);
-      return await this.join(instructionId, at);
+      if (linked && rows >= FULL_PAGE_ROWS) return await this.inTurn(() => this.reads.payments(account, at));
+      return await this.join(id, at);
     } finally {
       this.open -= 1;
+    }
+  }
+
+  private async inTurn<T>(read: () => Promise<T>): Promise<T> {
+    if (this.freeTurns > 0) this.freeTurns -= 1;
+    else await new Promise<void>((resolve) => this.queued.push(resolve));
+    try {
+      return await read();
+    } finally {
+      const next = this.queued.shift();
+      if (next) next();
+      else this.freeTurns += 1;
     }
   }
 

@@ -118,7 +118,7 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     name: 'an attempt at a plan is made once',
     kind: 'constraint',
     on: 'instruction',
-    object: 'instruction_employer_id_planned_instruction_id_attempt_key',
+    object: 'one_instruction_per_attempt',
     given: built('ABANDONED'),
     lawful: insertion('instruction', {
       ...instruction,

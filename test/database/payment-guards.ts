@@ -205,7 +205,7 @@ export const PAYMENT_GUARDS: Guard[] = [
     name: 'a run holds a row once',
     kind: 'constraint',
     on: 'payment',
-    object: 'payment_employer_id_pay_run_id_row_no_key',
+    object: 'one_payment_per_row_of_a_run',
     lawful: insertion('payment', payment),
     forbidden: insertion('payment', { ...payment, row_no: 1 }),
   },
