@@ -95,13 +95,13 @@ export class LeaseWorker {
         if (error instanceof Fenced) clearInterval(heartbeat);
       });
     }, leaseMs / 3);
-    let wakeIn: WakeIn = FAILURE_PAUSE_MS;
+    let wakeIn: WakeIn;
     try {
       do wakeIn = await this.options.step(claim);
       while (wakeIn === 0 && !this.stopping);
     } catch (error) {
       if (error instanceof Fenced) return;
-      if (passes(error)) wakeIn = DATABASE_PAUSE_MS;
+      wakeIn = passes(error) ? DATABASE_PAUSE_MS : FAILURE_PAUSE_MS;
       this.tell(claim, error);
     } finally {
       clearInterval(heartbeat);

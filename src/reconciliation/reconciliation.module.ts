@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { OpenWorkMetrics } from './open-work-metrics';
 import { Reconciliations } from './reconciliation';
 import { ReconciliationController } from './reconciliation.controller';
 import { ReconcilerMetrics } from './reconciler-metrics';
@@ -8,7 +9,7 @@ import { StandingReconciler } from './standing-reconciler';
 /** Compare, explain, report; and assert what always holds. */
 @Module({
   controllers: [ReconciliationController],
-  providers: [ReconcilerMetrics, Reconciliations, RowExport, StandingReconciler],
+  providers: [OpenWorkMetrics, ReconcilerMetrics, Reconciliations, RowExport, StandingReconciler],
   exports: [Reconciliations, StandingReconciler],
 })
 export class ReconciliationModule {}

@@ -489,21 +489,29 @@ describe('a worker', () => {
     expect(logged).not.toHaveBeenCalled();
   });
 
-  it('takes up failed work after a pause of five seconds, and says what failed', async () => {
-    const [id] = await due(1_000);
-    const worker = workerOf(() => Promise.reject(new TypeError('of an unforeseen cause')));
-    await worker.tick();
-    await worker.drain();
-    const [row] = await select(
-      server.superuserUrl,
-      `SELECT holder, extract(epoch FROM wake_at - clock_timestamp()) AS pause FROM lease WHERE subject_id = $1`,
-      [id],
-    );
-    expect(row?.holder).toBeNull();
-    expect(Number(row?.pause)).toBeGreaterThan(4);
-    expect(Number(row?.pause)).toBeLessThanOrEqual(5);
-    expect(logged).toHaveBeenCalledWith(`RUN ${id} failed: TypeError: of an unforeseen cause`);
-  });
+  it.each([0, 2])(
+    'takes up what failed at step %i after a pause of five seconds, and says so',
+    async (failing) => {
+      const [id] = await due(1_000);
+      let steps = 0;
+      const worker = workerOf(async () => {
+        steps += 1;
+        if (steps > failing) throw new TypeError('of an unforeseen cause');
+        return 0;
+      });
+      await worker.tick();
+      await worker.drain();
+      const [row] = await select(
+        server.superuserUrl,
+        `SELECT holder, extract(epoch FROM wake_at - clock_timestamp()) AS pause FROM lease WHERE subject_id = $1`,
+        [id],
+      );
+      expect(row?.holder).toBeNull();
+      expect(Number(row?.pause)).toBeGreaterThan(4);
+      expect(Number(row?.pause)).toBeLessThanOrEqual(5);
+      expect(logged).toHaveBeenCalledWith(`RUN ${id} failed: TypeError: of an unforeseen cause`);
+    },
+  );
 
   it('goes on at once as long as a step answers 0, under the one lease', async () => {
     const [id] = await due(1_000);

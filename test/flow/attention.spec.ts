@@ -42,6 +42,13 @@ describe('a submit whose outcome nobody knows', () => {
     expect(data.askBank).toMatch(/customer instruction \d+/);
     const text = JSON.stringify(data);
     for (const row of rows) expect(text.includes(row.iban) || text.includes(row.name)).toBe(false);
+    const metrics = String((await payroll.as('operator').get('/metrics')).data);
+    expect(metrics).toMatch(/^payrun_attentions_open\{kind="SUBMIT_UNKNOWN"\} 1$/m);
+    expect(metrics).toMatch(/^payrun_attentions_open\{kind="CREDENTIALS"\} 0$/m);
+    expect(metrics).toMatch(/^payrun_attention_age_seconds\{kind="SUBMIT_UNKNOWN"\} [0-9.]+$/m);
+    expect(metrics).toMatch(/^payrun_runs_open\{status="(SUBMITTING|FOLLOWING)"\} 1$/m);
+    expect(metrics).toMatch(/^payrun_work\{kind="RUN"\} \d+$/m);
+    expect(metrics).toMatch(/^payrun_work_waiting_seconds\{kind="RUN"\} [0-9.]+$/m);
   });
 
   it('declared not executed: the instruction is deleted at the bank and read back, and nobody is paid by it', async () => {

@@ -158,7 +158,9 @@ describe('while PostgreSQL fails, the service', () => {
     await pause(AWAY_MS / 2);
     expect((await ready()).status).toBe(503);
     expect((await payroll.as('finance').get('/healthz')).status).toBe(200);
-    expect(await measures()).toMatch(/^database_up 0$/m);
+    const away = await measures();
+    expect(away).toMatch(/^database_up 0$/m);
+    expect(away).not.toContain('payrun_runs_open{');
     const askedMs = performance.now();
     const refused = await payroll.as('finance').get(payroll.path(''));
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
