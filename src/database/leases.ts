@@ -10,6 +10,8 @@ export interface Claim {
   readonly employerId: string;
   readonly holder: string;
   readonly epoch: string;
+  /** When somebody last asked for it (PostgreSQL's text), until that was answered; null where it is only due again. */
+  readonly wokenAt: string | null;
 }
 
 /** Another worker took over, or the lease ran out: whatever this one was about to do, it must not. */
@@ -30,7 +32,7 @@ export class Leases {
   /** Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so. */
   async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
     const rows = await this.database.asWorker((tx) =>
-      tx.query<{ subject_id: string; employer_id: string; epoch: string }>(
+      tx.query<{ subject_id: string; employer_id: string; epoch: string; woken_at: string | null }>(
         // Materialized: as a subquery it may be run again for each row, and so take more than the limit.
         // What is held is due when its lease ends. By the time of the statement: an index serves no volatile clock.
         `WITH due AS MATERIALIZED (
@@ -40,7 +42,7 @@ export class Leases {
          UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
            leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
          FROM due WHERE lease.subject_id = due.subject_id
-         RETURNING lease.subject_id, employer_id, epoch`,
+         RETURNING lease.subject_id, employer_id, epoch, woken_at::text`,
         [kind, holder, limit, leaseMs],
       ),
     );
@@ -50,6 +52,7 @@ export class Leases {
       employerId: row.employer_id,
       holder,
       epoch: row.epoch,
+      wokenAt: row.woken_at,
     }));
   }
 
@@ -64,6 +67,17 @@ export class Leases {
       ),
     );
     if (renewed.length === 0) throw new Fenced(claim);
+  }
+
+  /** What the claim was asked for was done; what was asked since stands. */
+  async answer(claim: Claim): Promise<void> {
+    if (claim.wokenAt === null) return;
+    await this.database.asWorker((tx) =>
+      tx.query('UPDATE lease SET woken_at = NULL WHERE subject_id = $1 AND woken_at = $2::timestamptz', [
+        claim.subjectId,
+        claim.wokenAt,
+      ]),
+    );
   }
 
   /** Gives the work back, to be taken again after `wakeInMs`, or earlier if somebody woke it meanwhile. */
@@ -122,10 +136,11 @@ export function wake(
 async function writeWakes(tx: Transaction, wakes: readonly Wake[]): Promise<void> {
   if (wakes.length === 0) return;
   await tx.query(
-    `INSERT INTO lease (subject_id, kind, employer_id, wake_at)
-     SELECT w.id, w.kind, w.employer_id, clock_timestamp()
+    `INSERT INTO lease (subject_id, kind, employer_id, wake_at, woken_at)
+     SELECT w.id, w.kind, w.employer_id, clock_timestamp(), clock_timestamp()
      FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS w(id, kind, employer_id) ORDER BY w.id
-     ON CONFLICT (subject_id) DO UPDATE SET wake_at = least(lease.wake_at, excluded.wake_at), kind = excluded.kind`,
+     ON CONFLICT (subject_id) DO UPDATE
+       SET wake_at = least(lease.wake_at, excluded.wake_at), woken_at = excluded.woken_at, kind = excluded.kind`,
     [wakes.map((one) => one.subjectId), wakes.map((one) => one.kind), wakes.map((one) => one.employerId)],
   );
 }

@@ -90,7 +90,7 @@ export class WebhookInbox {
   private wakeInstructions({ instructions, accounts }: Targets): Promise<number> {
     return this.database.asWorker(async (tx) => {
       const woken = await tx.query(
-        `UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
+        `UPDATE lease SET wake_at = least(wake_at, clock_timestamp()), woken_at = clock_timestamp()
          WHERE subject_id IN (
            SELECT subject_id FROM lease
            WHERE kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id = ANY ($1)
@@ -100,7 +100,7 @@ export class WebhookInbox {
       );
       if (woken.length > 0 || accounts.length > 0) return woken.length;
       await tx.query(
-        `UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
+        `UPDATE lease SET wake_at = least(wake_at, clock_timestamp()), woken_at = clock_timestamp()
          WHERE subject_id IN (
            SELECT subject_id FROM lease
            WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '1 hour')

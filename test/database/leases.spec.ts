@@ -303,6 +303,25 @@ describe('giving back', () => {
     expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
   });
 
+  it('tells what was asked for from what is only due again, until that is answered', async () => {
+    expect(claim.wokenAt).not.toBeNull();
+    await leases.release(claim, 0);
+    const again = await claimOne();
+    expect(again.wokenAt).toBe(claim.wokenAt);
+    await leases.answer(again);
+    await leases.release(again, 0);
+    expect((await claimOne()).wokenAt).toBeNull();
+  });
+
+  it('does not take for answered what was asked meanwhile', async () => {
+    await wakeUp(claim.subjectId);
+    await leases.answer(claim);
+    await leases.release(claim, 'never');
+    const { wokenAt } = await claimOne();
+    expect(wokenAt).not.toBeNull();
+    expect(wokenAt).not.toBe(claim.wokenAt);
+  });
+
   it('leaves a kind it was woken as meanwhile', async () => {
     await database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'FOLLOW', EMPLOYER, [claim.subjectId]));
     await leases.release(claim, 'never');

@@ -1,6 +1,7 @@
 import axios from 'axios';
-import { payFile, payRows } from '../support/pay-rows';
-import { Payroll } from '../support/payroll';
+import { execute, select } from '../support/database';
+import { payFile, payRows, Row } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
 
 describe('following a submitted run', () => {
   let payroll: Payroll | undefined;
@@ -32,6 +33,43 @@ describe('following a submitted run', () => {
     const inbox = await payroll.inbox();
     expect(inbox.length).toBeGreaterThan(0);
     expect(inbox.every((one) => one.event.length > 0)).toBe(true);
+  });
+
+  it('compares what ended once more soon after, by one call, and reads it whole where somebody asked for it', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '2000' },
+      sandbox: { variants: { linkReads: 'allowed', optionalFields: 'sent' } },
+    });
+    const { database } = payroll;
+    const comparedAgain = async (id: string) => {
+      const [instruction] = await select<{ again: boolean }>(
+        database.superuserUrl,
+        `SELECT totals_checked_at > closed_at + interval '1 second' AS again FROM instruction WHERE pay_run_id = split_part($1, '_', 2)::uuid`,
+        [id],
+      );
+      return instruction?.again === true;
+    };
+    const callsOfSecondLook = async (rows: readonly Row[], meanwhile: () => Promise<void>) => {
+      const id = await payroll!.paid(payFile(rows));
+      await payroll!.until(id, ['SETTLED'], 20_000);
+      const before = await payroll!.calls();
+      await meanwhile();
+      await eventually(() => comparedAgain(id), 10_000);
+      const after = await payroll!.calls();
+      return ['getInstruction', 'listInstructionPaymentTransactions', 'listPaymentTransactions'].map(
+        (operation) => (after[operation] ?? 0) - (before[operation] ?? 0),
+      );
+    };
+    expect(await callsOfSecondLook(payRows(3), async () => undefined)).toEqual([1, 0, 0]);
+    const asked = await callsOfSecondLook(payRows(3, 4), () =>
+      execute(database.superuserUrl, `UPDATE lease SET woken_at = now() WHERE kind = 'FOLLOW'`),
+    );
+    expect(asked[1]! + asked[2]!).toBeGreaterThan(0);
+    const open = await select(
+      database.superuserUrl,
+      `SELECT FROM lease WHERE kind = 'FOLLOW' AND woken_at IS NOT NULL AND wake_at < now() + interval '1 hour'`,
+    );
+    expect(open).toEqual([]);
   });
 
   it('believes no webhook: a forged one is refused, and one that lies moves nothing', async () => {

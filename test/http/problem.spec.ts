@@ -124,7 +124,7 @@ describe('an error becomes a problem', () => {
     ],
     [
       'a lost lease',
-      new Fenced({ kind: 'RUN', subjectId: 's', employerId: 'e', holder: 'h', epoch: '1' }),
+      new Fenced({ kind: 'RUN', subjectId: 's', employerId: 'e', holder: 'h', epoch: '1', wokenAt: null }),
       503,
       'TEMPORARILY_UNAVAILABLE',
     ],
