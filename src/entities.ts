@@ -2,6 +2,7 @@ import { EntityTarget, ObjectLiteral } from 'typeorm';
 import { BankHook, Employer, EmployerAccount } from './employer/employer.entity';
 import { ApiKey, Person, PersonRole } from './identity/person.entity';
 import { PayFile } from './pay-file/pay-file.entity';
+import { KeptProfile } from './pay-file/profile.entity';
 import { Attention, AttentionActionRow } from './pay-run/attention.entity';
 import { BankPaymentRow, Instruction, PlannedInstruction, SubmitAttempt } from './pay-run/instruction.entity';
 import { Amendment, Approval, PayRun, PayRunVersion } from './pay-run/pay-run.entity';
@@ -20,6 +21,7 @@ export const ENTITIES: EntityTarget<ObjectLiteral>[] = [
   Employer,
   EmployerAccount,
   Instruction,
+  KeptProfile,
   PayFile,
   PayRun,
   PayRunVersion,

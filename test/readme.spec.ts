@@ -118,7 +118,7 @@ describe('README.md', () => {
   });
 
   it('names only routes of the service', () => {
-    const written = named(readme, /(?:^|[\s`(])((?:GET|POST|PATCH|DELETE) \/v1\/[^\s`|]+)/gm);
+    const written = named(readme, /(?:^|[\s`(])((?:GET|POST|PUT|PATCH|DELETE) \/v1\/[^\s`|]+)/gm);
     expect(calls.filter((call) => !written.includes(call))).toEqual([]);
     expect(written.filter((call) => !calls.includes(call))).toEqual([]);
   });

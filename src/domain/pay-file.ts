@@ -1,9 +1,19 @@
+import { AmountStyle, isAmbiguousAmount, parseStyledAmount } from './amount-style';
 import { validateBic } from './bic';
+import { IsoDate } from './calendar';
 import { validateIban } from './iban';
 import { checkName, OffendingCharacter } from './latin';
-import { AmountFault, Currency, parseDecimalAmount } from './money';
+import {
+  AmountBounds,
+  AmountFault,
+  Currency,
+  parseDecimalAmount,
+  ParsedAmount,
+  PAYMENT_BOUNDS,
+} from './money';
 import { sameIban } from './party';
 import { PayFileColumn, RowFault, rowFault, RowFaultCode } from './row-fault';
+import { DateOrder, readWrittenDate } from './written-date';
 
 export { ROW_FAULT_CODES } from './row-fault';
 export type { PayFileColumn, RowFault, RowFaultCode } from './row-fault';
@@ -18,12 +28,20 @@ export interface PayFileRow {
   amount: string;
   currency: string;
   remittance?: string;
+  /** Undefined where the file has no such column. */
+  executionDate?: string;
 }
 
-/** What a row is checked against: the account paid from, and the text for rows that bring none. */
+/**
+ * What a row is checked against: the account paid from, the text for rows that bring none, the day of the run, and how
+ * amounts and dates are written: plainly (1234.56, 2026-11-27) where nothing is declared.
+ */
 export interface RowContext {
   debtorIban: string;
   defaultRemittance: string;
+  executionDate?: IsoDate;
+  amounts?: AmountStyle;
+  dateOrder?: DateOrder;
 }
 
 /**
@@ -66,9 +84,10 @@ export function checkRow(row: PayFileRow, context: RowContext): { payment?: Chec
   const name = checkNameCell(row.name, report);
   const iban = checkIbanCell(row.iban, context, report);
   const bic = checkBicCell(row.bic ?? '', iban?.country, report);
-  const amountMinor = checkAmount(row.amount, report);
+  const amountMinor = checkAmount(row.amount, context, report);
   const currency = checkCurrency(row.currency, report);
   const remittance = checkRemittance(row.remittance ?? '', context, report);
+  if (row.executionDate !== undefined) checkExecutionDate(row.executionDate, context, report);
   if (faults.length > 0 || !name || !iban || amountMinor === undefined || !currency || !remittance) {
     return { faults };
   }
@@ -134,10 +153,20 @@ const AMOUNT_CODES: Readonly<Record<AmountFault, RowFaultCode>> = {
   ABOVE_MAXIMUM: 'AMOUNT_TOO_LARGE',
 };
 
-function checkAmount(value: string, report: Report): bigint | undefined {
-  const parsed = parseDecimalAmount(value);
-  if (!parsed.ok) return void report('amount', AMOUNT_CODES[parsed.reason], value);
-  return parsed.amountMinor;
+function checkAmount(value: string, { amounts }: RowContext, report: Report): bigint | undefined {
+  const parsed = readAmount(value, amounts);
+  if (parsed.ok) return parsed.amountMinor;
+  const code = !amounts && isAmbiguousAmount(value) ? 'AMOUNT_AMBIGUOUS' : AMOUNT_CODES[parsed.reason];
+  return void report('amount', code, value);
+}
+
+/** Reads the amount of one payment, or within other bounds, in the style declared or plainly. */
+export function readAmount(
+  text: string,
+  style: AmountStyle | undefined,
+  bounds: AmountBounds = PAYMENT_BOUNDS,
+): ParsedAmount {
+  return style ? parseStyledAmount(text, style, bounds) : parseDecimalAmount(text, bounds);
 }
 
 function checkCurrency(value: string, report: Report): Currency | undefined {
@@ -152,6 +181,19 @@ function checkRemittance(value: string, context: RowContext, report: Report): Se
   if (!checked.ok) return void report('remittance', 'REMITTANCE_CHARACTERS', text, describe(checked.faults));
   if (checked.sepaName.length > MAX_REMITTANCE) return void report('remittance', 'REMITTANCE_TOO_LONG', text);
   return { sent: checked.sepaName, changed: checked.changed };
+}
+
+function checkExecutionDate(
+  value: string,
+  { dateOrder = 'YMD', executionDate }: RowContext,
+  report: Report,
+): void {
+  const date = readWrittenDate(value, dateOrder);
+  if (date === undefined) report('executionDate', 'EXECUTION_DATE_FORMAT', value);
+  else if (executionDate !== undefined && date !== executionDate) {
+    const message = `The row is to be paid on ${date}, the run on ${executionDate}.`;
+    report('executionDate', 'EXECUTION_DATE_DIFFERS', value, message);
+  }
 }
 
 // A name in another script is wrong in every letter; the first few say enough.

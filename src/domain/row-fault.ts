@@ -1,5 +1,6 @@
 /** The columns of a pay file, by the name of the field they fill. */
-export type PayFileColumn = 'employeeId' | 'name' | 'iban' | 'bic' | 'amount' | 'currency' | 'remittance';
+export type PayFileColumn =
+  'employeeId' | 'name' | 'iban' | 'bic' | 'amount' | 'currency' | 'remittance' | 'executionDate';
 
 /** What each fault of a row means and what the uploader can do. The codes are stable. */
 export const ROW_FAULT_CODES = {
@@ -62,8 +63,15 @@ export const ROW_FAULT_CODES = {
   },
   AMOUNT_MISSING: { meaning: 'The row has no amount.', remedy: 'Fill in the amount.' },
   AMOUNT_FORMAT: {
-    meaning: 'The amount is not written as digits with at most one dot.',
-    remedy: 'Write 1234.56: no comma, sign, space, thousands sign, exponent or currency.',
+    meaning:
+      'The amount is not written as digits with at most one dot, nor as a profile of the employer says.',
+    remedy:
+      'Write 1234.56, or upload it with a profile that says how amounts are written. No sign, exponent or currency.',
+  },
+  AMOUNT_AMBIGUOUS: {
+    meaning: 'The amount is more than a thousand in some countries and a few units in others.',
+    remedy:
+      'Write it with two decimals, or upload it with a profile that names the decimal and thousands signs.',
   },
   AMOUNT_DECIMALS: {
     meaning: 'The amount has more than two decimals.',
@@ -86,6 +94,14 @@ export const ROW_FAULT_CODES = {
   REMITTANCE_TOO_LONG: {
     meaning: 'The text for the employee, as sent to the bank, has more than 140 characters.',
     remedy: 'Shorten the text to 140 characters yourself; it is never cut for you.',
+  },
+  EXECUTION_DATE_FORMAT: {
+    meaning: 'This is no date in the order that is declared.',
+    remedy: 'Write 2026-11-27, or upload it with a profile that says in which order day and month stand.',
+  },
+  EXECUTION_DATE_DIFFERS: {
+    meaning: 'The row is to be paid on another day than the run.',
+    remedy: 'Upload rows of another day as a run of their own, or correct the execution date.',
   },
   CREDITOR_IS_DEBTOR: {
     meaning: 'The IBAN is that of the account the salaries are paid from.',

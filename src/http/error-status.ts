@@ -66,6 +66,7 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail: 'An action is proposed and waits for a second person.',
   },
   one_open_amendment_per_run: { code: 'AMENDMENT_IS_OPEN', detail: 'An amendment of this run is open.' },
+  one_profile_of_a_name: { code: 'PROFILE_NAME_TAKEN', detail: 'A profile of pay files has this name.' },
   one_run_per_schedule_period_and_sequence: {
     code: 'RUN_EXISTS_FOR_PERIOD',
     detail: 'The schedule has a run for this period.',

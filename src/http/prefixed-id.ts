@@ -10,6 +10,7 @@ const KINDS = {
   emp: 'employer',
   acc: 'account',
   file: 'pay file',
+  prf: 'pay file profile',
   att: 'attention',
   act: 'action',
   per: 'person',
@@ -38,7 +39,11 @@ export function readId(prefix: IdPrefix, text: string): string {
 /** The answer for something that is not there, or that the caller may not know of: 404, such as `PAY_RUN_NOT_FOUND`. */
 export function notFound(prefix: IdPrefix): Problem {
   const kind = KINDS[prefix];
-  return new Problem(404, `${kind.toUpperCase().replace(' ', '_')}_NOT_FOUND`, `There is no such ${kind}.`);
+  return new Problem(
+    404,
+    `${kind.toUpperCase().replaceAll(' ', '_')}_NOT_FOUND`,
+    `There is no such ${kind}.`,
+  );
 }
 
 /** Reads an id of a route: `@Param('runId', new IdParam('run')) runId: string`. */

@@ -30,9 +30,10 @@ export async function insertPayFile(
   }
   await tx.query(
     `INSERT INTO pay_file (employer_id, id, sha256, size_bytes, content, content_codec, file_name, period,
-       kind_of_pay, execution_date, account_id, row_count, total_minor, pay_run_id, uploaded_by)
+       kind_of_pay, execution_date, account_id, row_count, total_minor, pay_run_id, uploaded_by, profile_id,
+       read_as)
      SELECT $1, $2, $3, $4, (SELECT string_agg(part, ''::bytea ORDER BY n) FROM pg_temp.uploaded_part), 'gzip',
-       $5, $6, $7, $8, $9, count(*), sum(amount_minor), $10, $11
+       $5, $6, $7, $8, $9, count(*), sum(amount_minor), $10, $11, $12, $13
      FROM pg_temp.uploaded_row`,
     [
       tx.employerId,
@@ -46,6 +47,8 @@ export async function insertPayFile(
       file.accountId,
       file.payRunId,
       file.uploadedBy,
+      file.profileId,
+      JSON.stringify(file.readAs),
     ],
   );
 }

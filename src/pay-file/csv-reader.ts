@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { CsvError, parse, Parser } from 'csv-parse';
-import { fileFault, FileFaultCode, PayFileFault } from './pay-file-fault';
+import { CsvUnreadable } from './csv-unreadable';
+import { Dialect, MAX_RECORD_BYTES, openCsv, SaidOfCsv } from './dialect';
+import { decode } from './encoding';
+import { fileFault, FileFaultCode } from './pay-file-fault';
 
 /** One record: its cells as text, and the line it begins in, from 1 (quoted cells may hold further lines). */
 export interface CsvRecord {
@@ -8,30 +11,40 @@ export interface CsvRecord {
   cells: string[];
 }
 
-/** The file cannot be read further than this fault. */
-export class CsvUnreadable extends Error {
-  constructor(readonly fault: PayFileFault) {
-    super(`the file cannot be read on after line ${fault.line}: ${fault.code}`);
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/**
+ * Reads CSV (RFC 4180) in batches of whole records, the header first. Commas, semicolons, tabs or vertical bars
+ * separate the cells, LF, CRLF or CR the lines: both are found on the header line. No cell is trimmed, converted or
+ * repaired; blank lines are passed over.
+ * @param tell is told the dialect before the first batch.
+ * @throws CsvUnreadable at the first byte that is no character, or quote that leaves the rest without a meaning; records
+ * before a quote were yielded.
+ */
+export async function* readCsv(
+  bytes: AsyncIterable<Buffer>,
+  said: SaidOfCsv = {},
+  tell: (dialect: Dialect) => void = () => undefined,
+): AsyncGenerator<CsvRecord[]> {
+  const { encoding, utf8 } = await decode(bytes, said.encoding);
+  try {
+    const { dialect, head } = await openCsv(utf8, said);
+    tell({ encoding, ...dialect });
+    yield* readRecords(wholeLines(head, utf8, dialect), dialect);
+  } finally {
+    await utf8.return(undefined);
   }
 }
 
-/** The longest row of sensible cells has some 1,500 bytes; a quote left open must not gather the file in memory. */
-export const MAX_RECORD_BYTES = 65_536;
-
-const LINE_FEED = 0x0a;
-
-/**
- * Reads comma separated UTF-8 (RFC 4180, lines ended by LF or CRLF, a byte order mark allowed) in batches of whole
- * records. No cell is trimmed, converted or repaired; blank lines are passed over.
- * @throws CsvUnreadable at the first byte that is not UTF-8, or quote that leaves the rest without a meaning; records
- * before a quote were yielded.
- */
-export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<CsvRecord[]> {
+async function* readRecords(
+  pieces: AsyncIterable<Buffer>,
+  { delimiter, lineEnding, headerLine }: Omit<Dialect, 'encoding'>,
+): AsyncGenerator<CsvRecord[]> {
   const found: string[][] = [];
   const parser = parse({
-    bom: true,
-    delimiter: ',',
-    record_delimiter: ['\r\n', '\n'],
+    delimiter,
+    record_delimiter: lineEnding === 'CR' ? ['\r'] : ['\r\n', '\n'],
     max_record_size: MAX_RECORD_BYTES,
     // Every row is handed over, so that the faults of all rows are told at once; the caller counts the cells.
     relax_column_count: true,
@@ -40,15 +53,16 @@ export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<Csv
   parser.on('error', () => undefined);
   // The option `on_record` would be told the state of the parser with every row, for twice the garbage.
   parser.on('data', (record: string[]) => void found.push(record));
-  let line = 1;
+  const lineBreak = lineEnding === 'CR' ? '\r' : '\n';
+  let line = headerLine;
   const takeRecords = (): CsvRecord[] =>
     found.splice(0).flatMap((cells) => {
       const record = { line, cells };
-      line += linesOf(cells);
+      line += linesOf(cells, lineBreak);
       return cells.length === 1 && cells[0] === '' ? [] : record;
     });
   try {
-    for await (const piece of wholeLines(bytes)) {
+    for await (const piece of pieces) {
       const failure = await write(parser, piece);
       yield takeRecords();
       if (failure) throw unreadable(failure, line);
@@ -62,38 +76,48 @@ export async function* readCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<Csv
 }
 
 /** The bytes again in pieces that end with a line, each of them checked to be UTF-8. */
-async function* wholeLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* wholeLines(
+  head: Buffer,
+  bytes: AsyncIterator<Buffer>,
+  { lineEnding, headerLine }: Omit<Dialect, 'encoding'>,
+): AsyncGenerator<Buffer> {
+  const lineBreak = lineEnding === 'CR' ? CARRIAGE_RETURN : LINE_FEED;
   let rest: Buffer = Buffer.alloc(0);
-  let line = 1;
-  for await (const chunk of bytes) {
-    const joined = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const cut = joined.lastIndexOf(LINE_FEED) + 1;
+  let line = headerLine;
+  for (let chunk: Buffer | undefined = head; chunk; chunk = await nextOf(bytes)) {
+    const joined: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const cut = joined.lastIndexOf(lineBreak) + 1;
     rest = joined.subarray(cut);
     const piece = joined.subarray(0, cut);
     if (cut > 0) {
-      assertUtf8(piece, line);
+      assertUtf8(piece, line, lineBreak);
       yield piece;
-      line += countLines(piece);
+      line += countLines(piece, lineBreak);
     }
     if (rest.length > MAX_RECORD_BYTES) throw new CsvUnreadable(fileFault(line, 'ROW_TOO_LONG'));
   }
-  assertUtf8(rest, line);
+  assertUtf8(rest, line, lineBreak);
   if (rest.length > 0) yield rest;
 }
 
-function countLines(piece: Buffer): number {
+async function nextOf(bytes: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
+  const next = await bytes.next();
+  return next.done ? undefined : next.value;
+}
+
+function countLines(piece: Buffer, lineBreak: number): number {
   let lines = 0;
-  for (let at = piece.indexOf(LINE_FEED); at >= 0; at = piece.indexOf(LINE_FEED, at + 1)) lines += 1;
+  for (let at = piece.indexOf(lineBreak); at >= 0; at = piece.indexOf(lineBreak, at + 1)) lines += 1;
   return lines;
 }
 
 /** A line break never lies within a character, so each piece of whole lines can be judged by itself. */
-function assertUtf8(piece: Buffer, firstLine: number): void {
+function assertUtf8(piece: Buffer, firstLine: number, lineBreak: number): void {
   if (isUtf8(piece)) return;
   let line = firstLine;
   let start = 0;
   for (;;) {
-    const end = piece.indexOf(LINE_FEED, start) + 1 || piece.length;
+    const end = piece.indexOf(lineBreak, start) + 1 || piece.length;
     const bytes = piece.subarray(start, end);
     if (!isUtf8(bytes)) throw notUtf8(bytes, line);
     line += 1;
@@ -108,14 +132,14 @@ function notUtf8(bytes: Buffer, line: number): CsvUnreadable {
   const character = [...bytes.subarray(0, at).toString('utf8')].length + 1;
   const hex = (bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0');
   const message = `The byte ${hex} at character ${character} of line ${line} is not UTF-8.`;
-  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_UTF8', { value: `0x${hex}`, message }));
+  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_UTF8', { value: `0x${hex}`, message }), bytes);
 }
 
 // The parser's own count takes a CRLF within quotes for two lines.
-function linesOf(cells: readonly string[]): number {
+function linesOf(cells: readonly string[], lineBreak: string): number {
   let lines = 1;
   for (const cell of cells) {
-    for (let at = cell.indexOf('\n'); at >= 0; at = cell.indexOf('\n', at + 1)) lines += 1;
+    for (let at = cell.indexOf(lineBreak); at >= 0; at = cell.indexOf(lineBreak, at + 1)) lines += 1;
   }
   return lines;
 }

@@ -15,12 +15,21 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
 import { PayFile } from './pay-file.entity';
-import { refusePayFile } from './pay-file-fault';
+import { PayFileFaults, refusePayFile } from './pay-file-fault';
 import { insertPayments } from './pay-file.store';
 import { lockPayKey, nextSequence } from '../pay-run/pay-key';
+import { faultsOfDeclaration } from './declaration';
+import { completeFields, reading, Reading, sameReading } from './reading';
 import { copyPayFile } from './row-intake';
 import { BankCalendar } from '../pay-run/execution-date';
-import { assertTerms, resolveTerms, UploadFields, UploadTerms } from './terms';
+import {
+  assertTerms,
+  defaultRemittance,
+  resolveTerms,
+  UploadFields,
+  UploadOfPeriod,
+  UploadTerms,
+} from './terms';
 import { UploadedFile } from './spool';
 import { readUploadAnswer, UploadAnswer } from './upload-answer';
 
@@ -30,6 +39,12 @@ export interface Delivery {
   personId: string;
   file: UploadedFile;
   fields: UploadFields;
+}
+
+/** A delivery of which it is known how its file is read. */
+interface ReadableDelivery extends Delivery {
+  fields: UploadOfPeriod;
+  reading: Reading;
 }
 
 /** The answer, and whether it had been given before to the same upload. */
@@ -55,8 +70,9 @@ export class PayFileIntake {
   /**
    * Stores the file as a run in one transaction. The same file for the same terms is stored once; uploading it again
    * is answered as the first time.
-   * @throws Problem 422 `PAY_FILE_REFUSED` with every fault, 409 `EMPLOYEE_ALREADY_PAID` after a lost race, and those
-   * of `resolveTerms` and `assertTerms`
+   * @throws Problem 422 `PAY_FILE_REFUSED` with every fault, 409 `EMPLOYEE_ALREADY_PAID` after a lost race, 409
+   * `FILE_READ_OTHERWISE` where the file is stored as another profile or encoding reads it, and those of `reading`,
+   * `completeFields`, `resolveTerms` and `assertTerms`
    */
   async take(delivery: Delivery): Promise<Taken> {
     try {
@@ -69,21 +85,34 @@ export class PayFileIntake {
   }
 
   private async takeIn(tx: EmployerTransaction, delivery: Delivery): Promise<Taken> {
-    await lockPayKey(tx, delivery.fields);
-    const terms = await resolveTerms(tx, delivery.fields);
+    const read = await reading(tx, delivery.fields);
+    const readable = { ...delivery, reading: read, fields: completeFields(delivery.fields, read) };
+    await lockPayKey(tx, readable.fields);
+    const terms = await resolveTerms(tx, readable.fields);
     const earlier = await findEarlier(tx, delivery.file, terms);
-    const id = earlier?.id ?? (await this.store(tx, delivery, terms));
+    if (earlier) assertSameReading(earlier, readable);
+    const id = earlier?.id ?? (await this.store(tx, readable, terms));
     return { answer: await readUploadAnswer(tx, this.personal, id), replayed: earlier !== null };
   }
 
-  private async store(tx: EmployerTransaction, delivery: Delivery, terms: UploadTerms): Promise<string> {
+  private async store(
+    tx: EmployerTransaction,
+    delivery: ReadableDelivery,
+    terms: UploadTerms,
+  ): Promise<string> {
     assertTerms(terms, this.bankDays());
+    const { profile } = delivery.reading;
     const faults = await copyPayFile(tx, this.personal, delivery.file.read(), {
       period: terms.period,
       kindOfPay: terms.kindOfPay,
       debtorIban: this.personal.open(terms.account.ibanSealed),
-      defaultRemittance: defaultRemittance(terms),
+      defaultRemittance: defaultRemittance(terms.kindOfPay, terms.period),
+      executionDate: terms.executionDate,
+      amounts: profile.amounts,
+      dateOrder: profile.dateOrder,
       maxRows: this.config.MAX_PAY_FILE_ROWS,
+      profile,
+      declared: declaredWith(delivery.fields),
     });
     if (faults.count > 0) throw refusePayFile(faults);
     const payRunId = newId();
@@ -121,6 +150,24 @@ export class PayFileIntake {
   }
 }
 
+function declaredWith({ declaredRows, declaredTotal }: UploadFields): { rows?: number; totalMinor?: bigint } {
+  return { rows: declaredRows, totalMinor: declaredTotal };
+}
+
+/** A file that is stored already was read as it is said to be now, and holds what is declared now. */
+function assertSameReading(earlier: PayFile, { reading: read, fields }: ReadableDelivery): void {
+  if (!sameReading(earlier.readAs, read.readAs)) {
+    const payRunId = showId('run', earlier.payRunId);
+    const detail = `The file is ${payRunId} already, read by another profile or encoding. Cancel that run to read it anew.`;
+    throw new Problem(409, 'FILE_READ_OTHERWISE', detail, { payRunId });
+  }
+  const faults = new PayFileFaults();
+  faults.add(
+    faultsOfDeclaration(declaredWith(fields), { rows: earlier.rowCount, totalMinor: earlier.totalMinor }),
+  );
+  if (faults.count > 0) throw refusePayFile(faults);
+}
+
 /** The same bytes as a supplement of another run are another upload. */
 async function findEarlier(
   tx: EmployerTransaction,
@@ -152,7 +199,7 @@ async function bind(
 
 async function keep(
   tx: EmployerTransaction,
-  { file, fields, personId }: Delivery,
+  { file, fields, personId, reading: read }: ReadableDelivery,
   terms: UploadTerms,
   payRunId: string,
 ): Promise<string> {
@@ -170,16 +217,12 @@ async function keep(
       accountId: terms.account.id,
       payRunId,
       uploadedBy: personId,
+      profileId: read.profileId,
+      readAs: read.readAs,
     },
     file.read(),
   );
   return id;
-}
-
-/** What a payment says to its receiver where the row says nothing: `Salary 2026-11`. */
-function defaultRemittance({ period, kindOfPay }: UploadTerms): string {
-  const words = kindOfPay.replaceAll('_', ' ');
-  return `${words.slice(0, 1)}${words.slice(1).toLowerCase()} ${period}`;
 }
 
 /** What refuses a payment to somebody whom another writer pays meanwhile. */

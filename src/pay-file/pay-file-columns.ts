@@ -1,72 +1,112 @@
 import { PayFileColumn, PayFileRow } from '../domain/pay-file';
+import { ColumnMeaning, headerReader, PayFileProfile } from '../domain/pay-file-profile';
 import { CsvRecord } from './csv-reader';
-import { COLUMN_NAMES, fileFault, PayFileFault } from './pay-file-fault';
+import { COLUMN_NAMES, ColumnNames, fileFault, PayFileFault } from './pay-file-fault';
 
-const OPTIONAL: ReadonlySet<PayFileColumn> = new Set(['bic', 'remittance']);
-const FIELD_OF_NAME = new Map(
-  Object.entries(COLUMN_NAMES).map(([field, name]) => [name, field as PayFileColumn]),
-);
-const OTHER_DELIMITERS = [';', '\t', '|'] as const;
-const DELIMITER_NAMES = { ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as const;
+const OPTIONAL: ReadonlySet<PayFileColumn> = new Set(['bic', 'remittance', 'executionDate']);
+const FIELDS = Object.keys(COLUMN_NAMES) as PayFileColumn[];
 
-/** Where each column of one file stands. */
+/** What one header of the file was found to mean; null where it means nothing. */
+export interface FoundColumn {
+  header: string;
+  meaning: ColumnMeaning | null;
+  by: 'profile' | 'name' | null;
+}
+
+/** Where each column of one file stands, and what the file calls it. */
 export interface Columns {
   width: number;
   places: Readonly<Partial<Record<PayFileColumn, number>>>;
+  names: ColumnNames;
+  /** Values of fields that have no column. */
+  constants: Readonly<Partial<Record<PayFileColumn, string>>>;
+  /** The headers as they are written, trimmed. */
+  headers: readonly string[];
+}
+
+/** A header as it was read: `columns` is there exactly when there are no faults. */
+export interface Header {
+  found: FoundColumn[];
+  columns?: Columns;
+  faults: PayFileFault[];
 }
 
 /**
- * Reads the header: `employee_id,name,iban,bic,amount,currency,remittance` in any order, `bic` and `remittance` may
- * be absent; case and spaces around a name do not matter. `columns` is there exactly when there are no faults.
+ * Reads the header: the columns `employee_id,name,iban,bic,amount,currency,remittance,execution_date` in any order,
+ * by the names of the profile or those known in eight languages. `bic`, `remittance` and `execution_date` may be
+ * absent, and so may what the profile gives for all rows.
  */
-export function readHeader(header: CsvRecord): { columns?: Columns; faults: PayFileFault[] } {
-  const whole = faultOfHeader(header);
-  if (whole) return { faults: [whole] };
+export function readHeader({ line, cells }: CsvRecord, profile: PayFileProfile): Header {
+  const meaningOf = headerReader(profile);
   const faults: PayFileFault[] = [];
   const places: Partial<Record<PayFileColumn, number>> = {};
-  header.cells.forEach((cell, index) => {
-    const name = cell.trim().toLowerCase();
-    const field = FIELD_OF_NAME.get(name);
-    if (field === undefined) faults.push(columnFault(header.line, 'COLUMN_UNKNOWN', cell));
-    else if (places[field] !== undefined) faults.push(columnFault(header.line, 'COLUMN_TWICE', name));
+  const headers = cells.map((cell) => cell.trim());
+  const found = headers.map((header, index): FoundColumn => {
+    const read = meaningOf(header);
+    const field = read?.meaning;
+    if (field === undefined) faults.push(unknownColumn(line, header));
+    else if (field === 'ignored') return { header, meaning: field, by: read?.by ?? null };
+    else if (places[field] !== undefined)
+      faults.push(columnTwice(line, header, headers[places[field]] ?? ''));
     else places[field] = index;
+    return { header, meaning: field ?? null, by: read?.by ?? null };
   });
-  for (const [name, field] of FIELD_OF_NAME) {
-    if (places[field] === undefined && !OPTIONAL.has(field)) {
-      faults.push(columnFault(header.line, 'COLUMN_MISSING', name));
-    }
+  const constants = constantsOf(profile, places);
+  for (const field of FIELDS) {
+    const given = places[field] !== undefined || constants[field] !== undefined;
+    if (!given && !OPTIONAL.has(field)) faults.push(missingColumn(line, COLUMN_NAMES[field]));
   }
-  return faults.length > 0 ? { faults } : { columns: { width: header.cells.length, places }, faults };
+  if (faults.length > 0) return { found, faults };
+  const names = { ...COLUMN_NAMES };
+  for (const field of FIELDS) names[field] = headers[places[field] ?? headers.length] ?? names[field];
+  return { found, columns: { width: cells.length, places, names, constants, headers }, faults };
 }
 
-/** A header read with the wrong separators would be told as a dozen faults of columns. */
-function faultOfHeader({ line, cells }: CsvRecord): PayFileFault | undefined {
-  if (cells.some((cell) => cell.includes('\r'))) return fileFault(line, 'LINE_ENDING');
-  const only = cells.length === 1 ? cells[0] : undefined;
-  const delimiter = OTHER_DELIMITERS.find((candidate) => only?.includes(candidate));
-  if (delimiter === undefined) return undefined;
-  const message = `The columns are separated by ${DELIMITER_NAMES[delimiter]}, not by commas.`;
-  return fileFault(line, 'DELIMITER', { value: delimiter, message });
+function constantsOf(
+  { constants }: PayFileProfile,
+  places: Columns['places'],
+): Partial<Record<PayFileColumn, string>> {
+  const { currency, remittance } = constants;
+  return {
+    ...(currency !== undefined && places.currency === undefined && { currency }),
+    ...(remittance !== undefined && places.remittance === undefined && { remittance }),
+  };
+}
+
+// A column's name is a few letters; a cell of a file without a header may be anything.
+const MAX_SHOWN_NAME = 40;
+
+function unknownColumn(line: number, name: string): PayFileFault {
+  return columnFault(line, 'COLUMN_UNKNOWN', name, `The column “${shown(name)}” is not known.`);
+}
+
+function columnTwice(line: number, name: string, first: string): PayFileFault {
+  const message =
+    name === first
+      ? `The column “${shown(name)}” is there twice.`
+      : `The columns “${shown(first)}” and “${shown(name)}” mean the same.`;
+  return columnFault(line, 'COLUMN_TWICE', name, message);
+}
+
+function missingColumn(line: number, name: string): PayFileFault {
+  return columnFault(line, 'COLUMN_MISSING', name, `The column “${name}” is missing.`);
 }
 
 function columnFault(
   line: number,
   code: 'COLUMN_UNKNOWN' | 'COLUMN_TWICE' | 'COLUMN_MISSING',
   name: string,
+  message: string,
 ): PayFileFault {
-  // A column's name is a few letters; a cell of a file without a header may be anything.
-  const shown = name.slice(0, 40);
-  const verb = {
-    COLUMN_UNKNOWN: 'is not known',
-    COLUMN_TWICE: 'is there twice',
-    COLUMN_MISSING: 'is missing',
-  };
-  const message = `The column “${shown}” ${verb[code]}.`;
-  return fileFault(line, code, { column: shown, value: shown, message });
+  return fileFault(line, code, { column: shown(name), value: shown(name), message });
+}
+
+function shown(name: string): string {
+  return name.slice(0, MAX_SHOWN_NAME);
 }
 
 /** One record as a row, or the fault that its number of cells is not the header's. */
-export function toRow(record: CsvRecord, { width, places }: Columns): PayFileRow | PayFileFault {
+export function toRow(record: CsvRecord, { width, places, constants }: Columns): PayFileRow | PayFileFault {
   const { line, cells } = record;
   if (cells.length !== width) {
     const code = cells.length < width ? 'FIELDS_TOO_FEW' : 'FIELDS_TOO_MANY';
@@ -74,7 +114,7 @@ export function toRow(record: CsvRecord, { width, places }: Columns): PayFileRow
       message: `The row has ${cells.length} fields; the header has ${width}.`,
     });
   }
-  const cell = (field: PayFileColumn): string => cells[places[field] ?? width] ?? '';
+  const cell = (field: PayFileColumn): string => cells[places[field] ?? width] ?? constants[field] ?? '';
   return {
     line,
     employeeId: cell('employeeId'),
@@ -84,5 +124,6 @@ export function toRow(record: CsvRecord, { width, places }: Columns): PayFileRow
     amount: cell('amount'),
     currency: cell('currency'),
     remittance: cell('remittance'),
+    executionDate: places.executionDate === undefined ? undefined : cell('executionDate'),
   };
 }

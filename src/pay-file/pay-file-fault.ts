@@ -1,7 +1,8 @@
 import { PayFileColumn, RowFault } from '../domain/pay-file';
+import { Encoding } from '../domain/pay-file-encoding';
 import { Problem } from '../http/problem';
 
-/** The columns as a pay file spells them. */
+/** The columns as a pay file in English spells them. */
 export const COLUMN_NAMES: Readonly<Record<PayFileColumn, string>> = {
   employeeId: 'employee_id',
   name: 'name',
@@ -10,39 +11,40 @@ export const COLUMN_NAMES: Readonly<Record<PayFileColumn, string>> = {
   amount: 'amount',
   currency: 'currency',
   remittance: 'remittance',
+  executionDate: 'execution_date',
 };
 
-const HEADER = Object.values(COLUMN_NAMES).join(',');
+const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
 
 /** What each fault of a file, rather than of one cell, means and what the uploader can do. The codes are stable. */
 export const FILE_FAULT_CODES = {
   FILE_EMPTY: { meaning: 'The file is empty.', remedy: `Begin it with the header ${HEADER}.` },
   NO_ROWS: { meaning: 'The file has a header and no rows.', remedy: 'Add one row for each employee.' },
   ENCODING_NOT_UTF8: {
-    meaning: 'The file is not UTF-8.',
-    remedy: 'Save it as “CSV UTF-8”; letters with accents are never guessed.',
+    meaning: 'The file is not UTF-8, and its encoding is never guessed.',
+    remedy:
+      'Look at `readings`: upload the file again with encoding= and the encoding in which it reads right, or save it as “CSV UTF-8”.',
   },
-  LINE_ENDING: {
-    meaning: 'The lines end with a carriage return alone.',
-    remedy: 'Save the file with line feeds, or carriage return and line feed.',
-  },
-  DELIMITER: {
-    meaning: 'The columns are not separated by commas.',
-    remedy: 'Save the file with commas between the columns.',
+  ENCODING_NOT_AS_SAID: {
+    meaning: 'The file is not in the encoding it is said to have.',
+    remedy: 'Leave the encoding out, say another one, or save the file as “CSV UTF-8”.',
   },
   COLUMN_MISSING: { meaning: 'A column is missing.', remedy: `The header is ${HEADER}, in any order.` },
-  COLUMN_TWICE: { meaning: 'A column is there twice.', remedy: 'Keep one of the two and delete the other.' },
+  COLUMN_TWICE: {
+    meaning: 'Two columns mean the same.',
+    remedy: 'Delete one of the two, or say in a profile which of them is ignored.',
+  },
   COLUMN_UNKNOWN: {
     meaning: 'This column is not known, and no column is ignored.',
-    remedy: `Delete it, or correct its name: the header is ${HEADER}.`,
+    remedy: `Delete it, correct its name, or say in a profile what it means or that it is ignored: the header is ${HEADER}, also in seven other languages.`,
   },
   FIELDS_TOO_FEW: {
     meaning: 'The row has fewer fields than the header.',
-    remedy: 'Look for a missing comma; a field that stays empty keeps its comma.',
+    remedy: 'Look for a missing separator; a field that stays empty keeps its own.',
   },
   FIELDS_TOO_MANY: {
     meaning: 'The row has more fields than the header.',
-    remedy: 'Put a field that holds a comma between double quotes.',
+    remedy: 'Put a field that holds a separator between double quotes.',
   },
   QUOTE_NOT_CLOSED: {
     meaning: 'A quoted field that begins in this row is not closed.',
@@ -59,6 +61,26 @@ export const FILE_FAULT_CODES = {
   TOO_MANY_ROWS: {
     meaning: 'The file has more rows than one file may have.',
     remedy: 'Split the payroll into several files.',
+  },
+  TOTALS_LINE_IS_A_ROW: {
+    meaning: 'The profile says that this line holds totals, and it looks like somebody’s pay.',
+    remedy: 'Correct the number of totals lines in the profile: no row is left out.',
+  },
+  TOTALS_COLUMN_MISSING: {
+    meaning: 'The profile looks for a total in a column that the file does not have.',
+    remedy: 'Correct the name of the column in the profile.',
+  },
+  TOTALS_UNREADABLE: {
+    meaning: 'The totals line holds no number where the profile looks for one.',
+    remedy: 'Look whether the file is complete, or correct the profile.',
+  },
+  ROWS_NOT_AS_DECLARED: {
+    meaning: 'The file has another number of rows than is declared.',
+    remedy: 'Look for rows that are missing or too many, or correct what is declared.',
+  },
+  TOTAL_NOT_AS_DECLARED: {
+    meaning: 'The amounts add up to another total than is declared.',
+    remedy: 'Look for an amount that was changed, or correct what is declared.',
   },
   EMPLOYEE_TWICE: {
     meaning: 'The employee is in this file already.',
@@ -88,6 +110,14 @@ export interface PayFileFault {
   value: string;
   message: string;
   remedy: string;
+  /** What a cell would say in each encoding that the file may have. */
+  readings?: readonly Reading[];
+}
+
+/** A cell as one encoding reads it. */
+export interface Reading {
+  encoding: Encoding;
+  text: string;
 }
 
 /** What is known of a fault besides its code and line. */
@@ -95,6 +125,7 @@ export interface FaultPlace {
   column?: string;
   value?: string;
   message?: string;
+  readings?: readonly Reading[];
 }
 
 /** A fault of the file or of a whole row. */
@@ -107,12 +138,16 @@ export function fileFault(line: number, code: FileFaultCode, place: FaultPlace =
     value: place.value ?? '',
     message: place.message ?? meaning,
     remedy,
+    ...(place.readings && { readings: place.readings }),
   };
 }
 
+/** Each column by the name that the file has for it. */
+export type ColumnNames = Readonly<Record<PayFileColumn, string>>;
+
 /** A fault of one cell, with the column named as in the file. */
-export function cellFault(fault: RowFault): PayFileFault {
-  return { ...fault, column: COLUMN_NAMES[fault.column] };
+export function cellFault(fault: RowFault, names: ColumnNames): PayFileFault {
+  return { ...fault, column: names[fault.column] };
 }
 
 /** A thousand faults are more than anybody corrects by hand, and half a megabyte of answer. */

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import {
   ApiBody,
   ApiConsumes,
@@ -21,7 +21,9 @@ import { sendContent } from './content.store';
 import { PayFileIntake } from './intake';
 import { PayFile } from './pay-file.entity';
 import { ApiUploadFields, PayFileBody, UploadAnswerBody } from './pay-file.dto';
-import { readUploadFields, UploadFields } from './terms';
+import { PayFilePreview, Preview } from './preview';
+import { PreviewBody } from './preview.dto';
+import { readPreviewFields, readUploadFields } from './terms';
 import { Upload } from './spool';
 import { UPLOAD_TIMES, withUpload } from './upload';
 import { UploadAnswer } from './upload-answer';
@@ -32,6 +34,7 @@ import { UploadAnswer } from './upload-answer';
 export class PayFileController {
   constructor(
     private readonly intake: PayFileIntake,
+    private readonly previews: PayFilePreview,
     private readonly database: Database,
     @Inject(CONFIG) private readonly config: Pick<Config, 'MAX_PAY_FILE_BYTES'>,
   ) {}
@@ -54,11 +57,32 @@ export class PayFileController {
   ): Promise<UploadAnswer> {
     const limits = { maxBytes: this.config.MAX_PAY_FILE_BYTES, ...UPLOAD_TIMES };
     const { answer, replayed } = await withUpload(request, limits, (upload) => {
-      const fields = fieldsOf(request.query, upload);
+      const fields = readUploadFields(fieldsOf(request.query, upload));
       return this.intake.take({ employerId, personId: me.personId, file: upload.file, fields });
     });
     if (replayed) response.setHeader('Replayed', 'true');
     return answer;
+  }
+
+  @Post('preview')
+  @HttpCode(200)
+  @Allow('preparer')
+  @SkipIdempotency()
+  @ApiOperation({
+    summary: 'Shows how a pay file would be read, and its first rows as they would be paid; stores nothing',
+  })
+  @ApiUploadFields()
+  @ApiConsumes('text/csv', 'multipart/form-data')
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  @ApiOkResponse({ type: PreviewBody })
+  preview(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Req() request: Request,
+  ): Promise<Preview> {
+    const limits = { maxBytes: this.config.MAX_PAY_FILE_BYTES, ...UPLOAD_TIMES };
+    return withUpload(request, limits, (upload) =>
+      this.previews.show(employerId, upload.file, readPreviewFields(fieldsOf(request.query, upload))),
+    );
   }
 
   @Get(':fileId')
@@ -100,12 +124,12 @@ export class PayFileController {
   }
 }
 
-function fieldsOf(query: object, { fields, fileName }: Upload): UploadFields {
+function fieldsOf(query: object, { fields, fileName }: Upload): [string, unknown][] {
   const asked = Object.entries(query) as [string, unknown][];
   const twice = asked.find(([name]) => fields.has(name));
   if (twice)
     throw new Problem(422, 'FIELD_TWICE', `${twice[0]} is in the address and in the form: name it once.`);
-  return readUploadFields([['fileName', fileName ?? ''], ...asked, ...fields]);
+  return [['fileName', fileName ?? ''], ...asked, ...fields];
 }
 
 function showFile(file: PayFile): PayFileBody {
@@ -122,6 +146,8 @@ function showFile(file: PayFile): PayFileBody {
     total: formatMinor(file.totalMinor),
     currency: 'EUR',
     payRunId: showId('run', file.payRunId),
+    profileId: file.profileId === null ? null : showId('prf', file.profileId),
+    encoding: file.readAs.encoding ?? null,
     uploadedBy: showId('per', file.uploadedBy),
     uploadedAt: file.uploadedAt.toISOString(),
   };

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
+import { ENCODINGS } from '../domain/pay-file-encoding';
 
 const amount = z.string().regex(/^\d+\.\d{2}$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -47,13 +48,42 @@ export class PayFileBody extends createZodDto(
     total: amount,
     currency: z.literal('EUR'),
     payRunId: z.string(),
+    profileId: z.string().nullable(),
+    encoding: z
+      .string()
+      .nullable()
+      .describe('The encoding that was said; null: UTF-8, or UTF-16 by its mark.'),
     uploadedBy: z.string(),
     uploadedAt: z.iso.datetime(),
   }),
 ) {}
 
+const READING_FIELDS = [
+  { name: 'profile', required: false, description: 'The name of the profile by which the file is read.' },
+  {
+    name: 'encoding',
+    required: false,
+    description: `${ENCODINGS.join(', ')}; default: that of the profile, UTF-8, or UTF-16 with its mark.`,
+  },
+  {
+    name: 'declaredRows',
+    required: false,
+    description: 'How many rows the file has; it is refused otherwise.',
+  },
+  {
+    name: 'declaredTotal',
+    required: false,
+    description: 'What the amounts add up to, such as 1234.56; the file is refused otherwise.',
+  },
+];
+
 const UPLOAD_FIELDS = [
-  { name: 'period', required: true, description: 'The month that is paid, YYYY-MM.' },
+  {
+    name: 'period',
+    required: false,
+    description: 'The month that is paid, YYYY-MM; needed unless the profile names it.',
+  },
+  ...READING_FIELDS,
   {
     name: 'executionDate',
     required: false,
@@ -74,7 +104,7 @@ const UPLOAD_FIELDS = [
   { name: 'fileName', required: false, description: 'Default: the name of the file in the form.' },
 ];
 
-/** Documents the fields of an upload, each of which may stand in the form as well. */
+/** Documents the fields of an upload or a preview, each of which may stand in the form as well. */
 export function ApiUploadFields(): MethodDecorator {
   return applyDecorators(...UPLOAD_FIELDS.map((field) => ApiQuery({ ...field, type: String })));
 }

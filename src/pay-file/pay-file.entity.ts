@@ -1,5 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { bigintColumn } from '../database/transformers';
+import { PayFileProfile } from '../domain/pay-file-profile';
+
+/** A profile as it is kept with a file that it read; empty where nothing was said. */
+export type ReadAs = Partial<PayFileProfile>;
 
 /** A file that became a pay run, kept as it was uploaded. */
 @Entity('pay_file')
@@ -22,5 +26,8 @@ export class PayFile {
   /** Whether the same upload again is answered with this one; false once its run is cancelled. */
   @Column('boolean') replayable!: boolean;
   @Column('uuid') uploadedBy!: string;
+  @Column('uuid', { nullable: true }) profileId!: string | null;
+  /** What was said of the file when it was read: the profile as it was then, under the encoding of the upload. */
+  @Column('jsonb') readAs!: ReadAs;
   @Column('timestamptz') uploadedAt!: Date;
 }

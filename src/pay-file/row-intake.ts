@@ -1,13 +1,20 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { checkRow, RowContext } from '../domain/pay-file';
+import { checkRow, readAmount, RowContext } from '../domain/pay-file';
+import { PayFileProfile } from '../domain/pay-file-profile';
 import { showId } from '../http/prefixed-id';
 import { PayKey } from '../pay-run/pay-key';
-import { CsvRecord, CsvUnreadable, readCsv } from './csv-reader';
-import { Columns, readHeader, toRow } from './pay-file-columns';
+import { CsvRecord, readCsv } from './csv-reader';
+import { CsvUnreadable } from './csv-unreadable';
+import { Declaration, faultsOfDeclaration, readTotalsLine } from './declaration';
+import { Dialect } from './dialect';
+import { faultOfUnreadable } from './encoding-question';
+import { FileRows, readRow, saidOf } from './file-rows';
+import { Columns } from './pay-file-columns';
 import {
   cellFault,
   COLUMN_NAMES,
+  ColumnNames,
   fileFault,
   MAX_SHOWN_FAULTS,
   PayFileFault,
@@ -29,6 +36,9 @@ import { linkReplaced } from './replacing';
 /** What the rows of a file are checked against. */
 export interface IntakeContext extends RowContext, PayKey {
   maxRows: number;
+  profile: PayFileProfile;
+  /** What was declared with the upload. */
+  declared: Declaration;
 }
 
 /**
@@ -45,39 +55,52 @@ export async function copyPayFile(
   const intake = new RowIntake(personal, context);
   const copy = new RowCopy(tx);
   try {
-    for await (const records of readCsv(bytes)) {
+    const tell = (dialect: Dialect): void => void (intake.file.dialect = dialect);
+    for await (const records of readCsv(bytes, saidOf(context.profile), tell)) {
       await copy.add(intake.take(records));
       if (intake.ended) break;
     }
     intake.end();
   } catch (error) {
     if (!(error instanceof CsvUnreadable)) throw error;
-    intake.faults.add([error.fault]);
+    intake.faults.add([faultOfUnreadable(error, intake.file.dialect)]);
   }
   await copy.end();
-  await checkEmployees(tx, context, intake.faults);
+  await checkEmployees(tx, context, intake.faults, intake.file.columns?.names ?? COLUMN_NAMES);
   await linkReplaced(tx, personal, context, intake.faults);
   return intake.faults;
 }
 
 class RowIntake {
   readonly faults = new PayFileFaults();
+  readonly file: FileRows;
   ended = false;
-  private columns: Columns | undefined;
   private rows = 0;
+  private totalMinor = 0n;
+  /** An amount that cannot be read is a fault of its own; the total is compared when all were. */
+  private allAmountsRead = true;
 
   constructor(
     private readonly personal: PersonalData,
     private readonly context: IntakeContext,
-  ) {}
+  ) {
+    this.file = new FileRows(context.profile);
+  }
 
   /** The lines of the row table for the records; the first record of all is the header. */
   take(records: readonly CsvRecord[]): string {
+    const hadHeader = this.file.header !== undefined;
+    const rows = this.file.take(records);
+    const { header } = this.file;
+    if (!hadHeader && header) this.faults.add(header.faults);
+    if (!header?.columns) {
+      this.ended = header !== undefined;
+      return '';
+    }
     let lines = '';
-    for (const record of records) {
+    for (const record of rows) {
       if (this.ended) break;
-      if (!this.columns) this.takeHeader(record);
-      else lines += this.takeRow(record, this.columns);
+      lines += this.takeRow(record, header.columns);
     }
     return lines;
   }
@@ -85,19 +108,22 @@ class RowIntake {
   /** Tells what only the end of the file shows. */
   end(): void {
     if (this.ended) return;
-    if (!this.columns) this.faults.add([fileFault(1, 'FILE_EMPTY')]);
-    else if (this.rows === 0) this.faults.add([fileFault(1, 'NO_ROWS')]);
-  }
-
-  private takeHeader(record: CsvRecord): void {
-    const { columns, faults } = readHeader(record);
-    this.columns = columns;
+    const { columns } = this.file;
+    if (!columns) return this.faults.add([fileFault(1, 'FILE_EMPTY')]);
+    const { lines, faults } = this.file.totals();
     this.faults.add(faults);
-    this.ended = columns === undefined;
+    if (this.rows === 0) return this.faults.add([fileFault(1, 'NO_ROWS')]);
+    const read = { rows: this.rows, totalMinor: this.allAmountsRead ? this.totalMinor : undefined };
+    const trailer = readTotalsLine(lines, columns, this.context.profile);
+    const declared = [trailer.declared, this.context.declared];
+    const found = [...trailer.faults, ...declared.flatMap((one) => faultsOfDeclaration(one, read))];
+    this.faults.merge(found, found.length);
   }
 
   /** The row's line of the row table, or nothing. */
   private takeRow(record: CsvRecord, columns: Columns): string {
+    const row = readRow(record, columns);
+    if (!row) return '';
     this.rows += 1;
     if (this.rows > this.context.maxRows) {
       const message = `The file has more than ${this.context.maxRows} rows.`;
@@ -105,35 +131,51 @@ class RowIntake {
       this.ended = true;
       return '';
     }
-    const row = toRow(record, columns);
     if ('code' in row) {
+      this.allAmountsRead = false;
       this.faults.add([row]);
       return '';
     }
     const { payment, faults } = checkRow(row, this.context);
-    this.faults.add(faults.map(cellFault));
+    this.addUp(payment?.amountMinor ?? this.amountOf(row.amount));
     if (payment && this.faults.count === 0) return paymentLine(this.personal, payment, this.rows);
+    this.faults.add(faults.map((fault) => cellFault(fault, columns.names)));
     if (faults.some((fault) => fault.column === 'employeeId')) return '';
     return keyLine(row.line, row.employeeId);
+  }
+
+  private amountOf(text: string): bigint | undefined {
+    const read = readAmount(text, this.context.amounts);
+    return read.ok ? read.amountMinor : undefined;
+  }
+
+  private addUp(amountMinor: bigint | undefined): void {
+    if (amountMinor === undefined) this.allAmountsRead = false;
+    else this.totalMinor += amountMinor;
   }
 }
 
 /** Rules over several rows are checked by the database, which has them all. */
-async function checkEmployees(tx: EmployerTransaction, key: PayKey, faults: PayFileFaults): Promise<void> {
+async function checkEmployees(
+  tx: EmployerTransaction,
+  key: PayKey,
+  faults: PayFileFaults,
+  names: ColumnNames,
+): Promise<void> {
   await analyseRows(tx);
   const twice = await findTwice(tx, MAX_SHOWN_FAULTS);
   await takeReleases(tx, key);
   const paid = await findPaid(tx, key, MAX_SHOWN_FAULTS);
   faults.merge(
     twice.rows.map((row) =>
-      employeeFault('EMPLOYEE_TWICE', row, `The employee is already in line ${row.first_line}.`),
+      employeeFault('EMPLOYEE_TWICE', row, names, `The employee is already in line ${row.first_line}.`),
     ),
     twice.total,
   );
   faults.merge(
     paid.rows.map((row) => {
       const where = `line ${row.paid_line} of ${showId('run', row.pay_run_id)}`;
-      return employeeFault('EMPLOYEE_ALREADY_PAID', row, `The employee is paid by ${where}.`);
+      return employeeFault('EMPLOYEE_ALREADY_PAID', row, names, `The employee is paid by ${where}.`);
     }),
     paid.total,
   );
@@ -142,7 +184,8 @@ async function checkEmployees(tx: EmployerTransaction, key: PayKey, faults: PayF
 function employeeFault(
   code: 'EMPLOYEE_TWICE' | 'EMPLOYEE_ALREADY_PAID',
   row: { line: number; employee_id: string },
+  names: ColumnNames,
   message: string,
 ): PayFileFault {
-  return fileFault(row.line, code, { column: COLUMN_NAMES.employeeId, value: row.employee_id, message });
+  return fileFault(row.line, code, { column: names.employeeId, value: row.employee_id, message });
 }

@@ -2,6 +2,8 @@ import { ZodValidationException } from 'nestjs-zod';
 import { z } from 'zod';
 import { EmployerTransaction } from '../database/database';
 import { instantOf, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
+import { parseDecimalAmount } from '../domain/money';
+import { ENCODINGS } from '../domain/pay-file-encoding';
 import { PayRunStatus } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { idField, showId } from '../http/prefixed-id';
@@ -25,8 +27,41 @@ export const kindOfPayField = z
 // What file systems allow.
 const MAX_FILE_NAME = 255;
 
+/** The name of a profile, as it is kept and as an upload says it. */
+export const profileNameField = z.string().trim().min(1).max(100);
+
+/** An encoding, as an upload or a profile says it. */
+export const encodingField = z.enum(ENCODINGS);
+
+// More than a file of ten million rows can come to.
+const MAX_DECLARED_TOTAL_MINOR = 10n ** 20n;
+
+/** How the file is to be read, and what it is said to hold. */
+const readingFields = {
+  profile: profileNameField.optional(),
+  encoding: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(encodingField)
+    .optional(),
+  declaredRows: z
+    .string()
+    .regex(/^[0-9]{1,8}$/, 'must be a number of rows')
+    .transform(Number)
+    .optional(),
+  declaredTotal: z.string().transform(readTotal).optional(),
+};
+
+function readTotal(text: string, context: z.RefinementCtx): bigint {
+  const read = parseDecimalAmount(text, { minMinor: 0n, maxMinor: MAX_DECLARED_TOTAL_MINOR });
+  if (read.ok) return read.amountMinor;
+  context.addIssue({ code: 'custom', message: 'must be an amount such as 1234.56' });
+  return z.NEVER;
+}
+
 const uploadFields = z.strictObject({
-  period: periodField,
+  period: periodField.optional(),
+  ...readingFields,
   executionDate: z.string().refine(isIsoDate, 'must be a date that exists, such as 2026-11-27').optional(),
   accountId: idField('acc').optional(),
   kindOfPay: kindOfPayField,
@@ -49,18 +84,37 @@ function safeFileName(name: string): string | undefined {
   );
 }
 
-/** What a preparer says of a pay file besides its bytes. Ids are UUIDs. */
+/** What a preparer says of a pay file besides its bytes. Ids are UUIDs, `declaredTotal` is in minor units. */
 export type UploadFields = z.infer<typeof uploadFields>;
 
+/** The fields of an upload whose period is known, be it from its profile. */
+export type UploadOfPeriod = UploadFields & { period: string };
+
+type GivenFields = Iterable<readonly [string, unknown]>;
+
 /**
- * Reads the fields of an upload, from its query or its form; an empty field is an absent one.
+ * Reads the fields of an upload, from its query or its form; an empty field is an absent one. Without a profile the
+ * period must be there.
  * @throws ZodValidationException naming every faulty field
  */
-export function readUploadFields(fields: Iterable<readonly [string, unknown]>): UploadFields {
-  const given = Object.fromEntries([...fields].filter(([, value]) => value !== ''));
-  const parsed = uploadFields.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new ZodValidationException(parsed.error);
+export function readUploadFields(fields: GivenFields): UploadFields {
+  const given = presentIn(fields);
+  const form = 'profile' in given ? uploadFields : uploadFields.extend({ period: periodField });
+  return parsed(form.safeParse(given));
+}
+
+/** Reads the fields of a preview, which are those of an upload. @throws ZodValidationException naming every faulty field */
+export function readPreviewFields(fields: GivenFields): UploadFields {
+  return parsed(uploadFields.safeParse(presentIn(fields)));
+}
+
+function presentIn(fields: GivenFields): Record<string, unknown> {
+  return Object.fromEntries([...fields].filter(([, value]) => value !== ''));
+}
+
+function parsed<T>(result: z.ZodSafeParseResult<T>): T {
+  if (result.success) return result.data;
+  throw new ZodValidationException(result.error);
 }
 
 /** The month of a schedule a run is made for. */
@@ -87,7 +141,7 @@ export interface UploadTerms {
  * Completes the fields from the employer's account and schedule. The month of the schedule is locked.
  * @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN`, `EXECUTION_DATE_MISSING`, and those of `resolveParent`
  */
-export async function resolveTerms(tx: EmployerTransaction, fields: UploadFields): Promise<UploadTerms> {
+export async function resolveTerms(tx: EmployerTransaction, fields: UploadOfPeriod): Promise<UploadTerms> {
   const parent = await resolveParent(tx, fields);
   const account = await resolveAccount(tx, fields.accountId ?? parent?.accountId);
   // A supplement is paid when it is ready: the month's own date is that of its first run.
@@ -111,7 +165,7 @@ export async function resolveTerms(tx: EmployerTransaction, fields: UploadFields
 /** The run a supplement adds to. @throws Problem 422 `SUPPLEMENT_OF_UNKNOWN`, `SUPPLEMENT_OF_ANOTHER_PAY`, 409 `PARENT_NOT_APPROVED` */
 async function resolveParent(
   tx: EmployerTransaction,
-  { supplementOf, period, kindOfPay }: UploadFields,
+  { supplementOf, period, kindOfPay }: UploadOfPeriod,
 ): Promise<PayRun | undefined> {
   if (supplementOf === undefined) return undefined;
   const parent = await tx.manager.findOneBy(PayRun, { employerId: tx.employerId, id: supplementOf });
@@ -135,7 +189,11 @@ async function resolveParent(
 /** After the approval corrected rows are a supplement, never an addition; before it the run itself is corrected. */
 const UNAPPROVED: readonly PayRunStatus[] = ['DRAFT', 'READY', 'CANCELLING', 'CANCELLED'];
 
-async function resolveAccount(tx: EmployerTransaction, id: string | undefined): Promise<EmployerAccount> {
+/** The account named, or the only one. @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN` */
+export async function resolveAccount(
+  tx: EmployerTransaction,
+  id: string | undefined,
+): Promise<EmployerAccount> {
   const { employerId } = tx;
   if (id !== undefined) {
     const account = await tx.manager.findOneBy(EmployerAccount, { employerId, id });
@@ -153,7 +211,7 @@ async function resolveAccount(tx: EmployerTransaction, id: string | undefined): 
 async function findScheduled(
   tx: EmployerTransaction,
   accountId: string,
-  { period, kindOfPay }: UploadFields,
+  { period, kindOfPay }: UploadOfPeriod,
 ): Promise<ScheduledPeriod | undefined> {
   const { employerId } = tx;
   const schedule = await tx.manager.findOneBy(PaySchedule, {
@@ -198,4 +256,10 @@ function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod, b
       executionDate: scheduled.executionDate,
     });
   }
+}
+
+/** What a payment says to its receiver where the row says nothing: `Salary 2026-11`. */
+export function defaultRemittance(kindOfPay: string, period: string): string {
+  const words = kindOfPay.replaceAll('_', ' ');
+  return `${words.slice(0, 1)}${words.slice(1).toLowerCase()} ${period}`;
 }

@@ -8,8 +8,8 @@ import { Spool, Upload, UploadedFile } from './spool';
 /** One file and the handful of fields an upload has; the names and values of those are short. */
 const LIMITS = {
   files: 1,
-  fields: 10,
-  parts: 11,
+  fields: 15,
+  parts: 16,
   fieldNameSize: 50,
   fieldSize: 1_000,
   headerPairs: 20,

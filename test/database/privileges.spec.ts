@@ -67,6 +67,9 @@ describe('the role of the application', () => {
     ['restore_check', `UPDATE restore_check SET restore_id = restore_id`],
     ['forgotten_instruction', `UPDATE forgotten_instruction SET pay_run_id = pay_run_id`],
     ['forgotten_instruction', `DELETE FROM forgotten_instruction`],
+    ['pay_file_profile', `DELETE FROM pay_file_profile`],
+    ['pay_file_profile', `UPDATE pay_file_profile SET created_by = created_by`],
+    ['pay_file', `UPDATE pay_file SET read_as = '{}'`],
     ['approval', `UPDATE approval SET root_hash = root_hash`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],
     ['invariant_breach', `UPDATE invariant_breach SET invariant = invariant`],
@@ -116,11 +119,13 @@ describe('the role of the application', () => {
       FROM information_schema.column_privileges
       WHERE grantee = 'payrun_app' AND privilege_type = 'UPDATE' AND table_name IN ('state_change', 'submit_attempt',
         'pay_run_version', 'pay_release', 'planned_instruction', 'audit_entry', 'allowed_move', 'webhook_inbox',
-        'pay_run', 'payment', 'approval', 'attention')
+        'pay_run', 'payment', 'approval', 'attention', 'pay_file', 'pay_file_profile')
       GROUP BY 1`);
     expect(Object.fromEntries(rows.map(({ table, columns }) => [table, columns.join(' ')]))).toEqual({
       approval: 'voided_at voided_reason',
       attention: 'resolution resolved_at',
+      pay_file: 'replayable',
+      pay_file_profile: 'changed_at definition deleted_at name revision',
       pay_run:
         'execution_date lapse_reason revision root_hash row_count run_version status stopped_at stopped_reason total_minor',
       payment: 'charges_minor excluded_reason live returned_at settled_on status',

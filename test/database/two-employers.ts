@@ -65,6 +65,7 @@ export function idsOf(n: number) {
     attention: id(45),
     action: id(46),
     breach: id(47),
+    profile: id(48),
     /** Free ids. */
     fresh: [id(91), id(92), id(93)] as const,
   };
@@ -129,6 +130,13 @@ export function firstRows(n: number) {
       submit_at: NOW,
       pay_run_id: ids.run,
     },
+    pay_file_profile: {
+      employer_id,
+      id: ids.profile,
+      name: 'Payroll system',
+      definition: '{}',
+      created_by: PREPARER,
+    },
     pay_file: {
       employer_id,
       id: ids.file,
@@ -143,6 +151,7 @@ export function firstRows(n: number) {
       total_minor: 300,
       pay_run_id: ids.run,
       uploaded_by: PREPARER,
+      profile_id: ids.profile,
     },
     pay_run_version: {
       employer_id,
@@ -339,6 +348,7 @@ export function secondRows(n: number) {
     pay_schedule: { ...first.pay_schedule, id, kind_of_pay: 'BONUS' },
     pay_run: { ...first.pay_run, id, sequence: 1, parent_run_id: ids.run },
     schedule_period: { ...first.schedule_period, period: '2026-12', pay_run_id: ids.spareRun },
+    pay_file_profile: { ...first.pay_file_profile, id, name: 'Another system' },
     pay_file: { ...first.pay_file, id, sha256: hashOf(2), pay_run_id: ids.spareRun },
     pay_run_version: { ...first.pay_run_version, run_version: 2, root_hash: hashOf(2) },
     amendment: { ...first.amendment, id, applied_as_version: null },

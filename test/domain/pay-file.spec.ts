@@ -4,13 +4,19 @@ import {
   canonicalRow,
   checkRow,
   PayFileRow,
+  readAmount,
   ROW_FAULT_CODES,
+  RowContext,
   RowFault,
   RowFaultCode,
 } from '../../src/domain/pay-file';
 
 const DEBTOR = 'DE02120300000000202051';
-const context = { debtorIban: DEBTOR, defaultRemittance: 'Salary November 2026' };
+const context: RowContext = {
+  debtorIban: DEBTOR,
+  defaultRemittance: 'Salary November 2026',
+  executionDate: '2026-11-27',
+};
 const good: PayFileRow = {
   line: 7,
   employeeId: 'E-0042',
@@ -77,7 +83,10 @@ describe('a row of a pay file', () => {
     ['BIC_COUNTRY_MISMATCH', { bic: 'BKAUATWW' }],
     ['AMOUNT_MISSING', { amount: '' }],
     ['AMOUNT_FORMAT', { amount: '2.345,60' }],
+    ['AMOUNT_AMBIGUOUS', { amount: '1.234' }],
+    ['AMOUNT_AMBIGUOUS', { amount: '999,000' }],
     ['AMOUNT_DECIMALS', { amount: '2345.605' }],
+    ['AMOUNT_DECIMALS', { amount: '0.123' }],
     ['AMOUNT_TOO_SMALL', { amount: '0.00' }],
     ['AMOUNT_TOO_LARGE', { amount: '1000000000' }],
     ['CURRENCY_MISSING', { currency: '' }],
@@ -85,6 +94,9 @@ describe('a row of a pay file', () => {
     ['CURRENCY_NOT_SUPPORTED', { currency: 'USD' }],
     ['REMITTANCE_CHARACTERS', { remittance: 'Gehalt 😀' }],
     ['REMITTANCE_TOO_LONG', { remittance: 'a'.repeat(141) }],
+    ['EXECUTION_DATE_FORMAT', { executionDate: '27.11.2026' }],
+    ['EXECUTION_DATE_FORMAT', { executionDate: '' }],
+    ['EXECUTION_DATE_DIFFERS', { executionDate: '2026-11-28' }],
   ];
 
   it.each(cases)('is refused with %s alone: %j', (code, change) => {
@@ -93,6 +105,19 @@ describe('a row of a pay file', () => {
     expect(faults.map((fault) => fault.code)).toEqual([code]);
     expect(faults[0]).toMatchObject({ line: 7, remedy: ROW_FAULT_CODES[code].remedy });
     expect(faults[0]?.message).not.toBe('');
+  });
+
+  it('is read in the style and the order of dates that are declared', () => {
+    const declared: RowContext = {
+      ...context,
+      amounts: { decimalSign: 'comma', thousandsSign: 'dot' },
+      dateOrder: 'DMY',
+    };
+    const german = { ...good, amount: '1.234', executionDate: '27.11.2026' };
+    expect(checkRow(german, declared).payment).toMatchObject({ amountMinor: 123400n });
+    const other = checkRow({ ...german, amount: '1.234.56', executionDate: '11/27/2026' }, declared).faults;
+    expect(other.map(({ code }) => code)).toEqual(['AMOUNT_FORMAT', 'EXECUTION_DATE_FORMAT']);
+    expect(readAmount('1.234,5', declared.amounts)).toEqual({ ok: true, amountMinor: 123450n });
   });
 
   it('has a case here for every fault code', () => {

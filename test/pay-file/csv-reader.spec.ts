@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { CsvRecord, CsvUnreadable, MAX_RECORD_BYTES, readCsv } from '../../src/pay-file/csv-reader';
+import { CsvRecord, readCsv } from '../../src/pay-file/csv-reader';
+import { CsvUnreadable } from '../../src/pay-file/csv-unreadable';
+import { MAX_RECORD_BYTES } from '../../src/pay-file/dialect';
 
 async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -22,6 +24,9 @@ async function faultOf(text: string | Buffer, size?: number) {
   const { line, code, message } = (error as CsvUnreadable).fault;
   return { line, code, message };
 }
+
+/** A header that says nothing of the other dialects. */
+const HEADER = ['employee_id', 'name'];
 
 const cells = (records: CsvRecord[]): string[][] => records.map((record) => record.cells);
 const lines = (records: CsvRecord[]): number[] => records.map((record) => record.line);
@@ -52,12 +57,12 @@ describe('reading CSV', () => {
         fc.constantFrom<'\n' | '\r\n'>('\n', '\r\n'),
         fc.integer({ min: 1, max: 40 }),
         async (written, ending, size) => {
-          const parts = written.map((row) =>
+          const parts = [HEADER, ...written].map((row) =>
             stringify([row], { record_delimiter: ending, quoted_match: /[\r\n\ufeff]/ }),
           );
-          const expected = written.map((_, index) => parts.slice(0, index).join('').split('\n').length);
+          const expected = parts.map((_, index) => parts.slice(0, index).join('').split('\n').length);
           const records = await read(parts.join(''), size);
-          expect(cells(records)).toEqual(written);
+          expect(cells(records)).toEqual([HEADER, ...written]);
           expect(lines(records)).toEqual(expected);
         },
       ),
@@ -116,12 +121,6 @@ describe('reading CSV', () => {
     ]) {
       expect(await faultOf(Buffer.from(bytes))).toMatchObject({ line: 1, code: 'ENCODING_NOT_UTF8' });
     }
-  });
-
-  it.each(['\xff\xfe', '\xfe\xff'])('refuses UTF-16 with a byte order mark', async (mark) => {
-    expect(await faultOf(Buffer.from(`${mark}a\0,\0b\0`, 'latin1'))).toMatchObject({
-      code: 'ENCODING_NOT_UTF8',
-    });
   });
 
   it('names the row in which a quote opens and never closes', async () => {

@@ -13,6 +13,8 @@ import { Employer, EmployerAccount } from '../../src/employer/employer.entity';
 import { Problem } from '../../src/http/problem';
 import { PayFileIntake, Taken } from '../../src/pay-file/intake';
 import { PayFile } from '../../src/pay-file/pay-file.entity';
+import { PayFilePreview } from '../../src/pay-file/preview';
+import { KeptProfile } from '../../src/pay-file/profile.entity';
 import { PayFileFault } from '../../src/pay-file/pay-file-fault';
 import { UploadedFile } from '../../src/pay-file/spool';
 import { readUploadFields } from '../../src/pay-file/terms';
@@ -72,6 +74,7 @@ export class PayDesk {
       SchedulePeriod,
       Payment,
       PayFile,
+      KeptProfile,
       Instruction,
     ];
     const source = await openDataSource(dataSourceOptions(test.url, entities, 6));
@@ -90,6 +93,10 @@ export class PayDesk {
       BANK_TIME_ZONE: 'Europe/Paris',
       MAX_PAY_FILE_ROWS: limits.maxRows ?? 1_000_000,
     });
+  }
+
+  preview(): PayFilePreview {
+    return new PayFilePreview(this.database, this.personal);
   }
 
   /** A new employer with one account, and a person. */

@@ -61,7 +61,7 @@ export function readmeTables(api: OpenAPIObject): Record<string, string> {
 /** Every operation of the OpenAPI document as `METHOD path`, in its order. */
 export function operationsOf(api: OpenAPIObject): { call: string; roles: string[]; summary: string }[] {
   return Object.entries(api.paths).flatMap(([path, item]) =>
-    (['get', 'post', 'patch', 'delete'] as const).flatMap((method) => {
+    (['get', 'post', 'put', 'patch', 'delete'] as const).flatMap((method) => {
       const operation = item[method];
       if (operation === undefined) return [];
       const { 'x-roles': roles } = operation as { 'x-roles'?: string[] };

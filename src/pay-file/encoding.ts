@@ -1,0 +1,167 @@
+import { isAscii } from 'node:buffer';
+import { TextDecoder } from 'node:util';
+import { decodeSingleBytes, Encoding, NO_CHARACTER, SingleByteEncoding } from '../domain/pay-file-encoding';
+import { CsvUnreadable } from './csv-unreadable';
+import { fileFault } from './pay-file-fault';
+
+const MARKS: readonly { encoding: Encoding; bytes: Buffer }[] = [
+  { encoding: 'utf-8', bytes: Buffer.from([0xef, 0xbb, 0xbf]) },
+  { encoding: 'utf-16le', bytes: Buffer.from([0xff, 0xfe]) },
+  { encoding: 'utf-16be', bytes: Buffer.from([0xfe, 0xff]) },
+];
+const LONGEST_MARK = 3;
+
+/** The bytes of a file as UTF-8 without a byte order mark, and the encoding they were in. */
+export interface Decoded {
+  encoding: Encoding;
+  /** Where the file was said or taken to be UTF-8 these are its bytes, which are still to be checked. */
+  utf8: AsyncGenerator<Buffer>;
+}
+
+/**
+ * Reads the mark and decodes the rest in the encoding declared, or that of the mark, or UTF-8.
+ * @throws CsvUnreadable where a mark contradicts what was declared and, from the generator, at the first byte that is
+ * no character.
+ */
+export async function decode(bytes: AsyncIterable<Buffer>, declared?: Encoding): Promise<Decoded> {
+  const source = bytes[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < LONGEST_MARK) {
+    const next = await source.next();
+    if (next.done) break;
+    head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
+  }
+  const mark = MARKS.find((one) => head.subarray(0, one.bytes.length).equals(one.bytes));
+  if (declared && mark && mark.encoding !== declared) throw contradicted(declared, mark.encoding);
+  const encoding = declared ?? mark?.encoding ?? 'utf-8';
+  const rest = chain(head.subarray(mark?.bytes.length ?? 0), source);
+  return { encoding, utf8: encoding === 'utf-8' ? rest : recode(rest, encoding) };
+}
+
+async function* chain(head: Buffer, source: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (head.length > 0) yield head;
+    for (let next = await source.next(); !next.done; next = await source.next()) yield next.value;
+  } finally {
+    await source.return?.();
+  }
+}
+
+async function* recode(
+  bytes: AsyncIterable<Buffer>,
+  encoding: Exclude<Encoding, 'utf-8'>,
+): AsyncGenerator<Buffer> {
+  const suspicion = new Utf8Suspicion();
+  let rest: Buffer = Buffer.alloc(0);
+  const lines = new LineCount();
+  for await (const chunk of bytes) {
+    const joined = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const cut = isWide(encoding) ? wholeUnits(joined, encoding) : joined.length;
+    rest = joined.subarray(cut);
+    const text = decodeWhole(joined.subarray(0, cut), encoding);
+    assertCharacters(text, joined, encoding, lines);
+    if (!isWide(encoding)) suspicion.look(chunk, lines);
+    lines.pass(text);
+    yield Buffer.from(text);
+  }
+  if (rest.length > 0) throw noCharacter(lines.after(''), encoding, rest[0]);
+  const foundIn = suspicion.confirmed();
+  if (foundIn !== undefined) throw utf8AfterAll(foundIn, encoding);
+}
+
+/**
+ * Finds out whether every letter outside ASCII is one in UTF-8. In any other encoding that takes an accident at each of
+ * them, so the file changed its encoding and not its profile, and `ú` would be paid as `Ao`.
+ */
+class Utf8Suspicion {
+  private decoder: TextDecoder | undefined = new TextDecoder('utf-8', { fatal: true });
+  private firstLine: number | undefined;
+
+  look(chunk: Buffer, lines: LineCount): void {
+    if (!this.decoder || (this.firstLine === undefined && isAscii(chunk))) return;
+    this.firstLine ??= lines.after(
+      chunk.toString(
+        'latin1',
+        0,
+        chunk.findIndex((byte) => byte > 0x7f),
+      ),
+    );
+    try {
+      this.decoder.decode(chunk, { stream: true });
+    } catch {
+      this.decoder = undefined;
+    }
+  }
+
+  /** The line of the first such letter, once the file has ended. */
+  confirmed(): number | undefined {
+    try {
+      this.decoder?.decode();
+      return this.decoder && this.firstLine;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Counts lines that end with LF, CRLF or, where no LF ever comes, CR. */
+class LineCount {
+  private feeds = 0;
+  private returns = 0;
+
+  pass(text: string): void {
+    this.feeds += text.split('\n').length - 1;
+    this.returns += text.split('\r').length - 1;
+  }
+
+  /** The line, from 1, in which the character after all that was passed and `text` stands. */
+  after(text: string): number {
+    const feeds = this.feeds + text.split('\n').length - 1;
+    return 1 + (feeds > 0 ? feeds : this.returns + text.split('\r').length - 1);
+  }
+}
+
+type Wide = 'utf-16le' | 'utf-16be';
+const HALF_A_PAIR = /\p{Surrogate}/u;
+
+function isWide(encoding: Encoding): encoding is Wide {
+  return encoding === 'utf-16le' || encoding === 'utf-16be';
+}
+
+/** Bytes that end between characters: not within a unit, nor a pair of them. */
+function wholeUnits(bytes: Buffer, encoding: Wide): number {
+  const cut = bytes.length - (bytes.length % 2);
+  if (cut === 0) return 0;
+  const last = encoding === 'utf-16le' ? bytes.readUInt16LE(cut - 2) : bytes.readUInt16BE(cut - 2);
+  return last >= 0xd800 && last < 0xdc00 ? cut - 2 : cut;
+}
+
+function decodeWhole(bytes: Buffer, encoding: Wide | SingleByteEncoding): string {
+  if (!isWide(encoding)) return decodeSingleBytes(bytes.toString('latin1'), encoding);
+  return (encoding === 'utf-16le' ? bytes : Buffer.from(bytes).swap16()).toString('utf16le');
+}
+
+function assertCharacters(text: string, bytes: Buffer, encoding: Encoding, lines: LineCount): void {
+  const wide = isWide(encoding);
+  const at = text.search(wide ? HALF_A_PAIR : NO_CHARACTER);
+  if (at < 0) return;
+  throw noCharacter(lines.after(text.slice(0, at)), encoding, wide ? undefined : bytes[at]);
+}
+
+function noCharacter(line: number, encoding: Encoding, byte: number | undefined): CsvUnreadable {
+  const hex = byte === undefined ? undefined : byte.toString(16).toUpperCase().padStart(2, '0');
+  const what = hex === undefined ? 'A byte' : `The byte ${hex}`;
+  const message = `${what} in line ${line} is no character in ${encoding}.`;
+  const value = hex === undefined ? '' : `0x${hex}`;
+  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_AS_SAID', { value, message }));
+}
+
+function utf8AfterAll(line: number, declared: Encoding): CsvUnreadable {
+  const message = `Every letter outside ASCII, from line ${line} on, is UTF-8; the file is said to be ${declared}.`;
+  return new CsvUnreadable(fileFault(line, 'ENCODING_NOT_AS_SAID', { value: 'utf-8', message }));
+}
+
+function contradicted(declared: Encoding, marked: Encoding): CsvUnreadable {
+  const message = `The file begins with the byte order mark of ${marked} and is said to be ${declared}.`;
+  return new CsvUnreadable(fileFault(1, 'ENCODING_NOT_AS_SAID', { value: marked, message }));
+}

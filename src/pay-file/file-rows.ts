@@ -1,0 +1,78 @@
+import { PayFileColumn, PayFileRow } from '../domain/pay-file';
+import { headerReader, PayFileProfile } from '../domain/pay-file-profile';
+import { CsvRecord } from './csv-reader';
+import { Dialect, SaidOfCsv } from './dialect';
+import { Columns, Header, readHeader, toRow } from './pay-file-columns';
+import { fileFault, PayFileFault } from './pay-file-fault';
+
+// Enough to find the line by; what stands there may be anything.
+const MAX_SHOWN_LINE = 80;
+
+/** What a file is read by: the profile it was uploaded with, under the encoding said with the upload. */
+export function saidOf(profile: PayFileProfile): SaidOfCsv {
+  const meaningOf = headerReader(profile);
+  return {
+    encoding: profile.encoding,
+    titleLines: profile.titleLines,
+    knows: (header) => meaningOf(header.trim()) !== undefined,
+  };
+}
+
+/** Finds header, rows and totals lines among the records of one file. */
+export class FileRows {
+  header: Header | undefined;
+  dialect: Dialect | undefined;
+  /** The last records read, which are totals lines if the file ends after them. */
+  private held: CsvRecord[] = [];
+
+  constructor(private readonly profile: PayFileProfile) {}
+
+  get columns(): Columns | undefined {
+    return this.header?.columns;
+  }
+
+  /** The records that are rows for certain. After a header with faults there are none. */
+  take(records: readonly CsvRecord[]): readonly CsvRecord[] {
+    let rows = records;
+    const [first, ...others] = records;
+    if (!this.header && first) {
+      this.header = readHeader(first, this.profile);
+      rows = others;
+    }
+    if (!this.columns) return [];
+    const { lines } = this.profile.totals;
+    if (lines === 0) return rows;
+    // Only what may be the end of the file is looked at for blank rows before its time.
+    const candidates = [...this.held, ...rows.filter((record) => !isBlank(record))];
+    this.held = candidates.splice(-lines);
+    return candidates;
+  }
+
+  /** The totals lines, once the file has ended, and which of them are rows. */
+  totals(): { lines: readonly CsvRecord[]; faults: PayFileFault[] } {
+    const faults = this.held
+      .filter((record) => this.looksLikeRow(record))
+      .map(({ line, cells }) =>
+        fileFault(line, 'TOTALS_LINE_IS_A_ROW', { value: cells.join(' ').slice(0, MAX_SHOWN_LINE) }),
+      );
+    return { lines: this.held, faults };
+  }
+
+  /** Totals have a label and sums; what names an account, or a person by id and name with an amount, is to be paid. */
+  private looksLikeRow({ cells }: CsvRecord): boolean {
+    const places = this.columns?.places ?? {};
+    const filled = (field: PayFileColumn): boolean =>
+      (cells[places[field] ?? cells.length] ?? '').trim() !== '';
+    return filled('iban') || (filled('employeeId') && filled('name') && filled('amount'));
+  }
+}
+
+/** Spreadsheets end a file with rows of nothing but separators; they pay nobody. */
+export function isBlank({ cells }: CsvRecord): boolean {
+  return cells.every((cell) => cell === '');
+}
+
+/** One record as a row, or its fault; undefined where it is blank. */
+export function readRow(record: CsvRecord, columns: Columns): PayFileRow | PayFileFault | undefined {
+  return isBlank(record) ? undefined : toRow(record, columns);
+}
