@@ -97,6 +97,7 @@ export class PayOffice {
       name: HOLDER,
       timeZone: 'Europe/Paris',
       rowsPerInstruction: INSTRUCTION_ROWS,
+      tickIbans: false,
     });
 
     await ensureEmployer(service.url, keys, {

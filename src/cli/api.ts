@@ -89,6 +89,7 @@ export class Api {
     name: string;
     timeZone: string;
     rowsPerInstruction: number;
+    tickIbans?: boolean;
   }): Promise<EmployerItem> {
     return this.post('/employers', settings);
   }
@@ -139,6 +140,12 @@ export class Api {
     seen: { rootHash: string; total: string },
   ): Promise<RunDocument> {
     return this.post(`/employers/${employerId}/pay-runs/${runId}/approvals`, seen);
+  }
+
+  /** Says that all new IBANs of the version with this hash were looked at, and why at once. */
+  tickAllIbans(employerId: string, runId: string, rootHash: string, reason: string): Promise<RunDocument> {
+    const body = { rootHash, all: true, reason };
+    return this.post(`/employers/${employerId}/pay-runs/${runId}/iban-ticks`, body);
   }
 
   reconciliation(employerId: string, runId: string): Promise<RunReportDocument> {

@@ -175,8 +175,14 @@ async function approve(scene: Scene, { id, rootHash, total }: UploadAnswer): Pro
     'APPROVER_IS_PREPARER',
   );
   say(`  refused: ${refusal.message}`);
-  say('\n4. The approver approves exactly this hash and total:\n');
-  const approved = await approvedOnce(scene.as('approver'), employerId, id, { rootHash, total });
+  say('\n4. The approver looks at the new IBANs, then approves exactly this hash and total:\n');
+  const approver = scene.as('approver');
+  const { comparison } = await approver.run(employerId, id);
+  await approver.tickAllIbans(employerId, id, rootHash, 'the first run of the demo');
+  say(
+    `  ${comparison.ibans.toTick} IBANs are new, as in every first run: one decision on all, with a reason`,
+  );
+  const approved = await approvedOnce(approver, employerId, id, { rootHash, total });
   say(`  ${approved.status}, in ${approved.instructions.length} instructions of at most 100 payments each`);
 }
 

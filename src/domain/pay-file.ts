@@ -38,7 +38,7 @@ export interface PayFileRow {
  */
 export interface RowContext {
   debtorIban: string;
-  defaultRemittance: string;
+  defaultRemittance: (employeeId: string) => string;
   executionDate?: IsoDate;
   amounts?: AmountStyle;
   dateOrder?: DateOrder;
@@ -86,7 +86,7 @@ export function checkRow(row: PayFileRow, context: RowContext): { payment?: Chec
   const bic = checkBicCell(row.bic ?? '', iban?.country, report);
   const amountMinor = checkAmount(row.amount, context, report);
   const currency = checkCurrency(row.currency, report);
-  const remittance = checkRemittance(row.remittance ?? '', context, report);
+  const remittance = checkRemittance(row, context, report);
   if (row.executionDate !== undefined) checkExecutionDate(row.executionDate, context, report);
   if (faults.length > 0 || !name || !iban || amountMinor === undefined || !currency || !remittance) {
     return { faults };
@@ -174,8 +174,12 @@ function checkCurrency(value: string, report: Report): Currency | undefined {
   return void report('currency', value === '' ? 'CURRENCY_MISSING' : 'CURRENCY_NOT_SUPPORTED', value);
 }
 
-function checkRemittance(value: string, context: RowContext, report: Report): SentText | undefined {
-  const text = value === '' ? context.defaultRemittance : value;
+function checkRemittance(
+  { remittance, employeeId }: PayFileRow,
+  context: RowContext,
+  report: Report,
+): SentText | undefined {
+  const text = remittance || context.defaultRemittance(employeeId);
   if (text.length > MAX_CELL) return void report('remittance', 'REMITTANCE_TOO_LONG', text);
   const checked = checkName(text);
   if (!checked.ok) return void report('remittance', 'REMITTANCE_CHARACTERS', text, describe(checked.faults));

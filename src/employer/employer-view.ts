@@ -9,19 +9,25 @@ export const employerBody = z.object({
   timeZone: z.string(),
   rowsPerInstruction: z.int(),
   approvalsRequired: z.int(),
+  tickIbans: z.boolean(),
+  netChangeBasisPoints: z.int(),
+  remittanceTemplate: z.string().nullable(),
   stopped: z.object({ since: z.iso.datetime(), reason: z.string() }).nullable(),
   createdAt: z.iso.datetime(),
 });
 export type EmployerItem = z.infer<typeof employerBody>;
 
 export function showEmployer(employer: Employer): EmployerItem {
-  const { name, timeZone, rowsPerInstruction, approvalsRequired, stoppedAt, stoppedReason } = employer;
+  const { name, timeZone, stoppedAt, stoppedReason } = employer;
   return {
     id: showId('emp', employer.id),
     name,
     timeZone,
-    rowsPerInstruction,
-    approvalsRequired,
+    rowsPerInstruction: employer.rowsPerInstruction,
+    approvalsRequired: employer.approvalsRequired,
+    tickIbans: employer.tickIbans,
+    netChangeBasisPoints: employer.netChangeBasisPoints,
+    remittanceTemplate: employer.remittanceTemplate,
     stopped: stoppedAt === null ? null : { since: stoppedAt.toISOString(), reason: stoppedReason ?? '' },
     createdAt: employer.createdAt.toISOString(),
   };

@@ -7,6 +7,7 @@ import { Clock } from '../config/clock';
 import { Database } from '../database/database';
 import { BEFORE_ALL, newId } from '../database/new-id';
 import { isTimeZone } from '../domain/business-day';
+import { faultOfTemplate } from '../domain/remittance-template';
 import { Allow } from '../http/allow';
 import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
 import { IdParam, showId } from '../http/prefixed-id';
@@ -19,6 +20,24 @@ import { employerBody, EmployerItem, showEmployer } from './employer-view';
 /** The bounds of the schema: an instruction of one row is slow, one of more than 10,000 is rebuilt as slowly. */
 const rowsPerInstruction = z.int().min(1).max(10_000);
 const approvalsRequired = z.int().min(1).max(5);
+const tickIbans = z.boolean().describe('Whether a run is approved only after its new IBANs were looked at.');
+/** Up to a hundredfold: more would never be told. */
+const netChangeBasisPoints = z
+  .int()
+  .min(0)
+  .max(1_000_000)
+  .describe('Net pay that differs from that before by more is told to the approver: 2000 is 20 %.');
+const remittanceTemplate = z
+  .string()
+  .trim()
+  .min(1)
+  .max(140)
+  .superRefine((text, context) => {
+    const message = faultOfTemplate(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  })
+  .nullable()
+  .describe('Such as `Salary {period} {employer}`; also {kind_of_pay} and {employee_id}.');
 const timeZone = z.string().max(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Paris');
 const name = z
   .string()
@@ -33,12 +52,22 @@ class NewEmployer extends createZodDto(
     timeZone,
     rowsPerInstruction: rowsPerInstruction.default(500),
     approvalsRequired: approvalsRequired.default(1),
+    tickIbans: tickIbans.default(true),
+    netChangeBasisPoints: netChangeBasisPoints.default(2_000),
+    remittanceTemplate: remittanceTemplate.default(null),
   }),
 ) {}
 
 class EmployerChange extends createZodDto(
   z
-    .strictObject({ timeZone, rowsPerInstruction, approvalsRequired })
+    .strictObject({
+      timeZone,
+      rowsPerInstruction,
+      approvalsRequired,
+      tickIbans,
+      netChangeBasisPoints,
+      remittanceTemplate,
+    })
     .partial()
     .refine((change) => Object.keys(change).length > 0, 'must change something'),
 ) {}
@@ -74,12 +103,12 @@ export class EmployerController {
     };
     return this.database.inEmployer(employer.id, async (tx) => {
       await tx.manager.insert(Employer, employer);
-      const { rowsPerInstruction, approvalsRequired } = body;
+      const { name: _name, ...settings } = body;
       await append(tx, {
         personId: me.personId,
         action: 'employer.created',
         subject: showId('emp', employer.id),
-        detail: { timeZone: body.timeZone, rowsPerInstruction, approvalsRequired },
+        detail: settings,
       });
       return showEmployer(employer);
     });
@@ -106,7 +135,9 @@ export class EmployerController {
 
   @Patch(':employerId')
   @Allow('operator', 'administrator')
-  @ApiOperation({ summary: 'Changes settings; fewer approvals take an administrator' })
+  @ApiOperation({
+    summary: 'Changes settings; fewer approvals, or IBANs not to be ticked, take an administrator',
+  })
   @ApiOkResponse({ type: EmployerBody })
   change(
     @Param('employerId', new IdParam('emp')) employerId: string,
@@ -115,12 +146,8 @@ export class EmployerController {
   ): Promise<EmployerItem> {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
-      // One person must not be able to take the second pair of eyes out of the way of their own payment.
-      if (
-        (change.approvalsRequired ?? employer.approvalsRequired) < employer.approvalsRequired &&
-        !me.administrator
-      ) {
-        const detail = 'Only an administrator lowers the number of approvals.';
+      if (loosens(employer, change) && !me.administrator) {
+        const detail = 'Only an administrator lowers the number of approvals, or lets new IBANs go unticked.';
         throw new Problem(403, 'ADMINISTRATOR_REQUIRED', detail);
       }
       await tx.manager.update(Employer, { id: employerId }, change);
@@ -133,4 +160,13 @@ export class EmployerController {
       return showEmployer({ ...employer, ...change });
     });
   }
+}
+
+/** One person must not be able to take the second pair of eyes out of the way of their own payment. */
+function loosens(employer: Employer, change: EmployerChange): boolean {
+  const { approvalsRequired, tickIbans } = employer;
+  return (
+    (change.approvalsRequired ?? approvalsRequired) < approvalsRequired ||
+    (tickIbans && change.tickIbans === false)
+  );
 }

@@ -8,6 +8,12 @@ export class Employer {
   @Column('text') timeZone!: string;
   @Column('integer') rowsPerInstruction!: number;
   @Column('smallint') approvalsRequired!: number;
+  /** Whether a run is approved only after its new IBANs were looked at. */
+  @Column('boolean') tickIbans!: boolean;
+  /** By how much pay may differ from the pay before it before that is told: 2000 is 20 %. */
+  @Column('integer') netChangeBasisPoints!: number;
+  /** What a payment says to its receiver where its row says nothing; null: kind of pay and period. */
+  @Column('text', { nullable: true }) remittanceTemplate!: string | null;
   /** The employer's kill switch: nothing is sent to the bank while it is set. */
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) stoppedReason!: string | null;

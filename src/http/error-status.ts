@@ -6,6 +6,7 @@ const INVALID_INPUT: ReadonlySet<string> = new Set([
   'NO_BANKING_DAY',
   'NOTHING_TO_PAY',
   'PAYMENT_NOT_IN_RUN',
+  'PAYMENT_NOT_TO_TICK',
   'PAY_DAY_INVALID',
   'PERIOD_INVALID',
   'PERSON_NAME_INVALID',
@@ -35,6 +36,10 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail: 'This account at the bank is connected already.',
   },
   employer_name_key: { code: 'EMPLOYER_NAME_TAKEN', detail: 'An employer with this name exists.' },
+  ibans_are_ticked: {
+    code: 'IBANS_NOT_TICKED',
+    detail: 'New IBANs of this version were not looked at.',
+  },
   last_of_the_chain_is_replaced: {
     code: 'SUCCESSOR_ENDED',
     detail: 'The payment was replaced already by one that ended unpaid: replace that one.',
@@ -90,6 +95,10 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   second_pay_is_released: {
     code: 'SECOND_PAY_NOT_RELEASED',
     detail: 'A second payment of a period needs a release with a reason.',
+  },
+  ticker_is_not_preparer: {
+    code: 'TICKER_IS_PREPARER',
+    detail: 'Who prepared a version of the run may not tick its IBANs.',
   },
   two_people: { code: 'TWO_PEOPLE_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
 };

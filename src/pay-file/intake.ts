@@ -106,7 +106,7 @@ export class PayFileIntake {
       period: terms.period,
       kindOfPay: terms.kindOfPay,
       debtorIban: this.personal.open(terms.account.ibanSealed),
-      defaultRemittance: defaultRemittance(terms.kindOfPay, terms.period),
+      defaultRemittance: await defaultRemittance(tx, terms),
       executionDate: terms.executionDate,
       amounts: profile.amounts,
       dateOrder: profile.dateOrder,

@@ -53,19 +53,19 @@ export class PayFilePreview {
 
   /** @throws Problem 422 `PROFILE_UNKNOWN`, `ACCOUNT_UNKNOWN` */
   async show(employerId: string, file: UploadedFile, fields: UploadFields): Promise<Preview> {
-    const { profile, debtorIban } = await this.database.inEmployer(employerId, async (tx) => ({
-      profile: (await reading(tx, fields)).profile,
-      debtorIban: await this.debtorIban(tx, fields.accountId),
-    }));
-    const { amounts, dateOrder } = profile;
-    const period = fields.period ?? profile.constants.period;
-    return readBeginning(file, profile, {
-      debtorIban,
-      defaultRemittance: defaultRemittance(fields.kindOfPay, period ?? ''),
-      executionDate: fields.executionDate,
-      amounts,
-      dateOrder,
+    const { profile, context } = await this.database.inEmployer(employerId, async (tx) => {
+      const { profile } = await reading(tx, fields);
+      const period = fields.period ?? profile.constants.period ?? '';
+      const context = {
+        debtorIban: await this.debtorIban(tx, fields.accountId),
+        defaultRemittance: await defaultRemittance(tx, { kindOfPay: fields.kindOfPay, period }),
+        executionDate: fields.executionDate,
+        amounts: profile.amounts,
+        dateOrder: profile.dateOrder,
+      };
+      return { profile, context };
     });
+    return readBeginning(file, profile, context);
   }
 
   /** Without an account nothing is said of rows that would pay it. */

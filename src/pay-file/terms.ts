@@ -5,7 +5,8 @@ import { instantOf, IsoDate, isIsoDate, isPeriod } from '../domain/business-day'
 import { parseDecimalAmount } from '../domain/money';
 import { ENCODINGS } from '../domain/pay-file-encoding';
 import { PayRunStatus } from '../domain/pay-run';
-import { EmployerAccount } from '../employer/employer.entity';
+import { DEFAULT_TEMPLATE, fillTemplate, wordsOfKind } from '../domain/remittance-template';
+import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { idField, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -258,8 +259,13 @@ function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod, b
   }
 }
 
-/** What a payment says to its receiver where the row says nothing: `Salary 2026-11`. */
-export function defaultRemittance(kindOfPay: string, period: string): string {
-  const words = kindOfPay.replaceAll('_', ' ');
-  return `${words.slice(0, 1)}${words.slice(1).toLowerCase()} ${period}`;
+/** What a payment says to its receiver where the row says nothing: by the employer's template, else `Salary 2026-11`. */
+export async function defaultRemittance(
+  tx: EmployerTransaction,
+  { kindOfPay, period }: { kindOfPay: string; period: string },
+): Promise<(employeeId: string) => string> {
+  const { name, remittanceTemplate } = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
+  const values = { period, kind_of_pay: wordsOfKind(kindOfPay), employer: name };
+  return (employeeId) =>
+    fillTemplate(remittanceTemplate ?? DEFAULT_TEMPLATE, { ...values, employee_id: employeeId });
 }

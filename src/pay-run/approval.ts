@@ -7,9 +7,10 @@ import { DomainError } from '../domain/errors';
 import { Employer } from '../employer/employer.entity';
 import { clear } from './attention.store';
 import { Actor } from './history';
+import { assertTicked } from './iban-ticks';
 import { plannedInstructions } from './instruction.store';
 import { Approval, PayRun } from './pay-run.entity';
-import { currentVersion, moveRun } from './pay-run.store';
+import { assertAwaitsApproval, currentVersion, moveRun } from './pay-run.store';
 import { movePaymentSet } from './payment.store';
 import { approvedHash } from './plan';
 
@@ -22,7 +23,7 @@ export interface Seen {
 /**
  * Records one person's approval of the standing version; the run becomes APPROVED with the last one required.
  * The database refuses an approver who prepared any version of the run (`approver_is_not_preparer`).
- * @throws DomainError NOT_AWAITING_APPROVAL, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED
+ * @throws DomainError NOT_AWAITING_APPROVAL, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED, and those of `assertTicked`
  */
 export async function approve(
   tx: EmployerTransaction,
@@ -31,9 +32,7 @@ export async function approve(
   personId: string,
   seen: Seen,
 ): Promise<void> {
-  if (run.status !== 'READY') {
-    throw new DomainError('NOT_AWAITING_APPROVAL', `The run is ${run.status}; only a READY run is approved.`);
-  }
+  assertAwaitsApproval(run);
   const version = await currentVersion(tx, run);
   if (version.rootHash.toString('hex') !== seen.rootHash || version.totalMinor !== seen.totalMinor) {
     throw new DomainError(
@@ -54,6 +53,7 @@ export async function approve(
       'The account or the terms of the run changed since it was prepared. Amend it, naming its execution date, so that it is approved as it is now.',
     );
   }
+  await assertTicked(tx, run, personId);
   await tx.manager.insert(Approval, {
     employerId: tx.employerId,
     id: newId(),

@@ -3,6 +3,7 @@ import { ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nest
 import { Response } from 'express';
 import { Allow } from '../http/allow';
 import { etagOf } from '../http/etag';
+import { TicksRequest } from './comparison.dto';
 import { PayRunCommands } from './pay-run.commands';
 import { AmendmentRequest, ApprovalRequest, ReasonRequest, RunBody } from './pay-run.dto';
 import { RunRecord } from './pay-run.reads';
@@ -31,6 +32,22 @@ export class PayRunCommandsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<RunBody> {
     return answer(await this.commands.approve(command, { rootHash, totalMinor: total }), response);
+  }
+
+  @Post('iban-ticks')
+  @HttpCode(200)
+  @Allow('approver')
+  @ApiOperation({
+    summary:
+      'Says which new IBANs were looked at, one by one or all for a reason; not for who prepared the run',
+  })
+  @ApiOkResponse({ type: RunBody })
+  async tickIbans(
+    @RunCommand() command: Command,
+    @Body() body: TicksRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<RunBody> {
+    return answer(await this.commands.tickIbans(command, body), response);
   }
 
   @Delete('approvals')

@@ -16,6 +16,7 @@ import { approve, Seen, standingApprovals, voidApprovals } from './approval';
 import { cancelRun } from './cancellation';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
 import { Actor } from './history';
+import { tickIbans, Ticks } from './iban-ticks';
 import { resumeRun, stopRun } from './kill-switch';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
@@ -51,6 +52,14 @@ export class PayRunCommands {
     });
     crashPoint('approval.recorded');
     return record;
+  }
+
+  /** Notes which new IBANs were looked at. @throws those of `tickIbans`; 409 TICKER_IS_PREPARER by constraint */
+  tickIbans(command: Command, ticks: Ticks): Promise<RunRecord> {
+    return this.carryOut(command, 'pay-run.ibans-ticked', async (tx, run) => {
+      const ticked = await tickIbans(tx, run, command.personId, ticks);
+      return { runVersion: run.runVersion, ...(ticks.paymentIds ? { ticked } : { reason: ticks.reason }) };
+    });
   }
 
   /** Takes every approval back while nothing is at the bank. @throws DomainError NOT_VOIDABLE, NO_STANDING_APPROVAL */

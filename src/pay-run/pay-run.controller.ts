@@ -11,6 +11,9 @@ import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
 import { etagOf } from '../http/etag';
 import { IdParam } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
+import { DifferenceListQuery, DifferencePage } from './comparison.dto';
+import { listDifferences } from './comparison.store';
+import { showDifference } from './comparison.view';
 import { HistoryPage, PaymentListQuery, PaymentPage, RunBody, RunListQuery, RunPage } from './pay-run.dto';
 import { listChanges, listPayments, listRuns, readRun } from './pay-run.reads';
 import { findRun } from './pay-run.store';
@@ -22,6 +25,7 @@ const SEE_PAYMENTS = ['preparer', 'approver', 'finance'] as const satisfies Empl
 
 const byId = z.object({ id: z.uuid() });
 const byRow = z.object({ row: z.int().min(1) });
+const byPlace = z.object({ n: z.int().min(1) });
 const bySeq = z.object({ seq: z.int().min(1) });
 
 /** Pay runs and what is in them. */
@@ -74,16 +78,36 @@ export class PayRunController {
   async payments(
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('runId', new IdParam('run')) runId: string,
-    @Query() { limit, cursor, status }: PaymentListQuery,
+    @Query() { limit, cursor, status, nameChanged }: PaymentListQuery,
   ): Promise<PaymentPage> {
     const after = cursor === undefined ? 0 : decodeCursor(cursor, byRow).row;
     const rows = await this.database.inEmployer(employerId, async (tx) => {
       await findRun(tx, runId);
-      return listPayments(tx, runId, { after, status }, limit + 1);
+      return listPayments(tx, runId, { after, status, nameChanged: nameChanged === 'true' }, limit + 1);
     });
     const { items, nextCursor } = pageOf(rows, limit, ({ row_no: row }) => ({ row }));
     return {
       items: items.map((row) => showPayment(row, (sealed) => this.personal.open(sealed))),
+      nextCursor,
+    };
+  }
+
+  @Get(':runId/differences')
+  @Allow(...SEE_PAYMENTS)
+  @ApiOperation({ summary: 'What the run differs in from the pay before it, by kind, with what was ticked' })
+  @ApiOkResponse({ type: DifferencePage })
+  async differences(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('runId', new IdParam('run')) runId: string,
+    @Query() { limit, cursor, kind }: DifferenceListQuery,
+  ): Promise<DifferencePage> {
+    const after = cursor === undefined ? 0 : decodeCursor(cursor, byPlace).n;
+    const rows = await this.database.inEmployer(employerId, async (tx) =>
+      listDifferences(tx, await findRun(tx, runId), { kind, after }, limit + 1),
+    );
+    const { items, nextCursor } = pageOf(rows, limit, ({ n }) => ({ n }));
+    return {
+      items: items.map((row) => showDifference(row, (sealed) => this.personal.open(sealed))),
       nextCursor,
     };
   }

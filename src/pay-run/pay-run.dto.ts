@@ -8,6 +8,7 @@ import { PAYMENT_STATUSES } from '../domain/payment';
 import { REPLACEMENT_REFUSALS, ReplacementRefusal } from '../domain/replacement';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
+import { comparison } from './comparison.dto';
 
 /** The bound of the column: ninety trillion euro, more than any payroll and safe in every sum. */
 const TOTAL_BOUNDS: AmountBounds = { minMinor: 0n, maxMinor: 9_000_000_000_000_000n };
@@ -34,7 +35,13 @@ export class RunListQuery extends createZodDto(
 
 /** The query of the payments of a run. */
 export class PaymentListQuery extends createZodDto(
-  PageQuery.schema.extend({ status: z.enum(PAYMENT_STATUSES).optional() }),
+  PageQuery.schema.extend({
+    status: z.enum(PAYMENT_STATUSES).optional(),
+    nameChanged: z
+      .literal('true')
+      .optional()
+      .describe('Only payments whose name is sent in other letters than it was written in.'),
+  }),
 ) {}
 
 /** What the approver looked at. */
@@ -148,6 +155,8 @@ const run = runSummary.extend({
   replaces: counted
     .extend({ differing: z.int() })
     .describe('Payments made instead of earlier ones; `differing` of them in amount or IBAN.'),
+  comparison,
+  namesChanged: z.int().describe('Payments whose name is sent in other letters than it was written in.'),
   openAttentions: z.int(),
   estimate: z
     .object({ requests: z.int(), seconds: z.int(), finishesBy: instant, cutOff: instant })
@@ -169,6 +178,7 @@ const payment = z.object({
   line: z.int(),
   employeeId: z.string(),
   name: z.string(),
+  writtenName: z.string().nullable().describe('As it was uploaded, where the bank is sent other letters.'),
   iban: z.string(),
   bic: z.string().nullable(),
   amount,

@@ -5,6 +5,7 @@ import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { Employer } from '../employer/employer.entity';
 import type { StoredFields } from './approved-fields';
+import { ComparisonRecord, readComparison } from './comparison.store';
 import { Subject } from './history';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, openAmendment } from './pay-run.store';
@@ -13,13 +14,17 @@ import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
 /** A run of a million rows in instructions of 500 has 2,000 of them; a page shows the first, the counts tell all. */
 const SHOWN_INSTRUCTIONS = 500;
 
-/** How many payments are in one state, and their sum in minor units; `returned` of them came back. */
+/**
+ * How many payments are in one state, and their sum in minor units; `returned` of them came back, and the bank is sent
+ * `names_changed` of their names in other letters.
+ */
 export interface StatusTotal {
   status: PaymentStatus;
   count: number;
   amount_minor: string;
   returned: number;
   returned_minor: string;
+  names_changed: number;
 }
 
 /** Payments of a run made instead of others, and how many of them differ in amount or IBAN. */
@@ -58,6 +63,8 @@ export interface RunRecord {
   version: PayRunVersion | null;
   approvalsRequired: number;
   approvals: ApprovalRow[];
+  tickIbans: boolean;
+  comparison: ComparisonRecord;
   amendment: Amendment | null;
   payments: StatusTotal[];
   instructions: PlannedRow[];
@@ -104,6 +111,8 @@ export async function readRun(
     version: await tx.manager.findOneBy(PayRunVersion, { employerId, payRunId, runVersion }),
     approvalsRequired: employer.approvalsRequired,
     approvals: await approvalsOf(tx, run),
+    tickIbans: employer.tickIbans,
+    comparison: await readComparison(tx, run),
     amendment: await openAmendment(tx, payRunId),
     payments: await totalsOf(tx, payRunId),
     instructions: await instructionsOf(tx, run),
@@ -127,7 +136,7 @@ function approvalsOf(tx: EmployerTransaction, run: PayRun): Promise<ApprovalRow[
 function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTotal[]> {
   return tx.query<StatusTotal>(
     `SELECT status, count(*)::int AS count, sum(amount_minor) AS amount_minor,
-       count(returned_at)::int AS returned,
+       count(returned_at)::int AS returned, count(written_name_sealed)::int AS names_changed,
        coalesce(sum(amount_minor) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
      FROM payment WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
     [tx.employerId, payRunId],
@@ -184,6 +193,7 @@ async function countOpenAttentions(tx: EmployerTransaction, payRunId: string): P
 /** A payment with what the bank says of it. */
 export interface PaymentRow extends StoredFields {
   id: string;
+  written_name_sealed: string | null;
   row_no: number;
   line: number;
   status: PaymentStatus;
@@ -222,16 +232,17 @@ const WHY_ENDED = `
 export function listPayments(
   tx: EmployerTransaction,
   payRunId: string,
-  filter: { after: number; status?: PaymentStatus },
+  filter: { after: number; status?: PaymentStatus; nameChanged: boolean },
   limit: number,
 ): Promise<PaymentRow[]> {
   return tx.query<PaymentRow>(
     `WITH page AS MATERIALIZED (
        SELECT * FROM payment
        WHERE employer_id = $1 AND pay_run_id = $2 AND row_no > $3 AND ($4::text IS NULL OR status = $4)
+         AND (NOT $6 OR written_name_sealed IS NOT NULL)
        ORDER BY row_no LIMIT $5)
-     SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
-       p.remittance, p.status, p.excluded_reason, p.replaces_payment_id, p.replaces_reason, p.charges_minor,
+     SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.written_name_sealed, p.iban_sealed, p.bic,
+       p.amount_minor, p.currency, p.remittance, p.status, p.excluded_reason, p.replaces_payment_id, p.replaces_reason, p.charges_minor,
        p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id, b.bank_status,
        o.pay_run_id AS replaced_run_id, o.status AS replaced_status, o.amount_minor AS replaced_amount_minor,
        o.iban_hash = p.iban_hash AS same_iban, ${WHY_ENDED} AS replaced_why,
@@ -243,7 +254,7 @@ export function listPayments(
        ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
        AND i.status NOT IN ('ABANDONED', 'CANCELLED') AND b.row_no = p.row_no
      ORDER BY p.row_no`,
-    [tx.employerId, payRunId, filter.after, filter.status ?? null, limit],
+    [tx.employerId, payRunId, filter.after, filter.status ?? null, limit, filter.nameChanged],
   );
 }
 

@@ -48,6 +48,12 @@ export async function moveRun(
   wake(tx, 'RUN', tx.employerId, [run.id]);
 }
 
+/** @throws DomainError NOT_AWAITING_APPROVAL unless the run is READY */
+export function assertAwaitsApproval({ status }: PayRun): void {
+  if (status === 'READY') return;
+  throw new DomainError('NOT_AWAITING_APPROVAL', `The run is ${status}; only a READY run is approved.`);
+}
+
 /** The amendment waiting to be applied to a run, if there is one. */
 export function openAmendment(tx: EmployerTransaction, payRunId: string): Promise<Amendment | null> {
   return tx.manager

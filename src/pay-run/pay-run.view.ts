@@ -1,6 +1,7 @@
 import { maskIban } from '../domain/iban';
 import { formatMinor } from '../domain/money';
 import { IdPrefix, showId } from '../http/prefixed-id';
+import { showComparison } from './comparison.view';
 import { Subject } from './history';
 import { Amendment, PayRun } from './pay-run.entity';
 import { ChangeDocument, PaymentDocument, RunDocument, RunSummary } from './pay-run.dto';
@@ -56,6 +57,8 @@ export function showRun(record: RunRecord): RunDocument {
       amount: formatMinor(BigInt(record.replaces.amount_minor)),
       differing: record.replaces.differing,
     },
+    comparison: showComparison(record.comparison, record.tickIbans),
+    namesChanged: record.payments.reduce((sum, part) => sum + part.names_changed, 0),
     openAttentions: record.openAttentions,
     estimate: record.outlook && showEstimate(record.outlook),
     progress: record.outlook && showProgress(run, record.outlook),
@@ -123,6 +126,7 @@ export function showPayment(row: PaymentRow, open: (sealed: string) => string): 
     line: row.line,
     employeeId: row.employee_id,
     name: open(row.name_sealed),
+    writtenName: row.written_name_sealed === null ? null : open(row.written_name_sealed),
     iban: maskIban(open(row.iban_sealed)),
     bic: row.bic,
     amount: formatMinor(BigInt(row.amount_minor)),

@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { compareRun } from './comparison.store';
 import { Actor } from './history';
 import { PayRun, PayRunVersion } from './pay-run.entity';
 import { moveRun } from './pay-run.store';
@@ -17,8 +18,8 @@ interface PlannedRow {
 }
 
 /**
- * Fixes a DRAFT run for approval: splits its payments into planned instructions, hashes them, writes the version
- * and moves the run to READY. Payments that are held or excluded are no part of it.
+ * Fixes a DRAFT run for approval: splits its payments into planned instructions, hashes them, writes the version,
+ * compares it with the pay before it and moves the run to READY. Payments that are held or excluded are no part of it.
  * @throws DomainError NOTHING_TO_PAY when no payment is left.
  */
 export async function planRun(
@@ -58,6 +59,7 @@ export async function planRun(
     preparedBy: prepared.by,
     reason: prepared.reason ?? null,
   });
+  await compareRun(tx, run);
   const actor: Actor = `person:${prepared.by}`;
   await moveRun(tx, run, 'READY', actor, prepared.reason);
 }

@@ -1,5 +1,6 @@
 import { Client, DatabaseError } from 'pg';
 import { execute } from '../support/database';
+import { COMPARISON_GUARDS } from './comparison-guards';
 import { dropping, Guard, GuardObject, keyOf } from './guard';
 import { INSTRUCTION_GUARDS } from './instruction-guards';
 import { PAY_RUN_GUARDS } from './pay-run-guards';
@@ -12,6 +13,7 @@ import { DONE, trials } from './trials';
 import { firstRows, idsOf, insertion, NOBODY, Row, secondRows } from './two-employers';
 
 const GUARDS = [
+  ...COMPARISON_GUARDS,
   ...INSTRUCTION_GUARDS,
   ...SUBMIT_GUARDS,
   ...PAY_RUN_GUARDS,

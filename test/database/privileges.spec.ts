@@ -71,6 +71,10 @@ describe('the role of the application', () => {
     ['pay_file_profile', `UPDATE pay_file_profile SET created_by = created_by`],
     ['pay_file', `UPDATE pay_file SET read_as = '{}'`],
     ['approval', `UPDATE approval SET root_hash = root_hash`],
+    ...['run_comparison', 'run_difference', 'iban_tick'].flatMap((table): [string, string][] => [
+      [table, `UPDATE ${table} SET run_version = run_version`],
+      [table, `DELETE FROM ${table}`],
+    ]),
     ['attention', `UPDATE attention SET happened = 'nothing'`],
     ['invariant_breach', `UPDATE invariant_breach SET invariant = invariant`],
     ['invariant_breach', `DELETE FROM invariant_breach`],

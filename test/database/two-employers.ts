@@ -77,7 +77,7 @@ export function firstRows(n: number) {
   const employer_id = ids.employer;
   const pay = { period: '2026-11', kind_of_pay: 'SALARY' };
   return {
-    employer: { id: ids.employer, name: `Employer ${n}`, time_zone: 'Europe/Paris' },
+    employer: { id: ids.employer, name: `Employer ${n}`, time_zone: 'Europe/Paris', tick_ibans: false },
     person_role: { employer_id, person_id: PREPARER, role: 'preparer' },
     employer_account: {
       employer_id,
@@ -221,6 +221,35 @@ export function firstRows(n: number) {
       release_sequence: 0,
       replaces_payment_id: null,
     },
+    run_comparison: {
+      employer_id,
+      pay_run_id: ids.run,
+      run_version: 1,
+      before_period: '2026-10',
+      before_run_ids: `{${ids.spareRun}}`,
+      before_count: 1,
+      before_minor: 100,
+      net_change_basis_points: 2000,
+    },
+    run_difference: {
+      employer_id,
+      pay_run_id: ids.run,
+      run_version: 1,
+      kind: 'IBAN_CHANGED',
+      n: 1,
+      payment_id: ids.payment,
+      before_payment_id: ids.payment,
+      amount_minor: 100,
+      before_minor: 100,
+    },
+    iban_tick: {
+      employer_id,
+      pay_run_id: ids.run,
+      run_version: 1,
+      payment_id: ids.payment,
+      reason: null,
+      ticked_by: APPROVER,
+    },
     instruction: {
       employer_id,
       id: ids.instruction[0],
@@ -356,6 +385,9 @@ export function secondRows(n: number) {
     planned_instruction: { ...first.planned_instruction, id, ordinal: 4, first_row: 4, last_row: 4 },
     pay_release: { ...first.pay_release, id, sequence: 2 },
     payment: { ...first.payment, id, row_no: 3, employee_id: 'E2', replaces_payment_id: ids.voidPayment },
+    run_comparison: { ...first.run_comparison, pay_run_id: ids.spareRun },
+    run_difference: { ...first.run_difference, kind: 'NET_CHANGED' },
+    iban_tick: { ...first.iban_tick, payment_id: ids.voidPayment },
     instruction: {
       ...first.instruction,
       id,
@@ -404,6 +436,7 @@ function moreRows(n: number): [string, Row][] {
   });
   return [
     ['pay_run', { ...first.pay_run, id: ids.spareRun, schedule_id: null, status: 'READY' }],
+    ['pay_run_version', { ...first.pay_run_version, pay_run_id: ids.spareRun }],
     ['planned_instruction', planned(1)],
     ['planned_instruction', planned(2)],
     [

@@ -14,7 +14,7 @@ import {
 const DEBTOR = 'DE02120300000000202051';
 const context: RowContext = {
   debtorIban: DEBTOR,
-  defaultRemittance: 'Salary November 2026',
+  defaultRemittance: () => 'Salary November 2026',
   executionDate: '2026-11-27',
 };
 const good: PayFileRow = {

@@ -85,6 +85,40 @@ describe('employers', () => {
     ]);
   });
 
+  it('asks for ticks of new IBANs unless an administrator lets them go', async () => {
+    const company = await desk.employer('Juniper Ltd');
+    expect((await company.as('finance', 'GET', '')).body).toMatchObject({
+      tickIbans: true,
+      netChangeBasisPoints: 2_000,
+      remittanceTemplate: null,
+    });
+    const off = { tickIbans: false };
+    expect(await company.as('operator', 'PATCH', '', off)).toMatchObject({
+      status: 403,
+      body: { code: 'ADMINISTRATOR_REQUIRED' },
+    });
+    expect((await company.asAdministrator('PATCH', '', off)).body.tickIbans).toBe(false);
+    const on = { tickIbans: true, netChangeBasisPoints: 500 };
+    expect((await company.as('operator', 'PATCH', '', on)).body).toMatchObject(on);
+    expect((await company.audited()).at(-1)).toMatchObject({ action: 'employer.changed', detail: on });
+  });
+
+  it('takes a template of the remittance whose placeholders it knows, and gives it up', async () => {
+    const company = await desk.employer('Kapok NV');
+    const change = (remittanceTemplate: string | null) =>
+      company.as('operator', 'PATCH', '', { remittanceTemplate });
+    expect((await change('Salary {period} {employer}')).body.remittanceTemplate).toBe(
+      'Salary {period} {employer}',
+    );
+    expect((await change(null)).body.remittanceTemplate).toBeNull();
+    for (const refused of ['Salary {month}', '', 'x'.repeat(141), 'Зарплата']) {
+      const { status, body } = await change(refused);
+      expect([status, body.errors[0].pointer]).toEqual([422, '#/remittanceTemplate']);
+    }
+    const body = { name: 'Larch AB', timeZone: 'Europe/Paris', remittanceTemplate: '{salary}' };
+    expect((await desk.call('POST', '/v1/employers', desk.administrator, body)).status).toBe(422);
+  });
+
   it('describes its routes in the OpenAPI document', () => {
     const { paths } = apiDocument(desk.app);
     const check = '/v1/employers/{employerId}/accounts/{accountId}/balance-check';

@@ -2,7 +2,7 @@ import { PayFileProfile } from '../../src/domain/pay-file-profile';
 import { createProfile } from '../../src/pay-file/profile.store';
 import { Preview } from '../../src/pay-file/preview';
 import { readPreviewFields } from '../../src/pay-file/terms';
-import { csv, Desk, fileOf, PayDesk, row, sample } from './pay-desk';
+import { csv, Desk, faultsOf, fileOf, PayDesk, row, sample } from './pay-desk';
 
 let desk: PayDesk;
 let employer: Desk;
@@ -31,6 +31,37 @@ describe('the preview of a pay file', () => {
     });
     expect(await desk.stored(employer)).toEqual({ runs: 0, files: 0, payments: 0 });
     expect(await desk.audit(employer)).toEqual([]);
+  });
+
+  it('shows the text for the employee by the template of the employer, as an upload stores it', async () => {
+    const own = await desk.employer();
+    const template = '{kind_of_pay} {period} / {employee_id} / {employer}';
+    await desk.query(own, 'UPDATE employer SET remittance_template = $1, name = $2 WHERE id = $3', [
+      template,
+      `Söhne ${own.employerId.slice(-12)}`,
+      own.employerId,
+    ]);
+    const file = csv(row('E1').replace(/Salary$/, ''), row('E2'));
+    const fields = { period: '2026-11', kindOfPay: 'YEAR_END_BONUS' };
+    const { rows } = await preview(file, fields, own);
+    const texts = [`Year end bonus 2026-11 / E1 / Sohne ${own.employerId.slice(-12)}`, 'Salary'];
+    expect(rows.map(({ payment }) => payment?.remittance)).toEqual(texts);
+    await desk.upload(own, file, fields);
+    expect(await desk.query(own, 'SELECT remittance FROM payment ORDER BY line')).toEqual(
+      texts.map((remittance) => ({ remittance })),
+    );
+  });
+
+  it('shows a fault where what the template makes is too long, and an upload refuses it', async () => {
+    const own = await desk.employer();
+    await desk.query(own, 'UPDATE employer SET remittance_template = $1 WHERE id = $2', [
+      '{employer} '.repeat(4),
+      own.employerId,
+    ]);
+    const file = csv(row('E1').replace(/Salary$/, ''), row('E2'));
+    const { rows } = await preview(file, {}, own);
+    expect(rows.map(({ faults }) => faults.map(({ code }) => code))).toEqual([['REMITTANCE_TOO_LONG'], []]);
+    expect(faultsOf(await desk.refusal(own, file))).toEqual([[2, 'remittance', 'REMITTANCE_TOO_LONG']]);
   });
 
   it('is what an upload of the same file pays', async () => {

@@ -42,6 +42,9 @@ export interface Row {
   amountMinor: bigint;
   employeeId?: string;
   name?: string;
+  /** As it was uploaded, where that is otherwise. */
+  writtenName?: string;
+  iban?: string;
   /** Kept back before the run is planned. */
   held?: boolean;
 }
@@ -136,7 +139,10 @@ export class PayOffice {
     }
   }
 
-  async company(options: { rowsPerInstruction?: number; approvalsRequired?: number } = {}): Promise<Company> {
+  /** An employer whose runs are approved without ticks unless they are asked for. */
+  async company(
+    options: { rowsPerInstruction?: number; approvalsRequired?: number; tickIbans?: boolean } = {},
+  ): Promise<Company> {
     const [employerId, accountId] = [newId(), newId()];
     await this.database.inEmployer(employerId, async (tx) => {
       await tx.manager.insert(Employer, {
@@ -145,6 +151,7 @@ export class PayOffice {
         timeZone: 'Europe/Paris',
         rowsPerInstruction: options.rowsPerInstruction ?? 100,
         approvalsRequired: options.approvalsRequired ?? 1,
+        tickIbans: options.tickIbans ?? false,
       });
       await tx.manager.insert(EmployerAccount, {
         employerId,
@@ -221,6 +228,7 @@ export class PayOffice {
 
   private payment(row: Row, rowNo: number) {
     const name = row.name ?? `Ada Number ${rowNo}`;
+    const iban = row.iban ?? IBAN;
     const fields = {
       employeeId: row.employeeId ?? `E-${rowNo}`,
       amountMinor: row.amountMinor,
@@ -233,10 +241,11 @@ export class PayOffice {
       rowNo,
       line: rowNo + 1,
       nameSealed: this.personal.seal(name),
+      writtenNameSealed: row.writtenName === undefined ? null : this.personal.seal(row.writtenName),
       nameHash: this.personal.hash(name),
-      ibanSealed: this.personal.seal(IBAN),
-      ibanHash: this.personal.hash(IBAN),
-      rowHash: rowHash({ ...fields, sepaName: name, iban: IBAN }),
+      ibanSealed: this.personal.seal(iban),
+      ibanHash: this.personal.hash(iban),
+      rowHash: rowHash({ ...fields, sepaName: name, iban }),
       status: 'READY' as const,
       live: true,
     };

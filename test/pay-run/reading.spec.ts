@@ -181,6 +181,33 @@ describe('reading pay runs', () => {
     }
   });
 
+  it('shows and lists the payments whose names are sent in other letters than they were written in', async () => {
+    const run = await office.run(company, [
+      { amountMinor: 100n, name: 'Zoe Muller', writtenName: 'Zoë Müller' },
+      { amountMinor: 100n },
+      { amountMinor: 100n, name: 'Bjorn', writtenName: 'Bjørn' },
+    ]);
+    const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    expect(body.namesChanged).toBe(2);
+    const names = async (query: string) =>
+      (
+        await office
+          .as(company, 'approver')
+          .get(pathOf(run, `/payments${query}`))
+          .expect(200)
+      ).body.items.map(({ name, writtenName }: { name: string; writtenName: string | null }) => [
+        name,
+        writtenName,
+      ]);
+    const changed = [
+      ['Zoe Muller', 'Zoë Müller'],
+      ['Bjorn', 'Bjørn'],
+    ];
+    expect(await names('?nameChanged=true')).toEqual(changed);
+    expect(await names('')).toEqual([changed[0], ['Ada Number 2', null], changed[1]]);
+    await office.as(company, 'approver').get(pathOf(run, '/payments?nameChanged=no')).expect(422);
+  });
+
   it('shows no payment to an operator, also not in the history', async () => {
     const run = await followed(['SETTLED', 'EXT_REFUSED']);
     await office.as(company, 'operator').get(pathOf(run, '/payments')).expect(403);
@@ -243,7 +270,17 @@ describe('reading pay runs', () => {
         .filter((path) => path.startsWith(run))
         .sort(),
     ).toEqual(
-      ['', '/amendments', '/approvals', '/cancellation', '/history', '/payments', '/reconciliation']
+      [
+        '',
+        '/amendments',
+        '/approvals',
+        '/cancellation',
+        '/differences',
+        '/history',
+        '/iban-ticks',
+        '/payments',
+        '/reconciliation',
+      ]
         .concat(['/reconciliation/rows', '/resume', '/stop'].map((path) => path))
         .map((path) => run + path),
     );

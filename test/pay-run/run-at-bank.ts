@@ -53,6 +53,23 @@ export class RunAtBank {
     return new RunAtBank(office, company, run);
   }
 
+  /** Takes a run of one instruction to its end: the fates in row order, SETTLED for the rest. */
+  static async ended(
+    office: PayOffice,
+    company: Company,
+    run: PayRun,
+    inOrder: readonly Fate[] = [],
+  ): Promise<PayRun> {
+    const atBank = await RunAtBank.approved(office, company, run);
+    await atBank.start();
+    await atBank.build(1);
+    await atBank.move('VERIFIED', 'SUBMITTING');
+    await atBank.instruction(1, 'SUBMIT_INTENT', 'SUBMITTED');
+    await atBank.fates(await atBank.submitted(inOrder));
+    await atBank.move('FOLLOWING', inOrder.some((fate) => fate !== 'SETTLED') ? 'PARTLY_SETTLED' : 'SETTLED');
+    return run;
+  }
+
   /** Plans an instruction for every part of the standing version. */
   start(): Promise<void> {
     return this.work(async (tx, run) => {

@@ -49,6 +49,8 @@ export interface PayrollOptions {
   settings?: Settings;
   clock?: MovedClock;
   rowsPerInstruction?: number;
+  /** Whether new IBANs are to be ticked before an approval; not unless it is asked for. */
+  tickIbans?: boolean;
   /** Services on the one database; 1 unless said otherwise, 0 starts none. */
   replicas?: number;
   /** Whether the bank's webhooks reach the service. */
@@ -136,7 +138,7 @@ export class Payroll {
       services.push(await startService(settings, clock));
     const first = services[0]!;
     const keys = await makePeople(first.app.get(Database), first.app.get(People));
-    const seeded = await onboard(first, keys, options.rowsPerInstruction ?? 500, bank);
+    const seeded = await onboard(first, keys, options, bank);
     const payroll = new Payroll(
       database,
       bank,
@@ -424,12 +426,13 @@ async function makePeople(database: Database, people: People): Promise<WithPeopl
 }
 
 /** Onboards the seed company with the largest balance through the API, as an operator would. */
-async function onboard(service: Service, keys: WithPeople, rowsPerInstruction: number, bank: Sandbox) {
+async function onboard(service: Service, keys: WithPeople, options: PayrollOptions, bank: Sandbox) {
   const administrator = client(service.url, keys.administrator);
   const created = await administrator.post('/v1/employers', {
     name: 'Birch Foods SARL',
     timeZone: 'Europe/Paris',
-    rowsPerInstruction,
+    rowsPerInstruction: options.rowsPerInstruction ?? 500,
+    tickIbans: options.tickIbans ?? false,
   });
   if (created.status !== 201) throw new Error(`not created: ${JSON.stringify(created.data)}`);
   const employer = String(created.data.id);

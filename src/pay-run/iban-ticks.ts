@@ -1,0 +1,85 @@
+import { EmployerTransaction } from '../database/database';
+import { DomainError } from '../domain/errors';
+import { TICKED_KINDS } from '../domain/difference';
+import { Employer } from '../employer/employer.entity';
+import { readComparison } from './comparison.store';
+import { PayRun } from './pay-run.entity';
+import { assertAwaitsApproval, currentVersion } from './pay-run.store';
+
+/** New IBANs a person looked at in the version with this root hash: those of payments, or else all for a reason. */
+export interface Ticks {
+  rootHash: string;
+  paymentIds?: readonly string[];
+  reason?: string;
+}
+
+/**
+ * Notes that a person looked at IBANs of the standing version; each further version is looked at anew, as it is approved
+ * anew. The database refuses a person who prepared any version of the run (`ticker_is_not_preparer`).
+ * @returns how many ticks were new
+ * @throws DomainError NOT_AWAITING_APPROVAL, TICKS_OF_ANOTHER_VERSION, PAYMENT_NOT_TO_TICK, EVERY_IBAN_IS_NEW
+ */
+export async function tickIbans(
+  tx: EmployerTransaction,
+  run: PayRun,
+  personId: string,
+  ticks: Ticks,
+): Promise<number> {
+  assertAwaitsApproval(run);
+  const { rootHash } = await currentVersion(tx, run);
+  if (rootHash.toString('hex') !== ticks.rootHash) {
+    const message = 'The run is not what you looked at: its hash differs. Read it again before you tick.';
+    throw new DomainError('TICKS_OF_ANOTHER_VERSION', message);
+  }
+  if (ticks.paymentIds) await assertToTick(tx, run, ticks.paymentIds);
+  const inserted = await tx.query(
+    `INSERT INTO iban_tick (employer_id, pay_run_id, run_version, payment_id, reason, ticked_by)
+     SELECT $1, $2, $3, payment_id, $5, $6 FROM unnest($4::uuid[]) AS t(payment_id)
+     ON CONFLICT DO NOTHING RETURNING 1`,
+    [tx.employerId, run.id, run.runVersion, ticks.paymentIds ?? [null], ticks.reason ?? null, personId],
+  );
+  return inserted.length;
+}
+
+async function assertToTick(
+  tx: EmployerTransaction,
+  run: PayRun,
+  paymentIds: readonly string[],
+): Promise<void> {
+  const { before } = await readComparison(tx, run);
+  if (!before) {
+    const message = 'No earlier pay tells which IBANs are new: decide on all of them at once, with a reason.';
+    throw new DomainError('EVERY_IBAN_IS_NEW', message);
+  }
+  const [found] = await tx.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM run_difference
+     WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3 AND payment_id = ANY ($4) AND kind = ANY ($5)`,
+    [tx.employerId, run.id, run.runVersion, paymentIds, TICKED_KINDS],
+  );
+  if (found?.count !== new Set(paymentIds).size) {
+    throw new DomainError('PAYMENT_NOT_TO_TICK', 'A payment to tick is none of the run with a new IBAN.');
+  }
+}
+
+/**
+ * Refuses the approval of a version with IBANs that nobody looked at, where the employer asks for it; the database does
+ * too (`ibans_are_ticked`). Who prepared the run is refused as that instead.
+ * @throws DomainError IBANS_NOT_TICKED with how many are missing
+ */
+export async function assertTicked(tx: EmployerTransaction, run: PayRun, personId: string): Promise<void> {
+  const { tickIbans: required } = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
+  if (!required || (await hasPrepared(tx, run, personId))) return;
+  const { toTick, ticked, decision } = await readComparison(tx, run);
+  const missing = toTick - ticked;
+  if (decision || missing === 0) return;
+  const message = `${missing} of ${toTick} new IBANs were not looked at: tick them, or decide on all of them with a reason.`;
+  throw new DomainError('IBANS_NOT_TICKED', message, { missing, toTick });
+}
+
+async function hasPrepared(tx: EmployerTransaction, run: PayRun, personId: string): Promise<boolean> {
+  const prepared = await tx.query(
+    `SELECT FROM pay_run_version WHERE employer_id = $1 AND pay_run_id = $2 AND prepared_by = $3 LIMIT 1`,
+    [tx.employerId, run.id, personId],
+  );
+  return prepared.length > 0;
+}

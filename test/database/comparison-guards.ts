@@ -1,0 +1,134 @@
+import { Guard, GuardObject } from './guard';
+import {
+  APPROVER,
+  firstRows,
+  hashOf,
+  idsOf,
+  insertion,
+  OTHER,
+  PREPARER,
+  Row,
+  secondRows,
+} from './two-employers';
+
+const a = idsOf(1);
+const first = firstRows(1);
+const second = secondRows(1);
+const { run_comparison: comparison, run_difference: difference, iban_tick: tick, approval } = second;
+
+const TICKED: GuardObject & { says: string } = {
+  kind: 'trigger',
+  on: 'approval',
+  object: 'refuse_approval_of_unticked_ibans',
+  says: 'ibans_are_ticked',
+};
+const TICKS_ASKED_FOR = `UPDATE employer SET tick_ibans = true WHERE id = '${a.employer}'`;
+const NEXT_VERSION = insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER });
+const unticked: Row = { ...difference, kind: 'IBAN_CHANGED', n: 2, payment_id: a.voidPayment };
+const next: Row = {
+  ...approval,
+  approver_id: APPROVER,
+  run_version: 2,
+  root_hash: hashOf(2),
+  prepared_by: OTHER,
+};
+const decision: Row = { ...tick, run_version: 2, payment_id: null, reason: 'the first run' };
+
+/** Of comparisons and ticks: nobody's IBAN is new unseen, and not the preparer says so. */
+export const COMPARISON_GUARDS: Guard[] = [
+  {
+    name: 'an approval waits for the tick of each new IBAN',
+    ...TICKED,
+    given: [TICKS_ASKED_FOR],
+    lawful: `${insertion('run_difference', unticked)}; ${insertion('iban_tick', tick)};
+      ${insertion('approval', approval)}`,
+    forbidden: `${insertion('run_difference', unticked)}; ${insertion('approval', approval)}`,
+  },
+  {
+    name: 'an approval waits for the ticks of its own version',
+    ...TICKED,
+    given: [
+      TICKS_ASKED_FOR,
+      NEXT_VERSION,
+      insertion('run_comparison', { ...first.run_comparison, run_version: 2 }),
+      insertion('run_difference', { ...first.run_difference, run_version: 2 }),
+    ],
+    lawful: `${insertion('iban_tick', { ...first.iban_tick, run_version: 2 })}; ${insertion('approval', next)}`,
+    forbidden: insertion('approval', next),
+  },
+  ...[
+    { what: 'was never compared', given: [] },
+    {
+      what: 'had nothing to compare with',
+      given: [
+        insertion('run_comparison', {
+          ...first.run_comparison,
+          run_version: 2,
+          before_period: null,
+          before_run_ids: '{}',
+        }),
+      ],
+    },
+  ].map(({ what, given }): Guard => ({
+    name: `an approval of what ${what} waits for a decision`,
+    ...TICKED,
+    given: [TICKS_ASKED_FOR, NEXT_VERSION, ...given],
+    lawful: `${insertion('iban_tick', decision)}; ${insertion('approval', next)}`,
+    forbidden: insertion('approval', next),
+  })),
+  {
+    name: 'who ticks did not prepare any version',
+    kind: 'trigger',
+    on: 'iban_tick',
+    object: 'refuse_tick_by_a_preparer',
+    says: 'ticker_is_not_preparer',
+    given: [NEXT_VERSION],
+    lawful: insertion('iban_tick', { ...tick, run_version: 2 }),
+    forbidden: insertion('iban_tick', { ...tick, run_version: 2, ticked_by: PREPARER }),
+  },
+  {
+    name: 'all IBANs at once are ticked for a reason',
+    kind: 'constraint',
+    on: 'iban_tick',
+    object: 'a_bulk_decision_says_why',
+    lawful: insertion('iban_tick', { ...tick, payment_id: null, reason: 'the first run' }),
+    forbidden: insertion('iban_tick', { ...tick, payment_id: null }),
+  },
+  ...[
+    { what: 'an IBAN', row: tick },
+    { what: 'all IBANs', row: { ...tick, payment_id: null, reason: 'the first run' } },
+  ].map(({ what, row }): Guard => ({
+    name: `a version has one tick of ${what}`,
+    kind: 'constraint',
+    on: 'iban_tick',
+    object: 'one_tick_per_iban',
+    given: [insertion('iban_tick', row)],
+    lawful: insertion('iban_tick', { ...first.iban_tick, pay_run_id: a.spareRun }),
+    forbidden: insertion('iban_tick', { ...row, ticked_by: OTHER }),
+  })),
+  {
+    name: 'a version is compared once',
+    kind: 'constraint',
+    on: 'run_comparison',
+    object: 'run_comparison_pkey',
+    lawful: insertion('run_comparison', comparison),
+    forbidden: insertion('run_comparison', { ...first.run_comparison, before_count: 2 }),
+  },
+  {
+    name: 'a difference has its place',
+    kind: 'constraint',
+    on: 'run_difference',
+    object: 'run_difference_pkey',
+    given: [insertion('run_difference', difference)],
+    lawful: insertion('run_difference', { ...difference, n: 2 }),
+    forbidden: insertion('run_difference', difference),
+  },
+  {
+    name: 'an IBAN is new once',
+    kind: 'index',
+    on: 'run_difference',
+    object: 'one_iban_to_tick_per_payment',
+    lawful: insertion('run_difference', unticked),
+    forbidden: insertion('run_difference', { ...unticked, payment_id: a.payment }),
+  },
+];

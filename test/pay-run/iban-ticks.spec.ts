@@ -1,0 +1,162 @@
+import { showId } from '../../src/http/prefixed-id';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { germanIban } from '../support/pay-rows';
+import { Company, pathOf, PayOffice, Row } from './pay-office';
+import { RunAtBank } from './run-at-bank';
+
+const pay = (n: number, iban = germanIban(n)): Row => ({
+  employeeId: `E-${n}`,
+  name: `Employee ${n}`,
+  iban,
+  amountMinor: 10_000n,
+});
+
+describe('new IBANs', () => {
+  let office: PayOffice;
+  let company: Company;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+  });
+  afterAll(() => office?.close());
+  beforeEach(async () => {
+    company = await office.company({ tickIbans: true });
+  });
+
+  const hashOf = (run: Pick<PayRun, 'rootHash'>) => run.rootHash?.toString('hex') ?? '';
+  const seen = (run: PayRun) => ({ rootHash: hashOf(run), total: `${run.totalMinor / 100n}.00` });
+  const all = { all: true, reason: 'compared with the contracts' };
+
+  const approve = (run: PayRun, body = seen(run)) =>
+    office.as(company, 'approver').post(pathOf(run, '/approvals'), body);
+  const tick = (run: PayRun, ticks: object, who: Parameters<PayOffice['as']>[1] = 'approver') =>
+    office.as(company, who).post(pathOf(run, '/iban-ticks'), { rootHash: hashOf(run), ...ticks });
+  const idsOf = async (run: PayRun): Promise<string[]> => {
+    const rows = await office.query<{ id: string }>(
+      company,
+      'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no',
+      [run.id],
+    );
+    return rows.map(({ id }) => showId('pay', id));
+  };
+
+  /** October paid E-1 to E-3; November pays E-1, E-2 to another account, and E-4. */
+  const november = async (): Promise<{ run: PayRun; ids: string[] }> => {
+    const october = await office.run(company, [pay(1), pay(2), pay(3)], {
+      period: '2026-10',
+      kindOfPay: 'SALARY',
+    });
+    await tick(october, all).expect(200);
+    await RunAtBank.ended(office, company, october);
+    const run = await office.run(company, [pay(1), pay(2, germanIban(22)), pay(4)], { kindOfPay: 'SALARY' });
+    return { run, ids: await idsOf(run) };
+  };
+
+  it('are ticked one by one before the run is approved, and how many are missing is told', async () => {
+    const { run, ids } = await november();
+    const refused = await approve(run);
+    expect([refused.status, refused.body.code, refused.body.context]).toEqual([
+      409,
+      'IBANS_NOT_TICKED',
+      { missing: 2, toTick: 2 },
+    ]);
+    const first = await tick(run, { paymentIds: [ids[1]] }).expect(200);
+    expect(first.body.comparison.ibans).toMatchObject({ required: true, toTick: 2, ticked: 1 });
+    expect((await approve(run)).body.context).toEqual({ missing: 1, toTick: 2 });
+    await tick(run, { paymentIds: [ids[1], ids[2]] }).expect(200);
+    const { body } = await office
+      .as(company, 'finance')
+      .get(pathOf(run, '/differences?kind=IBAN_CHANGED'))
+      .expect(200);
+    expect(body.items).toMatchObject([
+      { ticked: { person: { id: showId('per', company.approver.personId), name: 'A approver' } } },
+    ]);
+    expect((await approve(run).expect(200)).body.status).toBe('APPROVED');
+  });
+
+  it('are all ticked at once for a reason, which the run shows and the audit keeps', async () => {
+    const { run } = await november();
+    await tick(run, { all: true }).expect(422);
+    await tick(run, { reason: 'no payments named' }).expect(422);
+    await tick(run, {}).expect(422);
+    const { body } = await tick(run, all).expect(200);
+    expect(body.comparison.ibans).toMatchObject({
+      toTick: 2,
+      ticked: 0,
+      decision: { person: { name: 'A approver' }, reason: all.reason },
+    });
+    await approve(run).expect(200);
+    const entries = await office.query(
+      company,
+      `SELECT detail->>'reason' AS reason, detail->>'runVersion' AS version FROM audit_entry
+       WHERE action = 'pay-run.ibans-ticked' AND subject = $1`,
+      [showId('run', run.id)],
+    );
+    expect(entries).toEqual([{ reason: all.reason, version: '1' }]);
+  });
+
+  it('are all of a first run: one decision, no tick by tick', async () => {
+    const run = await office.run(company, [pay(1), pay(2)]);
+    expect((await approve(run)).body.context).toEqual({ missing: 2, toTick: 2 });
+    const answer = await tick(run, { paymentIds: await idsOf(run) });
+    expect([answer.status, answer.body.code]).toEqual([409, 'EVERY_IBAN_IS_NEW']);
+    await tick(run, all).expect(200);
+    await approve(run).expect(200);
+  });
+
+  it('are none where the employer does not ask, or nothing changed', async () => {
+    const lax = await office.company();
+    const run = await office.run(lax, [pay(1)]);
+    await office.as(lax, 'approver').post(pathOf(run, '/approvals'), seen(run)).expect(200);
+    const october = await office.run(company, [pay(1)], { period: '2026-10', kindOfPay: 'SALARY' });
+    await tick(october, all).expect(200);
+    await RunAtBank.ended(office, company, october);
+    await approve(await office.run(company, [pay(1)], { kindOfPay: 'SALARY' })).expect(200);
+  });
+
+  it('are asked about again in the next version, also those that did not change', async () => {
+    const { run, ids } = await november();
+    await tick(run, { paymentIds: ids.slice(1) }).expect(200);
+    const { body } = await office
+      .as(company, 'preparer')
+      .post(pathOf(run, '/amendments'), { executionDate: '2026-11-30', reason: 'a day later' })
+      .expect(200);
+    const old = await tick(run, all);
+    expect([old.status, old.body.code]).toEqual([409, 'TICKS_OF_ANOTHER_VERSION']);
+    const next = { rootHash: body.rootHash, total: body.total };
+    expect((await approve(run, next)).body.context).toEqual({ missing: 2, toTick: 2 });
+    const ticks = { rootHash: body.rootHash, paymentIds: ids.slice(1) };
+    await tick(run, ticks).expect(200);
+    await approve(run, next).expect(200);
+    const again = await tick(run, ticks);
+    expect([again.status, again.body.code]).toEqual([409, 'NOT_AWAITING_APPROVAL']);
+  });
+
+  it('are not ticked by who prepared the run, nor by somebody without the role', async () => {
+    const both = await office.person(company.employerId, 'Both', ['preparer', 'approver']);
+    const { run, ids } = await november();
+    const own = await office.run(company, [pay(8)], { createdBy: both.personId });
+    const answer = await tick(own, all, both);
+    expect([answer.status, answer.body.code]).toEqual([409, 'TICKER_IS_PREPARER']);
+    const approval = await office.as(company, both).post(pathOf(own, '/approvals'), seen(own));
+    expect(approval.body.code).toBe('APPROVER_IS_PREPARER');
+    for (const role of ['preparer', 'finance', 'operator'] as const) {
+      await tick(run, { paymentIds: [ids[1]] }, role).expect(403);
+    }
+  });
+
+  it('are those of the run and nobody else’s', async () => {
+    const { run, ids } = await november();
+    const unchanged = await tick(run, { paymentIds: [ids[0]] });
+    expect([unchanged.status, unchanged.body.code]).toEqual([422, 'PAYMENT_NOT_TO_TICK']);
+    const another = await office.run(company, [pay(9)], { kindOfPay: 'SALARY' });
+    const [foreign] = await idsOf(another);
+    expect((await tick(run, { paymentIds: [ids[1], foreign] })).body.code).toBe('PAYMENT_NOT_TO_TICK');
+    const stranger = await office.company({ tickIbans: true });
+    const asked = office.as(stranger, 'approver').post(pathOf(run, '/iban-ticks'), {
+      rootHash: hashOf(run),
+      ...all,
+    });
+    await asked.expect(404);
+    expect((await approve(run)).body.context).toEqual({ missing: 2, toTick: 2 });
+  });
+});
