@@ -1,6 +1,6 @@
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
-import { DIFFERENCE_KINDS } from '../domain/difference';
+import { DIFFERENCE_KINDS, DIFFERENCE_MEANING } from '../domain/difference';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
 
@@ -39,7 +39,11 @@ export type ComparisonDocument = z.infer<typeof comparison>;
 
 /** The query of the differences of a run. */
 export class DifferenceListQuery extends createZodDto(
-  PageQuery.schema.extend({ kind: z.enum(DIFFERENCE_KINDS) }),
+  PageQuery.schema.extend({
+    kind: z
+      .enum(DIFFERENCE_KINDS)
+      .describe(DIFFERENCE_KINDS.map((kind) => `${kind}: ${DIFFERENCE_MEANING[kind]}`).join(' ')),
+  }),
 ) {}
 
 const side = z.object({
@@ -47,7 +51,7 @@ const side = z.object({
   employeeId: z.string(),
   name: z.string(),
   iban: z.string(),
-  amount,
+  amount: amount.describe('Of all payments of the employee where their pay differs or is no more.'),
 });
 
 const difference = z.object({

@@ -3,7 +3,7 @@ import { maskIban } from '../domain/iban';
 import { formatMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { ComparisonDocument, DifferenceDocument } from './comparison.dto';
-import { ComparisonRecord, DifferenceRow, DifferingPayment } from './comparison.store';
+import { ComparisonRecord, DifferenceRow, DifferingPayment } from './comparison.reads';
 
 /** The comparison of the standing version; `required` says whether its new IBANs are to be ticked. */
 export function showComparison(record: ComparisonRecord, required: boolean): ComparisonDocument {

@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { TICKED_KINDS } from '../domain/difference';
 import { Employer } from '../employer/employer.entity';
-import { readComparison } from './comparison.store';
+import { readComparison } from './comparison.reads';
 import { PayRun } from './pay-run.entity';
 import { assertAwaitsApproval, currentVersion } from './pay-run.store';
 

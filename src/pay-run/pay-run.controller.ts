@@ -12,7 +12,7 @@ import { etagOf } from '../http/etag';
 import { IdParam } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
 import { DifferenceListQuery, DifferencePage } from './comparison.dto';
-import { listDifferences } from './comparison.store';
+import { listDifferences } from './comparison.reads';
 import { showDifference } from './comparison.view';
 import { HistoryPage, PaymentListQuery, PaymentPage, RunBody, RunListQuery, RunPage } from './pay-run.dto';
 import { listChanges, listPayments, listRuns, readRun } from './pay-run.reads';

@@ -5,7 +5,7 @@ import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { Employer } from '../employer/employer.entity';
 import type { StoredFields } from './approved-fields';
-import { ComparisonRecord, readComparison } from './comparison.store';
+import { ComparisonRecord, readComparison } from './comparison.reads';
 import { Subject } from './history';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, openAmendment } from './pay-run.store';

@@ -110,6 +110,7 @@ describe('a run compared with the pay before it', () => {
     await settled(company, [pay(1)], terms('2026-10', { kindOfPay: 'BONUS' }));
     await office.run(company, [pay(1)], terms('2026-10'));
     await settled(company, [pay(7)], terms('2026-12'));
+    await settled(company, [pay(8)], terms('2026-11'));
     const run = await office.run(company, [pay(1), pay(2), pay(3)], terms('2026-11'));
     const compared = await comparisonOf(company, run);
     expect(compared.before).toEqual({
