@@ -122,6 +122,36 @@ describe('a run compared with the pay before it', () => {
     expect([compared.joined.payments, compared.left.payments]).toEqual([0, 0]);
   });
 
+  it('holds pay against all that an employee got before, and their IBAN against each they got it on', async () => {
+    const company = await office.company();
+    const first = await settled(company, [pay(1)]);
+    await office.query(
+      company,
+      `INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by)
+       VALUES ($1, $1, '2026-10', 'SALARY', 'E-1', 1, 'overtime', $2)`,
+      [company.employerId, company.approver.personId],
+    );
+    const second = pay(1, { iban: germanIban(11), amountMinor: 5_000n, releaseSequence: 1 });
+    await settled(company, [second], terms('2026-10', { sequence: 1, parentRunId: first.id }));
+    const run = await office.run(company, [pay(1, { amountMinor: 15_000n })], terms('2026-11'));
+    expect(await comparisonOf(company, run)).toMatchObject({
+      before: { payments: 2, total: '150.00' },
+      netChanged: { payments: 0 },
+      ibanChanged: { payments: 0 },
+    });
+    await office.as(company, 'preparer').post(pathOf(run, '/cancellation'), { reason: 'again' }).expect(200);
+    const next = await office.run(
+      company,
+      [pay(1, { iban: germanIban(11), amountMinor: 10_000n })],
+      terms('2026-11'),
+    );
+    expect(await comparisonOf(company, next)).toMatchObject({
+      netChanged: { payments: 1, amount: '100.00', before: '150.00' },
+      ibanChanged: { payments: 0 },
+    });
+    expect((await differencesOf(company, next, 'NET_CHANGED'))[0].before.amount).toBe('150.00');
+  });
+
   it('holds only what was settled against it, and tells nobody of a supplement’s who left', async () => {
     const company = await office.company();
     await settled(company, [pay(1), pay(2)], terms('2026-10'), ['SETTLED', 'EXT_REFUSED']);

@@ -45,6 +45,8 @@ export interface Row {
   /** As it was uploaded, where that is otherwise. */
   writtenName?: string;
   iban?: string;
+  /** The release of a second pay of the period. */
+  releaseSequence?: number;
   /** Kept back before the run is planned. */
   held?: boolean;
 }
@@ -246,6 +248,7 @@ export class PayOffice {
       ibanSealed: this.personal.seal(iban),
       ibanHash: this.personal.hash(iban),
       rowHash: rowHash({ ...fields, sepaName: name, iban }),
+      releaseSequence: row.releaseSequence ?? 0,
       status: 'READY' as const,
       live: true,
     };
