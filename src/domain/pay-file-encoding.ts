@@ -45,3 +45,19 @@ export function decodeSingleBytes(bytes: string, encoding: SingleByteEncoding): 
     (byte) => ISO_8859_15[byte] ?? NO_CHARACTER,
   );
 }
+
+const BYTES: Readonly<Record<SingleByteEncoding, ReadonlyMap<string, string>>> = {
+  'windows-1252': bytesOf('windows-1252'),
+  'iso-8859-15': bytesOf('iso-8859-15'),
+};
+
+function bytesOf(encoding: SingleByteEncoding): ReadonlyMap<string, string> {
+  const upper = Array.from({ length: 128 }, (_, n) => String.fromCharCode(128 + n));
+  const decoded = upper.map((byte) => [decodeSingleBytes(byte, encoding), byte] as const);
+  return new Map(decoded.filter(([character]) => character !== NO_CHARACTER));
+}
+
+/** The reverse of `decodeSingleBytes`. What the encoding does not have becomes a question mark. */
+export function encodeSingleBytes(text: string, encoding: SingleByteEncoding): string {
+  return text.replace(/[^\0-\x7f]/gu, (character) => BYTES[encoding].get(character) ?? '?');
+}

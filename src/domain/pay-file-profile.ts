@@ -34,6 +34,9 @@ export const NO_PROFILE: PayFileProfile = {
 /** What a header means by a profile, or by the names known; undefined when it means nothing. */
 export type HeaderMeaning = { meaning: ColumnMeaning; by: 'profile' | 'name' } | undefined;
 
+/** The column of a corrections file that tells its faults; in a file that is uploaded nothing is read from it. */
+export const ERRORS_COLUMN = 'payrun_errors';
+
 /** Reads header names by a profile: its own columns first. */
 export function headerReader(profile: PayFileProfile): (header: string) => HeaderMeaning {
   const own = new Map(
@@ -42,6 +45,7 @@ export function headerReader(profile: PayFileProfile): (header: string) => Heade
   return (header) => {
     const meaning = own.get(foldHeader(header));
     if (meaning !== undefined) return { meaning, by: 'profile' };
+    if (header === ERRORS_COLUMN) return { meaning: 'ignored', by: 'name' };
     const field = fieldOfHeader(header);
     return field === undefined ? undefined : { meaning: field, by: 'name' };
   };

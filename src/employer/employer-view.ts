@@ -2,6 +2,26 @@ import { z } from 'zod';
 import { showId } from '../http/prefixed-id';
 import { Employer } from './employer.entity';
 
+/** The most rows a file may have, and all of them in basis points. */
+const MAX_ROWS = 1_000_000;
+const ALL_BASIS_POINTS = 10_000;
+
+/** What becomes of pay files with faulty rows, as the API says and is told it. */
+export const faultPolicyField = z.discriminatedUnion('policy', [
+  z.strictObject({ policy: z.literal('strict') }),
+  z.strictObject({ policy: z.literal('hold') }),
+  z
+    .strictObject({
+      policy: z.literal('threshold'),
+      maxRows: z.int().min(0).max(MAX_ROWS).optional(),
+      maxBasisPoints: z.int().min(0).max(ALL_BASIS_POINTS).optional(),
+    })
+    .refine(
+      ({ maxRows, maxBasisPoints }) => maxRows !== undefined || maxBasisPoints !== undefined,
+      'must say maxRows, maxBasisPoints or both',
+    ),
+]);
+
 /** An employer as the outside sees it; `stopped` is null unless its kill switch is set. */
 export const employerBody = z.object({
   id: z.string(),
@@ -12,6 +32,7 @@ export const employerBody = z.object({
   tickIbans: z.boolean(),
   netChangeBasisPoints: z.int(),
   remittanceTemplate: z.string().nullable(),
+  faultPolicy: faultPolicyField,
   stopped: z.object({ since: z.iso.datetime(), reason: z.string() }).nullable(),
   createdAt: z.iso.datetime(),
 });
@@ -28,6 +49,7 @@ export function showEmployer(employer: Employer): EmployerItem {
     tickIbans: employer.tickIbans,
     netChangeBasisPoints: employer.netChangeBasisPoints,
     remittanceTemplate: employer.remittanceTemplate,
+    faultPolicy: employer.faultPolicy,
     stopped: stoppedAt === null ? null : { since: stoppedAt.toISOString(), reason: stoppedReason ?? '' },
     createdAt: employer.createdAt.toISOString(),
   };

@@ -8,6 +8,7 @@ import { Database } from '../database/database';
 import { BEFORE_ALL, newId } from '../database/new-id';
 import { isTimeZone } from '../domain/business-day';
 import { faultOfTemplate } from '../domain/remittance-template';
+import { STRICT } from '../domain/fault-policy';
 import { Allow } from '../http/allow';
 import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
 import { IdParam, showId } from '../http/prefixed-id';
@@ -15,7 +16,7 @@ import { Problem } from '../http/problem';
 import { Me, SignedIn } from '../http/signed-in';
 import { Employer } from './employer.entity';
 import { employersSeenBy, findEmployer, lockEmployer } from './employer.store';
-import { employerBody, EmployerItem, showEmployer } from './employer-view';
+import { employerBody, EmployerItem, faultPolicyField, showEmployer } from './employer-view';
 
 /** The bounds of the schema: an instruction of one row is slow, one of more than 10,000 is rebuilt as slowly. */
 const rowsPerInstruction = z.int().min(1).max(10_000);
@@ -55,6 +56,7 @@ class NewEmployer extends createZodDto(
     tickIbans: tickIbans.default(true),
     netChangeBasisPoints: netChangeBasisPoints.default(2_000),
     remittanceTemplate: remittanceTemplate.default(null),
+    faultPolicy: faultPolicyField.default(STRICT),
   }),
 ) {}
 
@@ -67,6 +69,7 @@ class EmployerChange extends createZodDto(
       tickIbans,
       netChangeBasisPoints,
       remittanceTemplate,
+      faultPolicy: faultPolicyField,
     })
     .partial()
     .refine((change) => Object.keys(change).length > 0, 'must change something'),

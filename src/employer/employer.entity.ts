@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { FaultPolicy } from '../domain/fault-policy';
 
 /** A company that pays salaries through this service. */
 @Entity('employer')
@@ -14,6 +15,8 @@ export class Employer {
   @Column('integer') netChangeBasisPoints!: number;
   /** What a payment says to its receiver where its row says nothing; null: kind of pay and period. */
   @Column('text', { nullable: true }) remittanceTemplate!: string | null;
+  /** What becomes of pay files with faulty rows; each run keeps the one it was taken by. */
+  @Column('jsonb') faultPolicy!: FaultPolicy;
   /** The employer's kill switch: nothing is sent to the bank while it is set. */
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) stoppedReason!: string | null;

@@ -11,6 +11,7 @@ const KINDS = {
   acc: 'account',
   file: 'pay file',
   prf: 'pay file profile',
+  rfl: 'refused file',
   att: 'attention',
   act: 'action',
   per: 'person',

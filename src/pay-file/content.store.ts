@@ -10,11 +10,11 @@ const PART_BYTES = 1_048_576;
 /** A pay file without what the store knows itself. */
 export type NewPayFile = Omit<
   PayFile,
-  'employerId' | 'content' | 'contentCodec' | 'rowCount' | 'totalMinor' | 'replayable' | 'uploadedAt'
+  'employerId' | 'content' | 'contentCodec' | 'rowCount' | 'totalMinor' | 'uploadedAt'
 >;
 
 /**
- * Inserts a pay file whose rows were copied, with its content, compressed on the way. A file is at most MAX_PAY_FILE_BYTES long, of which the
+ * Inserts a pay file whose rows were copied, counting those to be paid, with its content, compressed on the way. A file is at most MAX_PAY_FILE_BYTES long, of which the
  * database takes up to 1 GB in one field.
  */
 export async function insertPayFile(
@@ -31,10 +31,10 @@ export async function insertPayFile(
   await tx.query(
     `INSERT INTO pay_file (employer_id, id, sha256, size_bytes, content, content_codec, file_name, period,
        kind_of_pay, execution_date, account_id, row_count, total_minor, pay_run_id, uploaded_by, profile_id,
-       read_as)
+       read_as, fault_policy, replayable)
      SELECT $1, $2, $3, $4, (SELECT string_agg(part, ''::bytea ORDER BY n) FROM pg_temp.uploaded_part), 'gzip',
-       $5, $6, $7, $8, $9, count(*), sum(amount_minor), $10, $11, $12, $13
-     FROM pg_temp.uploaded_row`,
+       $5, $6, $7, $8, $9, count(*), sum(amount_minor), $10, $11, $12, $13, $14, $15
+     FROM pg_temp.uploaded_row WHERE payable`,
     [
       tx.employerId,
       file.id,
@@ -49,6 +49,8 @@ export async function insertPayFile(
       file.uploadedBy,
       file.profileId,
       JSON.stringify(file.readAs),
+      JSON.stringify(file.faultPolicy),
+      file.replayable,
     ],
   );
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { CsvError, parse, Parser } from 'csv-parse';
 import { CsvUnreadable } from './csv-unreadable';
-import { Dialect, MAX_RECORD_BYTES, openCsv, SaidOfCsv } from './dialect';
+import { CsvDialect, Dialect, MAX_RECORD_BYTES, openCsv, SaidOfCsv } from './dialect';
 import { decode } from './encoding';
 import { fileFault, FileFaultCode } from './pay-file-fault';
 
@@ -27,10 +27,10 @@ export async function* readCsv(
   said: SaidOfCsv = {},
   tell: (dialect: Dialect) => void = () => undefined,
 ): AsyncGenerator<CsvRecord[]> {
-  const { encoding, utf8 } = await decode(bytes, said.encoding);
+  const { encoding, marked, utf8 } = await decode(bytes, said.encoding);
   try {
     const { dialect, head } = await openCsv(utf8, said);
-    tell({ encoding, ...dialect });
+    tell({ encoding, marked, ...dialect });
     yield* readRecords(wholeLines(head, utf8, dialect), dialect);
   } finally {
     await utf8.return(undefined);
@@ -39,7 +39,7 @@ export async function* readCsv(
 
 async function* readRecords(
   pieces: AsyncIterable<Buffer>,
-  { delimiter, lineEnding, headerLine }: Omit<Dialect, 'encoding'>,
+  { delimiter, lineEnding, headerLine }: CsvDialect,
 ): AsyncGenerator<CsvRecord[]> {
   const found: string[][] = [];
   const parser = parse({
@@ -79,7 +79,7 @@ async function* readRecords(
 async function* wholeLines(
   head: Buffer,
   bytes: AsyncIterator<Buffer>,
-  { lineEnding, headerLine }: Omit<Dialect, 'encoding'>,
+  { lineEnding, headerLine }: CsvDialect,
 ): AsyncGenerator<Buffer> {
   const lineBreak = lineEnding === 'CR' ? CARRIAGE_RETURN : LINE_FEED;
   let rest: Buffer = Buffer.alloc(0);

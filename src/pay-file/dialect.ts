@@ -12,7 +12,14 @@ export interface Dialect {
   /** CR where lines end with it alone; LF and CRLF may both occur. */
   lineEnding: 'LF' | 'CRLF' | 'CR';
   headerLine: number;
+  /** Whether every cell is between quotes, as those of the header are. */
+  quoted: boolean;
+  /** Whether the file begins with a byte order mark. */
+  marked: boolean;
 }
+
+/** What the text of a file shows; its encoding is known before. */
+export type CsvDialect = Omit<Dialect, 'encoding' | 'marked'>;
 
 /** What is said of a file by those who upload it. */
 export interface SaidOfCsv {
@@ -25,7 +32,7 @@ export interface SaidOfCsv {
 
 /** A file from its header on: `head` was read already. */
 export interface Opened {
-  dialect: Omit<Dialect, 'encoding'>;
+  dialect: CsvDialect;
   head: Buffer;
 }
 
@@ -101,8 +108,10 @@ function lineEnd(head: Buffer, start: number, ended: boolean, quotes: boolean): 
 function opened(head: Buffer, { start, end, line, ending }: HeaderPlace, said: SaidOfCsv): Opened {
   const header = head.subarray(start, end);
   if (header.includes(0)) throw unmarked(line, header);
-  const delimiter = findDelimiter(header.toString(), said.knows ?? (() => false));
-  return { dialect: { delimiter, lineEnding: ending, headerLine: line }, head: head.subarray(start) };
+  const text = header.toString();
+  const delimiter = findDelimiter(text, said.knows ?? (() => false));
+  const quoted = cellsOf(text, delimiter).every((cell) => QUOTED.test(cell));
+  return { dialect: { delimiter, lineEnding: ending, headerLine: line, quoted }, head: head.subarray(start) };
 }
 
 function findDelimiter(header: string, knows: (name: string) => boolean): Delimiter {
@@ -119,6 +128,10 @@ function findDelimiter(header: string, knows: (name: string) => boolean): Delimi
 
 /** The cells of a line that is not checked: quotes are taken off where they stand in pairs. */
 export function splitLine(line: string, delimiter: string): string[] {
+  return cellsOf(line, delimiter).map(unquote);
+}
+
+function cellsOf(line: string, delimiter: string): string[] {
   const cells: string[] = [];
   let cell = '';
   let quoted = false;
@@ -126,15 +139,17 @@ export function splitLine(line: string, delimiter: string): string[] {
     if (character === '"') quoted = !quoted;
     if (character !== delimiter || quoted) cell += character;
     else {
-      cells.push(unquote(cell));
+      cells.push(cell);
       cell = '';
     }
   }
-  return [...cells, unquote(cell)];
+  return [...cells, cell];
 }
 
+const QUOTED = /^".*"$/s;
+
 function unquote(cell: string): string {
-  return /^".*"$/s.test(cell) ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+  return QUOTED.test(cell) ? cell.slice(1, -1).replaceAll('""', '"') : cell;
 }
 
 /** Every second byte of Latin text in UTF-16 is zero, which no header is. */

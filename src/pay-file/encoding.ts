@@ -1,6 +1,12 @@
 import { isAscii } from 'node:buffer';
 import { TextDecoder } from 'node:util';
-import { decodeSingleBytes, Encoding, NO_CHARACTER, SingleByteEncoding } from '../domain/pay-file-encoding';
+import {
+  decodeSingleBytes,
+  encodeSingleBytes,
+  Encoding,
+  NO_CHARACTER,
+  SingleByteEncoding,
+} from '../domain/pay-file-encoding';
 import { CsvUnreadable } from './csv-unreadable';
 import { fileFault } from './pay-file-fault';
 
@@ -14,6 +20,8 @@ const LONGEST_MARK = 3;
 /** The bytes of a file as UTF-8 without a byte order mark, and the encoding they were in. */
 export interface Decoded {
   encoding: Encoding;
+  /** Whether it began with its byte order mark. */
+  marked: boolean;
   /** Where the file was said or taken to be UTF-8 these are its bytes, which are still to be checked. */
   utf8: AsyncGenerator<Buffer>;
 }
@@ -35,7 +43,20 @@ export async function decode(bytes: AsyncIterable<Buffer>, declared?: Encoding):
   if (declared && mark && mark.encoding !== declared) throw contradicted(declared, mark.encoding);
   const encoding = declared ?? mark?.encoding ?? 'utf-8';
   const rest = chain(head.subarray(mark?.bytes.length ?? 0), source);
-  return { encoding, utf8: encoding === 'utf-8' ? rest : recode(rest, encoding) };
+  return { encoding, marked: mark !== undefined, utf8: encoding === 'utf-8' ? rest : recode(rest, encoding) };
+}
+
+/** The bytes of text in an encoding; after `markOf` and other pieces, in the order of a file. */
+export function encode(text: string, encoding: Encoding): Buffer {
+  if (encoding === 'utf-8') return Buffer.from(text);
+  if (!isWide(encoding)) return Buffer.from(encodeSingleBytes(text, encoding), 'latin1');
+  const little = Buffer.from(text, 'utf16le');
+  return encoding === 'utf-16le' ? little : little.swap16();
+}
+
+/** The byte order mark of an encoding; those of one byte have none. */
+export function markOf(encoding: Encoding): Buffer {
+  return MARKS.find((one) => one.encoding === encoding)?.bytes ?? Buffer.alloc(0);
 }
 
 async function* chain(head: Buffer, source: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 import { PayFileColumn, PayFileRow } from '../domain/pay-file';
-import { headerReader, PayFileProfile } from '../domain/pay-file-profile';
+import { ERRORS_COLUMN, headerReader, PayFileProfile } from '../domain/pay-file-profile';
 import { CsvRecord } from './csv-reader';
 import { Dialect, SaidOfCsv } from './dialect';
 import { Columns, Header, readHeader, toRow } from './pay-file-columns';
@@ -18,9 +18,20 @@ export function saidOf(profile: PayFileProfile): SaidOfCsv {
   };
 }
 
+/** The employer's own cells of a record, and what the errors column says where the file has one. */
+export interface SplitCells {
+  own: readonly string[];
+  errors: string | undefined;
+}
+
+/** How an entry of the errors column begins. */
+const ENTRY = /^line ([1-9][0-9]{0,8}): /;
+
 /** Finds header, rows and totals lines among the records of one file. */
 export class FileRows {
   header: Header | undefined;
+  private headerCells: readonly string[] = [];
+  private errorsAt = -1;
   dialect: Dialect | undefined;
   /** The last records read, which are totals lines if the file ends after them. */
   private held: CsvRecord[] = [];
@@ -37,6 +48,8 @@ export class FileRows {
     const [first, ...others] = records;
     if (!this.header && first) {
       this.header = readHeader(first, this.profile);
+      this.headerCells = first.cells;
+      this.errorsAt = first.cells.findIndex((name) => name.trim() === ERRORS_COLUMN);
       rows = others;
     }
     if (!this.columns) return [];
@@ -58,6 +71,24 @@ export class FileRows {
     return { lines: this.held, faults };
   }
 
+  /** The cells of the header as they are written, without the errors column. */
+  get ownHeader(): readonly string[] {
+    return this.split({ line: 1, cells: [...this.headerCells] }).own;
+  }
+
+  /**
+   * Takes the errors column out of a record. In a row with too many or too few cells it cannot be told by its place; it
+   * was written to the end, and is known there by how it begins.
+   */
+  split({ cells }: CsvRecord): SplitCells {
+    if (this.errorsAt < 0) return { own: cells, errors: undefined };
+    const isWhole = cells.length === this.headerCells.length;
+    const place = isWhole ? this.errorsAt : cells.length - 1;
+    const errors = cells[place] ?? '';
+    if (!isWhole && !ENTRY.test(errors)) return { own: cells, errors: undefined };
+    return { own: cells.filter((_, index) => index !== place), errors };
+  }
+
   /** Totals have a label and sums; what names an account, or a person by id and name with an amount, is to be paid. */
   private looksLikeRow({ cells }: CsvRecord): boolean {
     const places = this.columns?.places ?? {};
@@ -65,6 +96,12 @@ export class FileRows {
       (cells[places[field] ?? cells.length] ?? '').trim() !== '';
     return filled('iban') || (filled('employeeId') && filled('name') && filled('amount'));
   }
+}
+
+/** The line that an entry of the errors column is about. */
+export function lineOfEntry(errors: string | undefined): number | undefined {
+  const [, line] = ENTRY.exec(errors ?? '') ?? [];
+  return line === undefined ? undefined : Number(line);
 }
 
 /** Spreadsheets end a file with rows of nothing but separators; they pay nobody. */

@@ -1,36 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { append } from '../audit/audit';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
+import { refusesFile } from '../domain/fault-policy';
+import { findEmployer } from '../employer/employer.store';
 import { readDriverError } from '../http/driver-error';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
-import { finishDraft, openDraft } from '../pay-run/draft';
+import { BankCalendar } from '../pay-run/execution-date';
+import { lockPayKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
-import { insertPayFile } from './content.store';
+import { faultsOfDeclaration } from './declaration';
+import { findFaultyFile, keepFaultyRows, keepRefusedFile } from './faulty-file.store';
+import { makeRun } from './make-run';
 import { PayFile } from './pay-file.entity';
 import { PayFileFaults, refusePayFile } from './pay-file-fault';
-import { insertPayments } from './pay-file.store';
-import { lockPayKey, nextSequence } from '../pay-run/pay-key';
-import { faultsOfDeclaration } from './declaration';
 import { completeFields, reading, Reading, sameReading } from './reading';
-import { copyPayFile } from './row-intake';
-import { BankCalendar } from '../pay-run/execution-date';
-import {
-  assertTerms,
-  defaultRemittance,
-  resolveTerms,
-  UploadFields,
-  UploadOfPeriod,
-  UploadTerms,
-} from './terms';
+import { checkRows, contextOf, copyRows, IntakeContext } from './row-intake';
 import { UploadedFile } from './spool';
+import { assertTerms, resolveTerms, UploadFields, UploadOfPeriod, UploadTerms } from './terms';
 import { readUploadAnswer, UploadAnswer } from './upload-answer';
 
 /** A received file, by whom, and what they said of it. */
@@ -78,70 +69,55 @@ export class PayFileIntake {
     try {
       const taken = await this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery));
       crashPoint('upload.stored');
+      if (taken instanceof Problem) throw taken;
       return taken;
     } catch (error) {
       throw lostRace(error) ?? error;
     }
   }
 
-  private async takeIn(tx: EmployerTransaction, delivery: Delivery): Promise<Taken> {
+  private async takeIn(tx: EmployerTransaction, delivery: Delivery): Promise<Taken | Problem> {
     const read = await reading(tx, delivery.fields);
     const readable = { ...delivery, reading: read, fields: completeFields(delivery.fields, read) };
     await lockPayKey(tx, readable.fields);
     const terms = await resolveTerms(tx, readable.fields);
     const earlier = await findEarlier(tx, delivery.file, terms);
-    if (earlier) assertSameReading(earlier, readable);
+    if (earlier) await assertSameReading(tx, earlier, readable);
     const id = earlier?.id ?? (await this.store(tx, readable, terms));
+    if (id instanceof Problem) return id;
     return { answer: await readUploadAnswer(tx, this.personal, id), replayed: earlier !== null };
   }
 
+  /** The id of the stored file, or the refusal that is to be answered once its faulty rows are kept. */
   private async store(
     tx: EmployerTransaction,
     delivery: ReadableDelivery,
     terms: UploadTerms,
-  ): Promise<string> {
+  ): Promise<string | Problem> {
     assertTerms(terms, this.bankDays());
-    const { profile } = delivery.reading;
-    const faults = await copyPayFile(tx, this.personal, delivery.file.read(), {
-      period: terms.period,
-      kindOfPay: terms.kindOfPay,
-      debtorIban: this.personal.open(terms.account.ibanSealed),
-      defaultRemittance: await defaultRemittance(tx, terms),
-      executionDate: terms.executionDate,
-      amounts: profile.amounts,
-      dateOrder: profile.dateOrder,
+    const { faultPolicy } = await findEmployer(tx);
+    const context: IntakeContext = {
+      ...(await contextOf(tx, terms, delivery.reading.profile, this.personal)),
       maxRows: this.config.MAX_PAY_FILE_ROWS,
-      profile,
       declared: declaredWith(delivery.fields),
+      faultPolicy,
+    };
+    const copied = await copyRows(tx, this.personal, delivery.file.read(), context);
+    const read = await checkRows(tx, this.personal, delivery.file, context, copied);
+    const faulty = { sha256: delivery.file.sha256, personId: delivery.personId, read };
+    if (read.faults.refuseFile || refusesFile(faultPolicy, read)) {
+      return refusePayFile(read.faults, await keepRefusedFile(tx, faulty, this.clock.now()));
+    }
+    const { payFileId, run } = await makeRun(tx, this.personal, {
+      ...delivery,
+      fileName: delivery.fields.fileName,
+      faultPolicy,
+      terms,
+      lastRow: read.rows,
+      replayable: true,
+      audited: read.faultyRows > 0 ? { keptBack: read.faultyRows } : {},
     });
-    if (faults.count > 0) throw refusePayFile(faults);
-    const payRunId = newId();
-    await openDraft(tx, {
-      id: payRunId,
-      accountId: terms.account.id,
-      period: terms.period,
-      kindOfPay: terms.kindOfPay,
-      executionDate: terms.executionDate,
-      submitAt: terms.submitAt,
-      scheduleId: terms.parent?.scheduleId ?? terms.scheduled?.scheduleId ?? null,
-      sequence: terms.parent ? await nextSequence(tx, terms) : 0,
-      parentRunId: terms.parent?.id ?? null,
-      createdBy: delivery.personId,
-    });
-    await insertPayments(tx, payRunId, terms);
-    const payFileId = await keep(tx, delivery, terms, payRunId);
-    if (terms.scheduled) await bind(tx, terms.scheduled.scheduleId, terms.period, payRunId);
-    const run = await finishDraft(tx, this.personal, payRunId);
-    await append(tx, {
-      personId: delivery.personId,
-      action: 'pay-file.uploaded',
-      subject: showId('file', payFileId),
-      detail: {
-        payRunId: showId('run', payRunId),
-        rows: run.rowCount,
-        rootHash: run.rootHash?.toString('hex'),
-      },
-    });
+    await keepFaultyRows(tx, faulty, run.id);
     return payFileId;
   }
 
@@ -155,16 +131,22 @@ function declaredWith({ declaredRows, declaredTotal }: UploadFields): { rows?: n
 }
 
 /** A file that is stored already was read as it is said to be now, and holds what is declared now. */
-function assertSameReading(earlier: PayFile, { reading: read, fields }: ReadableDelivery): void {
+async function assertSameReading(
+  tx: EmployerTransaction,
+  earlier: PayFile,
+  { reading: read, fields }: ReadableDelivery,
+): Promise<void> {
   if (!sameReading(earlier.readAs, read.readAs)) {
     const payRunId = showId('run', earlier.payRunId);
     const detail = `The file is ${payRunId} already, read by another profile or encoding. Cancel that run to read it anew.`;
     throw new Problem(409, 'FILE_READ_OTHERWISE', detail, { payRunId });
   }
+  const faulty = await findFaultyFile(tx, earlier.payRunId);
+  const held = faulty
+    ? { rows: faulty.readRows, totalMinor: faulty.readTotalMinor }
+    : { rows: earlier.rowCount, totalMinor: earlier.totalMinor };
   const faults = new PayFileFaults();
-  faults.add(
-    faultsOfDeclaration(declaredWith(fields), { rows: earlier.rowCount, totalMinor: earlier.totalMinor }),
-  );
+  faults.addOfFile(faultsOfDeclaration(declaredWith(fields), held));
   if (faults.count > 0) throw refusePayFile(faults);
 }
 
@@ -188,47 +170,10 @@ async function findEarlier(
   return run.parentRunId === (terms.parent?.id ?? null) ? file : null;
 }
 
-async function bind(
-  tx: EmployerTransaction,
-  scheduleId: string,
-  period: string,
-  payRunId: string,
-): Promise<void> {
-  await tx.manager.update(SchedulePeriod, { employerId: tx.employerId, scheduleId, period }, { payRunId });
-}
-
-async function keep(
-  tx: EmployerTransaction,
-  { file, fields, personId, reading: read }: ReadableDelivery,
-  terms: UploadTerms,
-  payRunId: string,
-): Promise<string> {
-  const id = newId();
-  await insertPayFile(
-    tx,
-    {
-      id,
-      sha256: file.sha256,
-      sizeBytes: BigInt(file.sizeBytes),
-      fileName: fields.fileName ?? null,
-      period: terms.period,
-      kindOfPay: terms.kindOfPay,
-      executionDate: terms.executionDate,
-      accountId: terms.account.id,
-      payRunId,
-      uploadedBy: personId,
-      profileId: read.profileId,
-      readAs: read.readAs,
-    },
-    file.read(),
-  );
-  return id;
-}
-
 /** What refuses a payment to somebody whom another writer pays meanwhile. */
 const LOST = ['one_live_payment_per_employee_and_period', 'replaced_was_not_paid'];
 
-function lostRace(error: unknown): Problem | undefined {
+export function lostRace(error: unknown): Problem | undefined {
   if (!LOST.includes(readDriverError(error)?.constraint ?? '')) return undefined;
   const detail =
     'Another run of this period was stored meanwhile. Upload the file again to see who is paid by it.';

@@ -1,4 +1,4 @@
-import { PayFileColumn, RowFault } from '../domain/pay-file';
+import { PayFileColumn, ROW_FAULT_CODES, RowFault } from '../domain/pay-file';
 import { Encoding } from '../domain/pay-file-encoding';
 import { Problem } from '../http/problem';
 
@@ -94,6 +94,15 @@ export const FILE_FAULT_CODES = {
     meaning: 'An earlier payment of the employee ended in a way that may have paid after all.',
     remedy: 'Leave the row out until the open attention about that payment is decided.',
   },
+  CORRECTS_NO_ROW: {
+    meaning: 'The row belongs to no row of the run that is kept back, or to one that another row corrects.',
+    remedy:
+      'Leave payrun_errors, or else the employee id, as it is in the corrections file; upload further people as a supplement.',
+  },
+  ROW_ALREADY_CORRECTED: {
+    meaning: 'The row was corrected before, and otherwise than now.',
+    remedy: 'Delete the row from the corrections; amend the run if what it pays is wrong.',
+  },
 } as const;
 
 /** The code of a fault of a file or a whole row. */
@@ -118,6 +127,15 @@ export interface PayFileFault {
 export interface Reading {
   encoding: Encoding;
   text: string;
+}
+
+/** What can be done about a fault. */
+export function remedyOf(code: PayFileFault['code']): string {
+  const codes: Readonly<Record<PayFileFault['code'], { remedy: string }>> = {
+    ...ROW_FAULT_CODES,
+    ...FILE_FAULT_CODES,
+  };
+  return codes[code].remedy;
 }
 
 /** What is known of a fault besides its code and line. */
@@ -157,9 +175,21 @@ export const MAX_SHOWN_FAULTS = 1_000;
 export class PayFileFaults {
   private shown: PayFileFault[] = [];
   private total = 0;
+  private ofFile = false;
 
   get count(): number {
     return this.total;
+  }
+
+  /** Whether one of them is the file's own, so that it is refused whatever its rows are. */
+  get refuseFile(): boolean {
+    return this.ofFile;
+  }
+
+  /** Faults of the file itself. */
+  addOfFile(faults: readonly PayFileFault[]): void {
+    this.ofFile ||= faults.length > 0;
+    this.merge(faults, faults.length);
   }
 
   add(faults: readonly PayFileFault[]): void {
@@ -178,11 +208,20 @@ export class PayFileFaults {
   }
 }
 
+/** Where the faulty rows of a refused file can be fetched in its own layout, and how long. */
+export interface RefusedFile {
+  /** `rfl_…` */
+  id: string;
+  rows: number;
+  keptUntil: string;
+}
+
 /** The answer to a file with faults: it is refused as a whole. */
-export function refusePayFile(faults: PayFileFaults): Problem {
-  const detail = 'Nothing of the file was stored; correct every fault and upload it again.';
+export function refusePayFile(faults: PayFileFaults, corrections: RefusedFile | null = null): Problem {
+  const detail = 'Nothing of the file is paid; correct every fault and upload it again.';
   return new Problem(422, 'PAY_FILE_REFUSED', detail, {
     faultCount: faults.count,
     faults: faults.first(),
+    corrections,
   });
 }

@@ -124,7 +124,8 @@ export class PayFileController {
   }
 }
 
-function fieldsOf(query: object, { fields, fileName }: Upload): [string, unknown][] {
+/** What is said of an upload, in its address or its form. @throws Problem 422 `FIELD_TWICE` */
+export function fieldsOf(query: object, { fields, fileName }: Upload): [string, unknown][] {
   const asked = Object.entries(query) as [string, unknown][];
   const twice = asked.find(([name]) => fields.has(name));
   if (twice)
@@ -148,6 +149,7 @@ function showFile(file: PayFile): PayFileBody {
     payRunId: showId('run', file.payRunId),
     profileId: file.profileId === null ? null : showId('prf', file.profileId),
     encoding: file.readAs.encoding ?? null,
+    faultPolicy: file.faultPolicy,
     uploadedBy: showId('per', file.uploadedBy),
     uploadedAt: file.uploadedAt.toISOString(),
   };

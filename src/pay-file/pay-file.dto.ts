@@ -3,6 +3,8 @@ import { ApiQuery } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { ENCODINGS } from '../domain/pay-file-encoding';
+import { faultPolicyField } from '../employer/employer-view';
+import { faultBody } from './preview.dto';
 
 const amount = z.string().regex(/^\d+\.\d{2}$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -26,6 +28,10 @@ export class UploadAnswerBody extends createZodDto(
     sequence: z.int(),
     replaces: z.int().describe('Rows that pay again what earlier payments did not.'),
     file: z.object({ id: z.string(), sha256, rows: z.int() }),
+    faultPolicy: faultPolicyField,
+    keptBack: z
+      .object({ rows: z.int(), faultCount: z.int(), faults: z.array(faultBody) })
+      .describe('Faulty rows that are not part of the run; `faults` has the first 1,000.'),
     namesChanged: z.object({
       count: z.int(),
       examples: z.array(z.object({ line: z.int(), before: z.string(), after: z.string() })),
@@ -44,7 +50,7 @@ export class PayFileBody extends createZodDto(
     kindOfPay: z.string(),
     executionDate: z.iso.date(),
     accountId: z.string(),
-    rows: z.int(),
+    rows: z.int().describe('Those that became payments of the run.'),
     total: amount,
     currency: z.literal('EUR'),
     payRunId: z.string(),
@@ -53,6 +59,7 @@ export class PayFileBody extends createZodDto(
       .string()
       .nullable()
       .describe('The encoding that was said; null: UTF-8, or UTF-16 by its mark.'),
+    faultPolicy: faultPolicyField,
     uploadedBy: z.string(),
     uploadedAt: z.iso.datetime(),
   }),

@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { bigintColumn } from '../database/transformers';
+import { FaultPolicy } from '../domain/fault-policy';
 import { PayFileProfile } from '../domain/pay-file-profile';
 
 /** A profile as it is kept with a file that it read; empty where nothing was said. */
@@ -29,5 +30,7 @@ export class PayFile {
   @Column('uuid', { nullable: true }) profileId!: string | null;
   /** What was said of the file when it was read: the profile as it was then, under the encoding of the upload. */
   @Column('jsonb') readAs!: ReadAs;
+  /** The employer's policy when it was taken. */
+  @Column('jsonb') faultPolicy!: FaultPolicy;
   @Column('timestamptz') uploadedAt!: Date;
 }

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { Corrections } from './corrections';
+import { CorrectionsController } from './corrections.controller';
 import { PayFileIntake } from './intake';
 import { PayFileController } from './pay-file.controller';
 import { PayFilePreview } from './preview';
@@ -7,8 +9,8 @@ import { ReleaseController } from './release.controller';
 
 /** Pay files in, pay runs out, and releases of a further payment. */
 @Module({
-  controllers: [PayFileController, ProfileController, ReleaseController],
-  providers: [PayFileIntake, PayFilePreview],
+  controllers: [PayFileController, CorrectionsController, ProfileController, ReleaseController],
+  providers: [Corrections, PayFileIntake, PayFilePreview],
   exports: [PayFileIntake],
 })
 export class PayFileModule {}

@@ -8,30 +8,11 @@ import { normaliseName } from '../domain/party';
 import { CheckedRow } from '../domain/pay-file';
 import { PayKey } from '../pay-run/pay-key';
 import { rowHash } from '../pay-run/run-hash';
+import { FaultyRow, sealCells, sealFaults } from './faulty-row';
 
+/** What of a row becomes a payment. */
 const COLUMNS = `line, employee_id, row_no, id, name_sealed, written_name_sealed, name_hash, iban_sealed, iban_hash,
   bic, amount_minor, currency, remittance, row_hash`;
-
-/** A row of the file whose employee stands in an earlier line of it. */
-export interface TwiceRow {
-  line: number;
-  employee_id: string;
-  first_line: number;
-}
-
-/** A row of the file whose employee has a live payment of the same period and kind of pay. */
-export interface PaidRow {
-  line: number;
-  employee_id: string;
-  pay_run_id: string;
-  paid_line: number;
-}
-
-/** The first rows found, by line, and how many there are in all. */
-export interface Found<Row> {
-  rows: Row[];
-  total: number;
-}
 
 /**
  * Makes the table the rows of a file are copied into, which goes with the transaction. COPY into a table with forced
@@ -41,8 +22,8 @@ export async function createRowTable(tx: EmployerTransaction): Promise<void> {
   await tx.query(`
     CREATE TEMPORARY TABLE uploaded_row (
       line integer NOT NULL,
-      employee_id text NOT NULL,
-      row_no integer,
+      employee_id text,
+      row_no integer NOT NULL,
       id uuid,
       name_sealed text,
       written_name_sealed text,
@@ -54,6 +35,11 @@ export async function createRowTable(tx: EmployerTransaction): Promise<void> {
       currency text,
       remittance text,
       row_hash bytea,
+      corrects integer,
+      cells_sealed text,
+      faults_sealed text,
+      fault_count integer,
+      payable boolean GENERATED ALWAYS AS (id IS NOT NULL AND fault_count IS NULL) STORED,
       release_sequence smallint NOT NULL DEFAULT 0,
       replaces_payment_id uuid
     ) ON COMMIT DROP`);
@@ -70,7 +56,7 @@ export class RowCopy {
 
   constructor(private readonly tx: EmployerTransaction) {}
 
-  /** Takes lines made by `paymentLine` and `keyLine`; throws what kept earlier ones from being copied. */
+  /** Takes lines made by `paymentLine`, `keyLine` and `faultyLine`; throws what kept earlier ones from being copied. */
   async add(lines: string): Promise<void> {
     // Outside of the heap these bytes are no work for the garbage collector.
     const part = Buffer.from(lines);
@@ -90,15 +76,24 @@ export class RowCopy {
     const parts = this.gathered;
     this.gathered = [];
     this.bytes = 0;
-    const copy = this.tx.client.query(copyFrom(`COPY pg_temp.uploaded_row (${COLUMNS}) FROM STDIN`));
+    const copy = this.tx.client.query(
+      copyFrom(
+        `COPY pg_temp.uploaded_row (${COLUMNS}, corrects, cells_sealed, faults_sealed, fault_count) FROM STDIN`,
+      ),
+    );
     this.copying = pipeline(Readable.from(parts), copy);
     // It is thrown to whoever comes next.
     this.copying.catch(() => undefined);
   }
 }
 
-/** A payable row in the text form of COPY. `rowNo` counts from 1. */
-export function paymentLine(personal: PersonalData, row: CheckedRow, rowNo: number): string {
+/** A payable row in the text form of COPY. `rowNo` counts from 1; `corrects` is the line of an earlier file. */
+export function paymentLine(
+  personal: PersonalData,
+  row: CheckedRow,
+  rowNo: number,
+  corrects: number | undefined,
+): string {
   return copyLine([
     row.line,
     row.employeeId,
@@ -114,12 +109,43 @@ export function paymentLine(personal: PersonalData, row: CheckedRow, rowNo: numb
     row.currency,
     row.remittance,
     rowHash(row),
+    corrects ?? null,
+    null,
+    null,
+    null,
   ]);
 }
 
-/** A row of a file that is refused already: it is kept only to find employees who are in it twice, or paid. */
-export function keyLine(line: number, employeeId: string): string {
-  return copyLine([line, employeeId, ...Array<null>(12).fill(null)]);
+const NOTHING_PAYABLE = Array<null>(11).fill(null);
+
+/** A good row of a file that is refused already: only employees who are in it twice, or paid, are looked for. */
+export function keyLine(line: number, employeeId: string, rowNo: number): string {
+  return copyLine([line, employeeId, rowNo, ...NOTHING_PAYABLE, null, null, null, null]);
+}
+
+/** A row with faults; what can be read of it is told beside its cells. */
+export interface KeptRow extends FaultyRow {
+  rowNo: number;
+  employeeId: string | undefined;
+  amountMinor: bigint | undefined;
+  corrects: number | undefined;
+}
+
+/** A row with faults in the text form of COPY. */
+export function faultyLine(personal: PersonalData, row: KeptRow): string {
+  const [beforeAmount, afterAmount] = [NOTHING_PAYABLE.slice(0, 7), NOTHING_PAYABLE.slice(8)];
+  return copyLine([
+    row.line,
+    row.employeeId ?? null,
+    row.rowNo,
+    ...beforeAmount,
+    row.amountMinor ?? null,
+    ...afterAmount,
+    row.corrects ?? null,
+    sealCells(personal, row.cells),
+    sealFaults(personal, row.faults),
+    row.faults.length,
+  ]);
 }
 
 type Cell = string | number | bigint | Buffer | null;
@@ -139,16 +165,14 @@ function copyCell(cell: Cell): string {
   return SPECIAL.test(text) ? text.replace(SPECIALS, (character) => ESCAPES[character] ?? character) : text;
 }
 
-/** Rows whose employee stands in an earlier line, at most `limit` of them. */
-export async function findTwice(tx: EmployerTransaction, limit: number): Promise<Found<TwiceRow>> {
-  return counted(
-    await tx.query<TwiceRow & { total: string }>(
-      `SELECT line, employee_id, first_line, count(*) OVER () AS total
-       FROM (SELECT line, employee_id, min(line) OVER (PARTITION BY employee_id) AS first_line
-             FROM pg_temp.uploaded_row) AS row
-       WHERE line > first_line ORDER BY line LIMIT $1`,
-      [limit],
-    ),
+/** Notes rows whose employee stands in an earlier line. */
+export async function noteTwice(tx: EmployerTransaction): Promise<void> {
+  await tx.query(
+    `INSERT INTO pg_temp.noted_fault (line, code, employee_id, other_line)
+     SELECT line, 'EMPLOYEE_TWICE', employee_id, first_line
+     FROM (SELECT line, employee_id, min(line) OVER (PARTITION BY employee_id) AS first_line
+           FROM pg_temp.uploaded_row WHERE employee_id IS NOT NULL) AS row
+     WHERE line > first_line`,
   );
 }
 
@@ -169,25 +193,18 @@ export async function takeReleases(tx: EmployerTransaction, key: PayKey): Promis
   );
 }
 
-/** Rows without a release whose employee has a live payment, at most `limit` of them. */
-export async function findPaid(tx: EmployerTransaction, key: PayKey, limit: number): Promise<Found<PaidRow>> {
-  return counted(
-    await tx.query<PaidRow & { total: string }>(
-      `SELECT *, count(*) OVER () AS total
-       FROM (SELECT DISTINCT ON (u.line) u.line, u.employee_id, p.pay_run_id, p.line AS paid_line
-             FROM pg_temp.uploaded_row u
-             JOIN payment p ON p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3
-               AND p.employee_id = u.employee_id AND p.live
-             WHERE u.release_sequence = 0
-             ORDER BY u.line, p.release_sequence DESC) AS paid
-       ORDER BY line LIMIT $4`,
-      [tx.employerId, key.period, key.kindOfPay, limit],
-    ),
+/** Notes rows without a release whose employee has a live payment. */
+export async function notePaid(tx: EmployerTransaction, key: PayKey): Promise<void> {
+  await tx.query(
+    `INSERT INTO pg_temp.noted_fault (line, code, employee_id, other_run, other_line)
+     SELECT DISTINCT ON (u.line) u.line, 'EMPLOYEE_ALREADY_PAID', u.employee_id, p.pay_run_id, p.line
+     FROM pg_temp.uploaded_row u
+     JOIN payment p ON p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3
+       AND p.employee_id = u.employee_id AND p.live
+     WHERE u.release_sequence = 0
+     ORDER BY u.line, p.release_sequence DESC`,
+    [tx.employerId, key.period, key.kindOfPay],
   );
-}
-
-function counted<Row>(rows: (Row & { total: string })[]): Found<Row> {
-  return { rows, total: Number(rows[0]?.total ?? 0) };
 }
 
 /** Tells the planner how many rows were copied, and of what it compares: it believes a fresh table to be small. */
@@ -198,20 +215,28 @@ export async function analyseRows(tx: EmployerTransaction): Promise<void> {
 /** Rows inserted by one statement, which has two minutes to end: it takes some seconds. */
 const ROWS_AT_ONCE = 100_000;
 
-/** Makes the copied rows payments of a run, in state READY. */
-export async function insertPayments(tx: EmployerTransaction, payRunId: string, key: PayKey): Promise<void> {
-  let inserted = ROWS_AT_ONCE;
-  for (let first = 1; inserted === ROWS_AT_ONCE; first += ROWS_AT_ONCE) {
-    const [row] = await tx.query<{ inserted: number }>(
-      `WITH made AS (
-         INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
-           replaces_payment_id, ${COLUMNS})
-         SELECT $1, $2, $3, $4, 'READY', true, release_sequence, replaces_payment_id, ${COLUMNS}
-         FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6
-         RETURNING 1)
-       SELECT count(*)::int AS inserted FROM made`,
-      [tx.employerId, payRunId, key.period, key.kindOfPay, first, first + ROWS_AT_ONCE - 1],
-    );
-    inserted = row?.inserted ?? 0;
-  }
+/** Makes the payable rows, whose numbers go up to `lastRow`, payments of a run, in state READY. */
+export async function insertPayments(
+  tx: EmployerTransaction,
+  payRunId: string,
+  key: PayKey,
+  lastRow: number,
+): Promise<void> {
+  await inParts(lastRow, (first, last) =>
+    tx.query(
+      `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
+         replaces_payment_id, ${COLUMNS})
+       SELECT $1, $2, $3, $4, 'READY', true, release_sequence, replaces_payment_id, ${COLUMNS}
+       FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 AND payable`,
+      [tx.employerId, payRunId, key.period, key.kindOfPay, first, last],
+    ),
+  );
+}
+
+/** Does something for the rows from 1 to `lastRow`, so many at once that a statement ends in time. */
+export async function inParts(
+  lastRow: number,
+  work: (first: number, last: number) => Promise<unknown>,
+): Promise<void> {
+  for (let first = 1; first <= lastRow; first += ROWS_AT_ONCE) await work(first, first + ROWS_AT_ONCE - 1);
 }

@@ -1,7 +1,8 @@
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 
-const fault = z.object({
+/** A fault as it is told. */
+export const faultBody = z.object({
   line: z.int(),
   column: z.string().nullable(),
   code: z.string(),
@@ -20,6 +21,8 @@ export class PreviewBody extends createZodDto(
         delimiter: z.string(),
         lineEnding: z.enum(['LF', 'CRLF', 'CR']),
         headerLine: z.int(),
+        quoted: z.boolean(),
+        marked: z.boolean(),
       })
       .nullable(),
     columns: z.array(
@@ -47,9 +50,9 @@ export class PreviewBody extends createZodDto(
             remittance: z.string(),
           })
           .nullable(),
-        faults: z.array(fault),
+        faults: z.array(faultBody),
       }),
     ),
-    faults: z.array(fault),
+    faults: z.array(faultBody),
   }),
 ) {}

@@ -6,25 +6,24 @@ import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { PayKey } from '../pay-run/pay-key';
 import { ENDED_SUCCESSOR, replaceCandidatesOf } from '../pay-run/replaced.store';
 import { rowHash } from '../pay-run/run-hash';
-import { COLUMN_NAMES, fileFault, PayFileFaults } from './pay-file-fault';
 
 /** Rows judged and hashed at once. */
 const ROWS_AT_ONCE = 1_000;
 
 interface LinkedRow extends StoredFields {
   line: number;
+  payable: boolean;
   replaces_payment_id: string;
 }
 
 /**
  * Gives each row whose employee has a payment of the period that ended unpaid the payment it replaces, under the row's
- * hash. One that may not be replaced is a fault: its employee may have been paid after all.
+ * hash. One that may not be replaced is noted as a fault: its employee may have been paid after all.
  */
 export async function linkReplaced(
   tx: EmployerTransaction,
   personal: PersonalData,
   key: PayKey,
-  faults: PayFileFaults,
 ): Promise<void> {
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = unpaid.id
@@ -45,25 +44,21 @@ export async function linkReplaced(
   let rows: LinkedRow[] = [];
   do {
     rows = await linkedRows(tx, rows.at(-1)?.line ?? 0);
-    await judge(tx, rows, faults);
-    if (faults.count === 0) await hash(tx, personal, rows);
+    await judge(tx, rows);
+    await hash(tx, personal, rows);
   } while (rows.length === ROWS_AT_ONCE);
 }
 
 function linkedRows(tx: EmployerTransaction, after: number): Promise<LinkedRow[]> {
   return tx.query<LinkedRow>(
-    `SELECT line, employee_id, replaces_payment_id, coalesce(name_sealed, '') AS name_sealed, iban_sealed, bic,
-       amount_minor, currency, remittance
+    `SELECT line, employee_id, replaces_payment_id, name_sealed, iban_sealed, bic, amount_minor, currency, remittance,
+       payable
      FROM pg_temp.uploaded_row WHERE replaces_payment_id IS NOT NULL AND line > $1 ORDER BY line LIMIT $2`,
     [after, ROWS_AT_ONCE],
   );
 }
 
-async function judge(
-  tx: EmployerTransaction,
-  rows: readonly LinkedRow[],
-  faults: PayFileFaults,
-): Promise<void> {
+async function judge(tx: EmployerTransaction, rows: readonly LinkedRow[]): Promise<void> {
   if (rows.length === 0) return;
   const candidates = await replaceCandidatesOf(
     tx,
@@ -75,13 +70,19 @@ async function judge(
     const code = candidate && refusalOfReplacement(candidate, { byId: true, reason: false });
     // Who is paid otherwise is told as that.
     if (code === undefined || code === 'EMPLOYEE_PAID_OTHERWISE') return [];
-    return fileFault(row.line, 'EMPLOYEE_NOT_REPAYABLE', {
-      column: COLUMN_NAMES.employeeId,
-      value: row.employee_id,
-      message: `${showId('pay', row.replaces_payment_id)} of the employee cannot be replaced. ${REPLACEMENT_REFUSALS[code]}`,
-    });
+    const said = `${showId('pay', row.replaces_payment_id)} of the employee cannot be replaced. ${REPLACEMENT_REFUSALS[code]}`;
+    return { line: row.line, employeeId: row.employee_id, said };
   });
-  if (refused.length > 0) faults.merge(refused, refused.length);
+  await tx.query(
+    `INSERT INTO pg_temp.noted_fault (line, code, employee_id, said)
+     SELECT line, 'EMPLOYEE_NOT_REPAYABLE', employee_id, said
+     FROM unnest($1::int[], $2::text[], $3::text[]) AS r(line, employee_id, said)`,
+    [
+      refused.map(({ line }) => line),
+      refused.map(({ employeeId }) => employeeId),
+      refused.map(({ said }) => said),
+    ],
+  );
 }
 
 async function hash(
@@ -89,10 +90,11 @@ async function hash(
   personal: PersonalData,
   rows: readonly LinkedRow[],
 ): Promise<void> {
-  const hashes = rows.map((row) => rowHash(approvedFields(personal, row)));
+  const payable = rows.filter(({ payable }) => payable);
+  const hashes = payable.map((row) => rowHash(approvedFields(personal, row)));
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET row_hash = h.hash
      FROM unnest($1::int[], $2::bytea[]) AS h(line, hash) WHERE u.line = h.line`,
-    [rows.map(({ line }) => line), hashes],
+    [payable.map(({ line }) => line), hashes],
   );
 }

@@ -1,37 +1,33 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { FaultPolicy, FaultyShare, refusesAnyway } from '../domain/fault-policy';
 import { checkRow, readAmount, RowContext } from '../domain/pay-file';
 import { PayFileProfile } from '../domain/pay-file-profile';
-import { showId } from '../http/prefixed-id';
 import { PayKey } from '../pay-run/pay-key';
 import { CsvRecord, readCsv } from './csv-reader';
 import { CsvUnreadable } from './csv-unreadable';
 import { Declaration, faultsOfDeclaration, readTotalsLine } from './declaration';
 import { Dialect } from './dialect';
 import { faultOfUnreadable } from './encoding-question';
-import { FileRows, readRow, saidOf } from './file-rows';
+import { FileRows, lineOfEntry, readRow, saidOf } from './file-rows';
+import { createNoteTable, keepNotedRows, tellNoted } from './noted-fault';
 import { Columns } from './pay-file-columns';
-import {
-  cellFault,
-  COLUMN_NAMES,
-  ColumnNames,
-  fileFault,
-  MAX_SHOWN_FAULTS,
-  PayFileFault,
-  PayFileFaults,
-} from './pay-file-fault';
+import { cellFault, COLUMN_NAMES, fileFault, PayFileFault, PayFileFaults } from './pay-file-fault';
 import {
   analyseRows,
   createRowTable,
-  findPaid,
-  findTwice,
+  faultyLine,
   keyLine,
+  KeptRow,
+  notePaid,
+  noteTwice,
   paymentLine,
   RowCopy,
   takeReleases,
 } from './pay-file.store';
-
 import { linkReplaced } from './replacing';
+import { UploadedFile } from './spool';
+import { defaultRemittance, UploadTerms } from './terms';
 
 /** What the rows of a file are checked against. */
 export interface IntakeContext extends RowContext, PayKey {
@@ -39,19 +35,47 @@ export interface IntakeContext extends RowContext, PayKey {
   profile: PayFileProfile;
   /** What was declared with the upload. */
   declared: Declaration;
+  faultPolicy: FaultPolicy;
+}
+
+/** What the terms of a run and the profile of its file say of the rows. */
+export async function contextOf(
+  tx: EmployerTransaction,
+  { account, period, kindOfPay, executionDate }: UploadTerms,
+  profile: PayFileProfile,
+  personal: PersonalData,
+): Promise<Omit<IntakeContext, 'maxRows' | 'declared' | 'faultPolicy'>> {
+  return {
+    period,
+    kindOfPay,
+    executionDate,
+    debtorIban: personal.open(account.ibanSealed),
+    defaultRemittance: await defaultRemittance(tx, { kindOfPay, period }),
+    amounts: profile.amounts,
+    dateOrder: profile.dateOrder,
+    profile,
+  };
+}
+
+/** What was read of a file; its rows are in the row table. The total is undefined when an amount could not be read. */
+export interface ReadFile extends FaultyShare {
+  faults: PayFileFaults;
+  file: FileRows;
+  totalMinor: bigint | undefined;
 }
 
 /**
- * Reads a pay file, checks all of it and copies its payable rows into the row table. Nothing is payable when there
- * are faults: from the first one on rows are kept by employee only, so that a wrong file costs little.
+ * Reads a pay file and copies its rows into the row table, those with faults beside those without. Good rows of a file
+ * that is refused already are kept by employee only, so that a wrong file costs little.
  */
-export async function copyPayFile(
+export async function copyRows(
   tx: EmployerTransaction,
   personal: PersonalData,
   bytes: AsyncIterable<Buffer>,
   context: IntakeContext,
-): Promise<PayFileFaults> {
+): Promise<ReadFile> {
   await createRowTable(tx);
+  await createNoteTable(tx);
   const intake = new RowIntake(personal, context);
   const copy = new RowCopy(tx);
   try {
@@ -63,20 +87,46 @@ export async function copyPayFile(
     intake.end();
   } catch (error) {
     if (!(error instanceof CsvUnreadable)) throw error;
-    intake.faults.add([faultOfUnreadable(error, intake.file.dialect)]);
+    intake.faults.addOfFile([faultOfUnreadable(error, intake.file.dialect)]);
   }
   await copy.end();
-  await checkEmployees(tx, context, intake.faults, intake.file.columns?.names ?? COLUMN_NAMES);
-  await linkReplaced(tx, personal, context, intake.faults);
-  return intake.faults;
+  return intake;
 }
 
-class RowIntake {
+/**
+ * Checks the copied rows against one another and against what is paid, which the database knows: rows with a fault are
+ * faulty rows after it. @returns the file with all its faults
+ */
+export async function checkRows(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  uploaded: Pick<UploadedFile, 'read'>,
+  context: IntakeContext,
+  read: ReadFile,
+): Promise<ReadFile> {
+  const { faults, file } = read;
+  const names = file.columns?.names ?? COLUMN_NAMES;
+  await analyseRows(tx);
+  await noteTwice(tx);
+  await takeReleases(tx, context);
+  await notePaid(tx, context);
+  await linkReplaced(tx, personal, context);
+  const noted = await tellNoted(tx, faults, names);
+  if (noted === 0) return read;
+  await keepNotedRows(tx, personal, uploaded.read(), context.profile, names);
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM pg_temp.uploaded_row WHERE fault_count IS NOT NULL`,
+  );
+  return { faults, file, rows: read.rows, totalMinor: read.totalMinor, faultyRows: row?.count ?? 0 };
+}
+
+class RowIntake implements ReadFile {
   readonly faults = new PayFileFaults();
   readonly file: FileRows;
   ended = false;
-  private rows = 0;
-  private totalMinor = 0n;
+  rows = 0;
+  faultyRows = 0;
+  private sumMinor = 0n;
   /** An amount that cannot be read is a fault of its own; the total is compared when all were. */
   private allAmountsRead = true;
 
@@ -87,12 +137,16 @@ class RowIntake {
     this.file = new FileRows(context.profile);
   }
 
+  get totalMinor(): bigint | undefined {
+    return this.allAmountsRead ? this.sumMinor : undefined;
+  }
+
   /** The lines of the row table for the records; the first record of all is the header. */
   take(records: readonly CsvRecord[]): string {
     const hadHeader = this.file.header !== undefined;
     const rows = this.file.take(records);
     const { header } = this.file;
-    if (!hadHeader && header) this.faults.add(header.faults);
+    if (!hadHeader && header) this.faults.addOfFile(header.faults);
     if (!header?.columns) {
       this.ended = header !== undefined;
       return '';
@@ -109,15 +163,18 @@ class RowIntake {
   end(): void {
     if (this.ended) return;
     const { columns } = this.file;
-    if (!columns) return this.faults.add([fileFault(1, 'FILE_EMPTY')]);
+    if (!columns) return this.faults.addOfFile([fileFault(1, 'FILE_EMPTY')]);
     const { lines, faults } = this.file.totals();
-    this.faults.add(faults);
-    if (this.rows === 0) return this.faults.add([fileFault(1, 'NO_ROWS')]);
-    const read = { rows: this.rows, totalMinor: this.allAmountsRead ? this.totalMinor : undefined };
+    this.faults.addOfFile(faults);
+    if (this.rows === 0) return this.faults.addOfFile([fileFault(1, 'NO_ROWS')]);
     const trailer = readTotalsLine(lines, columns, this.context.profile);
     const declared = [trailer.declared, this.context.declared];
-    const found = [...trailer.faults, ...declared.flatMap((one) => faultsOfDeclaration(one, read))];
-    this.faults.merge(found, found.length);
+    this.faults.addOfFile([
+      ...trailer.faults,
+      ...declared.flatMap((one) =>
+        faultsOfDeclaration(one, { rows: this.rows, totalMinor: this.totalMinor }),
+      ),
+    ]);
   }
 
   /** The row's line of the row table, or nothing. */
@@ -127,21 +184,52 @@ class RowIntake {
     this.rows += 1;
     if (this.rows > this.context.maxRows) {
       const message = `The file has more than ${this.context.maxRows} rows.`;
-      this.faults.add([fileFault(record.line, 'TOO_MANY_ROWS', { message })]);
+      this.faults.addOfFile([fileFault(record.line, 'TOO_MANY_ROWS', { message })]);
       this.ended = true;
       return '';
     }
     if ('code' in row) {
       this.allAmountsRead = false;
-      this.faults.add([row]);
-      return '';
+      return this.keepBack(record, [row]);
     }
     const { payment, faults } = checkRow(row, this.context);
-    this.addUp(payment?.amountMinor ?? this.amountOf(row.amount));
-    if (payment && this.faults.count === 0) return paymentLine(this.personal, payment, this.rows);
-    this.faults.add(faults.map((fault) => cellFault(fault, columns.names)));
-    if (faults.some((fault) => fault.column === 'employeeId')) return '';
-    return keyLine(row.line, row.employeeId);
+    const amountMinor = payment?.amountMinor ?? this.amountOf(row.amount);
+    this.addUp(amountMinor);
+    if (!payment) {
+      const told = faults.map((fault) => cellFault(fault, columns.names));
+      const usable = !faults.some((fault) => fault.column === 'employeeId');
+      return this.keepBack(record, told, usable ? row.employeeId : undefined, amountMinor);
+    }
+    if (this.isRefused()) return keyLine(row.line, row.employeeId, this.rows);
+    return paymentLine(this.personal, payment, this.rows, this.corrects(record));
+  }
+
+  private isRefused(): boolean {
+    return this.faults.refuseFile || refusesAnyway(this.context.faultPolicy, this.faultyRows);
+  }
+
+  private keepBack(
+    record: CsvRecord,
+    faults: PayFileFault[],
+    employeeId?: string,
+    amountMinor?: bigint,
+  ): string {
+    this.faults.add(faults);
+    this.faultyRows += 1;
+    const kept: KeptRow = {
+      line: record.line,
+      rowNo: this.rows,
+      employeeId,
+      amountMinor,
+      corrects: this.corrects(record),
+      cells: this.file.split(record).own,
+      faults,
+    };
+    return faultyLine(this.personal, kept);
+  }
+
+  private corrects(record: CsvRecord): number | undefined {
+    return lineOfEntry(this.file.split(record).errors);
   }
 
   private amountOf(text: string): bigint | undefined {
@@ -151,41 +239,6 @@ class RowIntake {
 
   private addUp(amountMinor: bigint | undefined): void {
     if (amountMinor === undefined) this.allAmountsRead = false;
-    else this.totalMinor += amountMinor;
+    else this.sumMinor += amountMinor;
   }
-}
-
-/** Rules over several rows are checked by the database, which has them all. */
-async function checkEmployees(
-  tx: EmployerTransaction,
-  key: PayKey,
-  faults: PayFileFaults,
-  names: ColumnNames,
-): Promise<void> {
-  await analyseRows(tx);
-  const twice = await findTwice(tx, MAX_SHOWN_FAULTS);
-  await takeReleases(tx, key);
-  const paid = await findPaid(tx, key, MAX_SHOWN_FAULTS);
-  faults.merge(
-    twice.rows.map((row) =>
-      employeeFault('EMPLOYEE_TWICE', row, names, `The employee is already in line ${row.first_line}.`),
-    ),
-    twice.total,
-  );
-  faults.merge(
-    paid.rows.map((row) => {
-      const where = `line ${row.paid_line} of ${showId('run', row.pay_run_id)}`;
-      return employeeFault('EMPLOYEE_ALREADY_PAID', row, names, `The employee is paid by ${where}.`);
-    }),
-    paid.total,
-  );
-}
-
-function employeeFault(
-  code: 'EMPLOYEE_TWICE' | 'EMPLOYEE_ALREADY_PAID',
-  row: { line: number; employee_id: string },
-  names: ColumnNames,
-  message: string,
-): PayFileFault {
-  return fileFault(row.line, code, { column: names.employeeId, value: row.employee_id, message });
 }

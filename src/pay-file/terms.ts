@@ -74,6 +74,18 @@ const uploadFields = z.strictObject({
   supplementOf: idField('run').optional(),
 });
 
+const correctionFields = uploadFields
+  .pick({ encoding: true, executionDate: true, submitAt: true, fileName: true })
+  .strict();
+
+/** What a preparer says of a corrections file; the dates are those of a supplement. */
+export type CorrectionFields = z.infer<typeof correctionFields>;
+
+/** Reads the fields of a corrections file. @throws ZodValidationException naming every faulty field */
+export function readCorrectionFields(fields: GivenFields): CorrectionFields {
+  return parsed(correctionFields.safeParse(presentIn(fields)));
+}
+
 /** The name without folders and invisible characters: it is shown, and offered for downloads. */
 function safeFileName(name: string): string | undefined {
   const [last = ''] = name.split(/[/\\]/).slice(-1);

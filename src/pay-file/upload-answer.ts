@@ -1,9 +1,12 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { FaultPolicy } from '../domain/fault-policy';
 import { formatMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { PayRun, PayRunVersion } from '../pay-run/pay-run.entity';
+import { findFaultyFile, listFaultyRows } from './faulty-file.store';
 import { PayFile } from './pay-file.entity';
+import { MAX_SHOWN_FAULTS, PayFileFault } from './pay-file-fault';
 
 /** What an uploader is told of a file that became a pay run. */
 export interface UploadAnswer {
@@ -25,6 +28,9 @@ export interface UploadAnswer {
   /** Rows that pay again what earlier payments did not. */
   replaces: number;
   file: { id: string; sha256: string; rows: number };
+  faultPolicy: FaultPolicy;
+  /** Rows of the file that are not paid, and the first of their faults. */
+  keptBack: { rows: number; faultCount: number; faults: readonly PayFileFault[] };
   /** Names that are sent to the bank otherwise than they were written, the first ones shown. */
   namesChanged: { count: number; examples: { line: number; before: string; after: string }[] };
 }
@@ -60,8 +66,22 @@ export async function readUploadAnswer(
     sequence: run.sequence,
     replaces: await countReplacing(tx, payRunId),
     file: { id: showId('file', file.id), sha256: file.sha256.toString('hex'), rows: file.rowCount },
+    faultPolicy: file.faultPolicy,
+    keptBack: await readKeptBack(tx, personal, payRunId),
     namesChanged: await readChangedNames(tx, personal, payRunId),
   };
+}
+
+async function readKeptBack(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  payRunId: string,
+): Promise<UploadAnswer['keptBack']> {
+  const file = await findFaultyFile(tx, payRunId);
+  if (!file) return { rows: 0, faultCount: 0, faults: [] };
+  const rows = await listFaultyRows(tx, personal, file.id, { after: 0, keptBack: false }, MAX_SHOWN_FAULTS);
+  const faults = rows.flatMap((row) => row.faults).slice(0, MAX_SHOWN_FAULTS);
+  return { rows: file.rowCount, faultCount: file.faultCount, faults };
 }
 
 async function countReplacing(tx: EmployerTransaction, payRunId: string): Promise<number> {

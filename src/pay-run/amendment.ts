@@ -72,32 +72,71 @@ export async function applyAmendment(
   run: PayRun,
   amendment: Amendment,
 ): Promise<void> {
-  const actor = `person:${amendment.proposedBy}` as const;
-  await voidApprovals(tx, run, actor, amendment.reason);
-  await clearBuilding(tx, run.id, 'the run was amended');
-  await moveRun(tx, run, 'DRAFT', actor, amendment.reason);
-  await movePayments(
-    tx,
-    run.id,
-    'READY',
-    amendment.excludePaymentIds.map((paymentId) => ({ paymentId, to: 'EXCLUDED', reason: amendment.reason })),
-    actor,
-  );
-  if (amendment.executionDate !== null) {
-    run.executionDate = amendment.executionDate;
-    await tx.manager.update(
-      PayRun,
-      { employerId: tx.employerId, id: run.id },
-      { executionDate: run.executionDate },
+  const { proposedBy: by, reason } = amendment;
+  await makeNextVersion(tx, personal, run, { by, reason }, async () => {
+    await movePayments(
+      tx,
+      run.id,
+      'READY',
+      amendment.excludePaymentIds.map((paymentId) => ({ paymentId, to: 'EXCLUDED', reason })),
+      `person:${by}`,
     );
-  }
-  run.runVersion += 1;
-  await planRun(tx, personal, run, { by: amendment.proposedBy, reason: amendment.reason });
+    if (amendment.executionDate !== null) {
+      run.executionDate = amendment.executionDate;
+      await tx.manager.update(
+        PayRun,
+        { employerId: tx.employerId, id: run.id },
+        { executionDate: run.executionDate },
+      );
+    }
+  });
   await tx.manager.update(
     Amendment,
     { employerId: tx.employerId, id: amendment.id },
     { appliedAsVersion: run.runVersion },
   );
+}
+
+/**
+ * Adds payments, which `insert` does in state READY, to a run that awaits approval, as its next version.
+ * @throws DomainError NOT_AMENDABLE, AMENDMENT_IS_OPEN
+ */
+export async function addPayments(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+  prepared: Prepared,
+  insert: () => Promise<void>,
+): Promise<void> {
+  if (run.status !== 'READY') {
+    throw new DomainError('NOT_AMENDABLE', `The run is ${run.status}: no payment can be added to it.`);
+  }
+  if (await openAmendment(tx, run.id)) {
+    throw new DomainError('AMENDMENT_IS_OPEN', 'Another amendment of this run is still being applied.');
+  }
+  await makeNextVersion(tx, personal, run, prepared, insert);
+}
+
+/** Who makes a version of a run, and why. */
+interface Prepared {
+  by: string;
+  reason: string;
+}
+
+async function makeNextVersion(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+  prepared: Prepared,
+  change: () => Promise<void>,
+): Promise<void> {
+  const actor = `person:${prepared.by}` as const;
+  await voidApprovals(tx, run, actor, prepared.reason);
+  await clearBuilding(tx, run.id, 'the run was amended');
+  await moveRun(tx, run, 'DRAFT', actor, prepared.reason);
+  await change();
+  run.runVersion += 1;
+  await planRun(tx, personal, run, prepared);
 }
 
 /** The instructions of a run that were neither abandoned nor cancelled, nor reached an end of their own. */

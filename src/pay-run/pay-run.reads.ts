@@ -7,6 +7,7 @@ import { Employer } from '../employer/employer.entity';
 import type { StoredFields } from './approved-fields';
 import { ComparisonRecord, readComparison } from './comparison.reads';
 import { Subject } from './history';
+import { KeptBackTotal, keptBackOf } from './kept-back';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, openAmendment } from './pay-run.store';
 import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
@@ -70,6 +71,7 @@ export interface RunRecord {
   instructions: PlannedRow[];
   instructionCounts: { status: InstructionStatus; count: number }[];
   replaces: ReplacesTotal;
+  keptBack: KeptBackTotal;
   openAttentions: number;
   outlook: SendOutlook | null;
 }
@@ -118,6 +120,7 @@ export async function readRun(
     instructions: await instructionsOf(tx, run),
     instructionCounts: await instructionCounts(tx, run),
     replaces: await replacesOf(tx, payRunId),
+    keptBack: await keptBackOf(tx, payRunId),
     openAttentions: await countOpenAttentions(tx, payRunId),
     outlook: await sendOutlook(tx, run, settings, now),
   };

@@ -59,6 +59,7 @@ export function showRun(record: RunRecord): RunDocument {
     },
     comparison: showComparison(record.comparison, record.tickIbans),
     namesChanged: record.payments.reduce((sum, part) => sum + part.names_changed, 0),
+    keptBack: record.keptBack,
     openAttentions: record.openAttentions,
     estimate: record.outlook && showEstimate(record.outlook),
     progress: record.outlook && showProgress(run, record.outlook),

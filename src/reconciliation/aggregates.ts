@@ -4,6 +4,7 @@ import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { CountAndSum, NOTHING } from '../domain/reconciliation';
 import type { AddOutcome } from '../pay-run/instruction.entity';
+import { KEPT_BACK } from '../pay-run/kept-back';
 
 /** What the bank has of one kind: rows of instructions in a state, by add outcome and bank status as received. */
 export interface BankPart extends CountAndSum {
@@ -42,6 +43,8 @@ export interface RunAggregates {
   version: CountAndSum;
   /** What was counted when the file was uploaded; of a successor, which has no file, what it took over. */
   uploaded: CountAndSum;
+  /** Rows of the file that are kept back for their faults, with what can be read of their amounts. */
+  refused: CountAndSum;
   /** Moves of payments in the history, by `from>to`. */
   moves: ReadonlyMap<string, CountAndSum>;
   payments: ReadonlyMap<PaymentStatus, CountAndSum>;
@@ -63,6 +66,7 @@ type Part =
   | 'record'
   | 'version'
   | 'file'
+  | 'refused'
   | 'move'
   | 'payment'
   | 'returned'
@@ -103,6 +107,13 @@ const AGGREGATES = `
     JOIN payment o ON o.employer_id = s.employer_id AND o.id = s.replaces_payment_id
     WHERE s.employer_id = $1 AND s.replaces_payment_id IS NOT NULL
       AND (s.period, s.kind_of_pay) IN (SELECT period, kind_of_pay FROM run)),
+  faulty AS (
+    -- What a supplement pays is a row of its file.
+    SELECT f.pay_run_id AS run_id, k.amount_minor, m.id IS NULL AS kept
+    FROM faulty_file f
+    JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
+    LEFT JOIN payment m ON m.employer_id = f.employer_id AND m.pay_run_id = f.pay_run_id AND m.id = k.payment_id
+    WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2) AND (m.id IS NOT NULL OR ${KEPT_BACK})),
   superseded AS (
     SELECT old_id AS id FROM link
     UNION SELECT l.new_id FROM link l JOIN link later ON later.old_id = l.old_id AND later.new_id > l.new_id
@@ -115,8 +126,13 @@ const AGGREGATES = `
   FROM run r JOIN pay_run_version v
     ON v.employer_id = r.employer_id AND v.pay_run_id = r.id AND v.run_version = r.run_version
   UNION ALL
-  SELECT 'file', r.id, '', NULL, NULL, f.row_count, f.total_minor
+  SELECT 'file', r.id, '', NULL, NULL, f.row_count + coalesce(k.rows, 0), f.total_minor + coalesce(k.minor, 0)
   FROM run r JOIN pay_file f ON f.employer_id = r.employer_id AND f.pay_run_id = r.id
+  LEFT JOIN (SELECT run_id, count(*) AS rows, sum(amount_minor) AS minor FROM faulty GROUP BY run_id) k
+    ON k.run_id = r.id
+  UNION ALL
+  SELECT 'refused', run_id, '', NULL, NULL, count(*), coalesce(sum(amount_minor), 0)
+  FROM faulty WHERE kept GROUP BY run_id
   UNION ALL
   SELECT 'file', r.id, '', NULL, NULL, count(*), sum(o.amount_minor)
   FROM run r
@@ -202,6 +218,7 @@ function gather(rows: readonly Row[]): RunAggregates {
     recorded: one('record'),
     version: one('version'),
     uploaded: one('file'),
+    refused: one('refused'),
     moves: new Map(of('move').map((row) => [`${row.k1}>${row.k2 ?? ''}`, sumOf(row)])),
     payments: new Map(of('payment').map((row) => [row.k1 as PaymentStatus, sumOf(row)])),
     returned: one('returned'),

@@ -4,6 +4,7 @@ import { PersonalData } from '../database/personal-data';
 import { maskIban } from '../domain/iban';
 import { PaymentStatus } from '../domain/payment';
 import { approvedFields, StoredFields } from '../pay-run/approved-fields';
+import { CORRECTED_BY } from '../pay-run/kept-back';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { REPLACED_BY } from '../pay-run/pay-run.reads';
 import { rowHash } from '../pay-run/run-hash';
@@ -85,8 +86,14 @@ export async function missingRows(
   limit: number,
 ): Promise<number[]> {
   const rows = await tx.query<{ row_no: number }>(
-    `SELECT n AS row_no FROM generate_series(1, $3::int) AS n
+    `WITH faulty AS (
+       SELECT k.row_no, ${CORRECTED_BY} AS paid_by
+       FROM faulty_file f JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
+       WHERE f.employer_id = $1 AND f.pay_run_id = $2)
+     SELECT n AS row_no
+     FROM generate_series(1, $3::int + (SELECT count(*)::int FROM faulty WHERE paid_by <> $2)) AS n
      WHERE NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no = n)
+       AND NOT EXISTS (SELECT FROM faulty WHERE faulty.row_no = n AND paid_by IS DISTINCT FROM $2)
      ORDER BY n LIMIT $4`,
     [tx.employerId, run.id, uploadedRows, limit],
   );

@@ -69,8 +69,7 @@ export function drawUp(run: RunAggregates): Report {
   const ofSubmitted = byStatus(bank.filter(({ instruction }) => SUBMITTED.includes(instruction)));
   const { lines: conservation } = reconcile({
     uploaded: run.uploaded,
-    // A file with a fault is refused as a whole, so a run's file has no refused rows.
-    refused: NOTHING,
+    refused: run.refused,
     held: less(moved(run, 'to', 'HELD'), moved(run, 'from', 'HELD')),
     excluded: moved(run, 'to', 'EXCLUDED'),
     approved: rowsOfRun(run),
@@ -134,7 +133,7 @@ function tableOf(run: RunAggregates, bank: readonly BankPart[], lines: readonly 
     lines.find((each) => each.name === name)?.expected ?? NOTHING;
   return {
     uploaded: run.uploaded,
-    refused: NOTHING,
+    refused: run.refused,
     held: expected('HELD'),
     excluded: expected('EXCLUDED'),
     approved: rowsOfRun(run),

@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock';
 import { Database } from '../database/database';
 import { IdempotencyKeys } from '../identity/idempotency-keys';
+import { forgetRefusedFiles } from '../pay-file/faulty-file.store';
 import { forEveryEmployer } from './every-employer';
 
 /** The current month and two more: rows find their partition through weeks in which this fails. */
 const MONTHS_OF_PARTITIONS = 3;
 
-/** What keeps the database in shape. Nothing of a payroll is ever deleted here. */
+/** What keeps the database in shape. Nothing of a payroll that was taken is ever deleted here. */
 @Injectable()
 export class Maintenance {
   constructor(
@@ -35,6 +36,17 @@ export class Maintenance {
     let forgotten = 0;
     await forEveryEmployer(this.database, 'all', async (employerId) => {
       forgotten += await this.idempotencyKeys.forgetOldKeys(employerId, this.clock.now());
+    });
+    return forgotten;
+  }
+
+  /** Forgets the faulty rows of files that were refused some days ago. @returns of how many files. */
+  async forgetRefusedFiles(): Promise<number> {
+    let forgotten = 0;
+    await forEveryEmployer(this.database, 'all', async (employerId) => {
+      forgotten += await this.database.inEmployer(employerId, (tx) =>
+        forgetRefusedFiles(tx, this.clock.now()),
+      );
     });
     return forgotten;
   }

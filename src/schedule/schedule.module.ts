@@ -88,6 +88,7 @@ function ticksOf(
     { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },
+    { name: 'refused files', everyMs: DAY_MS, run: () => maintenance.forgetRefusedFiles() },
   ];
 }
 

@@ -70,6 +70,10 @@ describe('the role of the application', () => {
     ['pay_file_profile', `DELETE FROM pay_file_profile`],
     ['pay_file_profile', `UPDATE pay_file_profile SET created_by = created_by`],
     ['pay_file', `UPDATE pay_file SET read_as = '{}'`],
+    ['pay_file', `UPDATE pay_file SET fault_policy = '{"policy": "hold"}'`],
+    ['faulty_file', `UPDATE faulty_file SET pay_run_id = NULL`],
+    ['faulty_row', `UPDATE faulty_row SET line = line`],
+    ['faulty_row', `DELETE FROM faulty_row`],
     ['approval', `UPDATE approval SET root_hash = root_hash`],
     ...['run_comparison', 'run_difference', 'iban_tick'].flatMap((table): [string, string][] => [
       [table, `UPDATE ${table} SET run_version = run_version`],
@@ -114,7 +118,9 @@ describe('the role of the application', () => {
       SELECT privilege_type AS privilege, array_agg(table_name::text ORDER BY table_name) AS tables
       FROM information_schema.role_table_grants
       WHERE grantee = 'payrun_app' AND privilege_type NOT IN ('SELECT', 'INSERT', 'UPDATE') GROUP BY 1`);
-    expect(rows).toEqual([{ privilege: 'DELETE', tables: ['idempotency_key', 'person_role'] }]);
+    expect(rows).toEqual([
+      { privilege: 'DELETE', tables: ['faulty_file', 'idempotency_key', 'person_role'] },
+    ]);
   });
 
   it('updates no column but these of what is written once', async () => {
@@ -123,11 +129,12 @@ describe('the role of the application', () => {
       FROM information_schema.column_privileges
       WHERE grantee = 'payrun_app' AND privilege_type = 'UPDATE' AND table_name IN ('state_change', 'submit_attempt',
         'pay_run_version', 'pay_release', 'planned_instruction', 'audit_entry', 'allowed_move', 'webhook_inbox',
-        'pay_run', 'payment', 'approval', 'attention', 'pay_file', 'pay_file_profile')
+        'pay_run', 'payment', 'approval', 'attention', 'pay_file', 'pay_file_profile', 'faulty_file', 'faulty_row')
       GROUP BY 1`);
     expect(Object.fromEntries(rows.map(({ table, columns }) => [table, columns.join(' ')]))).toEqual({
       approval: 'voided_at voided_reason',
       attention: 'resolution resolved_at',
+      faulty_row: 'amount_minor cells_sealed employee_id fault_count faults_sealed payment_id',
       pay_file: 'replayable',
       pay_file_profile: 'changed_at definition deleted_at name revision',
       pay_run:

@@ -1,5 +1,5 @@
 import { Guard } from './guard';
-import { firstRows, idsOf, insertion, NOW, OTHER, PREPARER, secondRows } from './two-employers';
+import { firstRows, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
 const [FRESH, NEXT] = a.fresh;
@@ -21,8 +21,85 @@ const UNGUARDED_PARTITIONS = `DO $$ DECLARE part regclass; BEGIN
     EXECUTE format('DROP TRIGGER never_emptied ON %s', part);
   END LOOP; END $$`;
 
+const kept: Row = { ...second.faulty_row, payment_id: null };
+/** The first row, which was corrected, corrected otherwise. */
+const corrected = (change: string) =>
+  `UPDATE faulty_row SET ${change} WHERE faulty_file_id = '${a.faultyFile}' AND line = 5`;
+const refused: Row = { ...second.faulty_file, pay_run_id: null, expires_at: NOW };
+
+/** Of rows that are kept back for their faults. */
+const FAULTY_ROW_GUARDS: Guard[] = [
+  {
+    name: 'what is kept back of a run stays with it',
+    kind: 'trigger',
+    on: 'faulty_file',
+    object: 'refuse_forgetting_of_a_run',
+    says: 'kept_with_its_run',
+    given: [insertion('faulty_file', refused)],
+    lawful: `DELETE FROM faulty_file WHERE id = '${FRESH}'`,
+    forbidden: `DELETE FROM faulty_file WHERE id = '${a.faultyFile}'`,
+  },
+  {
+    name: 'only what belongs to no run is forgotten',
+    kind: 'constraint',
+    on: 'faulty_file',
+    object: 'refused_file_expires',
+    lawful: insertion('faulty_file', refused),
+    forbidden: insertion('faulty_file', { ...refused, expires_at: null }),
+  },
+  {
+    name: 'a run has one set of rows that are kept back',
+    kind: 'index',
+    on: 'faulty_file',
+    object: 'one_faulty_file_of_a_run',
+    lawful: insertion('faulty_file', second.faulty_file),
+    forbidden: insertion('faulty_file', { ...second.faulty_file, pay_run_id: a.run }),
+  },
+  {
+    name: 'a line is kept back once',
+    kind: 'constraint',
+    on: 'faulty_row',
+    object: 'faulty_row_pkey',
+    lawful: insertion('faulty_row', kept),
+    forbidden: insertion('faulty_row', { ...kept, line: 5 }),
+  },
+  {
+    name: 'a payment corrects one row',
+    kind: 'index',
+    on: 'faulty_row',
+    object: 'one_faulty_row_of_a_payment',
+    lawful: insertion('faulty_row', second.faulty_row),
+    forbidden: insertion('faulty_row', { ...second.faulty_row, payment_id: a.payment }),
+  },
+  ...[
+    { what: 'corrected twice', change: `payment_id = '${a.voidPayment}'` },
+    { what: 'kept back again', change: 'payment_id = NULL' },
+    { what: 'written anew', change: `cells_sealed = '0:["x"]'` },
+  ].map(({ what, change }): Guard => ({
+    name: `a row that was corrected is never ${what}`,
+    kind: 'trigger',
+    on: 'faulty_row',
+    object: 'refuse_change_of_a_corrected_row',
+    says: 'corrected_once',
+    given: [insertion('faulty_row', kept)],
+    lawful: `UPDATE faulty_row SET ${change} WHERE faulty_file_id = '${a.faultyFile}' AND line = 6`,
+    forbidden: corrected(change),
+  })),
+  {
+    name: 'a row is corrected in its run or in a supplement of it',
+    kind: 'trigger',
+    on: 'faulty_row',
+    object: 'refuse_foreign_correction',
+    says: 'corrected_in_its_run',
+    given: [insertion('faulty_file', second.faulty_file)],
+    lawful: insertion('faulty_row', second.faulty_row),
+    forbidden: insertion('faulty_row', { ...second.faulty_row, faulty_file_id: FRESH }),
+  },
+];
+
 /** Of what people decided, what was switched off, and what is written down for good. */
 export const RECORD_GUARDS: Guard[] = [
+  ...FAULTY_ROW_GUARDS,
   ...history.flatMap((table): Guard[] => [
     {
       name: `a line of ${table} is never rewritten, by whatever role`,

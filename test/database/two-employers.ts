@@ -66,6 +66,7 @@ export function idsOf(n: number) {
     action: id(46),
     breach: id(47),
     profile: id(48),
+    faultyFile: id(49),
     /** Free ids. */
     fresh: [id(91), id(92), id(93)] as const,
   };
@@ -250,6 +251,28 @@ export function firstRows(n: number) {
       reason: null,
       ticked_by: APPROVER,
     },
+    faulty_file: {
+      employer_id,
+      id: ids.faultyFile,
+      pay_run_id: ids.run,
+      sha256: hashOf(1),
+      layout: '{}',
+      row_count: 2,
+      fault_count: 2,
+      read_rows: 5,
+      uploaded_by: PREPARER,
+      expires_at: null,
+    },
+    faulty_row: {
+      employer_id,
+      faulty_file_id: ids.faultyFile,
+      line: 5,
+      row_no: 4,
+      cells_sealed: '0:[]',
+      faults_sealed: '0:[]',
+      fault_count: 1,
+      payment_id: ids.payment,
+    },
     instruction: {
       employer_id,
       id: ids.instruction[0],
@@ -388,6 +411,8 @@ export function secondRows(n: number) {
     run_comparison: { ...first.run_comparison, pay_run_id: ids.spareRun },
     run_difference: { ...first.run_difference, kind: 'NET_CHANGED' },
     iban_tick: { ...first.iban_tick, payment_id: ids.voidPayment },
+    faulty_file: { ...first.faulty_file, id, pay_run_id: ids.spareRun },
+    faulty_row: { ...first.faulty_row, line: 6, row_no: 5, payment_id: ids.voidPayment },
     instruction: {
       ...first.instruction,
       id,

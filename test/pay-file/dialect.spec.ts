@@ -149,7 +149,14 @@ describe('the dialect of a file', () => {
   ])('ends its lines with %s, and says so', async (lineEnding, ending) => {
     for (const size of [1, 1_000]) {
       const { records, dialect } = await read(Buffer.from(text(';', ending)), {}, size);
-      expect(dialect).toEqual({ encoding: 'utf-8', delimiter: ';', lineEnding, headerLine: 1 });
+      const unmarked = { quoted: false, marked: false };
+      expect(dialect).toEqual({
+        encoding: 'utf-8',
+        delimiter: ';',
+        lineEnding,
+        headerLine: 1,
+        ...unmarked,
+      });
       expect(records.map(({ line }) => line)).toEqual([1, 2]);
     }
   });

@@ -19,7 +19,14 @@ const preview = (bytes: Buffer, fields: Record<string, string> = {}, own = emplo
 describe('the preview of a pay file', () => {
   it('shows the mapping and the first rows as they would be paid, and stores nothing', async () => {
     const shown = await preview(sample('payroll-250.csv'), { period: '2026-11' });
-    expect(shown.dialect).toEqual({ encoding: 'utf-8', delimiter: ',', lineEnding: 'LF', headerLine: 1 });
+    expect(shown.dialect).toEqual({
+      encoding: 'utf-8',
+      delimiter: ',',
+      lineEnding: 'LF',
+      headerLine: 1,
+      quoted: false,
+      marked: false,
+    });
     expect(shown.columns[0]).toEqual({ header: 'employee_id', meaning: 'employeeId', by: 'name' });
     expect(shown.columns).toHaveLength(7);
     expect(shown).toMatchObject({ unknownColumns: [], missingColumns: [], faults: [] });

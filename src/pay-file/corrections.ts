@@ -1,0 +1,236 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
+import { bankHours } from '../config/bank-hours';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
+import { NO_PROFILE } from '../domain/pay-file-profile';
+import { EmployerAccount } from '../employer/employer.entity';
+import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
+import { addPayments } from '../pay-run/amendment';
+import { keptBackOf } from '../pay-run/kept-back';
+import { lockPayKey } from '../pay-run/pay-key';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { findRun, lockRun } from '../pay-run/pay-run.store';
+import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
+import { FaultyFile, findFaultyFile } from './faulty-file.store';
+import { lostRace } from './intake';
+import { makeRun } from './make-run';
+import { PayFile } from './pay-file.entity';
+import { PayFileFault, refusePayFile } from './pay-file-fault';
+import { insertPayments } from './pay-file.store';
+import { Reading } from './reading';
+import { checkRows, contextOf, copyRows, ReadFile } from './row-intake';
+import { UploadedFile } from './spool';
+import { assertTerms, CorrectionFields, resolveTerms, UploadTerms } from './terms';
+
+/** A corrections file that was sent back, for which run and by whom. */
+export interface CorrectionDelivery {
+  employerId: string;
+  personId: string;
+  payRunId: string;
+  file: UploadedFile;
+  fields: CorrectionFields;
+}
+
+/** What became of its rows. Faults are told by the lines of the file that was sent back. */
+export interface Corrected {
+  /** The run that pays the corrected rows: the run itself, its supplement, or the run as it was when there are none. */
+  run: PayRun;
+  corrected: number;
+  /** Rows that were corrected before, and alike. */
+  unchanged: number;
+  stillFaulty: number;
+  /** What is kept back of the run after it. */
+  keptBack: number;
+  faultCount: number;
+  faults: readonly PayFileFault[];
+}
+
+interface Correction extends CorrectionDelivery {
+  parent: PayRun;
+  faulty: FaultyFile;
+  reading: Reading;
+  terms: UploadTerms;
+}
+
+const REASON = 'rows that were kept back were corrected';
+
+/** Takes rows back that were kept back of a run for their faults. */
+@Injectable()
+export class Corrections {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+    private readonly clock: Clock,
+    @Inject(CONFIG)
+    private readonly config: Pick<
+      Config,
+      'BANK_CLOSED_DAYS' | 'BANK_CUT_OFF' | 'BANK_TIME_ZONE' | 'MAX_PAY_FILE_ROWS'
+    >,
+  ) {}
+
+  /**
+   * Makes the corrected rows part of the run, as its next version, while it awaits approval, and a supplement of it
+   * after that. Rows that are still faulty stay kept back with their new faults. The same file again changes nothing.
+   * @throws DomainError PAY_RUN_NOT_FOUND, NOTHING_KEPT_BACK, AMENDMENT_IS_OPEN; Problem 422 `PAY_FILE_REFUSED` for a
+   * fault of the file itself, `DATE_OF_A_SUPPLEMENT`, and those of `resolveTerms` and `assertTerms`
+   */
+  async take(delivery: CorrectionDelivery): Promise<Corrected> {
+    try {
+      return await this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery));
+    } catch (error) {
+      throw lostRace(error) ?? error;
+    }
+  }
+
+  private async takeIn(tx: EmployerTransaction, delivery: CorrectionDelivery): Promise<Corrected> {
+    const correction = await this.prepare(tx, delivery);
+    const { faulty, file, parent } = correction;
+    const context = {
+      ...(await contextOf(tx, correction.terms, correction.reading.profile, this.personal)),
+      maxRows: this.config.MAX_PAY_FILE_ROWS,
+      declared: {},
+      faultPolicy: { policy: 'hold' } as const,
+    };
+    const copied = await copyRows(tx, this.personal, file.read(), context);
+    if (copied.faults.refuseFile) throw refusePayFile(copied.faults);
+    const unchanged = await matchRows(tx, faulty.id);
+    const read = await checkRows(tx, this.personal, file, context, copied);
+    await keepStillFaulty(tx, faulty.id);
+    const run = await this.payCorrected(tx, correction, read, unchanged);
+    return {
+      run: run ?? parent,
+      corrected: run ? read.rows - read.faultyRows - unchanged : 0,
+      unchanged,
+      stillFaulty: read.faultyRows,
+      keptBack: (await keptBackOf(tx, parent.id)).rows,
+      faultCount: read.faults.count,
+      faults: read.faults.first(),
+    };
+  }
+
+  private async prepare(tx: EmployerTransaction, delivery: CorrectionDelivery): Promise<Correction> {
+    const { payRunId, fields } = delivery;
+    await lockPayKey(tx, await findRun(tx, payRunId));
+    const parent = await lockRun(tx, payRunId);
+    const faulty = await findFaultyFile(tx, payRunId);
+    const payFile = await tx.manager.findOneBy(PayFile, { employerId: tx.employerId, payRunId });
+    if (!faulty || !payFile) {
+      throw new DomainError('NOTHING_KEPT_BACK', 'No row of this run was kept back.');
+    }
+    const terms =
+      parent.status === 'READY'
+        ? await termsOf(tx, parent, fields)
+        : await this.supplementTerms(tx, parent, fields);
+    return { ...delivery, parent, faulty, terms, reading: readingOf(payFile, fields) };
+  }
+
+  private async supplementTerms(
+    tx: EmployerTransaction,
+    parent: PayRun,
+    fields: CorrectionFields,
+  ): Promise<UploadTerms> {
+    const { id: supplementOf, period, kindOfPay } = parent;
+    const terms = await resolveTerms(tx, { ...fields, period, kindOfPay, supplementOf });
+    assertTerms(terms, { now: this.clock.now(), ...bankHours(this.config) });
+    return terms;
+  }
+
+  /** The run that pays what is payable now; undefined when nothing is. */
+  private async payCorrected(
+    tx: EmployerTransaction,
+    correction: Correction,
+    read: ReadFile,
+    unchanged: number,
+  ): Promise<PayRun | undefined> {
+    const { faulty, parent } = correction;
+    const corrected = read.rows - read.faultyRows - unchanged;
+    if (corrected === 0) return undefined;
+    const joins = parent.status === 'READY';
+    const lastRow = await numberCorrected(tx, faulty.id, !joins);
+    const run = joins
+      ? await this.join(tx, correction, lastRow, corrected)
+      : await this.supplement(tx, correction, lastRow);
+    await markCorrected(tx, faulty.id, lastRow);
+    return run;
+  }
+
+  private async join(
+    tx: EmployerTransaction,
+    { parent: run, personId, file }: Correction,
+    lastRow: number,
+    corrected: number,
+  ): Promise<PayRun> {
+    await addPayments(tx, this.personal, run, { by: personId, reason: REASON }, () =>
+      insertPayments(tx, run.id, run, lastRow),
+    );
+    await append(tx, {
+      personId,
+      action: 'pay-run.corrected',
+      subject: showId('run', run.id),
+      detail: {
+        corrected,
+        runVersion: run.runVersion,
+        rootHash: run.rootHash?.toString('hex'),
+        sha256: file.sha256.toString('hex'),
+      },
+    });
+    return run;
+  }
+
+  private async supplement(
+    tx: EmployerTransaction,
+    { personId, file, fields, reading, terms, parent }: Correction,
+    lastRow: number,
+  ): Promise<PayRun> {
+    const { run } = await makeRun(tx, this.personal, {
+      personId,
+      file,
+      fileName: fields.fileName,
+      reading,
+      faultPolicy: { policy: 'hold' },
+      terms,
+      lastRow,
+      // The rows of the same file again are found one by one.
+      replayable: false,
+      audited: { corrects: showId('run', parent.id) },
+    });
+    return run;
+  }
+}
+
+/** A corrections file is written as the file it corrects, without the lines before its header and after its rows. */
+function readingOf({ readAs, profileId }: PayFile, { encoding }: CorrectionFields): Reading {
+  const profile = {
+    ...NO_PROFILE,
+    ...readAs,
+    ...(encoding !== undefined && { encoding }),
+    titleLines: 0,
+    totals: { lines: 0 },
+  };
+  return { profile, profileId, readAs: profile };
+}
+
+/** @throws Problem 422 `DATE_OF_A_SUPPLEMENT` */
+async function termsOf(
+  tx: EmployerTransaction,
+  run: PayRun,
+  { executionDate, submitAt }: CorrectionFields,
+): Promise<UploadTerms> {
+  if (executionDate !== undefined || submitAt !== undefined) {
+    const detail =
+      'The run awaits approval and the corrected rows become part of it: leave the dates out, or amend the run.';
+    throw new Problem(422, 'DATE_OF_A_SUPPLEMENT', detail);
+  }
+  const account = await tx.manager.findOneByOrFail(EmployerAccount, {
+    employerId: tx.employerId,
+    id: run.accountId,
+  });
+  const { period, kindOfPay } = run;
+  const terms = { period, kindOfPay, executionDate: run.executionDate, submitAt: run.submitAt };
+  return { account, ...terms, scheduled: undefined, parent: undefined };
+}

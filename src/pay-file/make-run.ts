@@ -1,0 +1,108 @@
+import { append } from '../audit/audit';
+import { Json } from '../audit/audit-entry';
+import { EmployerTransaction } from '../database/database';
+import { newId } from '../database/new-id';
+import { PersonalData } from '../database/personal-data';
+import { FaultPolicy } from '../domain/fault-policy';
+import { showId } from '../http/prefixed-id';
+import { finishDraft, openDraft } from '../pay-run/draft';
+import { nextSequence } from '../pay-run/pay-key';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
+import { insertPayFile } from './content.store';
+import { insertPayments } from './pay-file.store';
+import { Reading } from './reading';
+import { UploadedFile } from './spool';
+import { UploadTerms } from './terms';
+
+/** A file whose payable rows are in the row table, and what its run is made of. */
+export interface NewRun {
+  personId: string;
+  file: UploadedFile;
+  fileName: string | undefined;
+  reading: Reading;
+  faultPolicy: FaultPolicy;
+  terms: UploadTerms;
+  /** The greatest number of a row in the row table. */
+  lastRow: number;
+  /** Whether the same file for the same terms is answered as this time. */
+  replayable: boolean;
+  /** What the audit says of it besides the run and its rows. */
+  audited?: Readonly<Record<string, Json>>;
+}
+
+/** Makes the payable rows of the row table a run that awaits approval, and keeps the file they came from with it. */
+export async function makeRun(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  made: NewRun,
+): Promise<{ payFileId: string; run: PayRun }> {
+  const { terms, personId } = made;
+  const payRunId = newId();
+  await openDraft(tx, {
+    id: payRunId,
+    accountId: terms.account.id,
+    period: terms.period,
+    kindOfPay: terms.kindOfPay,
+    executionDate: terms.executionDate,
+    submitAt: terms.submitAt,
+    scheduleId: terms.parent?.scheduleId ?? terms.scheduled?.scheduleId ?? null,
+    sequence: terms.parent ? await nextSequence(tx, terms) : 0,
+    parentRunId: terms.parent?.id ?? null,
+    createdBy: personId,
+  });
+  await insertPayments(tx, payRunId, terms, made.lastRow);
+  const payFileId = await keep(tx, made, payRunId);
+  if (terms.scheduled) await bind(tx, terms.scheduled.scheduleId, terms.period, payRunId);
+  const run = await finishDraft(tx, personal, payRunId);
+  await append(tx, {
+    personId,
+    action: 'pay-file.uploaded',
+    subject: showId('file', payFileId),
+    detail: {
+      payRunId: showId('run', payRunId),
+      rows: run.rowCount,
+      rootHash: run.rootHash?.toString('hex'),
+      ...made.audited,
+    },
+  });
+  return { payFileId, run };
+}
+
+async function bind(
+  tx: EmployerTransaction,
+  scheduleId: string,
+  period: string,
+  payRunId: string,
+): Promise<void> {
+  await tx.manager.update(SchedulePeriod, { employerId: tx.employerId, scheduleId, period }, { payRunId });
+}
+
+async function keep(
+  tx: EmployerTransaction,
+  { file, fileName, personId, reading, terms, faultPolicy, replayable }: NewRun,
+  payRunId: string,
+): Promise<string> {
+  const id = newId();
+  await insertPayFile(
+    tx,
+    {
+      id,
+      sha256: file.sha256,
+      sizeBytes: BigInt(file.sizeBytes),
+      fileName: fileName ?? null,
+      period: terms.period,
+      kindOfPay: terms.kindOfPay,
+      executionDate: terms.executionDate,
+      accountId: terms.account.id,
+      payRunId,
+      uploadedBy: personId,
+      profileId: reading.profileId,
+      readAs: reading.readAs,
+      faultPolicy,
+      replayable,
+    },
+    file.read(),
+  );
+  return id;
+}
