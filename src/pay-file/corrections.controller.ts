@@ -3,6 +3,7 @@ import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from 
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import { Request, Response } from 'express';
 import { z } from 'zod';
+import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
@@ -40,6 +41,7 @@ export class CorrectionsController {
     private readonly corrections: Corrections,
     private readonly database: Database,
     private readonly personal: PersonalData,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Pick<Config, 'MAX_PAY_FILE_BYTES'>,
   ) {}
 
@@ -88,7 +90,9 @@ export class CorrectionsController {
     @Param('refusedId', new IdParam('rfl')) refusedId: string,
     @Res() response: Response,
   ): Promise<void> {
-    const file = await this.database.inEmployer(employerId, (tx) => findRefusedFile(tx, refusedId));
+    const file = await this.database.inEmployer(employerId, (tx) =>
+      findRefusedFile(tx, refusedId, this.clock.now()),
+    );
     if (!file) throw notFound('rfl');
     await this.send(employerId, file, showId('rfl', refusedId), response);
   }

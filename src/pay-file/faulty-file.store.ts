@@ -52,10 +52,13 @@ export async function keepRefusedFile(
   const kept = await insertFaultyFile(tx, reading, { payRunId: null, expiresAt });
   if (!kept) return null;
   await tx.query(
-    `DELETE FROM faulty_file WHERE employer_id = $1 AND pay_run_id IS NULL AND id <> $2 AND (sha256 = $3
-       OR id NOT IN (SELECT id FROM faulty_file WHERE employer_id = $1 AND pay_run_id IS NULL
-         ORDER BY id DESC LIMIT $4))`,
-    [tx.employerId, kept.id, reading.sha256, MAX_REFUSED_KEPT],
+    `DELETE FROM faulty_file WHERE employer_id = $1 AND pay_run_id IS NULL AND sha256 = $2 AND id <> $3`,
+    [tx.employerId, reading.sha256, kept.id],
+  );
+  await tx.query(
+    `DELETE FROM faulty_file WHERE employer_id = $1 AND id IN (SELECT id FROM faulty_file
+       WHERE employer_id = $1 AND pay_run_id IS NULL ORDER BY id DESC OFFSET $2)`,
+    [tx.employerId, MAX_REFUSED_KEPT],
   );
   return { id: showId('rfl', kept.id), rows: kept.rows, keptUntil: expiresAt.toISOString() };
 }
@@ -122,19 +125,23 @@ export function findFaultyFile(tx: EmployerTransaction, payRunId: string): Promi
 }
 
 /** The faulty rows of a refused file that is kept still. */
-export function findRefusedFile(tx: EmployerTransaction, id: string): Promise<FaultyFile | undefined> {
-  return findBy(tx, 'pay_run_id IS NULL AND expires_at > now() AND id', id);
+export function findRefusedFile(
+  tx: EmployerTransaction,
+  id: string,
+  now: Date,
+): Promise<FaultyFile | undefined> {
+  return findBy(tx, 'expires_at > $3 AND id', id, now);
 }
 
 async function findBy(
   tx: EmployerTransaction,
   condition: string,
-  value: string,
+  ...values: readonly (string | Date)[]
 ): Promise<FaultyFile | undefined> {
   const [row] = await tx.query<StoredFile>(
     `SELECT id, layout, row_count, fault_count, read_rows, read_total_minor FROM faulty_file
      WHERE employer_id = $1 AND ${condition} = $2`,
-    [tx.employerId, value],
+    [tx.employerId, ...values],
   );
   return (
     row && {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { AuditEntry } from '../../src/audit/audit-entry';
@@ -9,19 +10,21 @@ import { Database } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { newId } from '../../src/database/new-id';
 import { PersonalData } from '../../src/database/personal-data';
+import { FaultPolicy } from '../../src/domain/fault-policy';
 import { Employer, EmployerAccount } from '../../src/employer/employer.entity';
+import { ENTITIES } from '../../src/entities';
+import { readId } from '../../src/http/prefixed-id';
 import { Problem } from '../../src/http/problem';
+import { Corrected, Corrections } from '../../src/pay-file/corrections';
+import { correctionsFile } from '../../src/pay-file/corrections-file';
+import { findFaultyFile, findRefusedFile } from '../../src/pay-file/faulty-file.store';
 import { PayFileIntake, Taken } from '../../src/pay-file/intake';
-import { PayFile } from '../../src/pay-file/pay-file.entity';
 import { PayFilePreview } from '../../src/pay-file/preview';
-import { KeptProfile } from '../../src/pay-file/profile.entity';
 import { PayFileFault } from '../../src/pay-file/pay-file-fault';
 import { UploadedFile } from '../../src/pay-file/spool';
-import { readUploadFields } from '../../src/pay-file/terms';
-import { Instruction } from '../../src/pay-run/instruction.entity';
-import { PayRun, PayRunVersion } from '../../src/pay-run/pay-run.entity';
-import { PaySchedule, SchedulePeriod } from '../../src/pay-run/pay-schedule.entity';
-import { Payment } from '../../src/pay-run/payment.entity';
+import { readCorrectionFields, readUploadFields } from '../../src/pay-file/terms';
+import { approve } from '../../src/pay-run/approval';
+import { lockRun } from '../../src/pay-run/pay-run.store';
 import { TestDatabase, testDatabase } from '../support/database';
 
 export const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
@@ -36,6 +39,8 @@ export const row = (employeeId: string, amount = '1000.00', name = 'Zoë Müller
 
 /** A file of rows below the header. */
 export const csv = (...rows: string[]): Buffer => Buffer.from([HEADER, ...rows, ''].join('\n'));
+
+const BANK = { BANK_CLOSED_DAYS: [], BANK_CUT_OFF: '16:00', BANK_TIME_ZONE: 'Europe/Paris' };
 
 class FixedClock extends Clock {
   constructor(readonly instant: Date) {
@@ -65,19 +70,7 @@ export class PayDesk {
 
   static async open(): Promise<PayDesk> {
     const test = await testDatabase();
-    const entities = [
-      Employer,
-      EmployerAccount,
-      PayRun,
-      PayRunVersion,
-      PaySchedule,
-      SchedulePeriod,
-      Payment,
-      PayFile,
-      KeptProfile,
-      Instruction,
-    ];
-    const source = await openDataSource(dataSourceOptions(test.url, entities, 6));
+    const source = await openDataSource(dataSourceOptions(test.url, ENTITIES, 6));
     return new PayDesk(test, source, new Database(source));
   }
 
@@ -88,10 +81,54 @@ export class PayDesk {
 
   intake(limits: { maxRows?: number; closedDays?: string[]; now?: Date } = {}): PayFileIntake {
     return new PayFileIntake(this.database, this.personal, new FixedClock(limits.now ?? PayDesk.NOW), {
+      ...BANK,
       BANK_CLOSED_DAYS: limits.closedDays ?? [],
-      BANK_CUT_OFF: '16:00',
-      BANK_TIME_ZONE: 'Europe/Paris',
       MAX_PAY_FILE_ROWS: limits.maxRows ?? 1_000_000,
+    });
+  }
+
+  /** Says what becomes of files with faulty rows. */
+  async policy({ employerId }: Desk, faultPolicy: FaultPolicy): Promise<void> {
+    await this.database.inEmployer(employerId, (tx) =>
+      tx.manager.update(Employer, { id: employerId }, { faultPolicy }),
+    );
+  }
+
+  /** Sends bytes back as corrections of a run. */
+  correct(desk: Desk, runId: string, bytes: Buffer, fields: Record<string, string> = {}): Promise<Corrected> {
+    const clock = new FixedClock(PayDesk.NOW);
+    return new Corrections(this.database, this.personal, clock, {
+      ...BANK,
+      MAX_PAY_FILE_ROWS: 1_000_000,
+    }).take({
+      ...desk,
+      payRunId: readId('run', runId),
+      file: fileOf(bytes),
+      fields: readCorrectionFields(Object.entries(fields)),
+    });
+  }
+
+  /** The corrections file of a run, or of a refused file. */
+  async corrections({ employerId }: Desk, id: string): Promise<Buffer> {
+    const file = await this.database.inEmployer(employerId, (tx) =>
+      id.startsWith('run_')
+        ? findFaultyFile(tx, readId('run', id))
+        : findRefusedFile(tx, readId('rfl', id), PayDesk.NOW),
+    );
+    if (!file) throw new Error('there are no corrections');
+    return buffer(Readable.from(correctionsFile(this.database, this.personal, employerId, file)));
+  }
+
+  /** Approves a run as it stands, as somebody who did not prepare it. */
+  async approve({ employerId }: Desk, runId: string): Promise<void> {
+    const approver = newId();
+    await this.database.outsideEmployers((tx) =>
+      tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Ada Approver')`, [approver]),
+    );
+    await this.database.inEmployer(employerId, async (tx) => {
+      const run = await lockRun(tx, readId('run', runId));
+      const rootHash = run.rootHash?.toString('hex') ?? '';
+      await approve(tx, this.personal, run, approver, { rootHash, totalMinor: run.totalMinor });
     });
   }
 

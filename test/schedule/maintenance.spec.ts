@@ -64,3 +64,23 @@ it('forgets the idempotency keys of every employer after thirty days, and no you
   clock.set('2026-12-03T00:00:00Z');
   expect(await maintenance.forgetIdempotencyKeys()).toBe(2);
 });
+
+it('forgets the rows of refused files of every employer when their time has come, and of no run', async () => {
+  clock.set('2026-12-01T00:00:00Z');
+  const employers = await Promise.all([1, 2].map(() => makeEmployerWithAccount(replica.database)));
+  for (const { employerId, personId } of employers) {
+    await replica.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `INSERT INTO faulty_file (employer_id, id, sha256, layout, row_count, fault_count, read_rows, uploaded_by,
+           expires_at)
+         SELECT $1, gen_random_uuid(), sha256('x'), '{}', 1, 1, 1, $2, expires_at
+         FROM unnest(ARRAY['2026-12-01', '2026-12-03']::timestamptz[]) AS expires_at`,
+        [employerId, personId],
+      ),
+    );
+  }
+  expect(await maintenance.forgetRefusedFiles()).toBe(2);
+  expect(await maintenance.forgetRefusedFiles()).toBe(0);
+  clock.set('2026-12-03T00:00:00Z');
+  expect(await maintenance.forgetRefusedFiles()).toBe(2);
+});

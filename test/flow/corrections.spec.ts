@@ -1,0 +1,120 @@
+import { payFile, payRows, Row } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+let payroll: Payroll;
+
+beforeAll(async () => {
+  payroll = await Payroll.start();
+});
+afterAll(() => payroll.close());
+
+const CSV = { headers: { 'content-type': 'text/csv' } };
+const at = (run: string, rest: string) => payroll.path(`/pay-runs/${run}/${rest}`);
+const reportOf = async (run: string) => (await payroll.as('finance').get(at(run, 'reconciliation'))).data;
+const setPolicy = (faultPolicy: unknown, role: 'operator' | 'preparer' = 'operator') =>
+  payroll.as(role).patch(`/v1/employers/${payroll.employer}`, { faultPolicy });
+const correctionsOf = async (run: string): Promise<string> =>
+  (await payroll.as('preparer').get(at(run, 'corrections.csv'))).data;
+const paidTo = async (rows: readonly Row[]) => {
+  const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));
+  return rows.map((row) => payees.get(row.iban) ?? 0);
+};
+
+describe('rows that are kept back for their faults', () => {
+  it('are paid once they are corrected: in the run before its approval, and after it by a supplement', async () => {
+    expect((await setPolicy({ policy: 'hold' }, 'preparer')).status).toBe(403);
+    expect((await setPolicy({ policy: 'hold' })).data.faultPolicy).toEqual({ policy: 'hold' });
+    const rows = payRows(6);
+    const faulty = rows.map((row, n) => ({
+      ...row,
+      ...(n === 1 && { amount: '0.00' }),
+      ...(n === 4 && { iban: row.iban.slice(0, -1) }),
+    }));
+    const { data: uploaded } = await payroll.upload(payFile(faulty));
+    expect(uploaded).toMatchObject({ status: 'READY', payments: 4, keptBack: { rows: 2, faultCount: 2 } });
+    const { id } = uploaded;
+    expect(await payroll.run(id)).toMatchObject({ keptBack: { rows: 2, faults: 2, corrected: 0 } });
+    expect(await reportOf(id)).toMatchObject({ explained: true });
+
+    const listed = await payroll.as('approver').get(at(id, 'faulty-rows?limit=1'));
+    expect(listed.data.items).toMatchObject([{ line: 3, faults: [{ line: 3, code: 'AMOUNT_TOO_SMALL' }] }]);
+    const cursor = encodeURIComponent(listed.data.nextCursor);
+    const rest = await payroll.as('approver').get(at(id, `faulty-rows?cursor=${cursor}`));
+    expect(rest.data.items.map((one: { line: number }) => one.line)).toEqual([6]);
+    expect((await payroll.as('operator').get(at(id, 'corrections.csv'))).status).toBe(403);
+    const got = await payroll.as('preparer').get(at(id, 'corrections.csv'));
+    expect(got.headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(got.headers['cache-control']).toBe('no-store');
+
+    const preparer = payroll.as('preparer');
+    const first = await preparer.post(
+      at(id, 'corrections'),
+      (got.data as string).replace(',0.00,', `,${rows[1]!.amount},`),
+      CSV,
+    );
+    expect(first).toMatchObject({ status: 200, data: { corrected: 1, stillFaulty: 1, keptBack: 1 } });
+    expect(first.data.run).toMatchObject({ id, runVersion: 2, payments: 5, status: 'READY' });
+    expect((await payroll.approve(uploaded)).data.code).toBe('APPROVAL_OF_ANOTHER_VERSION');
+    expect((await payroll.approve(first.data.run)).status).toBe(200);
+    await payroll.until(id, ['SETTLED']);
+    expect(await paidTo(rows)).toEqual([1, 1, 1, 1, 0, 1]);
+
+    const mended = (await correctionsOf(id)).replace(faulty[4]!.iban, rows[4]!.iban);
+    const dates = {
+      executionDate: payroll.executionDate(),
+      submitAt: payroll.clock.now().toISOString(),
+    };
+    const send = () => preparer.post(at(id, 'corrections'), mended, { ...CSV, params: dates });
+    const second = await send();
+    expect(second).toMatchObject({
+      status: 200,
+      data: { corrected: 1, keptBack: 0, run: { parentRunId: id, payments: 1, status: 'READY' } },
+    });
+    const supplement = second.data.run.id;
+    expect((await send()).data).toMatchObject({ corrected: 0, unchanged: 1, run: { id } });
+    expect((await payroll.approve(second.data.run)).status).toBe(200);
+    await payroll.until(supplement, ['SETTLED']);
+    expect(await paidTo(rows)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(await payroll.run(id)).toMatchObject({ keptBack: { rows: 0, faults: 0, corrected: 2 } });
+    const shown = await payroll.as('finance').get(at(id, 'faulty-rows'));
+    expect(
+      shown.data.items.map((one: { correctedBy: { payRunId: string } }) => one.correctedBy.payRunId),
+    ).toEqual([id, supplement]);
+    expect(await reportOf(id)).toMatchObject({ explained: true });
+    expect(await reportOf(supplement)).toMatchObject({ explained: true });
+    const period = payroll.executionDate().slice(0, 7);
+    const month = await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`));
+    expect(month.data).toMatchObject({ explained: true });
+    const table = Object.fromEntries(
+      month.data.totals.map((line: { name: string; payments: number }) => [line.name, line.payments]),
+    );
+    expect(table).toMatchObject({ uploaded: 6, refused: 0, settled: 6 });
+
+    const { data: audit } = await payroll.as('finance').get(payroll.path('/audit'));
+    const actions = audit.items.map((entry: { action: string }) => entry.action);
+    expect(actions).toEqual(expect.arrayContaining(['employer.changed', 'pay-run.corrected']));
+  });
+
+  it('of a file that is refused are fetched for some days', async () => {
+    await setPolicy({ policy: 'threshold', maxRows: 1, maxBasisPoints: 5_000 });
+    const rows = payRows(4, 50).map((row, n) => ({ ...row, ...(n < 2 && { amount: '-1' }) }));
+    const { status, data } = await payroll.upload(payFile(rows));
+    expect([status, data.code, data.corrections.rows]).toEqual([422, 'PAY_FILE_REFUSED', 2]);
+    expect(data.corrections.id).toMatch(/^rfl_[0-9a-f]{32}$/);
+    const path = payroll.path(`/refused-files/${data.corrections.id}/corrections.csv`);
+    const got = await payroll.as('preparer').get(path);
+    expect(got.data.split('\n')).toHaveLength(4);
+    const unknown = path.replace(/rfl_.{4}/, 'rfl_0000');
+    expect((await payroll.as('preparer').get(unknown)).data.code).toBe('REFUSED_FILE_NOT_FOUND');
+  });
+
+  it.each([
+    [{ policy: 'threshold' }],
+    [{ policy: 'threshold', maxBasisPoints: 10_001 }],
+    [{ policy: 'threshold', maxRows: 1.5 }],
+    [{ policy: 'strict', maxRows: 1 }],
+    [{ policy: 'guess' }],
+  ])('are not dealt with by %j', async (policy) => {
+    expect(await setPolicy(policy)).toMatchObject({ status: 422, data: { code: 'VALIDATION_FAILED' } });
+  });
+});

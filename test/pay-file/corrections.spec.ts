@@ -1,0 +1,299 @@
+import { readId, showId } from '../../src/http/prefixed-id';
+import { cancelRun } from '../../src/pay-run/cancellation';
+import { lockRun } from '../../src/pay-run/pay-run.store';
+import { releaseFurtherPay } from '../../src/pay-file/release';
+import { csv, Desk, PayDesk, row } from './pay-desk';
+
+const DATE = { executionDate: '2026-11-27' };
+
+let desk: PayDesk;
+let employer: Desk;
+
+beforeAll(async () => {
+  desk = await PayDesk.open();
+});
+beforeEach(async () => {
+  employer = await desk.employer();
+  await desk.policy(employer, { policy: 'hold' });
+});
+afterAll(() => desk.close());
+
+/** A run of E1 and E3, of which E2 and E4 are kept back for their amounts. */
+const held = async (): Promise<string> =>
+  (
+    await desk.upload(
+      employer,
+      csv(row('E1'), row('E2', '0.00'), row('E3'), row('E4', '-1'), row('E5', '5.00')),
+    )
+  ).answer.id;
+
+/** The corrections file of the run with some of its text replaced. */
+const mended = async (run: string, ...changes: [string | RegExp, string][]): Promise<Buffer> => {
+  const text = (await desk.corrections(employer, run)).toString();
+  return Buffer.from(changes.reduce((left, [from, to]) => left.replace(from, to), text));
+};
+const payments = (run: string) =>
+  desk.query<{ row_no: number; line: number; employee_id: string; amount_minor: string; status: string }>(
+    employer,
+    `SELECT row_no, line, employee_id, amount_minor, status FROM payment WHERE pay_run_id = $1 ORDER BY row_no`,
+    [readId('run', run)],
+  );
+const paid = async (run: string) =>
+  (await payments(run)).map((one) => [one.row_no, one.line, one.employee_id, one.amount_minor]);
+const cancel = (run: string) =>
+  desk.database.inEmployer(employer.employerId, async (tx) =>
+    cancelRun(tx, await lockRun(tx, readId('run', run)), `person:${employer.personId}`, 'a test'),
+  );
+const kept = () =>
+  desk.query(employer, 'SELECT line, payment_id IS NOT NULL AS corrected FROM faulty_row ORDER BY line');
+const told = ({ faults }: { faults: readonly { line: number; code: string }[] }) =>
+  faults.map(({ line, code }) => [line, code]);
+
+describe('corrections before the approval', () => {
+  it('join the run as its next version, in their places', async () => {
+    const id = await held();
+    const file = await mended(id, [',0.00,', ',20.00,'], [',-1,', ',40.00,']);
+    const done = await desk.correct(employer, id, file);
+    expect(done).toMatchObject({ corrected: 2, unchanged: 0, stillFaulty: 0, keptBack: 0, faultCount: 0 });
+    expect(done.run).toMatchObject({ status: 'READY', runVersion: 2, rowCount: 5, totalMinor: 206_500n });
+    expect(await paid(id)).toEqual([
+      [1, 2, 'E1', '100000'],
+      [2, 3, 'E2', '2000'],
+      [3, 4, 'E3', '100000'],
+      [4, 5, 'E4', '4000'],
+      [5, 6, 'E5', '500'],
+    ]);
+    const versions = await desk.query<{ root_hash: Buffer; row_count: number }>(
+      employer,
+      'SELECT root_hash, row_count FROM pay_run_version ORDER BY run_version',
+    );
+    expect(versions.map((version) => version.row_count)).toEqual([3, 5]);
+    expect(versions[1]?.root_hash).toEqual(done.run.rootHash);
+    expect(await kept()).toEqual([
+      { line: 3, corrected: true },
+      { line: 5, corrected: true },
+    ]);
+    expect((await desk.audit(employer)).at(-1)).toMatchObject({
+      action: 'pay-run.corrected',
+      subject: id,
+      detail: { corrected: 2, runVersion: 2, rootHash: done.run.rootHash?.toString('hex') },
+    });
+    expect((await desk.corrections(employer, id)).toString().split('\n')).toHaveLength(2);
+    await desk.approve(employer, id);
+    expect(new Set((await payments(id)).map(({ status }) => status))).toEqual(new Set(['APPROVED']));
+  });
+
+  it('leave a row that is still faulty kept back, with its new cells and faults', async () => {
+    const id = await held();
+    const file = await mended(id, [',0.00,', ',20.00,'], [',-1,', ',1.234,']);
+    const done = await desk.correct(employer, id, file);
+    expect(done).toMatchObject({ corrected: 1, stillFaulty: 1, keptBack: 1, run: { rowCount: 4 } });
+    expect(told(done)).toEqual([[3, 'AMOUNT_AMBIGUOUS']]);
+    const [, again] = (await desk.corrections(employer, id)).toString().split('\n');
+    expect(again).toMatch(/^E4,.*,1\.234,EUR,Salary,"?line 5: amount: .*\(AMOUNT_AMBIGUOUS\)/);
+    const last = await desk.correct(employer, id, await mended(id, [',1.234,', ',1234.00,']));
+    expect(last).toMatchObject({ corrected: 1, keptBack: 0, run: { rowCount: 5, runVersion: 3 } });
+  });
+
+  it('change nothing the second time', async () => {
+    const id = await held();
+    const file = await mended(id, [',0.00,', ',20.00,']);
+    const first = await desk.correct(employer, id, file);
+    const audit = await desk.audit(employer);
+    const second = await desk.correct(employer, id, file);
+    expect(second).toMatchObject({ corrected: 0, unchanged: 1, stillFaulty: 1, keptBack: 1 });
+    expect(second.run.rootHash).toEqual(first.run.rootHash);
+    expect([second.run.runVersion, second.run.revision]).toEqual([2, first.run.revision]);
+    expect(await desk.audit(employer)).toEqual(audit);
+  });
+
+  it('are known by the line their errors name, and without it by their employee', async () => {
+    const id = await held();
+    const renamed = await mended(
+      id,
+      ['E2,', 'E22,'],
+      [',0.00,', ',20.00,'],
+      [/,"?line 5: .*"?\n/, ',\n'],
+      [',-1,', ',40.00,'],
+    );
+    expect(await desk.correct(employer, id, renamed)).toMatchObject({ corrected: 2, keptBack: 0 });
+    expect((await paid(id)).slice(1, 4)).toEqual([
+      [2, 3, 'E22', '2000'],
+      [3, 4, 'E3', '100000'],
+      [4, 5, 'E4', '4000'],
+    ]);
+  });
+
+  it('take no row that was not kept back, nor one that is paid or was corrected otherwise', async () => {
+    const id = await held();
+    const first = await desk.correct(employer, id, await mended(id, [',0.00,', ',20.00,']));
+    const done = await desk.correct(
+      employer,
+      id,
+      csv(row('E2', '21.00'), row('E4', '4.00'), row('E4', '4.50'), row('NEW'), row('E1', '9.00')),
+    );
+    expect(done).toMatchObject({ corrected: 1, stillFaulty: 4, keptBack: 0 });
+    expect(told(done)).toEqual([
+      [2, 'ROW_ALREADY_CORRECTED'],
+      [2, 'EMPLOYEE_ALREADY_PAID'],
+      [4, 'CORRECTS_NO_ROW'],
+      [4, 'EMPLOYEE_TWICE'],
+      [5, 'CORRECTS_NO_ROW'],
+      [6, 'CORRECTS_NO_ROW'],
+      [6, 'EMPLOYEE_ALREADY_PAID'],
+    ]);
+    expect(done.run.totalMinor - first.run.totalMinor).toBe(400n);
+    expect((await paid(id))[1]).toEqual([2, 3, 'E2', '2000']);
+  });
+
+  it('pay nobody whom another run pays, until that is released', async () => {
+    await desk.upload(employer, csv(row('E2', '1.00')), { executionDate: '2026-11-30' });
+    const id = await held();
+    const file = await mended(id, [',0.00,', ',20.00,']);
+    expect(told(await desk.correct(employer, id, file))).toEqual([
+      [2, 'EMPLOYEE_ALREADY_PAID'],
+      [3, 'AMOUNT_FORMAT'],
+    ]);
+    const release = { employeeId: 'E2', period: '2026-11', kindOfPay: 'SALARY', reason: 'a second contract' };
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      releaseFurtherPay(tx, employer.personId, release),
+    );
+    expect(await desk.correct(employer, id, file)).toMatchObject({ corrected: 1, keptBack: 1 });
+  });
+
+  it('take an approval back, and are not approved by who made them', async () => {
+    const id = await held();
+    await desk.query(employer, 'UPDATE employer SET approvals_required = 2');
+    await desk.approve(employer, id);
+    await desk.correct(employer, id, await mended(id, [',0.00,', ',20.00,']));
+    const approvals = await desk.query(employer, 'SELECT voided_at IS NULL AS stands FROM approval');
+    expect(approvals).toEqual([{ stands: false }]);
+    const byPreparer = desk.query(
+      employer,
+      `INSERT INTO approval (employer_id, pay_run_id, run_version, approver_id, prepared_by, root_hash, id)
+       SELECT employer_id, pay_run_id, run_version, $2, prepared_by, root_hash, gen_random_uuid()
+       FROM pay_run_version WHERE pay_run_id = $1 AND run_version = 2`,
+      [readId('run', id), employer.personId],
+    );
+    await expect(byPreparer).rejects.toMatchObject({ constraint: 'approver_is_not_preparer' });
+  });
+
+  it.each([
+    ['a header that is not known', 'employee,money\n1,2\n'],
+    ['an unclosed quote', `${csv(row('E2', '1.00')).toString()}"open`],
+    ['no rows', csv().toString()],
+  ])('with %s change nothing', async (_, text) => {
+    const id = await held();
+    await expect(desk.correct(employer, id, Buffer.from(text))).rejects.toMatchObject({
+      code: 'PAY_FILE_REFUSED',
+    });
+    expect(await payments(id)).toHaveLength(3);
+  });
+
+  it('have no date of their own, and are of a run with rows kept back', async () => {
+    const id = await held();
+    const file = await mended(id);
+    await expect(desk.correct(employer, id, file, DATE)).rejects.toMatchObject({
+      code: 'DATE_OF_A_SUPPLEMENT',
+    });
+    const { answer } = await desk.upload(employer, csv(row('X')), { kindOfPay: 'BONUS' });
+    await expect(desk.correct(employer, answer.id, file)).rejects.toMatchObject({
+      code: 'NOTHING_KEPT_BACK',
+    });
+    const other = await desk.employer();
+    await expect(desk.correct(other, id, file)).rejects.toMatchObject({ code: 'PAY_RUN_NOT_FOUND' });
+  });
+
+  it('are read as the file was, without the lines around its rows', async () => {
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      tx.query(
+        `INSERT INTO pay_file_profile (employer_id, id, name, definition, created_by)
+         VALUES ($1, gen_random_uuid(), 'Lohn', $2, $3)`,
+        [
+          tx.employerId,
+          JSON.stringify({
+            columns: { Zahlung: 'amount', Anmerkung: 'ignored' },
+            amounts: { decimalSign: 'comma', thousandsSign: 'dot' },
+            constants: { currency: 'EUR' },
+            encoding: 'windows-1252',
+            titleLines: 2,
+            totals: { lines: 1, totalColumn: 'Zahlung' },
+          }),
+          employer.personId,
+        ],
+      ),
+    );
+    const iban = 'DE42950800200355765512';
+    const text = `Lohn\n\u00a0\nPersonalnummer;Name;IBAN;Zahlung;Anmerkung\nE1;Zoë;${iban};1.234,50;=x\nE2;Zoë;${iban}x;10,00;"a;b"\n;;;1.244,50;\n`;
+    const { answer } = await desk.upload(employer, Buffer.from(text, 'latin1'), { profile: 'Lohn' });
+    expect([answer.payments, answer.keptBack.rows]).toEqual([1, 1]);
+    const corrections = (await desk.corrections(employer, answer.id)).toString('latin1');
+    expect(corrections.split('\n').slice(0, 2)).toEqual([
+      'Personalnummer;Name;IBAN;Zahlung;Anmerkung;payrun_errors',
+      expect.stringMatching(new RegExp(`^E2;Zoë;${iban}x;10,00;"a;b";"line 5: IBAN: `)),
+    ]);
+    const file = Buffer.from(corrections.replace(`${iban}x`, iban), 'latin1');
+    const done = await desk.correct(employer, answer.id, file);
+    expect(done).toMatchObject({ corrected: 1, run: { totalMinor: 124_450n } });
+  });
+});
+
+describe('corrections after the approval', () => {
+  it('are a supplement with an approval of its own', async () => {
+    const id = await held();
+    await desk.approve(employer, id);
+    const file = await mended(id, [',-1,', ',40.00,']);
+    await expect(desk.correct(employer, id, file)).rejects.toMatchObject({ code: 'EXECUTION_DATE_MISSING' });
+    const done = await desk.correct(employer, id, file, { ...DATE, fileName: 'mended.csv' });
+    expect(done).toMatchObject({ corrected: 1, stillFaulty: 1, keptBack: 1 });
+    expect(done.run).toMatchObject({
+      status: 'READY',
+      runVersion: 1,
+      parentRunId: readId('run', id),
+      sequence: 1,
+      rowCount: 1,
+      totalMinor: 4_000n,
+    });
+    const supplement = showId('run', done.run.id);
+    expect(await paid(supplement)).toEqual([[1, 5, 'E4', '4000']]);
+    expect((await payments(id)).map(({ status }) => status)).toEqual(['APPROVED', 'APPROVED', 'APPROVED']);
+    expect((await desk.audit(employer)).at(-1)?.detail).toMatchObject({ payRunId: supplement, corrects: id });
+    const again = await desk.correct(employer, id, file, DATE);
+    expect(again).toMatchObject({ corrected: 0, unchanged: 1, keptBack: 1, run: { id: readId('run', id) } });
+    expect((await desk.stored(employer)).runs).toBe(2);
+    await desk.approve(employer, supplement);
+  });
+
+  it('may come again when their supplement was cancelled', async () => {
+    const id = await held();
+    await desk.approve(employer, id);
+    const file = await mended(id, [',-1,', ',40.00,'], [',0.00,', ',1.00,']);
+    const first = await desk.correct(employer, id, file, DATE);
+    expect(first.keptBack).toBe(0);
+    await cancel(showId('run', first.run.id));
+    expect((await desk.corrections(employer, id)).toString().split('\n')).toHaveLength(4);
+    const second = await desk.correct(employer, id, file, DATE);
+    expect(second).toMatchObject({ corrected: 2, unchanged: 0, run: { sequence: 2 } });
+  });
+
+  it('are none of a run that is cancelled', async () => {
+    const id = await held();
+    const file = await mended(id, [',-1,', ',40.00,']);
+    await cancel(id);
+    await expect(desk.correct(employer, id, file, DATE)).rejects.toMatchObject({
+      code: 'PARENT_NOT_APPROVED',
+    });
+  });
+
+  it('sent by two people at once pay each row once', async () => {
+    const id = await held();
+    await desk.approve(employer, id);
+    const file = await mended(id, [',-1,', ',40.00,'], [',0.00,', ',1.00,']);
+    const done = await Promise.all([1, 2].map(() => desk.correct(employer, id, file, DATE)));
+    expect(done.map(({ corrected, unchanged }) => [corrected, unchanged]).sort()).toEqual([
+      [0, 2],
+      [2, 0],
+    ]);
+    expect((await desk.stored(employer)).payments).toBe(5);
+  });
+});
