@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { demoBankSettings, demoServiceSettings, DEMO_BANK } from '../src/cli/demo-settings';
 import { Portal } from '../src/cli/portal';
 import { COMPANY, ensureEmployer, ensureStaff } from '../src/cli/seed';
@@ -21,6 +22,13 @@ const NOT_CUT_OFF_MS = 10 * 60_000;
 export interface TimedUpload {
   seconds: number;
   run: UploadAnswer;
+}
+
+/** Any answer as its reader sees it. */
+export interface TimedAnswer {
+  seconds: number;
+  status: number;
+  body: string;
 }
 
 /** An empty durable database, a sandbox bank, and an employer who may upload. */
@@ -49,6 +57,18 @@ export class Stand {
     }
   }
 
+  /** Reads an answer to its end without keeping it, and tells how many bytes it had. */
+  async fetched(service: OwnProcess, path: string): Promise<{ seconds: number; bytes: number }> {
+    const started = performance.now();
+    const response = await fetch(`${service.url}/v1/employers/${this.employerId}/${path}`, {
+      headers: { authorization: `Bearer ${this.preparerKey}` },
+    });
+    if (response.status !== 200 || !response.body) throw new Error(`${path} was answered ${response.status}`);
+    let bytes = 0;
+    for await (const chunk of response.body) bytes += chunk.length;
+    return { seconds: (performance.now() - started) / 1_000, bytes };
+  }
+
   /** Starts the service anew. @param nodeFlags such as `--cpu-prof` */
   startService(nodeFlags: readonly string[] = []): Promise<OwnProcess> {
     return this.stage.own(startService(this.settings, nodeFlags));
@@ -60,22 +80,28 @@ export class Stand {
    * @throws Error when the answer is not 201
    */
   async upload(service: OwnProcess, rows: number, period: string): Promise<TimedUpload> {
+    const { seconds, status, body } = await this.send(service, payFileOf(rows), period);
+    if (status !== 201) throw new Error(`the upload was answered ${status}: ${body}`);
+    const run = JSON.parse(body) as UploadAnswer;
+    if (run.payments !== rows) throw new Error(`${run.payments} of ${rows} rows were stored`);
+    return { seconds, run };
+  }
+
+  /** Streams a file over HTTP, timed like `upload`, whatever the answer. */
+  async send(service: OwnProcess, file: Readable, period: string): Promise<TimedAnswer> {
     const executionDate = earliestExecutionDate(new Date(Date.now() + NOT_CUT_OFF_MS), DEMO_BANK);
     const query = new URLSearchParams({ period, executionDate }).toString();
     const started = performance.now();
     const response = await fetch(`${service.url}/v1/employers/${this.employerId}/pay-files?${query}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.preparerKey}`, 'content-type': 'text/csv' },
-      body: payFileOf(rows),
+      body: file,
       duplex: 'half',
       signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS),
     });
     const body = await response.text();
     const seconds = (performance.now() - started) / 1_000;
-    if (response.status !== 201) throw new Error(`the upload was answered ${response.status}: ${body}`);
-    const run = JSON.parse(body) as UploadAnswer;
-    if (run.payments !== rows) throw new Error(`${run.payments} of ${rows} rows were stored`);
-    return { seconds, run };
+    return { seconds, status: response.status, body };
   }
 }
 

@@ -62,11 +62,12 @@ export class KeepFaultyRows1795132824000 implements MigrationInterface {
         FOR EACH ROW WHEN (OLD.pay_run_id IS NOT NULL) EXECUTE FUNCTION refuse_forgetting_of_a_run();
 
       CREATE FUNCTION refuse_change_of_a_corrected_row() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        paying uuid;
       BEGIN
-        IF NOT EXISTS (SELECT FROM payment p
-             JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-             WHERE p.employer_id = OLD.employer_id AND p.id = OLD.payment_id
-               AND r.status IN ('CANCELLING', 'CANCELLED')) THEN
+        SELECT pay_run_id INTO paying FROM payment WHERE employer_id = OLD.employer_id AND id = OLD.payment_id;
+        IF NOT EXISTS (SELECT FROM pay_run WHERE employer_id = OLD.employer_id AND id = paying
+             AND status IN ('CANCELLING', 'CANCELLED')) THEN
           RAISE EXCEPTION 'a row that was corrected stays so unless its run is cancelled'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'corrected_once';
         END IF;
@@ -77,11 +78,13 @@ export class KeepFaultyRows1795132824000 implements MigrationInterface {
         EXECUTE FUNCTION refuse_change_of_a_corrected_row();
 
       CREATE FUNCTION refuse_foreign_correction() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        paying uuid;
       BEGIN
-        IF EXISTS (SELECT FROM payment p
-             JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-             JOIN faulty_file f ON f.employer_id = p.employer_id AND f.id = NEW.faulty_file_id
-             WHERE p.employer_id = NEW.employer_id AND p.id = NEW.payment_id
+        SELECT pay_run_id INTO paying FROM payment WHERE employer_id = NEW.employer_id AND id = NEW.payment_id;
+        IF EXISTS (SELECT FROM pay_run r
+             JOIN faulty_file f ON f.employer_id = r.employer_id AND f.id = NEW.faulty_file_id
+             WHERE r.employer_id = NEW.employer_id AND r.id = paying
                AND (f.pay_run_id IN (r.id, r.parent_run_id)) IS NOT TRUE) THEN
           RAISE EXCEPTION 'a row is corrected in its run or in a supplement of it'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'corrected_in_its_run';

@@ -15,7 +15,13 @@ import { keptBackOf } from '../pay-run/kept-back';
 import { lockPayKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
-import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
+import {
+  joiningByHash,
+  keepStillFaulty,
+  markCorrected,
+  matchRows,
+  numberCorrected,
+} from './correction.store';
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
 import { lostRace } from './intake';
 import { makeRun } from './make-run';
@@ -98,9 +104,9 @@ export class Corrections {
     };
     const copied = await copyRows(tx, this.personal, file.read(), context);
     if (copied.faults.refuseFile) throw refusePayFile(copied.faults);
-    const unchanged = await matchRows(tx, faulty.id);
+    const unchanged = await joiningByHash(tx, () => matchRows(tx, faulty.id));
     const read = await checkRows(tx, this.personal, file, context, copied);
-    await keepStillFaulty(tx, faulty.id);
+    await joiningByHash(tx, () => keepStillFaulty(tx, faulty.id));
     const run = await this.payCorrected(tx, correction, read, unchanged);
     return {
       run: run ?? parent,
@@ -151,11 +157,11 @@ export class Corrections {
     const corrected = read.rows - read.faultyRows - unchanged;
     if (corrected === 0) return undefined;
     const joins = parent.status === 'READY';
-    const lastRow = await numberCorrected(tx, faulty.id, !joins);
+    const lastRow = await joiningByHash(tx, () => numberCorrected(tx, faulty.id, !joins));
     const run = joins
       ? await this.join(tx, correction, lastRow, corrected)
       : await this.supplement(tx, correction, lastRow);
-    await markCorrected(tx, faulty.id, lastRow);
+    await joiningByHash(tx, () => markCorrected(tx, faulty.id, lastRow));
     return run;
   }
 

@@ -173,6 +173,7 @@ async function findEarlier(
 /** What refuses a payment to somebody whom another writer pays meanwhile. */
 const LOST = ['one_live_payment_per_employee_and_period', 'replaced_was_not_paid'];
 
+/** The answer where another writer was first; undefined for any other error. */
 export function lostRace(error: unknown): Problem | undefined {
   if (!LOST.includes(readDriverError(error)?.constraint ?? '')) return undefined;
   const detail =

@@ -1,12 +1,17 @@
 import { EmployerTransaction } from '../database/database';
 
-/** The run a faulty row `k` is paid by, once it was corrected and as long as that run is not cancelled. */
+/**
+ * The run a faulty row `k` is paid by, once it was corrected and as long as that run is not cancelled. Of fresh rows
+ * the planner knows nothing: as a join it would look through all payments of the run for each row.
+ */
 export const CORRECTED_BY = `
-  (SELECT p.pay_run_id FROM payment p JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-   WHERE p.employer_id = k.employer_id AND p.id = k.payment_id AND r.status NOT IN ('CANCELLING', 'CANCELLED'))`;
+  CASE WHEN k.payment_id IS NOT NULL THEN
+    (SELECT r.id FROM pay_run r WHERE r.employer_id = k.employer_id AND r.status NOT IN ('CANCELLING', 'CANCELLED')
+       AND r.id = (SELECT p.pay_run_id FROM payment p WHERE p.employer_id = k.employer_id AND p.id = k.payment_id))
+  END`;
 
 /** Whether the faulty row `k` is kept back. */
-export const KEPT_BACK = `${CORRECTED_BY} IS NULL`;
+export const KEPT_BACK = `(${CORRECTED_BY} IS NULL)`;
 
 /** Rows of a run's file that are kept back, their faults, and how many others were corrected since. */
 export interface KeptBackTotal {

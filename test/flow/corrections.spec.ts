@@ -84,11 +84,11 @@ describe('rows that are kept back for their faults', () => {
     expect(await reportOf(supplement)).toMatchObject({ explained: true });
     const period = payroll.executionDate().slice(0, 7);
     const month = await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`));
-    expect(month.data).toMatchObject({ explained: true });
-    const table = Object.fromEntries(
-      month.data.totals.map((line: { name: string; payments: number }) => [line.name, line.payments]),
-    );
-    expect(table).toMatchObject({ uploaded: 6, refused: 0, settled: 6 });
+    const [six, none] = [6, 0].map((payments) => ({ payments }));
+    expect(month.data).toMatchObject({
+      explained: true,
+      totals: { uploaded: six, refused: none, settled: six },
+    });
 
     const { data: audit } = await payroll.as('finance').get(payroll.path('/audit'));
     const actions = audit.items.map((entry: { action: string }) => entry.action);

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { FaultPolicy } from '../../src/domain/fault-policy';
-import { readId, showId } from '../../src/http/prefixed-id';
+import { showId } from '../../src/http/prefixed-id';
 import { forgetRefusedFiles } from '../../src/pay-file/faulty-file.store';
 import { RefusedFile } from '../../src/pay-file/pay-file-fault';
 import { UploadAnswer } from '../../src/pay-file/upload-answer';
