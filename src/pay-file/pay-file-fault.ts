@@ -129,13 +129,14 @@ export interface Reading {
   text: string;
 }
 
+const CODES: Readonly<Record<PayFileFault['code'], { remedy: string }>> = {
+  ...ROW_FAULT_CODES,
+  ...FILE_FAULT_CODES,
+};
+
 /** What can be done about a fault. */
 export function remedyOf(code: PayFileFault['code']): string {
-  const codes: Readonly<Record<PayFileFault['code'], { remedy: string }>> = {
-    ...ROW_FAULT_CODES,
-    ...FILE_FAULT_CODES,
-  };
-  return codes[code].remedy;
+  return CODES[code].remedy;
 }
 
 /** What is known of a fault besides its code and line. */

@@ -107,7 +107,7 @@ describe('faulty rows of a file', () => {
     expect(faultsOf(other)).toEqual([[1, null, 'ROWS_NOT_AS_DECLARED']]);
   });
 
-  it.each([
+  it.each<[string, Buffer, Record<string, string>?]>([
     ['an unclosed quote', csv(row('E1'), BAD, 'E3,"open')],
     ['a row that was declared and is missing', csv(row('E1'), BAD), { declaredRows: '3' }],
     ['no good row', csv(BAD, row('E1', '-1'))],

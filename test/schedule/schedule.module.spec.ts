@@ -97,6 +97,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
     'pay periods',
     'partitions',
     'idempotency keys',
+    'refused files',
   ]);
   await started.close();
   expect(drains.every((drain) => drain.mock.calls.length > 0)).toBe(true);
