@@ -149,6 +149,7 @@ export class PayDesk {
         name: `Employer ${employerId}`,
         timeZone: 'Europe/Madrid',
         rowsPerInstruction: 100,
+        tickIbans: false,
       });
       for (const id of accountIds) {
         await tx.manager.insert(EmployerAccount, {
