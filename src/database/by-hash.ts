@@ -1,16 +1,21 @@
 import { Transaction } from './database';
 
 /**
- * Runs a statement that joins rows with an array of them, never by a nested loop: without statistics of these rows, as
- * soon after an upload, either side looks like a single row, and each would be compared with each.
+ * Does work whose statements join rows so fresh that there are no statistics of them, never by a nested loop: soon after
+ * an upload either side looks like a single row, and each would be compared with each.
  */
-export async function queryByHash<Row = Record<string, unknown>>(
+export async function joiningByHash<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
+  await tx.query('SET LOCAL enable_nestloop = off');
+  const done = await work();
+  await tx.query('SET LOCAL enable_nestloop TO DEFAULT');
+  return done;
+}
+
+/** Runs one statement that joins rows with an array of them, as `joiningByHash` does. */
+export function queryByHash<Row = Record<string, unknown>>(
   tx: Transaction,
   sql: string,
   parameters: unknown[],
 ): Promise<Row[]> {
-  await tx.query('SET LOCAL enable_nestloop = off');
-  const rows = await tx.query<Row>(sql, parameters);
-  await tx.query('SET LOCAL enable_nestloop TO DEFAULT');
-  return rows;
+  return joiningByHash(tx, () => tx.query<Row>(sql, parameters));
 }

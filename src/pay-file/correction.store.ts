@@ -1,17 +1,6 @@
 import { EmployerTransaction } from '../database/database';
+import { inParts } from '../database/in-parts';
 import { KEPT_BACK } from '../pay-run/kept-back';
-import { inParts } from './pay-file.store';
-
-/**
- * Joins the row table with stored rows so fresh that the planner believes there are few: it would look through a
- * million rows for each of a million.
- */
-export async function joiningByHash<T>(tx: EmployerTransaction, work: () => Promise<T>): Promise<T> {
-  await tx.query('SET LOCAL enable_nestloop = off');
-  const done = await work();
-  await tx.query('SET LOCAL enable_nestloop = on');
-  return done;
-}
 
 /** What both sides of a comparison with the payment of a corrected row pay. */
 const SAME_PAY = `(u.employee_id, u.name_hash, u.iban_hash, u.amount_minor, u.currency)

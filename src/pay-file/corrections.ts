@@ -3,6 +3,7 @@ import { append } from '../audit/audit';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { joiningByHash } from '../database/by-hash';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
@@ -15,13 +16,7 @@ import { keptBackOf } from '../pay-run/kept-back';
 import { lockPayKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
-import {
-  joiningByHash,
-  keepStillFaulty,
-  markCorrected,
-  matchRows,
-  numberCorrected,
-} from './correction.store';
+import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
 import { lostRace } from './intake';
 import { makeRun } from './make-run';

@@ -1,11 +1,11 @@
 import { EmployerTransaction } from '../database/database';
+import { inParts } from '../database/in-parts';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { showId } from '../http/prefixed-id';
 import { CORRECTED_BY, KEPT_BACK } from '../pay-run/kept-back';
 import { Layout, layoutOf, openCells, openFaults, FaultyRow } from './faulty-row';
 import { RefusedFile } from './pay-file-fault';
-import { inParts } from './pay-file.store';
 import { ReadFile } from './row-intake';
 
 /** A payroll is mended within days of its pay day; what it names is personal data and goes after them. */

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { from as copyFrom } from 'pg-copy-streams';
 import { EmployerTransaction } from '../database/database';
+import { inParts } from '../database/in-parts';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { normaliseName } from '../domain/party';
@@ -212,9 +213,6 @@ export async function analyseRows(tx: EmployerTransaction): Promise<void> {
   await tx.query('ANALYZE pg_temp.uploaded_row (line, employee_id, row_no, release_sequence)');
 }
 
-/** Rows inserted by one statement, which has two minutes to end: it takes some seconds. */
-const ROWS_AT_ONCE = 100_000;
-
 /** Makes the payable rows, whose numbers go up to `lastRow`, payments of a run, in state READY. */
 export async function insertPayments(
   tx: EmployerTransaction,
@@ -231,12 +229,4 @@ export async function insertPayments(
       [tx.employerId, payRunId, key.period, key.kindOfPay, first, last],
     ),
   );
-}
-
-/** Does something for the rows from 1 to `lastRow`, so many at once that a statement ends in time. */
-export async function inParts(
-  lastRow: number,
-  work: (first: number, last: number) => Promise<unknown>,
-): Promise<void> {
-  for (let first = 1; first <= lastRow; first += ROWS_AT_ONCE) await work(first, first + ROWS_AT_ONCE - 1);
 }

@@ -34,15 +34,21 @@ export interface TickRow {
   reason: string;
 }
 
-/** What is known of the standing version. One that was never compared counts as without pay before it. */
-export async function readComparison(tx: EmployerTransaction, run: PayRun): Promise<ComparisonRecord> {
-  const version = [tx.employerId, run.id, run.runVersion];
+/** The pay before it that the standing version was compared with; null where there was none. */
+export async function readBefore(tx: EmployerTransaction, run: PayRun): Promise<ComparisonRecord['before']> {
   const [before] = await tx.query<NonNullable<ComparisonRecord['before']>>(
     `SELECT before_period, before_run_ids, before_count, before_minor, net_change_basis_points
      FROM run_comparison WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3
        AND before_period IS NOT NULL`,
-    version,
+    [tx.employerId, run.id, run.runVersion],
   );
+  return before ?? null;
+}
+
+/** What is known of the standing version. One that was never compared counts as without pay before it. */
+export async function readComparison(tx: EmployerTransaction, run: PayRun): Promise<ComparisonRecord> {
+  const version = [tx.employerId, run.id, run.runVersion];
+  const before = await readBefore(tx, run);
   const differences = await tx.query<DifferenceTotal>(
     `SELECT kind, count(*)::int AS count, sum(amount_minor) AS amount_minor, sum(before_minor) AS before_minor
      FROM run_difference WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3 GROUP BY kind`,
@@ -61,7 +67,7 @@ export async function readComparison(tx: EmployerTransaction, run: PayRun): Prom
   );
   const ticking = differences.filter(({ kind }) => TICKED_KINDS.includes(kind));
   return {
-    before: before ?? null,
+    before,
     differences,
     toTick: before ? ticking.reduce((sum, { count }) => sum + count, 0) : run.rowCount,
     ticked: ticks?.count ?? 0,

@@ -1,5 +1,6 @@
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
+import { inParts } from '../database/in-parts';
 import { PayRunStatus } from '../domain/pay-run';
 import { Employer } from '../employer/employer.entity';
 import { PayRun } from './pay-run.entity';
@@ -42,9 +43,6 @@ async function findBefore(tx: EmployerTransaction, run: PayRun): Promise<Before>
   return before ?? { period: null, run_ids: [] };
 }
 
-/** Differences inserted by one statement, which has two minutes to end: it takes some seconds. */
-const ROWS_AT_ONCE = 100_000;
-
 async function insertDifferences(
   tx: EmployerTransaction,
   run: PayRun,
@@ -56,20 +54,18 @@ async function insertDifferences(
       payment_id uuid, before_payment_id uuid, amount_minor bigint, before_minor bigint) ON COMMIT DROP`);
   const parameters = [tx.employerId, run.id, beforeRunIds, netChangeBasisPoints, run.parentRunId === null];
   await queryByHash(tx, FIND_DIFFERENCES, parameters);
-  let inserted = ROWS_AT_ONCE;
-  for (let first = 1; inserted === ROWS_AT_ONCE; first += ROWS_AT_ONCE) {
-    const [row] = await tx.query<{ inserted: number }>(
-      `WITH made AS (
-         INSERT INTO run_difference (employer_id, pay_run_id, run_version, kind, n, payment_id, before_payment_id,
-           amount_minor, before_minor)
-         SELECT $1, $2, $3, kind, n, payment_id, before_payment_id, amount_minor, before_minor
-         FROM pg_temp.found_difference WHERE place BETWEEN $4 AND $5
-         RETURNING 1)
-       SELECT count(*)::int AS inserted FROM made`,
-      [tx.employerId, run.id, run.runVersion, first, first + ROWS_AT_ONCE - 1],
-    );
-    inserted = row?.inserted ?? 0;
-  }
+  const [found] = await tx.query<{ last: number }>(
+    'SELECT coalesce(max(place), 0)::int AS last FROM pg_temp.found_difference',
+  );
+  await inParts(found?.last ?? 0, (first, last) =>
+    tx.query(
+      `INSERT INTO run_difference (employer_id, pay_run_id, run_version, kind, n, payment_id, before_payment_id,
+         amount_minor, before_minor)
+       SELECT $1, $2, $3, kind, n, payment_id, before_payment_id, amount_minor, before_minor
+       FROM pg_temp.found_difference WHERE place BETWEEN $4 AND $5`,
+      [tx.employerId, run.id, run.runVersion, first, last],
+    ),
+  );
   await tx.query('DROP TABLE pg_temp.found_difference');
 }
 

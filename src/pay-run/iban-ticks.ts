@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { TICKED_KINDS } from '../domain/difference';
 import { Employer } from '../employer/employer.entity';
-import { readComparison } from './comparison.reads';
+import { readBefore, readComparison } from './comparison.reads';
 import { PayRun } from './pay-run.entity';
 import { assertAwaitsApproval, currentVersion } from './pay-run.store';
 
@@ -46,8 +46,7 @@ async function assertToTick(
   run: PayRun,
   paymentIds: readonly string[],
 ): Promise<void> {
-  const { before } = await readComparison(tx, run);
-  if (!before) {
+  if (!(await readBefore(tx, run))) {
     const message = 'No earlier pay tells which IBANs are new: decide on all of them at once, with a reason.';
     throw new DomainError('EVERY_IBAN_IS_NEW', message);
   }

@@ -53,8 +53,13 @@ export class Follower {
   /** One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. */
   async step(claim: Claim, followed: Followed): Promise<void> {
     const { instruction, account, payments } = followed;
-    if (claim.wokenAt === null && this.isSecondLook(instruction) && (await this.looksSame(claim, followed)))
+    const glance = await this.glanceAgain(claim, followed);
+    if (glance && isAsPlanned(followed.planned, glance)) {
+      await this.database.inEmployer(claim.employerId, (tx) =>
+        this.recordTotals(tx, claim, followed, glance),
+      );
       return;
+    }
     const asked = { id: instruction.id, rows: payments.length };
     const seen = await this.source.paymentsOf(account, asked, {
       bankInstructionId: instruction.bankInstructionId ?? '',
@@ -66,7 +71,7 @@ export class Follower {
       instruction.totalsCheckedAt === null ||
       this.isSecondLook(instruction) ||
       alarmOfStatus(instruction.bankStatus ?? '');
-    const shown = unsure ? await this.readInstruction(followed) : undefined;
+    const shown = glance ?? (unsure ? await this.readInstruction(followed) : undefined);
     crashPoint('follow.read');
     await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, seen, shown));
     crashPoint('follow.recorded');
@@ -91,19 +96,22 @@ export class Follower {
     );
   }
 
-  /** For one call, where nobody asked for more: whether the count and sum of what ended are still those of the plan. */
-  private async looksSame(claim: Claim, followed: Followed): Promise<boolean> {
-    if (!followed.account.reads.includes('INSTRUCTION')) return false;
-    const shown = await this.readInstruction(followed);
-    const { rowCount: count, totalMinor } = followed.planned;
-    if (shown === undefined || alarmOfStatus(shown.status)) return false;
-    if (judgeGroups({ count, totalMinor }, shown.groups) !== 'equal') return false;
-    await this.database.inEmployer(claim.employerId, async (tx) => {
-      const instruction = await lockInstruction(tx, claim.subjectId);
-      await fence(tx, claim);
-      await this.checkTotals(tx, followed, instruction, shown);
-    });
-    return true;
+  /** The second look where nobody asked for more: for one call, what may show that nothing has changed. */
+  private async glanceAgain(claim: Claim, followed: Followed): Promise<BankInstruction | undefined> {
+    if (claim.wokenAt !== null || !this.isSecondLook(followed.instruction)) return undefined;
+    return followed.account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
+  }
+
+  private async recordTotals(
+    tx: EmployerTransaction,
+    claim: Claim,
+    followed: Followed,
+    shown: BankInstruction | undefined,
+  ): Promise<Instruction> {
+    const instruction = await lockInstruction(tx, followed.instruction.id);
+    await fence(tx, claim);
+    await this.checkTotals(tx, followed, instruction, shown);
+    return instruction;
   }
 
   private async readInstruction({ account, instruction }: Followed): Promise<BankInstruction | undefined> {
@@ -122,9 +130,7 @@ export class Follower {
     seen: readonly BankPayment[],
     shown: BankInstruction | undefined,
   ): Promise<void> {
-    const instruction = await lockInstruction(tx, followed.instruction.id);
-    await fence(tx, claim);
-    await this.checkTotals(tx, followed, instruction, shown);
+    const instruction = await this.recordTotals(tx, claim, followed, shown);
     const payments = await followedPayments(tx, this.personal, instruction);
     const progress = await this.hold(tx, instruction, payments, seen);
     await recordProgress(tx, instruction, progress);
@@ -315,6 +321,14 @@ export async function loadFollowed(
   const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
   const payments = await followedPayments(tx, personal, instruction);
   return { instruction, planned, run, account, payments };
+}
+
+/** Whether the count and sum the bank shows of what ended are those of the plan, and no status of it needs a person. */
+function isAsPlanned(
+  { rowCount: count, totalMinor }: PlannedInstruction,
+  { status, groups }: BankInstruction,
+): boolean {
+  return !alarmOfStatus(status) && judgeGroups({ count, totalMinor }, groups) === 'equal';
 }
 
 /** Whether a payment too many would have been seen: by the totals, by the instruction's own list, or by what names it. */

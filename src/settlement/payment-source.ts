@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
+import { Lanes } from '../bank/lanes';
 import type { BankPayment } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -41,8 +42,7 @@ export class PaymentSource {
   private waiting: Joiner[] = [];
   private sweeping = false;
   private open = 0;
-  private freeTurns = OWN_LISTS_AT_ONCE;
-  private readonly queued: (() => void)[] = [];
+  private readonly ownLists = new Lanes(OWN_LISTS_AT_ONCE);
 
   constructor(
     private readonly reads: BankReads,
@@ -60,22 +60,11 @@ export class PaymentSource {
       const linked = account.reads.includes('INSTRUCTION_PAYMENTS');
       const listed = account.reads.includes('PAYMENT_LIST');
       if (!listed || (linked && this.open <= FEW)) return await this.reads.payments(account, at);
-      if (linked && rows >= FULL_PAGE_ROWS) return await this.inTurn(() => this.reads.payments(account, at));
+      if (linked && rows >= FULL_PAGE_ROWS)
+        return await this.ownLists.run(() => this.reads.payments(account, at));
       return await this.join(id, at);
     } finally {
       this.open -= 1;
-    }
-  }
-
-  private async inTurn<T>(read: () => Promise<T>): Promise<T> {
-    if (this.freeTurns > 0) this.freeTurns -= 1;
-    else await new Promise<void>((resolve) => this.queued.push(resolve));
-    try {
-      return await read();
-    } finally {
-      const next = this.queued.shift();
-      if (next) next();
-      else this.freeTurns += 1;
     }
   }
 

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Lanes } from '../bank/lanes';
 import { CONFIG, Config } from '../config/env';
 
 /** The intents of so many adds are committed together, and their outcomes too (rule 1). */
@@ -23,13 +24,12 @@ interface Waiter {
 export class AddWindow {
   private freeBatches = BATCHES_AT_ONCE;
   private readonly waiting: Waiter[] = [];
-  private freeLanes: number;
-  private readonly queued: (() => void)[] = [];
+  private readonly lanes: Lanes;
   private closed = false;
   private last = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'BANK_ADDS_IN_FLIGHT'>) {
-    this.freeLanes = config.BANK_ADDS_IN_FLIGHT;
+    this.lanes = new Lanes(config.BANK_ADDS_IN_FLIGHT);
   }
 
   /** A place in the order of instructions. */
@@ -69,15 +69,7 @@ export class AddWindow {
   }
 
   /** Makes one call when a lane is free, in the order of asking. */
-  async inLane<T>(call: () => Promise<T>): Promise<T> {
-    if (this.freeLanes > 0) this.freeLanes -= 1;
-    else await new Promise<void>((resolve) => this.queued.push(resolve));
-    try {
-      return await call();
-    } finally {
-      const next = this.queued.shift();
-      if (next) next();
-      else this.freeLanes += 1;
-    }
+  inLane<T>(call: () => Promise<T>): Promise<T> {
+    return this.lanes.run(call);
   }
 }
