@@ -24,7 +24,7 @@ export const PAYMENT_INITIAL: PaymentStatus = 'READY';
  */
 export const PAYMENT_TRANSITIONS: StateTable<PaymentStatus> = {
   READY: ['HELD', 'APPROVED', 'EXCLUDED', 'CANCELLED'],
-  HELD: ['READY', 'CANCELLED'],
+  HELD: ['READY', 'EXCLUDED', 'CANCELLED'],
   APPROVED: ['READY', 'AT_BANK', 'EXCLUDED', 'CANCELLED'],
   AT_BANK: ['SUBMITTED', 'APPROVED', 'VOID'],
   SUBMITTED: ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID'],
@@ -39,7 +39,7 @@ export const PAYMENT_TRANSITIONS: StateTable<PaymentStatus> = {
 /** One line per state, for people; the README's table is made from it. */
 export const PAYMENT_MEANING: Readonly<Record<PaymentStatus, string>> = {
   READY: 'It is in a run that is not approved yet.',
-  HELD: 'A person keeps it back; it is not part of what will be approved.',
+  HELD: 'It looks like a mistake and waits for a person; it is not part of what will be approved.',
   APPROVED: 'It is part of the approved rows and not in an instruction at the bank.',
   AT_BANK: 'It was added, or may have been, to an instruction that is not known to be submitted.',
   SUBMITTED: 'Its instruction was submitted; the bank has not finished it.',
@@ -55,11 +55,10 @@ export const PAYMENT_FINALS = finalStates(PAYMENT_STATUSES, PAYMENT_TRANSITIONS)
 
 /**
  * The states in which a payment has paid or may still pay its employee: at most one such payment per employer,
- * period, employee and kind of pay.
+ * period, employee and kind of pay. A held one may be the second; it counts from its release on.
  */
 export const LIVE_PAYMENT_STATUSES: readonly PaymentStatus[] = [
   'READY',
-  'HELD',
   'APPROVED',
   'AT_BANK',
   'SUBMITTED',

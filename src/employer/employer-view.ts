@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { showId } from '../http/prefixed-id';
 import { Employer } from './employer.entity';
+import { payLimitsBody, showLimits } from './pay-limits';
 
 /** The most rows a file may have, and all of them in basis points. */
 const MAX_ROWS = 1_000_000;
@@ -33,6 +34,7 @@ export const employerBody = z.object({
   netChangeBasisPoints: z.int(),
   remittanceTemplate: z.string().nullable(),
   faultPolicy: faultPolicyField,
+  limits: payLimitsBody,
   stopped: z.object({ since: z.iso.datetime(), reason: z.string() }).nullable(),
   createdAt: z.iso.datetime(),
 });
@@ -50,6 +52,7 @@ export function showEmployer(employer: Employer): EmployerItem {
     netChangeBasisPoints: employer.netChangeBasisPoints,
     remittanceTemplate: employer.remittanceTemplate,
     faultPolicy: employer.faultPolicy,
+    limits: showLimits(employer),
     stopped: stoppedAt === null ? null : { since: stoppedAt.toISOString(), reason: stoppedReason ?? '' },
     createdAt: employer.createdAt.toISOString(),
   };

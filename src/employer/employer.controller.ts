@@ -17,6 +17,7 @@ import { Me, SignedIn } from '../http/signed-in';
 import { Employer } from './employer.entity';
 import { employersSeenBy, findEmployer, lockEmployer } from './employer.store';
 import { employerBody, EmployerItem, faultPolicyField, showEmployer } from './employer-view';
+import { changedLimits, isLooser, NO_LIMITS, payLimitsField, showLimits } from './pay-limits';
 
 /** The bounds of the schema: an instruction of one row is slow, one of more than 10,000 is rebuilt as slowly. */
 const rowsPerInstruction = z.int().min(1).max(10_000);
@@ -70,6 +71,7 @@ class EmployerChange extends createZodDto(
       netChangeBasisPoints,
       remittanceTemplate,
       faultPolicy: faultPolicyField,
+      limits: payLimitsField,
     })
     .partial()
     .refine((change) => Object.keys(change).length > 0, 'must change something'),
@@ -99,6 +101,7 @@ export class EmployerController {
     const now = this.clock.now();
     const employer = {
       ...body,
+      ...NO_LIMITS,
       id: newId(now.getTime()),
       stoppedAt: null,
       stoppedReason: null,
@@ -139,28 +142,31 @@ export class EmployerController {
   @Patch(':employerId')
   @Allow('operator', 'administrator')
   @ApiOperation({
-    summary: 'Changes settings; fewer approvals, or IBANs not to be ticked, take an administrator',
+    summary:
+      'Changes settings; fewer approvals, higher limits, or IBANs not to be ticked, take an administrator',
   })
   @ApiOkResponse({ type: EmployerBody })
   change(
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Me() me: SignedIn,
-    @Body() change: EmployerChange,
+    @Body() { limits, ...settings }: EmployerChange,
   ): Promise<EmployerItem> {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
-      if (loosens(employer, change) && !me.administrator) {
-        const detail = 'Only an administrator lowers the number of approvals, or lets new IBANs go unticked.';
+      const payLimits = changedLimits(employer, limits ?? {});
+      if ((loosens(employer, settings) || isLooser(employer, payLimits)) && !me.administrator) {
+        const detail =
+          'Only an administrator lowers the number of approvals, raises or takes away a limit, or lets new IBANs go unticked.';
         throw new Problem(403, 'ADMINISTRATOR_REQUIRED', detail);
       }
-      await tx.manager.update(Employer, { id: employerId }, change);
+      await tx.manager.update(Employer, { id: employerId }, { ...settings, ...payLimits });
       await append(tx, {
         personId: me.personId,
         action: 'employer.changed',
         subject: showId('emp', employerId),
-        detail: { ...change },
+        detail: { ...settings, limits: limits && showLimits(payLimits) },
       });
-      return showEmployer({ ...employer, ...change });
+      return showEmployer({ ...employer, ...settings, ...payLimits });
     });
   }
 }

@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { FaultPolicy } from '../domain/fault-policy';
+import { bigintColumn } from '../database/transformers';
 
 /** A company that pays salaries through this service. */
 @Entity('employer')
@@ -17,6 +18,11 @@ export class Employer {
   @Column('text', { nullable: true }) remittanceTemplate!: string | null;
   /** What becomes of pay files with faulty rows; each run keeps the one it was taken by. */
   @Column('jsonb') faultPolicy!: FaultPolicy;
+  /** What is above is held until a person releases it: a payment, and all rows of a file; null: no limit. */
+  @Column('bigint', { nullable: true, transformer: bigintColumn }) paymentLimitMinor!: bigint | null;
+  @Column('bigint', { nullable: true, transformer: bigintColumn }) runLimitMinor!: bigint | null;
+  /** How far a payment may be above the median of the last ones of its employee. */
+  @Column('integer', { nullable: true }) increaseLimitBp!: number | null;
   /** The employer's kill switch: nothing is sent to the bank while it is set. */
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) stoppedReason!: string | null;

@@ -45,6 +45,10 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail: 'The payment was replaced already by one that ended unpaid: replace that one.',
   },
   legal_moves_only: { code: 'ILLEGAL_TRANSITION', detail: 'The current state does not allow this.' },
+  no_approval_over_a_hold: {
+    code: 'HOLDS_OPEN',
+    detail: 'Each hold of the run is released, or its row left out, before the approval.',
+  },
   one_active_schedule_per_kind_of_pay: {
     code: 'SCHEDULE_EXISTS',
     detail: 'This account has an active schedule for this kind of pay.',
@@ -83,6 +87,10 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   one_submit_per_planned_instruction: {
     code: 'ALREADY_SUBMITTED',
     detail: 'A submit of this instruction was attempted and is not proven unsent.',
+  },
+  releaser_is_not_preparer: {
+    code: 'RELEASER_IS_PREPARER',
+    detail: 'Who prepared a version of the run may release none of its holds.',
   },
   replaced_is_not_contradicted: {
     code: 'PAYMENT_CONTRADICTED',

@@ -23,6 +23,7 @@ export class FaultyRowPage extends createZodDto(
 export class CorrectedBody extends createZodDto(
   z.object({
     corrected: z.int().describe('Rows that the run named here pays from now on.'),
+    held: z.int().describe('Those of them that wait for a person, as in an upload.'),
     unchanged: z.int().describe('Rows that were corrected before, and alike.'),
     stillFaulty: z.int(),
     keptBack: z.int().describe('Rows of the run that are kept back after it.'),

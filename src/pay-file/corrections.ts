@@ -19,12 +19,11 @@ import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
 import { lostRace } from './intake';
-import { makeRun } from './make-run';
+import { makeRun, payRows } from './make-run';
 import { PayFile } from './pay-file.entity';
 import { PayFileFault, refusePayFile } from './pay-file-fault';
-import { insertPayments } from './pay-file.store';
 import { Reading } from './reading';
-import { checkRows, contextOf, copyRows, ReadFile } from './row-intake';
+import { checkRows, contextOf, copyRows } from './row-intake';
 import { UploadedFile } from './spool';
 import { assertTerms, CorrectionFields, resolveTerms, UploadTerms } from './terms';
 
@@ -42,6 +41,8 @@ export interface Corrected {
   /** The run that pays the corrected rows: the run itself, its supplement, or the run as it was when there are none. */
   run: PayRun;
   corrected: number;
+  /** Corrected rows that are held in that run. */
+  held: number;
   /** Rows that were corrected before, and alike. */
   unchanged: number;
   stillFaulty: number;
@@ -102,10 +103,12 @@ export class Corrections {
     const unchanged = await joiningByHash(tx, () => matchRows(tx, faulty.id));
     const read = await checkRows(tx, this.personal, file, context, copied);
     await joiningByHash(tx, () => keepStillFaulty(tx, faulty.id));
-    const run = await this.payCorrected(tx, correction, read, unchanged);
+    const corrected = read.rows - read.faultyRows - unchanged;
+    const paid = corrected > 0 ? await this.payCorrected(tx, correction, corrected) : undefined;
     return {
-      run: run ?? parent,
-      corrected: run ? read.rows - read.faultyRows - unchanged : 0,
+      run: paid?.run ?? parent,
+      corrected,
+      held: paid?.held ?? 0,
       unchanged,
       stillFaulty: read.faultyRows,
       keptBack: (await keptBackOf(tx, parent.id)).rows,
@@ -141,23 +144,20 @@ export class Corrections {
     return terms;
   }
 
-  /** The run that pays what is payable now; undefined when nothing is. */
+  /** Pays what is payable now. @returns the run that does, and how many of its new payments are held */
   private async payCorrected(
     tx: EmployerTransaction,
     correction: Correction,
-    read: ReadFile,
-    unchanged: number,
-  ): Promise<PayRun | undefined> {
+    corrected: number,
+  ): Promise<{ run: PayRun; held: number }> {
     const { faulty, parent } = correction;
-    const corrected = read.rows - read.faultyRows - unchanged;
-    if (corrected === 0) return undefined;
     const joins = parent.status === 'READY';
     const lastRow = await joiningByHash(tx, () => numberCorrected(tx, faulty.id, !joins));
-    const run = joins
+    const paid = joins
       ? await this.join(tx, correction, lastRow, corrected)
       : await this.supplement(tx, correction, lastRow);
     await joiningByHash(tx, () => markCorrected(tx, faulty.id, lastRow));
-    return run;
+    return paid;
   }
 
   private async join(
@@ -165,30 +165,32 @@ export class Corrections {
     { parent: run, personId, file }: Correction,
     lastRow: number,
     corrected: number,
-  ): Promise<PayRun> {
-    await addPayments(tx, this.personal, run, { by: personId, reason: REASON }, () =>
-      insertPayments(tx, run.id, run, lastRow),
-    );
+  ): Promise<{ run: PayRun; held: number }> {
+    let held = 0;
+    await addPayments(tx, this.personal, run, { by: personId, reason: REASON }, async () => {
+      ({ payments: held } = await payRows(tx, this.personal, run, { personId, lastRow, joins: true }));
+    });
     await append(tx, {
       personId,
       action: 'pay-run.corrected',
       subject: showId('run', run.id),
       detail: {
         corrected,
+        held,
         runVersion: run.runVersion,
         rootHash: run.rootHash?.toString('hex'),
         sha256: file.sha256.toString('hex'),
       },
     });
-    return run;
+    return { run, held };
   }
 
   private async supplement(
     tx: EmployerTransaction,
     { personId, file, fields, reading, terms, parent }: Correction,
     lastRow: number,
-  ): Promise<PayRun> {
-    const { run } = await makeRun(tx, this.personal, {
+  ): Promise<{ run: PayRun; held: number }> {
+    const { run, held } = await makeRun(tx, this.personal, {
       personId,
       file,
       fileName: fields.fileName,
@@ -200,7 +202,7 @@ export class Corrections {
       replayable: false,
       audited: { corrects: showId('run', parent.id) },
     });
-    return run;
+    return { run, held: held.payments };
   }
 }
 

@@ -44,7 +44,7 @@ export interface Taken {
   replayed: boolean;
 }
 
-/** Turns a pay file into a pay run that awaits approval, or refuses all of it. */
+/** Turns a pay file into a pay run that awaits approval, with what looks like a mistake held, or refuses all of it. */
 @Injectable()
 export class PayFileIntake {
   constructor(

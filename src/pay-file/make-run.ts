@@ -6,12 +6,16 @@ import { PersonalData } from '../database/personal-data';
 import { FaultPolicy } from '../domain/fault-policy';
 import { showId } from '../http/prefixed-id';
 import { finishDraft, openDraft } from '../pay-run/draft';
-import { nextSequence } from '../pay-run/pay-key';
+import { appendHistory } from '../pay-run/history';
+import { nextSequence, PayKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
-import { insertPayments } from './pay-file.store';
+import { joiningByHash } from './correction.store';
+import { findHolds } from './hold-finder';
+import { HeldRows, insertHolds, insertPayments } from './pay-file.store';
 import { Reading } from './reading';
+import { hashReplacing } from './replacing';
 import { UploadedFile } from './spool';
 import { UploadTerms } from './terms';
 
@@ -36,7 +40,7 @@ export async function makeRun(
   tx: EmployerTransaction,
   personal: PersonalData,
   made: NewRun,
-): Promise<{ payFileId: string; run: PayRun }> {
+): Promise<{ payFileId: string; run: PayRun; held: HeldRows }> {
   const { terms, personId } = made;
   const payRunId = newId();
   await openDraft(tx, {
@@ -51,7 +55,9 @@ export async function makeRun(
     parentRunId: terms.parent?.id ?? null,
     createdBy: personId,
   });
-  await insertPayments(tx, payRunId, terms, made.lastRow);
+  const { period, kindOfPay } = terms;
+  const paying = { personId, lastRow: made.lastRow, joins: false };
+  const held = await payRows(tx, personal, { id: payRunId, period, kindOfPay }, paying);
   const payFileId = await keep(tx, made, payRunId);
   if (terms.scheduled) await bind(tx, terms.scheduled.scheduleId, terms.period, payRunId);
   const run = await finishDraft(tx, personal, payRunId);
@@ -66,7 +72,38 @@ export async function makeRun(
       ...made.audited,
     },
   });
-  return { payFileId, run };
+  return { payFileId, run, held };
+}
+
+/** How payable rows become payments of a run. */
+interface Paying {
+  personId: string;
+  /** The greatest number of a payable row. */
+  lastRow: number;
+  /** Whether the run has payments already. */
+  joins: boolean;
+}
+
+/**
+ * Makes the payable rows of the row table payments of a run, those held in which something was found. In the history the
+ * held ones have left what waits for approval.
+ */
+export async function payRows(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayKey & { id: string },
+  { personId, lastRow, joins }: Paying,
+): Promise<HeldRows> {
+  if (joins) await joiningByHash(tx, () => findHolds(tx, run, run.id));
+  else await findHolds(tx, run, null);
+  await hashReplacing(tx, personal);
+  await insertPayments(tx, run.id, run, lastRow);
+  const held = await insertHolds(tx, run.id);
+  if (held.payments > 0) {
+    const subject = { subject: 'payments_of_run', subjectId: run.id, payRunId: run.id } as const;
+    appendHistory(tx, [{ ...subject, from: 'READY', to: 'HELD', actor: `person:${personId}`, ...held }]);
+  }
+  return held;
 }
 
 async function bind(

@@ -1,7 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { PayFileProfile } from '../domain/pay-file-profile';
-import { showId } from '../http/prefixed-id';
 import { CsvRecord, readCsv } from './csv-reader';
 import { CsvUnreadable } from './csv-unreadable';
 import { openFaults, sealCells, sealFaults } from './faulty-row';
@@ -20,8 +19,6 @@ interface NotedFault {
   line: number;
   code: FileFaultCode;
   employee_id: string | null;
-  other_run: string | null;
-  other_line: number | null;
   said: string | null;
 }
 
@@ -32,8 +29,6 @@ export async function createNoteTable(tx: EmployerTransaction): Promise<void> {
       line integer NOT NULL,
       code text NOT NULL,
       employee_id text,
-      other_run uuid,
-      other_line integer,
       said text,
       n integer GENERATED ALWAYS AS IDENTITY
     ) ON COMMIT DROP`);
@@ -59,15 +54,9 @@ export async function tellNoted(
 
 function faultOf(noted: NotedFault, names: ColumnNames): PayFileFault {
   const { line, code, employee_id: employeeId } = noted;
-  const message = messageOf(noted);
+  const message = noted.said ?? undefined;
   if (employeeId === null) return fileFault(line, code, { message });
   return fileFault(line, code, { column: names.employeeId, value: employeeId, message });
-}
-
-function messageOf({ said, other_run: run, other_line: line }: NotedFault): string | undefined {
-  if (said !== null) return said;
-  if (run !== null) return `The employee is paid by line ${line} of ${showId('run', run)}.`;
-  return line === null ? undefined : `The employee is already in line ${line}.`;
 }
 
 /** Rows whose cells are fetched at once. */

@@ -82,14 +82,6 @@ export const FILE_FAULT_CODES = {
     meaning: 'The amounts add up to another total than is declared.',
     remedy: 'Look for an amount that was changed, or correct what is declared.',
   },
-  EMPLOYEE_TWICE: {
-    meaning: 'The employee is in this file already.',
-    remedy: 'Pay each employee in one row; add the amounts up in the payroll.',
-  },
-  EMPLOYEE_ALREADY_PAID: {
-    meaning: 'The employee is paid in another pay run of this period and kind of pay.',
-    remedy: 'Leave the row out, or ask an approver to release a further payment, with a reason.',
-  },
   EMPLOYEE_NOT_REPAYABLE: {
     meaning: 'An earlier payment of the employee ended in a way that may have paid after all.',
     remedy: 'Leave the row out until the open attention about that payment is decided.',

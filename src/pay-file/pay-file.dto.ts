@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { ENCODINGS } from '../domain/pay-file-encoding';
 import { faultPolicyField } from '../employer/employer-view';
 import { faultBody } from './preview.dto';
+import { holdCode } from '../pay-run/hold.dto';
 
 const amount = z.string().regex(/^\d+\.\d{2}$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -32,6 +33,14 @@ export class UploadAnswerBody extends createZodDto(
     keptBack: z
       .object({ rows: z.int(), faultCount: z.int(), faults: z.array(faultBody) })
       .describe('Faulty rows that are not part of the run; `faults` has the first 1,000.'),
+    sameFile: z.array(z.string()).describe('Runs of other terms made of the same bytes before.'),
+    held: z
+      .object({
+        payments: z.int(),
+        amount,
+        holds: z.partialRecord(holdCode, z.int()),
+      })
+      .describe('Rows that wait for a person and are not among the payments; holds by their code.'),
     namesChanged: z.object({
       count: z.int(),
       examples: z.array(z.object({ line: z.int(), before: z.string(), after: z.string() })),

@@ -42,7 +42,8 @@ export async function createRowTable(tx: EmployerTransaction): Promise<void> {
       fault_count integer,
       payable boolean GENERATED ALWAYS AS (id IS NOT NULL AND fault_count IS NULL) STORED,
       release_sequence smallint NOT NULL DEFAULT 0,
-      replaces_payment_id uuid
+      replaces_payment_id uuid,
+      held boolean NOT NULL DEFAULT false
     ) ON COMMIT DROP`);
 }
 
@@ -119,7 +120,7 @@ export function paymentLine(
 
 const NOTHING_PAYABLE = Array<null>(11).fill(null);
 
-/** A good row of a file that is refused already: only employees who are in it twice, or paid, are looked for. */
+/** A good row of a file that is refused already: only employees who may not be paid again are looked for. */
 export function keyLine(line: number, employeeId: string, rowNo: number): string {
   return copyLine([line, employeeId, rowNo, ...NOTHING_PAYABLE, null, null, null, null]);
 }
@@ -166,17 +167,6 @@ function copyCell(cell: Cell): string {
   return SPECIAL.test(text) ? text.replace(SPECIALS, (character) => ESCAPES[character] ?? character) : text;
 }
 
-/** Notes rows whose employee stands in an earlier line. */
-export async function noteTwice(tx: EmployerTransaction): Promise<void> {
-  await tx.query(
-    `INSERT INTO pg_temp.noted_fault (line, code, employee_id, other_line)
-     SELECT line, 'EMPLOYEE_TWICE', employee_id, first_line
-     FROM (SELECT line, employee_id, min(line) OVER (PARTITION BY employee_id) AS first_line
-           FROM pg_temp.uploaded_row WHERE employee_id IS NOT NULL) AS row
-     WHERE line > first_line`,
-  );
-}
-
 /** Gives rows whose employee has a live payment the first release that no live payment has used. */
 export async function takeReleases(tx: EmployerTransaction, key: PayKey): Promise<void> {
   await tx.query(
@@ -194,26 +184,12 @@ export async function takeReleases(tx: EmployerTransaction, key: PayKey): Promis
   );
 }
 
-/** Notes rows without a release whose employee has a live payment. */
-export async function notePaid(tx: EmployerTransaction, key: PayKey): Promise<void> {
-  await tx.query(
-    `INSERT INTO pg_temp.noted_fault (line, code, employee_id, other_run, other_line)
-     SELECT DISTINCT ON (u.line) u.line, 'EMPLOYEE_ALREADY_PAID', u.employee_id, p.pay_run_id, p.line
-     FROM pg_temp.uploaded_row u
-     JOIN payment p ON p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3
-       AND p.employee_id = u.employee_id AND p.live
-     WHERE u.release_sequence = 0
-     ORDER BY u.line, p.release_sequence DESC`,
-    [tx.employerId, key.period, key.kindOfPay],
-  );
-}
-
 /** Tells the planner how many rows were copied, and of what it compares: it believes a fresh table to be small. */
 export async function analyseRows(tx: EmployerTransaction): Promise<void> {
   await tx.query('ANALYZE pg_temp.uploaded_row (line, employee_id, row_no, release_sequence)');
 }
 
-/** Makes the payable rows, whose numbers go up to `lastRow`, payments of a run, in state READY. */
+/** Makes the payable rows, whose numbers go up to `lastRow`, payments of a run, in state READY or HELD. */
 export async function insertPayments(
   tx: EmployerTransaction,
   payRunId: string,
@@ -224,9 +200,32 @@ export async function insertPayments(
     tx.query(
       `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
          replaces_payment_id, ${COLUMNS})
-       SELECT $1, $2, $3, $4, 'READY', true, release_sequence, replaces_payment_id, ${COLUMNS}
+       SELECT $1, $2, $3, $4, CASE WHEN held THEN 'HELD' ELSE 'READY' END, NOT held, release_sequence,
+         replaces_payment_id, ${COLUMNS}
        FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 AND payable`,
       [tx.employerId, payRunId, key.period, key.kindOfPay, first, last],
     ),
   );
+}
+
+/** How much of the copied rows is held. */
+export interface HeldRows {
+  payments: number;
+  amountMinor: bigint;
+}
+
+/** Makes what was found in the copied rows holds of a run whose payments are there. */
+export async function insertHolds(tx: EmployerTransaction, payRunId: string): Promise<HeldRows> {
+  await tx.query(
+    `INSERT INTO pay_hold (employer_id, pay_run_id, row_no, payment_id, code, beside_run_id, beside_line, bound_minor,
+       same_rows)
+     SELECT $1, $2, coalesce(u.row_no, 0), u.id, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows
+     FROM pg_temp.found_hold h LEFT JOIN pg_temp.uploaded_row u ON u.line = h.line AND u.payable`,
+    [tx.employerId, payRunId],
+  );
+  const [held] = await tx.query<{ payments: number; amount_minor: string }>(
+    `SELECT count(*)::int AS payments, coalesce(sum(amount_minor), 0) AS amount_minor
+     FROM pg_temp.uploaded_row WHERE held`,
+  );
+  return { payments: held?.payments ?? 0, amountMinor: BigInt(held?.amount_minor ?? 0) };
 }

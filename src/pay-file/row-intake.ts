@@ -19,8 +19,6 @@ import {
   faultyLine,
   keyLine,
   KeptRow,
-  notePaid,
-  noteTwice,
   paymentLine,
   RowCopy,
   takeReleases,
@@ -94,8 +92,8 @@ export async function copyRows(
 }
 
 /**
- * Checks the copied rows against one another and against what is paid, which the database knows: rows with a fault are
- * faulty rows after it. @returns the file with all its faults
+ * Checks the copied rows against earlier payments, which the database knows: rows with a fault are faulty rows after it.
+ * @returns the file with all its faults
  */
 export async function checkRows(
   tx: EmployerTransaction,
@@ -107,10 +105,8 @@ export async function checkRows(
   const { faults, file } = read;
   const names = file.columns?.names ?? COLUMN_NAMES;
   await analyseRows(tx);
-  await noteTwice(tx);
   await takeReleases(tx, context);
-  await notePaid(tx, context);
-  await linkReplaced(tx, personal, context);
+  await linkReplaced(tx, context);
   const noted = await tellNoted(tx, faults, names);
   if (noted === 0) return read;
   await keepNotedRows(tx, personal, uploaded.read(), context.profile, names);

@@ -2,11 +2,11 @@ import { ZodValidationException } from 'nestjs-zod';
 import { z } from 'zod';
 import { EmployerTransaction } from '../database/database';
 import { instantOf, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
-import { parseDecimalAmount } from '../domain/money';
 import { ENCODINGS } from '../domain/pay-file-encoding';
 import { PayRunStatus } from '../domain/pay-run';
 import { DEFAULT_TEMPLATE, fillTemplate, wordsOfKind } from '../domain/remittance-template';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
+import { amountField } from '../http/amount-field';
 import { idField, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -50,15 +50,8 @@ const readingFields = {
     .regex(/^[0-9]{1,8}$/, 'must be a number of rows')
     .transform(Number)
     .optional(),
-  declaredTotal: z.string().transform(readTotal).optional(),
+  declaredTotal: amountField({ minMinor: 0n, maxMinor: MAX_DECLARED_TOTAL_MINOR }).optional(),
 };
-
-function readTotal(text: string, context: z.RefinementCtx): bigint {
-  const read = parseDecimalAmount(text, { minMinor: 0n, maxMinor: MAX_DECLARED_TOTAL_MINOR });
-  if (read.ok) return read.amountMinor;
-  context.addIssue({ code: 'custom', message: 'must be an amount such as 1234.56' });
-  return z.NEVER;
-}
 
 const uploadFields = z.strictObject({
   period: periodField.optional(),

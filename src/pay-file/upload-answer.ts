@@ -1,9 +1,11 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { FaultPolicy } from '../domain/fault-policy';
+import { HoldCode } from '../domain/hold';
 import { formatMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { PayRun, PayRunVersion } from '../pay-run/pay-run.entity';
+import { runsOfSameFile } from '../pay-run/pay-run.reads';
 import { findFaultyFile, listFaultyRows } from './faulty-file.store';
 import { PayFile } from './pay-file.entity';
 import { MAX_SHOWN_FAULTS, PayFileFault } from './pay-file-fault';
@@ -31,8 +33,19 @@ export interface UploadAnswer {
   faultPolicy: FaultPolicy;
   /** Rows of the file that are not paid, and the first of their faults. */
   keptBack: { rows: number; faultCount: number; faults: readonly PayFileFault[] };
+  /** Runs of other terms that were made of the same bytes before. */
+  sameFile: string[];
+  /** What is not among the payments and the total, because it waits for a person. */
+  held: HeldInFile;
   /** Names that are sent to the bank otherwise than they were written, the first ones shown. */
   namesChanged: { count: number; examples: { line: number; before: string; after: string }[] };
+}
+
+/** Rows that are held, and how many holds there are of each code, those of the whole run included. */
+export interface HeldInFile {
+  payments: number;
+  amount: string;
+  holds: Partial<Record<HoldCode, number>>;
 }
 
 // Enough to see what happens to accents; the payments of the run show the rest.
@@ -68,6 +81,8 @@ export async function readUploadAnswer(
     file: { id: showId('file', file.id), sha256: file.sha256.toString('hex'), rows: file.rowCount },
     faultPolicy: file.faultPolicy,
     keptBack: await readKeptBack(tx, personal, payRunId),
+    sameFile: (await runsOfSameFile(tx, payRunId)).map((id) => showId('run', id)),
+    held: await readHeldInFile(tx, payRunId),
     namesChanged: await readChangedNames(tx, personal, payRunId),
   };
 }
@@ -90,6 +105,25 @@ async function countReplacing(tx: EmployerTransaction, payRunId: string): Promis
     [tx.employerId, payRunId],
   );
   return row?.count ?? 0;
+}
+
+async function readHeldInFile(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
+  const [held] = await tx.query<{ payments: number; amount_minor: string }>(
+    `SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS amount_minor
+     FROM (SELECT DISTINCT payment_id FROM pay_hold WHERE employer_id = $1 AND pay_run_id = $2) AS h
+     JOIN payment p ON p.employer_id = $1 AND p.id = h.payment_id`,
+    [tx.employerId, payRunId],
+  );
+  const counts = await tx.query<{ code: HoldCode; count: number }>(
+    `SELECT code, count(*)::int AS count FROM pay_hold WHERE employer_id = $1 AND pay_run_id = $2
+     GROUP BY code ORDER BY code`,
+    [tx.employerId, payRunId],
+  );
+  return {
+    payments: held?.payments ?? 0,
+    amount: formatMinor(BigInt(held?.amount_minor ?? 0)),
+    holds: Object.fromEntries(counts.map(({ code, count }) => [code, count])),
+  };
 }
 
 async function readChangedNames(

@@ -6,6 +6,7 @@ import { DomainError } from '../domain/errors';
 import { isInstructionFinal } from '../domain/instruction';
 import { voidApprovals } from './approval';
 import { clearBuilding } from './attention.store';
+import { markLeftOut } from './hold.store';
 import { Instruction } from './instruction.entity';
 import { Amendment, PayRun } from './pay-run.entity';
 import { moveRun, openAmendment } from './pay-run.store';
@@ -72,15 +73,12 @@ export async function applyAmendment(
   run: PayRun,
   amendment: Amendment,
 ): Promise<void> {
-  const { proposedBy: by, reason } = amendment;
+  const { excludePaymentIds, proposedBy: by, reason } = amendment;
   await makeNextVersion(tx, personal, run, { by, reason }, async () => {
-    await movePayments(
-      tx,
-      run.id,
-      'READY',
-      amendment.excludePaymentIds.map((paymentId) => ({ paymentId, to: 'EXCLUDED', reason })),
-      `person:${by}`,
-    );
+    const moves = excludePaymentIds.map((paymentId) => ({ paymentId, to: 'EXCLUDED' as const, reason }));
+    for (const from of ['READY', 'HELD'] as const)
+      await movePayments(tx, run.id, from, moves, `person:${by}`);
+    await markLeftOut(tx, run.id, excludePaymentIds, { personId: by, reason });
     if (amendment.executionDate !== null) {
       run.executionDate = amendment.executionDate;
       await tx.manager.update(
@@ -98,7 +96,7 @@ export async function applyAmendment(
 }
 
 /**
- * Adds payments, which `insert` does in state READY, to a run that awaits approval, as its next version.
+ * Adds payments, which `insert` does in state READY or HELD, to a run that awaits approval, as its next version.
  * @throws DomainError NOT_AMENDABLE, AMENDMENT_IS_OPEN
  */
 export async function addPayments(
@@ -146,15 +144,15 @@ export async function liveInstructions(tx: EmployerTransaction, run: PayRun): Pr
 }
 
 async function assertExcludable(tx: EmployerTransaction, run: PayRun, paymentIds: string[]): Promise<void> {
-  const [row] = await tx.query<{ n: number }>(
-    `SELECT count(*)::int AS n FROM payment
-     WHERE employer_id = $1 AND pay_run_id = $2 AND id = ANY ($3) AND status IN ('READY', 'APPROVED', 'AT_BANK')`,
+  const [row] = await tx.query<{ named: number; others: number }>(
+    `SELECT count(*) FILTER (WHERE id = ANY ($3))::int AS named, count(*) FILTER (WHERE id <> ALL ($3))::int AS others
+     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND status IN ('READY', 'HELD', 'APPROVED', 'AT_BANK')`,
     [tx.employerId, run.id, paymentIds],
   );
-  if (row?.n !== new Set(paymentIds).size) {
+  if (row?.named !== new Set(paymentIds).size) {
     throw new DomainError('PAYMENT_NOT_IN_RUN', 'A payment to exclude is not a payable payment of this run.');
   }
-  if (row.n >= run.rowCount) {
+  if (row.others === 0) {
     throw new DomainError('NOTHING_TO_PAY', 'No payment would be left: cancel the run instead.');
   }
 }

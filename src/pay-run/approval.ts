@@ -7,6 +7,7 @@ import { DomainError } from '../domain/errors';
 import { Employer } from '../employer/employer.entity';
 import { clear } from './attention.store';
 import { Actor } from './history';
+import { countOpenHolds } from './hold.store';
 import { assertTicked } from './iban-ticks';
 import { plannedInstructions } from './instruction.store';
 import { Approval, PayRun } from './pay-run.entity';
@@ -23,7 +24,8 @@ export interface Seen {
 /**
  * Records one person's approval of the standing version; the run becomes APPROVED with the last one required.
  * The database refuses an approver who prepared any version of the run (`approver_is_not_preparer`).
- * @throws DomainError NOT_AWAITING_APPROVAL, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED, and those of `assertTicked`
+ * @throws DomainError NOT_AWAITING_APPROVAL, HOLDS_OPEN, NOTHING_TO_PAY, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED,
+ * and those of `assertTicked`
  */
 export async function approve(
   tx: EmployerTransaction,
@@ -33,6 +35,13 @@ export async function approve(
   seen: Seen,
 ): Promise<void> {
   assertAwaitsApproval(run);
+  const holds = await countOpenHolds(tx, run.id);
+  if (holds > 0) {
+    const message = `The run has ${holds} open holds: each is released, or its row left out, before the approval.`;
+    throw new DomainError('HOLDS_OPEN', message, { openHolds: holds });
+  }
+  if (run.rowCount === 0)
+    throw new DomainError('NOTHING_TO_PAY', 'No payment is left in this run: cancel it.');
   const version = await currentVersion(tx, run);
   if (version.rootHash.toString('hex') !== seen.rootHash || version.totalMinor !== seen.totalMinor) {
     throw new DomainError(

@@ -6,6 +6,7 @@ import { PAY_RUN_TRANSITIONS } from '../domain/pay-run';
 import { liveInstructions } from './amendment';
 import { clearBuilding } from './attention.store';
 import { Actor } from './history';
+import { markCancelled } from './hold.store';
 import { PayRun } from './pay-run.entity';
 import { moveRun } from './pay-run.store';
 import { movePaymentSet } from './payment.store';
@@ -46,6 +47,7 @@ export async function finishCancelling(tx: EmployerTransaction, run: PayRun, act
     WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL`,
     [tx.employerId, run.id],
   );
+  await markCancelled(tx, run.id);
   await forgetUpload(tx, run);
   await clearBuilding(tx, run.id, 'the run was cancelled');
   await tx.query(`UPDATE schedule_period SET pay_run_id = NULL WHERE employer_id = $1 AND pay_run_id = $2`, [

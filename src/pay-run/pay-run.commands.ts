@@ -17,6 +17,7 @@ import { cancelRun } from './cancellation';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
 import { Actor } from './history';
 import { tickIbans, Ticks } from './iban-ticks';
+import { HoldChoice, releaseHold } from './hold-release';
 import { resumeRun, stopRun } from './kill-switch';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
@@ -87,6 +88,19 @@ export class PayRunCommands {
         excluded: proposal.excludePaymentIds.map((id) => showId('pay', id)),
         executionDate: proposal.executionDate,
         reason: proposal.reason,
+      };
+    });
+  }
+
+  /** Releases one hold. @throws those of `releaseHold`; 409 RELEASER_IS_PREPARER by constraint */
+  releaseHold(command: Command, choice: HoldChoice, reason: string): Promise<RunRecord> {
+    return this.carryOut(command, 'pay-run.hold-released', async (tx, run) => {
+      await releaseHold(tx, this.personal, run, choice, { personId: command.personId, reason });
+      return {
+        code: choice.code,
+        payment: choice.paymentId === undefined ? undefined : showId('pay', choice.paymentId),
+        runVersion: run.runVersion,
+        reason,
       };
     });
   }

@@ -2,10 +2,11 @@ import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { isIsoDate, isPeriod } from '../domain/business-day';
 import { INSTRUCTION_STATUSES } from '../domain/instruction';
-import { AmountBounds, parseDecimalAmount } from '../domain/money';
+import { AmountBounds } from '../domain/money';
 import { PAY_RUN_STATUSES } from '../domain/pay-run';
 import { PAYMENT_STATUSES } from '../domain/payment';
 import { REPLACEMENT_REFUSALS, ReplacementRefusal } from '../domain/replacement';
+import { amountField } from '../http/amount-field';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
 import { comparison } from './comparison.dto';
@@ -17,13 +18,8 @@ const MAX_EXCLUDED = 10_000;
 
 const refusals = Object.keys(REPLACEMENT_REFUSALS) as [ReplacementRefusal, ...ReplacementRefusal[]];
 
-const reason = z.string().trim().min(3).max(500);
-const totalText = z.string().transform((text, context) => {
-  const parsed = parseDecimalAmount(text, TOTAL_BOUNDS);
-  if (parsed.ok) return parsed.amountMinor;
-  context.addIssue({ code: 'custom', message: 'must be an amount such as 1234.50' });
-  return z.NEVER;
-});
+/** Why something is done. */
+export const reason = z.string().trim().min(3).max(500);
 
 /** The query of the list of runs. */
 export class RunListQuery extends createZodDto(
@@ -48,7 +44,7 @@ export class PaymentListQuery extends createZodDto(
 export class ApprovalRequest extends createZodDto(
   z.strictObject({
     rootHash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the rootHash of the run'),
-    total: totalText,
+    total: amountField(TOTAL_BOUNDS),
   }),
 ) {}
 
@@ -85,9 +81,11 @@ export class SuccessorFields extends createZodDto(
   }),
 ) {}
 
-const amount = z.string().regex(/^\d+\.\d{2}$/);
+/** An amount as it is shown, such as `1234.50`. */
+export const amount = z.string().regex(/^\d+\.\d{2}$/);
 const counted = z.object({ payments: z.int(), amount });
-const instant = z.iso.datetime();
+/** An instant as it is shown. */
+export const instant = z.iso.datetime();
 const nextCursor = z.string().nullable();
 
 const runSummary = z.object({
@@ -160,6 +158,8 @@ const run = runSummary.extend({
   keptBack: z
     .object({ rows: z.int(), faults: z.int(), corrected: z.int() })
     .describe('Faulty rows of its file that nobody is paid by, and how many were corrected since.'),
+  openHolds: z.int().describe('What waits for a person; the run is not approved before.'),
+  sameFile: z.array(z.string()).describe('Runs of other terms that were made of the same bytes before.'),
   openAttentions: z.int(),
   estimate: z
     .object({ requests: z.int(), seconds: z.int(), finishesBy: instant, cutOff: instant })

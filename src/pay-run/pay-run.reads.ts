@@ -7,6 +7,7 @@ import { Employer } from '../employer/employer.entity';
 import type { StoredFields } from './approved-fields';
 import { ComparisonRecord, readComparison } from './comparison.reads';
 import { Subject } from './history';
+import { countOpenHolds } from './hold.store';
 import { KeptBackTotal, keptBackOf } from './kept-back';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 import { findRun, openAmendment } from './pay-run.store';
@@ -72,6 +73,9 @@ export interface RunRecord {
   instructionCounts: { status: InstructionStatus; count: number }[];
   replaces: ReplacesTotal;
   keptBack: KeptBackTotal;
+  openHolds: number;
+  /** Runs of other terms that were made of the same bytes before. */
+  sameFile: string[];
   openAttentions: number;
   outlook: SendOutlook | null;
 }
@@ -121,6 +125,8 @@ export async function readRun(
     instructionCounts: await instructionCounts(tx, run),
     replaces: await replacesOf(tx, payRunId),
     keptBack: await keptBackOf(tx, payRunId),
+    openHolds: await countOpenHolds(tx, payRunId),
+    sameFile: await runsOfSameFile(tx, payRunId),
     openAttentions: await countOpenAttentions(tx, payRunId),
     outlook: await sendOutlook(tx, run, settings, now),
   };
@@ -151,7 +157,8 @@ async function replacesOf(tx: EmployerTransaction, payRunId: string): Promise<Re
     `SELECT count(*)::int AS count, coalesce(sum(p.amount_minor), 0) AS amount_minor,
        count(*) FILTER (WHERE (p.amount_minor, p.iban_hash) <> (o.amount_minor, o.iban_hash))::int AS differing
      FROM payment p JOIN payment o ON o.employer_id = p.employer_id AND o.id = p.replaces_payment_id
-     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL AND p.status <> 'EXCLUDED'`,
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL
+       AND p.status NOT IN ('EXCLUDED', 'HELD')`,
     [tx.employerId, payRunId],
   );
   return row ?? { count: 0, amount_minor: '0', differing: 0 };
@@ -191,6 +198,21 @@ async function countOpenAttentions(tx: EmployerTransaction, payRunId: string): P
     [tx.employerId, payRunId],
   );
   return row?.count ?? 0;
+}
+
+/** Enough to see that a file came before. */
+const SHOWN_SAME_FILES = 20;
+
+/** Runs that were made of the same bytes before a run was, and were not cancelled; the newest first. */
+export async function runsOfSameFile(tx: EmployerTransaction, payRunId: string): Promise<string[]> {
+  const rows = await tx.query<{ pay_run_id: string }>(
+    `SELECT o.pay_run_id FROM pay_file f
+     JOIN pay_file o ON o.employer_id = f.employer_id AND o.sha256 = f.sha256 AND o.replayable
+     WHERE f.employer_id = $1 AND f.pay_run_id = $2 AND o.uploaded_at < f.uploaded_at
+     ORDER BY o.uploaded_at DESC LIMIT $3`,
+    [tx.employerId, payRunId, SHOWN_SAME_FILES],
+  );
+  return rows.map((row) => row.pay_run_id);
 }
 
 /** A payment with what the bank says of it. */

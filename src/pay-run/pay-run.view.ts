@@ -60,6 +60,8 @@ export function showRun(record: RunRecord): RunDocument {
     comparison: showComparison(record.comparison, record.tickIbans),
     namesChanged: record.payments.reduce((sum, part) => sum + part.names_changed, 0),
     keptBack: record.keptBack,
+    openHolds: record.openHolds,
+    sameFile: record.sameFile.map((id) => showId('run', id)),
     openAttentions: record.openAttentions,
     estimate: record.outlook && showEstimate(record.outlook),
     progress: record.outlook && showProgress(run, record.outlook),
@@ -189,6 +191,7 @@ export function showChange(row: ChangeRow): ChangeDocument {
   };
 }
 
-function showOptional(prefix: IdPrefix, id: string | null): string | null {
+/** An id that may be absent, as the outside sees it. */
+export function showOptional(prefix: IdPrefix, id: string | null): string | null {
   return id === null ? null : showId(prefix, id);
 }

@@ -19,17 +19,20 @@ interface PlannedRow {
 
 /**
  * Fixes a DRAFT run for approval: splits its payments into planned instructions, hashes them, writes the version,
- * compares it with the pay before it and moves the run to READY. Payments that are held or excluded are no part of it.
+ * compares it with the pay before it and moves the run to READY. Payments that are held or excluded are no part of it; a
+ * run of held ones only has no instruction until they are released.
+ * @param prepared by whom the rows are, and who made the version of them where that is another
  * @throws DomainError NOTHING_TO_PAY when no payment is left.
  */
 export async function planRun(
   tx: EmployerTransaction,
   personal: PersonalData,
   run: PayRun,
-  prepared: { by: string; reason?: string },
+  prepared: { by: string; reason?: string; actor?: Actor },
 ): Promise<void> {
   const planned = await splitIntoInstructions(tx, run);
-  if (planned.length === 0) throw new DomainError('NOTHING_TO_PAY', 'No payment is left in this run.');
+  if (planned.length === 0 && !(await holdsPayments(tx, run)))
+    throw new DomainError('NOTHING_TO_PAY', 'No payment is left in this run.');
   run.rowCount = planned.reduce((sum, part) => sum + part.row_count, 0);
   run.totalMinor = planned.reduce((sum, part) => sum + BigInt(part.total_minor), 0n);
   run.rootHash = await approvedHash(
@@ -60,7 +63,7 @@ export async function planRun(
     reason: prepared.reason ?? null,
   });
   await compareRun(tx, run);
-  const actor: Actor = `person:${prepared.by}`;
+  const actor = prepared.actor ?? (`person:${prepared.by}` as const);
   await moveRun(tx, run, 'READY', actor, prepared.reason);
 }
 
@@ -89,6 +92,14 @@ export async function approvedHash(
     },
     instructionHashes,
   );
+}
+
+async function holdsPayments(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  const rows = await tx.query(
+    `SELECT FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND status = 'HELD' LIMIT 1`,
+    [tx.employerId, run.id],
+  );
+  return rows.length > 0;
 }
 
 async function splitIntoInstructions(tx: EmployerTransaction, run: PayRun): Promise<PlannedRow[]> {

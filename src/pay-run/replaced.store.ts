@@ -33,8 +33,27 @@ const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
 ];
 
 /** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
-export const ENDED_SUCCESSOR = `NOT s.live AND s.status <> 'EXCLUDED'
+export const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
   AND NOT (s.status = 'CANCELLED' AND r.status IN ('CANCELLING', 'CANCELLED'))`;
+
+/**
+ * The payment of an employer ($1), period ($2) and kind of pay ($3) that ended unpaid and is the next to be replaced, of
+ * each employee and release. `narrowed` is a further condition on a payment `p`.
+ */
+export function unpaidOfPeriod(narrowed = 'true'): string {
+  return `
+    SELECT DISTINCT ON (p.employee_id, p.release_sequence) p.employee_id, p.release_sequence, p.id
+    FROM payment p JOIN pay_run own ON own.employer_id = p.employer_id AND own.id = p.pay_run_id
+    WHERE p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3 AND NOT p.live AND p.status <> 'HELD'
+      AND own.status NOT IN ('CANCELLING', 'CANCELLED') AND ${narrowed}
+      AND NOT EXISTS (SELECT FROM payment s
+        JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
+        WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id
+          AND (s.live OR ${ENDED_SUCCESSOR}))
+    ORDER BY p.employee_id, p.release_sequence,
+      EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.payment_id = p.id
+        AND a.kind = 'CONTRADICTION') DESC, p.id DESC`;
+}
 
 /**
  * Payments of a run, in row order: those named, or without names every one that was not paid or came back, at most

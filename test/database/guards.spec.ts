@@ -2,6 +2,7 @@ import { Client, DatabaseError } from 'pg';
 import { execute } from '../support/database';
 import { COMPARISON_GUARDS } from './comparison-guards';
 import { dropping, Guard, GuardObject, keyOf } from './guard';
+import { HOLD_GUARDS } from './hold-guards';
 import { INSTRUCTION_GUARDS } from './instruction-guards';
 import { PAY_RUN_GUARDS } from './pay-run-guards';
 import { PAYMENT_GUARDS } from './payment-guards';
@@ -18,6 +19,7 @@ const GUARDS = [
   ...SUBMIT_GUARDS,
   ...PAY_RUN_GUARDS,
   ...PAYMENT_GUARDS,
+  ...HOLD_GUARDS,
   ...RECORD_GUARDS,
   ...RESTORE_GUARDS,
 ];

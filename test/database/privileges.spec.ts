@@ -33,7 +33,6 @@ const CONTENT_OF_A_PAYMENT = [
   'line',
   'pay_run_id',
   'row_hash',
-  'release_sequence',
   'replaces_payment_id',
   'replaces_reason',
 ];
@@ -79,6 +78,11 @@ describe('the role of the application', () => {
       [table, `UPDATE ${table} SET run_version = run_version`],
       [table, `DELETE FROM ${table}`],
     ]),
+    ...['row_no', 'code', 'payment_id', 'bound_minor', 'beside_run_id'].map((column): [string, string] => [
+      'pay_hold',
+      `UPDATE pay_hold SET ${column} = ${column}`,
+    ]),
+    ['pay_hold', `DELETE FROM pay_hold`],
     ['attention', `UPDATE attention SET happened = 'nothing'`],
     ['invariant_breach', `UPDATE invariant_breach SET invariant = invariant`],
     ['invariant_breach', `DELETE FROM invariant_breach`],
@@ -129,7 +133,8 @@ describe('the role of the application', () => {
       FROM information_schema.column_privileges
       WHERE grantee = 'payrun_app' AND privilege_type = 'UPDATE' AND table_name IN ('state_change', 'submit_attempt',
         'pay_run_version', 'pay_release', 'planned_instruction', 'audit_entry', 'allowed_move', 'webhook_inbox',
-        'pay_run', 'payment', 'approval', 'attention', 'pay_file', 'pay_file_profile', 'faulty_file', 'faulty_row')
+        'pay_run', 'payment', 'approval', 'attention', 'pay_file', 'pay_file_profile', 'faulty_file', 'faulty_row',
+         'pay_hold')
       GROUP BY 1`);
     expect(Object.fromEntries(rows.map(({ table, columns }) => [table, columns.join(' ')]))).toEqual({
       approval: 'voided_at voided_reason',
@@ -137,9 +142,10 @@ describe('the role of the application', () => {
       faulty_row: 'amount_minor cells_sealed employee_id fault_count faults_sealed payment_id',
       pay_file: 'replayable',
       pay_file_profile: 'changed_at definition deleted_at name revision',
+      pay_hold: 'decided_at decided_by outcome reason',
       pay_run:
         'execution_date lapse_reason revision root_hash row_count run_version status stopped_at stopped_reason total_minor',
-      payment: 'charges_minor excluded_reason live returned_at settled_on status',
+      payment: 'charges_minor excluded_reason live release_sequence returned_at settled_on status',
       submit_attempt: 'finished_at outcome outcome_detail',
     });
   });

@@ -273,6 +273,19 @@ export function firstRows(n: number) {
       fault_count: 1,
       payment_id: ids.payment,
     },
+    pay_hold: {
+      employer_id,
+      pay_run_id: ids.run,
+      row_no: 1,
+      code: 'EMPLOYEE_ALREADY_PAID',
+      payment_id: ids.payment,
+      beside_run_id: ids.run,
+      beside_line: 2,
+      outcome: 'RELEASED',
+      reason: 'both are owed',
+      decided_by: APPROVER,
+      decided_at: NOW,
+    },
     instruction: {
       employer_id,
       id: ids.instruction[0],
@@ -413,6 +426,7 @@ export function secondRows(n: number) {
     iban_tick: { ...first.iban_tick, payment_id: ids.voidPayment },
     faulty_file: { ...first.faulty_file, id, pay_run_id: ids.spareRun },
     faulty_row: { ...first.faulty_row, line: 6, row_no: 5, payment_id: ids.voidPayment },
+    pay_hold: { ...first.pay_hold, code: 'IBAN_AND_AMOUNT_TWICE' },
     instruction: {
       ...first.instruction,
       id,

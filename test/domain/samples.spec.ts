@@ -138,7 +138,7 @@ const CELLS: [file: string, line: number, column: string, wrong: (cell: string) 
   ['formula-cell.csv', 3, 'name', (cell) => cell.startsWith('=HYPERLINK("')],
   ['remittance-too-long.csv', 3, 'remittance', (cell) => cell.length === 141],
   ['employee-id-missing.csv', 3, 'employee_id', (cell) => cell === ''],
-  ['employee-twice.csv', 4, 'employee_id', (cell) => cell === 'E0001'],
+  ['payroll-employee-twice.csv', 4, 'employee_id', (cell) => cell === 'E0001'],
   ['nul-byte.csv', 3, 'name', (cell) => cell.includes('\0')],
 ];
 

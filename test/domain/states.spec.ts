@@ -147,9 +147,9 @@ describe('the protocol', () => {
     expect(payments.table['EXCLUDED']).toEqual([]);
   });
 
-  it('counts as live what was paid or may still be paid', () => {
+  it('counts as live what was paid or may still be paid, and what is held from its release on', () => {
     for (const status of payment.PAYMENT_STATUSES) {
-      const mayPay = reachable(payments, status).has('SETTLED');
+      const mayPay = status !== 'HELD' && reachable(payments, status).has('SETTLED');
       expect([status, payment.LIVE_PAYMENT_STATUSES.includes(status)]).toEqual([status, mayPay]);
     }
   });

@@ -62,6 +62,43 @@ describe('employers', () => {
     expect((await desk.call('GET', '/v1/employers?cursor=nonsense', authorization)).status).toBe(422);
   });
 
+  it('lets an operator set and lower the limits of pay, and only an administrator raise or take them away', async () => {
+    const company = await desk.employer('Ginkgo Oy');
+    const none = { payment: null, run: null, increaseBasisPoints: null };
+    expect((await company.as('finance', 'GET', '')).body.limits).toEqual(none);
+    const set = { payment: '10000.00', increaseBasisPoints: 2_000 };
+    expect((await company.as('operator', 'PATCH', '', { limits: set })).body.limits).toEqual({
+      ...none,
+      ...set,
+    });
+    const lowered = await company.as('operator', 'PATCH', '', { limits: { payment: '9000.5', run: '1' } });
+    expect(lowered.body.limits).toEqual({ payment: '9000.50', run: '1.00', increaseBasisPoints: 2_000 });
+    for (const looser of [{ payment: '9000.51' }, { run: null }, { increaseBasisPoints: 2_001 }]) {
+      expect(await company.as('operator', 'PATCH', '', { limits: looser })).toMatchObject({
+        status: 403,
+        body: { code: 'ADMINISTRATOR_REQUIRED' },
+      });
+      expect((await company.asAdministrator('PATCH', '', { limits: looser })).body.limits).toMatchObject(
+        looser,
+      );
+    }
+    for (const wrong of [
+      { payment: '0.00' },
+      { payment: '1e3' },
+      { increaseBasisPoints: -1 },
+      { other: 1 },
+    ]) {
+      expect((await company.asAdministrator('PATCH', '', { limits: wrong })).status).toBe(422);
+    }
+    expect((await company.as('preparer', 'PATCH', '', { limits: set })).status).toBe(403);
+    const [entry] = await desk.database.inEmployer(company.uuid, (tx) =>
+      tx.query<{ detail: unknown }>(
+        `SELECT detail FROM audit_entry WHERE action = 'employer.changed' ORDER BY seq LIMIT 1`,
+      ),
+    );
+    expect(entry?.detail).toEqual({ limits: { ...none, ...set } });
+  });
+
   it('lets an operator change settings and raise the approvals, and only an administrator lower them', async () => {
     const company = await desk.employer('Hazel KG');
     const raised = await company.as('operator', 'PATCH', '', {

@@ -50,9 +50,11 @@ describe('the same file again', () => {
     const rows = payRows(3, 700);
     await payroll.until(await payroll.paid(payFile(rows)), ['SETTLED']);
     const more = payFile([...rows.slice(0, 1), ...payRows(1, 790)]);
-    const refused = await payroll.upload(more);
-    expect(refused.status).toBe(422);
-    expect(refused.data.faults).toMatchObject([{ line: 2, code: 'EMPLOYEE_ALREADY_PAID' }]);
+    const held = await payroll.uploaded(more);
+    expect(held).toMatchObject({ payments: 1, held: { holds: { EMPLOYEE_ALREADY_PAID: 1 } } });
+    expect(await payroll.approve(held)).toMatchObject({ status: 409, data: { code: 'HOLDS_OPEN' } });
+    const cancellation = payroll.path(`/pay-runs/${held.id}/cancellation`);
+    await payroll.as('preparer').post(cancellation, { reason: 'to be released first' });
     const released = await payroll.as('approver').post(payroll.path('/releases'), {
       employeeId: rows[0]!.employeeId,
       period: payroll.executionDate().slice(0, 7),

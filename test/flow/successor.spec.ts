@@ -109,9 +109,12 @@ describe('what a run did not pay', () => {
     expect(await countsOf(rows)).toEqual([1, 1, 1, 1]);
     expect(await successorOf(parent)).toMatchObject({ status: 409, data: { code: 'NOTHING_TO_REPLACE' } });
     const again = await payroll.upload(payFile(rows), { kindOfPay: 'FIRST' });
-    expect(again.data.faults.map((one: { code: string }) => one.code)).toEqual(
-      Array(4).fill('EMPLOYEE_ALREADY_PAID'),
-    );
+    expect(again.data).toMatchObject({
+      payments: 0,
+      held: { payments: 4, holds: { EMPLOYEE_ALREADY_PAID: 4, ROWS_OF_ANOTHER_RUN: 1 } },
+    });
+    const cancellation = payroll.path(`/pay-runs/${again.data.id}/cancellation`);
+    await payroll.as('preparer').post(cancellation, { reason: 'paid already' });
 
     const [report, mine] = [await reportOf(parent), await reportOf(made.data.id)];
     const four = { payments: 4, amount: made.data.total };
@@ -261,9 +264,11 @@ describe('what a run did not pay', () => {
     const wrong = await payroll.upload(payFile([corrected]), { ...query, kindOfPay: 'OTHER' });
     expect(wrong.data.code).toBe('SUPPLEMENT_OF_ANOTHER_PAY');
     const paid = await payroll.upload(payFile([rows[0]!]), query);
-    expect(paid.data.faults[0].code).toBe('EMPLOYEE_ALREADY_PAID');
+    expect(paid.data.held.holds).toMatchObject({ EMPLOYEE_ALREADY_PAID: 1 });
+    const cancellation = payroll.path(`/pay-runs/${paid.data.id}/cancellation`);
+    await payroll.as('preparer').post(cancellation, { reason: 'paid already' });
     const answer = await payroll.upload(payFile([corrected, further]), query);
-    expect(answer).toMatchObject({ status: 201, data: { parentRunId: parent, sequence: 1, replaces: 1 } });
+    expect(answer).toMatchObject({ status: 201, data: { parentRunId: parent, sequence: 2, replaces: 1 } });
     const run = await payroll.run(answer.data.id);
     expect(run.replaces).toMatchObject({ payments: 1, differing: 1 });
     const [first, second] = await paymentsOf(run.id);

@@ -150,8 +150,10 @@ describe('uploading a pay file', () => {
     const first = payFile([row!]);
     const further = payFile([{ ...row!, amount: '12.00' }]);
     await payroll.uploaded(first);
-    const refused = await payroll.upload(further);
-    expect(refused.data.faults).toMatchObject([{ line: 2, code: 'EMPLOYEE_ALREADY_PAID' }]);
+    const held = await payroll.uploaded(further);
+    expect(held).toMatchObject({ payments: 0, held: { holds: { EMPLOYEE_ALREADY_PAID: 1 } } });
+    const cancellation = payroll.path(`/pay-runs/${held.id}/cancellation`);
+    await payroll.as('preparer').post(cancellation, { reason: 'to be released first' });
     const body = {
       employeeId: row!.employeeId,
       period: payroll.executionDate().slice(0, 7),
@@ -164,7 +166,8 @@ describe('uploading a pay file', () => {
       data: { sequence: 1, kindOfPay: 'SALARY' },
     });
     expect(await release('approver')).toMatchObject({ status: 409, data: { code: 'RELEASE_UNUSED' } });
-    expect((await payroll.upload(further)).status).toBe(201);
-    expect((await payroll.upload(payFile([{ ...row!, amount: '13.00' }]))).status).toBe(422);
+    expect((await payroll.upload(further)).data).toMatchObject({ payments: 1, held: { payments: 0 } });
+    const third = await payroll.upload(payFile([{ ...row!, amount: '13.00' }]));
+    expect(third.data).toMatchObject({ payments: 0, held: { payments: 1 } });
   });
 });

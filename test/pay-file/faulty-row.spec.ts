@@ -21,7 +21,7 @@ import { fileFault, PayFileFault } from '../../src/pay-file/pay-file-fault';
 const HEADER = ['employee_id', 'name', 'iban', 'amount', 'currency'];
 const personal = new PersonalData({ PAYRUN_HASH_KEY: 'a key of at least thirty-two letters' });
 const fault: PayFileFault = {
-  ...fileFault(7, 'EMPLOYEE_TWICE', { column: 'Nº; "id"\n', value: 'E1' }),
+  ...fileFault(7, 'FIELDS_TOO_FEW', { column: 'Nº; "id"\n', value: 'E1' }),
   message: 'It holds “=1+1”; \u202e\u0007 and ’ é €.',
 };
 

@@ -9,7 +9,7 @@ import { cancelRun } from '../../src/pay-run/cancellation';
 import { Payment } from '../../src/pay-run/payment.entity';
 import { instructionHash, rowHash } from '../../src/pay-run/run-hash';
 import { readId } from '../../src/http/prefixed-id';
-import { csv, Desk, faultsOf, fileOf, PayDesk, row, sample } from './pay-desk';
+import { csv, Desk, fileOf, PayDesk, row, sample } from './pay-desk';
 
 let desk: PayDesk;
 let employer: Desk;
@@ -238,37 +238,12 @@ describe('the same upload again', () => {
 });
 
 describe('an employee who is paid already', () => {
-  it('is refused in another file of the period, naming run and line', async () => {
-    const first = await desk.upload(employer, csv(row('E1'), row('E2')));
-    const problem = await desk.refusal(employer, csv(row('E3'), row('E2')));
-    expect(problem.extra).toMatchObject({
-      faultCount: 1,
-      faults: [
-        {
-          line: 3,
-          column: 'employee_id',
-          code: 'EMPLOYEE_ALREADY_PAID',
-          value: 'E2',
-          message: `The employee is paid by line 3 of ${first.answer.id}.`,
-        },
-      ],
-    });
-    expect(await desk.stored(employer)).toEqual({ runs: 1, files: 1, payments: 2 });
-  });
-
-  it('is refused for another execution date of the same file', async () => {
-    await desk.upload(employer, csv(row('E1')));
-    const problem = await desk.refusal(employer, csv(row('E1')), { executionDate: '2026-11-30' });
-    expect(faultsOf(problem)).toEqual([[2, 'employee_id', 'EMPLOYEE_ALREADY_PAID']]);
-  });
-
-  it('is told of two files at once to whichever is later', async () => {
+  it('is held in whichever of two files at once is later', async () => {
     const files = [csv(row('E1'), row('E2')), csv(row('E2'), row('E3'))];
-    const ended = await Promise.allSettled(files.map((file) => desk.upload(employer, file)));
-    expect(ended.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    const lost = ended.find((end) => end.status === 'rejected');
-    expect(lost?.reason).toMatchObject({ status: 422, code: 'PAY_FILE_REFUSED' });
-    expect((await desk.stored(employer)).payments).toBe(2);
+    const taken = await Promise.all(files.map((file) => desk.upload(employer, file)));
+    expect(taken.map(({ answer }) => answer.held.payments).sort()).toEqual([0, 1]);
+    const live = await desk.query(employer, 'SELECT employee_id FROM payment WHERE live ORDER BY 1');
+    expect(live).toEqual(['E1', 'E2', 'E3'].map((id) => ({ employee_id: id })));
   });
 
   it('may be paid again once the first run was cancelled', async () => {

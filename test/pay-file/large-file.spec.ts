@@ -44,19 +44,21 @@ describe('a file that is copied in several parts', () => {
     expect(numbers).toEqual({ rows: ROWS, right: ROWS });
   });
 
-  it('is refused for an employee who is in its first and its last row', async () => {
-    const thrown = await upload(csv(...rows, row('E1'))).catch((error: unknown) => error);
-    expect(faultsOf(thrown as never)).toEqual([[ROWS + 2, 'employee_id', 'EMPLOYEE_TWICE']]);
-    expect(await desk.stored(employer)).toEqual(NOTHING);
+  it('holds an employee who is in its first and its last row', async () => {
+    const { answer } = await upload(csv(...rows, row('E1')));
+    expect(answer).toMatchObject({
+      payments: ROWS,
+      held: { payments: 1, amount: '1000.00', holds: { EMPLOYEE_TWICE: 1 } },
+    });
+    expect(await desk.query(employer, 'SELECT row_no, beside_line FROM pay_hold')).toEqual([
+      { row_no: ROWS + 1, beside_line: 2 },
+    ]);
   });
 
-  it('is compared to the row before the one that cannot be read', async () => {
-    const bytes = csv(...rows, row('E1'), 'E0,"open');
-    const thrown = await upload(bytes).catch((error: unknown) => error);
-    expect(faultsOf(thrown as never)).toEqual([
-      [ROWS + 2, 'employee_id', 'EMPLOYEE_TWICE'],
-      [ROWS + 3, null, 'QUOTE_NOT_CLOSED'],
-    ]);
+  it('is refused for its last row alone, which cannot be read', async () => {
+    const thrown = await upload(csv(...rows, row('E1'), 'E0,"open')).catch((error: unknown) => error);
+    expect(faultsOf(thrown as never)).toEqual([[ROWS + 3, null, 'QUOTE_NOT_CLOSED']]);
+    expect(await desk.stored(employer)).toEqual(NOTHING);
   });
 
   it('leaves nothing behind when its bytes are lost on the way, and can come again', async () => {

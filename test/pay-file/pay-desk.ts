@@ -26,6 +26,7 @@ import { readCorrectionFields, readUploadFields } from '../../src/pay-file/terms
 import { approve } from '../../src/pay-run/approval';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { TestDatabase, testDatabase } from '../support/database';
+import { germanIban } from '../support/pay-rows';
 
 export const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
 /** The account of the sample `creditor-is-debtor.csv`. */
@@ -33,9 +34,17 @@ const DEBTOR_IBAN = 'DE43999900000000001002';
 
 export const sample = (name: string): Buffer => readFileSync(`${__dirname}/../../samples/${name}`);
 
+/** An account of their own for each employee. */
+const ibanOf = (employeeId: string): string =>
+  germanIban([...employeeId].reduce((n, letter) => (n * 31 + letter.charCodeAt(0)) % 1_000_000_007, 7));
+
 /** A valid row for an employee. */
-export const row = (employeeId: string, amount = '1000.00', name = 'Zoë Müller'): string =>
-  `${employeeId},${name},DE42950800200355765512,ELBKDEHHXXX,${amount},EUR,Salary`;
+export const row = (
+  employeeId: string,
+  amount = '1000.00',
+  name = 'Zoë Müller',
+  iban = ibanOf(employeeId),
+): string => `${employeeId},${name},${iban},ELBKDEHHXXX,${amount},EUR,Salary`;
 
 /** A file of rows below the header. */
 export const csv = (...rows: string[]): Buffer => Buffer.from([HEADER, ...rows, ''].join('\n'));

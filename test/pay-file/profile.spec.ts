@@ -8,8 +8,10 @@ import {
 import { Problem } from '../../src/http/problem';
 import { PayFileFault } from '../../src/pay-file/pay-file-fault';
 import { csv, Desk, faultsOf, PayDesk, row, sample } from './pay-desk';
+import { germanIban } from '../support/pay-rows';
 
 const IBAN = 'DE42950800200355765512';
+const OTHER_IBAN = germanIban(2);
 const GERMAN: PayFileProfile = {
   columns: { 'Ausz. Betrag': 'amount', Brutto: 'ignored', Vorgang: 'ignored' },
   amounts: { decimalSign: 'comma', thousandsSign: 'dot' },
@@ -43,7 +45,7 @@ function german(change: (text: string) => string = (text) => text): Buffer {
     'Firma Müller',
     'Personal-Nr.;Kontoinhaber;IBAN;Brutto;Ausz. Betrag;Zahlungsdatum;Vorgang',
     `E1;Zoë Müller;${IBAN};2.000,00;1.234;27.11.2026;A`,
-    `E2;Jürgen Groß;${IBAN};3.000,00;2.000,50;27.11.2026;B`,
+    `E2;Jürgen Groß;${OTHER_IBAN};3.000,00;2.000,50;27.11.2026;B`,
     'Summe;;;5.000,00;3.234,50;;2',
     ';;;;;;',
     '',
@@ -128,8 +130,6 @@ describe('a file read by a profile', () => {
       [4, 'Zahlungsdatum', 'EXECUTION_DATE_DIFFERS'],
       [5, 'Ausz. Betrag', 'AMOUNT_FORMAT'],
     ]);
-    const twice = german((text) => text.replace('E2;', 'E1;'));
-    expect(await found(twice)).toEqual([[5, 'Personal-Nr.', 'EMPLOYEE_TWICE']]);
   });
 
   it('is not stored again as something else that the same bytes can mean', async () => {

@@ -2,7 +2,7 @@ import { readId } from '../../src/http/prefixed-id';
 import { releaseFurtherPay } from '../../src/pay-file/release';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { lockRun } from '../../src/pay-run/pay-run.store';
-import { csv, Desk, faultsOf, PayDesk, row } from './pay-desk';
+import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
 let employer: Desk;
@@ -42,23 +42,23 @@ describe('the release of a further payment', () => {
       { employee_id: 'E2', release_sequence: 0 },
       { employee_id: 'E3', release_sequence: 0 },
     ]);
-    const problem = await desk.refusal(employer, csv(row('E1', '6.00')));
-    expect(faultsOf(problem)).toEqual([[2, 'employee_id', 'EMPLOYEE_ALREADY_PAID']]);
+    const { held } = (await desk.upload(employer, csv(row('E1', '6.00')))).answer;
+    expect(held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 1 });
   });
 
   it('is of one employee, period and kind of pay only', async () => {
     await desk.upload(employer, csv(row('E1'), row('E2')));
     await desk.upload(employer, csv(row('E1'), row('E2')), { kindOfPay: 'BONUS' });
     await release('E1', '2026-11', 'BONUS');
-    const problem = await desk.refusal(employer, csv(row('E1', '5.00'), row('E2', '5.00')));
-    expect(faultsOf(problem)).toHaveLength(2);
+    const { held } = (await desk.upload(employer, csv(row('E1', '5.00'), row('E2', '5.00')))).answer;
+    expect(held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 2 });
   });
 
   it('is not used by the same rows in one file', async () => {
     await desk.upload(employer, csv(row('E1')));
     await release('E1');
-    const problem = await desk.refusal(employer, csv(row('E1', '5.00'), row('E1', '6.00')));
-    expect(faultsOf(problem)).toEqual([[3, 'employee_id', 'EMPLOYEE_TWICE']]);
+    const { held } = (await desk.upload(employer, csv(row('E1', '5.00'), row('E1', '6.00')))).answer;
+    expect(held).toEqual({ payments: 1, amount: '6.00', holds: { EMPLOYEE_TWICE: 1 } });
   });
 
   it('is open again when the run that used it was cancelled', async () => {
@@ -82,10 +82,10 @@ describe('the release of a further payment', () => {
     await release('E1');
     await desk.upload(employer, csv(row('E1', '5.00')));
     await cancel(first.answer.id);
-    const problem = await desk.refusal(employer, csv(row('E1', '7.00')));
-    expect(faultsOf(problem)).toEqual([[2, 'employee_id', 'EMPLOYEE_ALREADY_PAID']]);
+    const { held } = (await desk.upload(employer, csv(row('E1', '7.00')))).answer;
+    expect(held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 1 });
     expect(await release('E1')).toMatchObject({ sequence: 2 });
-    await desk.upload(employer, csv(row('E1', '7.00')));
+    await desk.upload(employer, csv(row('E1', '7.01')));
     expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([1, 2]);
   });
 

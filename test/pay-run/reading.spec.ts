@@ -277,6 +277,8 @@ describe('reading pay runs', () => {
         '/cancellation',
         '/differences',
         '/history',
+        '/holds',
+        '/holds/release',
         '/iban-ticks',
         '/payments',
         '/reconciliation',

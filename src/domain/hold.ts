@@ -1,0 +1,97 @@
+import { formatMinor } from './money';
+
+/**
+ * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT and ROWS_OF_ANOTHER_RUN
+ * keep back a whole run or, once that was released, the rows that join it later; the others keep back one row.
+ */
+export const HOLD_CODES = {
+  EMPLOYEE_TWICE: {
+    meaning: 'The employee is in this file already.',
+    remedy: 'Leave the row out, or release it if the employee is to be paid by both.',
+  },
+  IBAN_UNDER_TWO_NAMES: {
+    meaning: 'The account is in this file already under another name.',
+    remedy: 'Compare both with the payroll; release the row if the account belongs to both.',
+  },
+  IBAN_AND_AMOUNT_TWICE: {
+    meaning: 'The file pays the same amount to the same account already.',
+    remedy: 'Leave the row out, or release it if both are owed.',
+  },
+  EMPLOYEE_ALREADY_PAID: {
+    meaning: 'The employee is paid in another pay run of this period and kind of pay.',
+    remedy: 'Leave the row out, or release it if a further payment is owed.',
+  },
+  PAYMENT_ABOVE_LIMIT: {
+    meaning: 'The amount is above the most that the employer lets a payment be.',
+    remedy: 'Look for a misplaced decimal sign; release the row if the amount is right.',
+  },
+  PAY_ABOVE_HISTORY: {
+    meaning: 'The amount is further above what the employee was last paid than the employer lets it be.',
+    remedy: 'Compare it with the payroll; release the row if the amount is right.',
+  },
+  RUN_ABOVE_LIMIT: {
+    meaning: 'The rows add up to more than the employer lets a run be.',
+    remedy: 'Cancel the run and upload the right file, or release it if the total is right.',
+  },
+  ROWS_OF_ANOTHER_RUN: {
+    meaning: 'Most rows pay the same amounts to the same accounts as another run of the period.',
+    remedy: 'Cancel the run if it was uploaded by mistake; release it if both are owed.',
+  },
+} as const;
+
+export type HoldCode = keyof typeof HOLD_CODES;
+
+/** What was found, besides the code: lines count from 1, amounts are in minor units, absent is null. */
+export interface HoldFinding {
+  code: HoldCode;
+  besideLine: number | null;
+  /** The run beside which it was found, as it is shown; null in the same file. */
+  besideRun: string | null;
+  boundMinor: bigint | null;
+  sameRows: number | null;
+}
+
+/** One sentence for the person who decides. */
+export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows }: HoldFinding): string {
+  const bound = formatMinor(boundMinor ?? 0n);
+  switch (code) {
+    case 'EMPLOYEE_TWICE':
+      return `The employee is already in line ${besideLine}.`;
+    case 'IBAN_UNDER_TWO_NAMES':
+      return `The account is in line ${besideLine} under another name.`;
+    case 'IBAN_AND_AMOUNT_TWICE':
+      return `Line ${besideLine} pays the same amount to the same account.`;
+    case 'EMPLOYEE_ALREADY_PAID':
+      return `The employee is paid by line ${besideLine} of ${besideRun}.`;
+    case 'PAYMENT_ABOVE_LIMIT':
+      return `A payment of the employer is at most ${bound}.`;
+    case 'PAY_ABOVE_HISTORY':
+      return `After the last payments of the employee at most ${bound} is expected.`;
+    case 'RUN_ABOVE_LIMIT':
+      return `A run of the employer is at most ${bound}.`;
+    case 'ROWS_OF_ANOTHER_RUN':
+      return `Of the rows ${sameRows} pay what ${besideRun} pays.`;
+  }
+}
+
+/** How a payment whose last hold was released joins its run; REFUSED: only another upload can pay it. */
+export type Joining = 'AS_IT_IS' | 'BY_RELEASE' | 'REFUSED';
+
+/** The codes whose release says that the employee is to be paid once more. */
+export const SECOND_PAY_CODES: readonly HoldCode[] = ['EMPLOYEE_TWICE', 'EMPLOYEE_ALREADY_PAID'];
+
+/**
+ * The one rule by which a held payment becomes payable: nobody is paid twice for a period and kind of pay unless a
+ * person released exactly that, whatever else was released and whatever was stored while the payment was held.
+ */
+export function joiningOf(held: {
+  /** Whether a live payment of the same employee, period and kind of pay exists. */
+  paid: boolean;
+  /** Whether the upload took a release for it that no live payment has used since. */
+  hasRelease: boolean;
+  /** Whether a hold of `SECOND_PAY_CODES` was released. */
+  secondPayReleased: boolean;
+}): Joining {
+  if (!held.paid || held.hasRelease) return 'AS_IT_IS';
+  return held.secondPayReleased ? 'BY_RELEASE' : 'REFUSED';
+}

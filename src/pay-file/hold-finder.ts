@@ -1,0 +1,211 @@
+import { EmployerTransaction } from '../database/database';
+import { HoldCode } from '../domain/hold';
+import { Employer } from '../employer/employer.entity';
+import { PayKey } from '../pay-run/pay-key';
+
+/**
+ * Finds what has to wait for a person before it is paid, among the payable rows, and marks those rows. Rows that join a
+ * run which has payments already are also held against these. The releases of the key must have been taken.
+ */
+export async function findHolds(tx: EmployerTransaction, key: PayKey, joined: string | null): Promise<void> {
+  await createHoldTable(tx);
+  await findTwice(tx, joined);
+  await findSharedAccounts(tx, joined);
+  await findPaid(tx, key, joined);
+  await findSameRows(tx, key, joined);
+  await findAboveLimits(tx, key, joined);
+  if (joined !== null) await settleFoundBefore(tx, joined);
+  await tx.query(
+    `UPDATE pg_temp.uploaded_row u SET held = true
+     FROM (SELECT DISTINCT line FROM pg_temp.found_hold) AS found WHERE u.line = found.line AND u.payable`,
+  );
+}
+
+/** The table goes with the transaction. What has no line is of the run as a whole. */
+async function createHoldTable(tx: EmployerTransaction): Promise<void> {
+  await tx.query(`
+    CREATE TEMPORARY TABLE found_hold (
+      line integer,
+      code text NOT NULL,
+      beside_line integer,
+      beside_run_id uuid,
+      bound_minor bigint,
+      same_rows integer
+    ) ON COMMIT DROP`);
+}
+
+const COMPARED = 'line, employee_id, name_hash, iban_hash, amount_minor';
+
+/** The payable rows, and those of an employer's ($2) run ($3) that they join; null: none. */
+const ROWS_OF_RUN = `
+  SELECT ${COMPARED}, true AS added FROM pg_temp.uploaded_row WHERE payable
+  UNION ALL SELECT ${COMPARED}, false FROM payment
+  WHERE employer_id = $2 AND pay_run_id = $3::uuid AND status IN ('READY', 'HELD')`;
+
+/** Rows whose employee stands in an earlier line. Only employees with several rows are sorted: as a rule there are few. */
+async function findTwice(tx: EmployerTransaction, joined: string | null): Promise<void> {
+  await note(
+    tx,
+    'EMPLOYEE_TWICE',
+    'line, beside_line',
+    `WITH pay AS NOT MATERIALIZED (${ROWS_OF_RUN}),
+     several AS (SELECT employee_id FROM pay GROUP BY employee_id HAVING count(*) > 1)
+     SELECT $1, line, first_line
+     FROM (SELECT line, added, first_value(line) OVER of_employee AS first_line, row_number() OVER of_employee AS n
+           FROM pay JOIN several USING (employee_id)
+           WINDOW of_employee AS (PARTITION BY employee_id ORDER BY added, line)) AS compared
+     WHERE added AND n > 1`,
+    [tx.employerId, joined],
+  );
+}
+
+/** $1 is the code; what the rest of the statement selects are the columns. */
+async function note(
+  tx: EmployerTransaction,
+  code: HoldCode,
+  columns: string,
+  found: string,
+  parameters: unknown[] = [],
+): Promise<void> {
+  await tx.query(`INSERT INTO pg_temp.found_hold (code, ${columns}) ${found}`, [code, ...parameters]);
+}
+
+/**
+ * Each row is held against the first one of its account, so that what is left has one name for each account and no
+ * amount twice. Only accounts with several rows are sorted: as a rule there are few.
+ */
+async function findSharedAccounts(tx: EmployerTransaction, joined: string | null): Promise<void> {
+  const names: HoldCode = 'IBAN_UNDER_TWO_NAMES';
+  const alike: HoldCode = 'IBAN_AND_AMOUNT_TWICE';
+  await tx.query(
+    `INSERT INTO pg_temp.found_hold (code, line, beside_line)
+     WITH pay AS NOT MATERIALIZED (${ROWS_OF_RUN}),
+     shared AS (SELECT iban_hash FROM pay GROUP BY iban_hash HAVING count(*) > 1),
+     compared AS MATERIALIZED (
+       SELECT line, added, name_hash <> first_value(name_hash) OVER of_account AS other_name,
+         first_value(line) OVER of_account AS first_line,
+         first_value(line) OVER alike AS first_alike, row_number() OVER alike AS n
+       FROM pay JOIN shared USING (iban_hash)
+       WINDOW of_account AS (PARTITION BY iban_hash ORDER BY added, line),
+         alike AS (PARTITION BY iban_hash, amount_minor ORDER BY added, line))
+     SELECT $1::text, line, first_line FROM compared WHERE added AND other_name
+     UNION ALL SELECT '${alike}', line, first_alike FROM compared WHERE added AND n > 1`,
+    [names, tx.employerId, joined],
+  );
+}
+
+/** Rows without a release whose employee has a live payment in another run. */
+async function findPaid(tx: EmployerTransaction, key: PayKey, joined: string | null): Promise<void> {
+  await note(
+    tx,
+    'EMPLOYEE_ALREADY_PAID',
+    'line, beside_run_id, beside_line',
+    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+     FROM pg_temp.uploaded_row u
+     JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
+       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id IS DISTINCT FROM $5::uuid
+     WHERE u.payable AND u.release_sequence = 0
+     ORDER BY u.line, p.release_sequence DESC`,
+    [tx.employerId, key.period, key.kindOfPay, joined],
+  );
+}
+
+/**
+ * The run of the period, of whatever kind of pay, that pays most of the rows already, whoever they are said to be and in
+ * whatever order: as when a file comes again with new employee ids, or as another kind of pay. Both sides are counted
+ * first, so that equal rows never meet one by one.
+ */
+async function findSameRows(
+  tx: EmployerTransaction,
+  { period }: PayKey,
+  joined: string | null,
+): Promise<void> {
+  await note(
+    tx,
+    'ROWS_OF_ANOTHER_RUN',
+    'beside_run_id, same_rows',
+    `WITH theirs AS (
+       SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows FROM payment
+       WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id IS DISTINCT FROM $4::uuid GROUP BY 1, 2, 3),
+     mine AS (
+       SELECT iban_hash, amount_minor, count(*) AS rows FROM pg_temp.uploaded_row
+       WHERE payable AND EXISTS (SELECT FROM theirs) GROUP BY 1, 2)
+     SELECT $1, t.pay_run_id, sum(least(t.rows, m.rows))
+     FROM theirs t JOIN mine m USING (iban_hash, amount_minor)
+     GROUP BY t.pay_run_id
+     HAVING 2 * sum(least(t.rows, m.rows)) > (SELECT sum(rows) FROM mine)
+     ORDER BY 3 DESC, 2 LIMIT 1`,
+    [tx.employerId, period, joined],
+  );
+}
+
+/**
+ * What the whole run is held for already needs no second hold. Once that was released, it was so of the rows that were
+ * there then: the rows that join are held by themselves.
+ */
+async function settleFoundBefore(tx: EmployerTransaction, joined: string): Promise<void> {
+  const before = `pay_hold b WHERE b.employer_id = $1 AND b.pay_run_id = $2 AND b.row_no = 0 AND b.code = h.code
+    AND h.line IS NULL`;
+  await tx.query(
+    `INSERT INTO pg_temp.found_hold (line, code, beside_run_id, bound_minor, same_rows)
+     SELECT u.line, h.code, h.beside_run_id, h.bound_minor, h.same_rows
+     FROM pg_temp.found_hold h, pg_temp.uploaded_row u
+     WHERE u.payable AND EXISTS (SELECT FROM ${before} AND b.outcome IS NOT NULL)`,
+    [tx.employerId, joined],
+  );
+  await tx.query(`DELETE FROM pg_temp.found_hold h USING ${before}`, [tx.employerId, joined]);
+}
+
+/** Notes what is above the limits that the employer has set; without a limit nothing is read. */
+async function findAboveLimits(tx: EmployerTransaction, key: PayKey, joined: string | null): Promise<void> {
+  const limits = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
+  const { paymentLimitMinor, runLimitMinor, increaseLimitBp } = limits;
+  if (paymentLimitMinor !== null) {
+    await note(
+      tx,
+      'PAYMENT_ABOVE_LIMIT',
+      'line, bound_minor',
+      `SELECT $1, line, $2::bigint FROM pg_temp.uploaded_row WHERE payable AND amount_minor > $2::bigint`,
+      [paymentLimitMinor.toString()],
+    );
+  }
+  if (runLimitMinor !== null) {
+    await note(
+      tx,
+      'RUN_ABOVE_LIMIT',
+      'bound_minor',
+      `SELECT $1, $4::bigint FROM (${ROWS_OF_RUN}) AS pay HAVING sum(amount_minor) > $4::bigint`,
+      [tx.employerId, joined, runLimitMinor.toString()],
+    );
+  }
+  if (increaseLimitBp !== null) await findAboveHistory(tx, key, increaseLimitBp);
+}
+
+/** Periods looked back at: of three payments the median passes over one odd one, and a million employees stay quick. */
+const HISTORY_PERIODS = 3;
+
+/** Basis points of the median of an employee's settled payments; who has none is not compared. */
+async function findAboveHistory(
+  tx: EmployerTransaction,
+  key: PayKey,
+  increaseLimitBp: number,
+): Promise<void> {
+  await note(
+    tx,
+    'PAY_ABOVE_HISTORY',
+    'line, bound_minor',
+    `WITH usual AS (
+       SELECT p.employee_id, percentile_disc(0.5) WITHIN GROUP (ORDER BY p.amount_minor) AS amount_minor
+       FROM payment p
+       WHERE p.employer_id = $2 AND p.kind_of_pay = $4 AND p.live AND p.status = 'SETTLED' AND p.returned_at IS NULL
+         AND p.period IN (SELECT DISTINCT period FROM pay_run WHERE employer_id = $2 AND kind_of_pay = $4
+           AND period < $3 AND status IN ('FOLLOWING', 'SETTLED', 'PARTLY_SETTLED')
+           ORDER BY period DESC LIMIT ${HISTORY_PERIODS})
+       GROUP BY p.employee_id)
+     SELECT $1, u.line, bound
+     FROM pg_temp.uploaded_row u JOIN usual USING (employee_id),
+       LATERAL (SELECT usual.amount_minor * (10000 + $5::bigint) / 10000) AS most(bound)
+     WHERE u.payable AND u.amount_minor > bound`,
+    [tx.employerId, key.period, key.kindOfPay, increaseLimitBp],
+  );
+}

@@ -1,0 +1,101 @@
+import { EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { DomainError } from '../domain/errors';
+import { HoldCode, joiningOf, SECOND_PAY_CODES } from '../domain/hold';
+import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBy } from './hold.store';
+import { lockPayKey } from './pay-key';
+import { grantRelease } from './pay-release';
+import { PayRun } from './pay-run.entity';
+import { currentVersion, moveRun } from './pay-run.store';
+import { movePayments } from './payment.store';
+import { planRun } from './plan';
+import { unpaidOfPeriod } from './replaced.store';
+
+/** Which hold: of a payment, or without one of the whole run. */
+export interface HoldChoice {
+  paymentId?: string;
+  code: HoldCode;
+}
+
+/**
+ * Releases one hold of a READY run. A payment whose last hold it was joins the run, which becomes its next version,
+ * prepared by whom the last one was; its releaser chose among the rows of that person and may approve them. The
+ * database refuses a releaser who prepared any version (`releaser_is_not_preparer`).
+ * @throws DomainError NOT_RELEASABLE, HOLD_NOT_FOUND, HELD_PAYMENT_OUTDATED
+ */
+export async function releaseHold(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  run: PayRun,
+  choice: HoldChoice,
+  decision: HoldDecision,
+): Promise<void> {
+  if (run.status !== 'READY') {
+    const message = `The run is ${run.status}: holds are released while it waits for approval.`;
+    throw new DomainError('NOT_RELEASABLE', message);
+  }
+  if (!(await markReleased(tx, run.id, choice, decision))) {
+    throw new DomainError('HOLD_NOT_FOUND', 'The run has no such open hold.');
+  }
+  if (choice.paymentId === undefined) return;
+  await lockPayKey(tx, run);
+  const held = await readHeld(tx, run.id, choice.paymentId);
+  if (!held || held.still_held) return;
+  await takePlace(tx, run, choice.paymentId, held);
+  const { preparedBy } = await currentVersion(tx, run);
+  const actor = `person:${decision.personId}` as const;
+  await moveRun(tx, run, 'DRAFT', actor, decision.reason);
+  await movePayments(
+    tx,
+    run.id,
+    'HELD',
+    [{ paymentId: choice.paymentId, to: 'READY', reason: decision.reason }],
+    actor,
+  );
+  run.runVersion += 1;
+  await planRun(tx, personal, run, { by: preparedBy, reason: decision.reason, actor });
+}
+
+/** Gives the payment the place among those of its employee that it is paid in, or refuses it. */
+async function takePlace(
+  tx: EmployerTransaction,
+  run: PayRun,
+  paymentId: string,
+  held: HeldPayment,
+): Promise<void> {
+  const secondPay = await releasedBy(tx, run.id, paymentId, SECOND_PAY_CODES);
+  const joining = joiningOf({
+    paid: held.paid,
+    hasRelease: held.release_sequence > 0 && !held.place_taken,
+    secondPayReleased: secondPay !== undefined,
+  });
+  if (joining === 'AS_IT_IS') return assertReplacesTheLast(tx, run, held);
+  if (joining === 'REFUSED' || !secondPay) throw outdated('is paid by another run');
+  const { sequence } = await grantRelease(tx, secondPay.personId, {
+    employeeId: held.employee_id,
+    period: run.period,
+    kindOfPay: run.kindOfPay,
+    reason: secondPay.reason,
+  });
+  await tx.query(`UPDATE payment SET release_sequence = $3 WHERE employer_id = $1 AND id = $2`, [
+    tx.employerId,
+    paymentId,
+    sequence,
+  ]);
+}
+
+/** What ended unpaid in another run while this payment was held is not replaced by it: its hash says what it replaces. */
+async function assertReplacesTheLast(tx: EmployerTransaction, run: PayRun, held: HeldPayment): Promise<void> {
+  const [unpaid] = await tx.query<{ id: string }>(
+    `SELECT id FROM (${unpaidOfPeriod('p.employee_id = $4 AND p.release_sequence = $5 AND p.pay_run_id <> $6')}) AS unpaid`,
+    [tx.employerId, run.period, run.kindOfPay, held.employee_id, held.release_sequence, run.id],
+  );
+  if (unpaid && unpaid.id !== held.replaces_payment_id) throw outdated('was in another run that did not pay');
+}
+
+function outdated(what: string): DomainError {
+  return new DomainError(
+    'HELD_PAYMENT_OUTDATED',
+    `The employee ${what} since the row was held: leave the row out, and upload it as a supplement if it is still owed.`,
+  );
+}

@@ -1,0 +1,155 @@
+import { EmployerTransaction } from '../database/database';
+import { HoldCode } from '../domain/hold';
+import { PaymentStatus } from '../domain/payment';
+
+/** What became of a hold that was decided; CANCELLED with its run. */
+export type HoldOutcome = 'RELEASED' | 'LEFT_OUT' | 'CANCELLED';
+
+/** A hold with the payment it keeps back; those columns are null where it keeps back the whole run. */
+export interface HoldRow {
+  row_no: number;
+  code: HoldCode;
+  beside_run_id: string | null;
+  beside_line: number | null;
+  bound_minor: string | null;
+  same_rows: number | null;
+  outcome: HoldOutcome | null;
+  reason: string | null;
+  decided_by: string | null;
+  decided_at: Date | null;
+  payment_id: string | null;
+  line: number | null;
+  employee_id: string | null;
+  name_sealed: string | null;
+  iban_sealed: string | null;
+  amount_minor: string | null;
+  status: PaymentStatus | null;
+}
+
+/** Where a page of holds begins: after this one. */
+export interface HoldPosition {
+  row: number;
+  code: string;
+}
+
+/** Holds of a run in the order of its rows, those of the whole run first; open ones, decided ones, or all. */
+export function listHolds(
+  tx: EmployerTransaction,
+  payRunId: string,
+  filter: { after: HoldPosition; open?: boolean },
+  limit: number,
+): Promise<HoldRow[]> {
+  return tx.query<HoldRow>(
+    `SELECT h.row_no, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows, h.outcome, h.reason,
+       h.decided_by, h.decided_at, h.payment_id, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.amount_minor,
+       p.status
+     FROM pay_hold h LEFT JOIN payment p ON p.employer_id = h.employer_id AND p.id = h.payment_id
+     WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND (h.row_no, h.code) > ($3, $4)
+       AND ($5::boolean IS NULL OR $5 = (h.outcome IS NULL))
+     ORDER BY h.row_no, h.code LIMIT $6`,
+    [tx.employerId, payRunId, filter.after.row, filter.after.code, filter.open ?? null, limit],
+  );
+}
+
+/** How many holds of a run are open. */
+export async function countOpenHolds(tx: EmployerTransaction, payRunId: string): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM pay_hold WHERE employer_id = $1 AND pay_run_id = $2 AND outcome IS NULL`,
+    [tx.employerId, payRunId],
+  );
+  return row?.count ?? 0;
+}
+
+/** Who decides, and why. */
+export interface HoldDecision {
+  personId: string;
+  reason: string;
+}
+
+/** Releases an open hold of a payment, or without one of the whole run; false where there is none. */
+export async function markReleased(
+  tx: EmployerTransaction,
+  payRunId: string,
+  { paymentId, code }: { paymentId?: string; code: HoldCode },
+  { personId, reason }: HoldDecision,
+): Promise<boolean> {
+  const [released] = await tx.query<{ code: string }>(
+    `WITH released AS (
+       UPDATE pay_hold SET outcome = 'RELEASED', decided_at = clock_timestamp(), decided_by = $5, reason = $6
+       WHERE employer_id = $1 AND pay_run_id = $2 AND payment_id IS NOT DISTINCT FROM $3 AND code = $4
+         AND outcome IS NULL
+       RETURNING code)
+     SELECT code FROM released`,
+    [tx.employerId, payRunId, paymentId ?? null, code, personId, reason],
+  );
+  return released !== undefined;
+}
+
+/** Ends the open holds of payments that are left out. */
+export async function markLeftOut(
+  tx: EmployerTransaction,
+  payRunId: string,
+  paymentIds: readonly string[],
+  { personId, reason }: HoldDecision,
+): Promise<void> {
+  await tx.query(
+    `UPDATE pay_hold SET outcome = 'LEFT_OUT', decided_at = clock_timestamp(), decided_by = $4, reason = $5
+     WHERE employer_id = $1 AND pay_run_id = $2 AND payment_id = ANY ($3) AND outcome IS NULL`,
+    [tx.employerId, payRunId, paymentIds, personId, reason],
+  );
+}
+
+/** Ends every open hold of a run that is cancelled. */
+export async function markCancelled(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  await tx.query(
+    `UPDATE pay_hold SET outcome = 'CANCELLED', decided_at = clock_timestamp()
+     WHERE employer_id = $1 AND pay_run_id = $2 AND outcome IS NULL`,
+    [tx.employerId, payRunId],
+  );
+}
+
+/** A held payment with what decides how it joins its run. */
+export interface HeldPayment {
+  employee_id: string;
+  release_sequence: number;
+  replaces_payment_id: string | null;
+  still_held: boolean;
+  paid: boolean;
+  place_taken: boolean;
+}
+
+/** Reads a held payment of a run. The key of its pay must be locked for what it says to stay true. */
+export async function readHeld(
+  tx: EmployerTransaction,
+  payRunId: string,
+  paymentId: string,
+): Promise<HeldPayment | undefined> {
+  const other = `SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live`;
+  const [held] = await tx.query<HeldPayment>(
+    `SELECT p.employee_id, p.release_sequence, p.replaces_payment_id,
+       EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
+         AND h.payment_id = p.id AND h.outcome IS NULL) AS still_held,
+       EXISTS (${other}) AS paid,
+       EXISTS (${other} AND o.release_sequence = p.release_sequence) AS place_taken
+     FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = $3 AND p.status = 'HELD'`,
+    [tx.employerId, payRunId, paymentId],
+  );
+  return held;
+}
+
+/** Who released a hold of one of these codes of a payment of a run, and why: the first that was. */
+export async function releasedBy(
+  tx: EmployerTransaction,
+  payRunId: string,
+  paymentId: string,
+  codes: readonly HoldCode[],
+): Promise<HoldDecision | undefined> {
+  const [row] = await tx.query<{ decided_by: string; reason: string }>(
+    `SELECT decided_by, reason FROM pay_hold
+     WHERE employer_id = $1 AND pay_run_id = $2 AND payment_id = $3 AND code = ANY ($4) AND outcome = 'RELEASED'
+     ORDER BY decided_at LIMIT 1`,
+    [tx.employerId, payRunId, paymentId, codes],
+  );
+  return row && { personId: row.decided_by, reason: row.reason };
+}

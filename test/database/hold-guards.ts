@@ -1,0 +1,185 @@
+import { Guard } from './guard';
+import { hashOf, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
+
+const a = idsOf(1);
+const [HELD, NEXT] = a.fresh;
+const second = secondRows(1);
+const { pay_hold: hold, payment, approval } = second;
+
+const OPEN: Row = { outcome: null, reason: null, decided_by: null, decided_at: null };
+/** Keeps back the whole run. */
+const OF_RUN = insertion('pay_hold', {
+  ...hold,
+  ...OPEN,
+  row_no: 0,
+  payment_id: null,
+  code: 'RUN_ABOVE_LIMIT',
+});
+/** A held payment of an employee whose earlier payment is void. */
+const HELD_PAYMENT: Row = { ...payment, id: HELD, status: 'HELD', live: false, replaces_payment_id: null };
+const OF_PAYMENT = insertion('pay_hold', { ...hold, ...OPEN, row_no: 3, payment_id: HELD });
+
+const released = (by: string, rowNo: number) =>
+  `UPDATE pay_hold SET outcome = 'RELEASED', reason = 'both are owed', decided_by = '${by}', decided_at = '${NOW}'
+   WHERE pay_run_id = '${a.run}' AND row_no = ${rowNo}`;
+const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${HELD}'`;
+const takes = (sequence: number, id: string = HELD) =>
+  `UPDATE payment SET release_sequence = ${sequence} WHERE id = '${id}'`;
+const RELEASE = insertion('pay_release', { ...second.pay_release, employee_id: 'E2', sequence: 1 });
+
+/** Of holds: what is held is decided once, by somebody else, and until then neither approved nor sent. */
+export const HOLD_GUARDS: Guard[] = [
+  {
+    name: 'a run with an open hold is not approved',
+    kind: 'trigger',
+    on: 'approval',
+    object: 'refuse_approval_over_a_hold',
+    says: 'no_approval_over_a_hold',
+    given: [OF_RUN],
+    lawful: `${released(OTHER, 0)}; ${insertion('approval', approval)}`,
+    forbidden: insertion('approval', approval),
+  },
+  {
+    name: 'a run that pays nobody is not approved',
+    kind: 'trigger',
+    on: 'approval',
+    object: 'refuse_approval_over_a_hold',
+    says: 'approval_is_of_payments',
+    given: [insertion('pay_run_version', { ...second.pay_run_version, row_count: 0, total_minor: 0 })],
+    lawful: insertion('approval', approval),
+    forbidden: insertion('approval', { ...approval, run_version: 2, root_hash: hashOf(2) }),
+  },
+  {
+    name: 'who prepared a run releases none of its holds',
+    kind: 'trigger',
+    on: 'pay_hold',
+    object: 'refuse_release_by_a_preparer',
+    says: 'releaser_is_not_preparer',
+    given: [OF_RUN],
+    lawful: released(OTHER, 0),
+    forbidden: released(PREPARER, 0),
+  },
+  {
+    name: 'a hold is decided once',
+    kind: 'trigger',
+    on: 'pay_hold',
+    object: 'refuse_change_of_a_decided_hold',
+    says: 'hold_is_decided_once',
+    given: [OF_RUN],
+    lawful: released(OTHER, 0),
+    forbidden: `UPDATE pay_hold SET reason = 'another' WHERE pay_run_id = '${a.run}' AND row_no = 1`,
+  },
+  {
+    name: 'a row is held once for one thing',
+    kind: 'constraint',
+    on: 'pay_hold',
+    object: 'pay_hold_pkey',
+    lawful: insertion('pay_hold', hold),
+    forbidden: insertion('pay_hold', { ...hold, code: 'EMPLOYEE_ALREADY_PAID' }),
+  },
+  ...[{ row_no: 0 }, { payment_id: null }].map((change): Guard => ({
+    name: `a hold is of a row or of the run, not with ${Object.keys(change).join()} of the other`,
+    kind: 'constraint',
+    on: 'pay_hold',
+    object: 'hold_is_of_a_row_or_the_run',
+    lawful: insertion('pay_hold', { ...hold, row_no: 0, payment_id: null }),
+    forbidden: insertion('pay_hold', { ...hold, ...change }),
+  })),
+  {
+    name: 'a hold is open or decided at some time',
+    kind: 'constraint',
+    on: 'pay_hold',
+    object: 'hold_is_open_or_decided',
+    lawful: insertion('pay_hold', { ...hold, ...OPEN }),
+    forbidden: insertion('pay_hold', { ...hold, decided_at: null }),
+  },
+  ...[{ decided_by: null }, { reason: null }, { outcome: 'CANCELLED' }].map((change): Guard => ({
+    name: `a decision has its person and reason: no ${Object.entries(change).join()}`,
+    kind: 'constraint',
+    on: 'pay_hold',
+    object: 'decision_has_person_and_reason',
+    lawful: insertion('pay_hold', { ...hold, outcome: 'CANCELLED', decided_by: null, reason: null }),
+    forbidden: insertion('pay_hold', { ...hold, ...change }),
+  })),
+  {
+    name: 'a held payment is not live',
+    kind: 'constraint',
+    on: 'payment',
+    object: 'payment_check',
+    lawful: insertion('payment', HELD_PAYMENT),
+    forbidden: insertion('payment', { ...HELD_PAYMENT, live: true }),
+  },
+  {
+    name: 'a payment with an open hold stays held',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_payment_on_hold',
+    says: 'held_until_released',
+    given: [insertion('payment', HELD_PAYMENT), OF_PAYMENT],
+    lawful: `${released(OTHER, 3)}; ${JOINS}`,
+    forbidden: JOINS,
+  },
+  ...['APPROVED', 'AT_BANK'].map((status): Guard => ({
+    name: `a held payment is not ${status}`,
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_illegal_payment_move',
+    says: 'legal_moves_only',
+    given: [insertion('payment', HELD_PAYMENT)],
+    lawful: JOINS,
+    forbidden: `UPDATE payment SET status = '${status}', live = true WHERE id = '${HELD}'`,
+  })),
+  {
+    name: 'a held payment joins only if nobody else holds its place',
+    kind: 'index',
+    on: 'payment',
+    object: 'one_live_payment_per_employee_and_period',
+    given: [insertion('payment', { ...HELD_PAYMENT, employee_id: 'E1' })],
+    lawful: `${takes(1)}; ${JOINS}`,
+    forbidden: JOINS,
+  },
+  {
+    name: 'a held payment replaces none that was replaced by one that was sent',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unlawful_successor_on_release',
+    says: 'last_of_the_chain_is_replaced',
+    given: [insertion('payment', { ...HELD_PAYMENT, replaces_payment_id: a.voidPayment })],
+    lawful: JOINS,
+    forbidden: `${insertion('payment', { ...payment, id: NEXT, row_no: 4, status: 'FAILED', live: false })};
+      ${JOINS}`,
+  },
+  {
+    name: 'only a held payment takes a release',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_new_place_of_a_payment',
+    says: 'release_is_taken_while_held',
+    given: [insertion('payment', HELD_PAYMENT), RELEASE],
+    lawful: takes(1),
+    forbidden: takes(1, a.payment),
+  },
+  {
+    name: 'a held payment takes a release that was given',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unreleased_second_pay_on_release',
+    says: 'second_pay_is_released',
+    given: [insertion('payment', HELD_PAYMENT), RELEASE],
+    lawful: takes(1),
+    forbidden: takes(2),
+  },
+  {
+    name: 'an instruction that holds a held payment is not submitted',
+    kind: 'trigger',
+    on: 'submit_attempt',
+    object: 'refuse_submit_of_a_held_payment',
+    says: 'no_submit_of_a_held_payment',
+    given: [
+      insertion('payment', HELD_PAYMENT),
+      insertion('bank_payment', { ...second.bank_payment, payment_id: HELD }),
+    ],
+    lawful: `${JOINS}; ${insertion('submit_attempt', second.submit_attempt)}`,
+    forbidden: insertion('submit_attempt', second.submit_attempt),
+  },
+];

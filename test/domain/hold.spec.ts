@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describeHold, HOLD_CODES, HoldCode, HoldFinding, joiningOf } from '../../src/domain/hold';
+
+const CODES = Object.keys(HOLD_CODES) as HoldCode[];
+
+const finding = (code: HoldCode): HoldFinding => ({
+  code,
+  besideLine: 7,
+  besideRun: 'run_1',
+  boundMinor: 123_456n,
+  sameRows: 9,
+});
+
+describe('a hold', () => {
+  it.each(CODES)('is told in one sentence of what was found: %s', (code) => {
+    const message = describeHold(finding(code));
+    expect(message).toMatch(/^[A-Z][^\n]+\.$/);
+    expect(message).toMatch(/line 7|Line 7|1234\.56|rows 9/);
+    for (const words of [HOLD_CODES[code].meaning, HOLD_CODES[code].remedy])
+      expect(words).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it('names the other run where it was found beside one', () => {
+    for (const code of ['EMPLOYEE_ALREADY_PAID', 'ROWS_OF_ANOTHER_RUN'] as const) {
+      expect(describeHold(finding(code))).toContain('run_1');
+    }
+  });
+});
+
+describe('a payment whose last hold was released', () => {
+  const held = fc.record({ paid: fc.boolean(), hasRelease: fc.boolean(), secondPayReleased: fc.boolean() });
+
+  it('pays an employee a second time only by a release of exactly that', () => {
+    fc.assert(
+      fc.property(held, (one) => {
+        const allowed = !one.paid || one.hasRelease || one.secondPayReleased;
+        expect(joiningOf(one) === 'REFUSED').toBe(!allowed);
+      }),
+    );
+  });
+
+  it('uses up a new release only where it needs one', () => {
+    fc.assert(
+      fc.property(held, (one) => {
+        if (joiningOf(one) === 'BY_RELEASE') expect(one).toMatchObject({ paid: true, hasRelease: false });
+      }),
+    );
+  });
+});

@@ -1,0 +1,197 @@
+import { newId } from '../../src/database/new-id';
+import { HoldCode } from '../../src/domain/hold';
+import { readId, showId } from '../../src/http/prefixed-id';
+import { Corrected } from '../../src/pay-file/corrections';
+import { releaseFurtherPay } from '../../src/pay-file/release';
+import { releaseHold } from '../../src/pay-run/hold-release';
+import { lockRun } from '../../src/pay-run/pay-run.store';
+import { germanIban } from '../support/pay-rows';
+import { csv, Desk, PayDesk, row } from './pay-desk';
+
+const SHARED = germanIban(77);
+const SUPPLEMENT = { executionDate: '2026-11-27' };
+
+let desk: PayDesk;
+let employer: Desk;
+let approver: string;
+
+beforeAll(async () => {
+  desk = await PayDesk.open();
+  approver = newId();
+  await desk.asSuperuser(`INSERT INTO person (id, name) VALUES ($1, 'Arno Approver')`, [approver]);
+});
+beforeEach(async () => {
+  employer = await desk.employer();
+  await desk.policy(employer, { policy: 'hold' });
+});
+afterAll(() => desk.close());
+
+const upload = async (rows: string[], fields: Record<string, string> = {}): Promise<string> =>
+  (await desk.upload(employer, csv(...rows), fields)).answer.id;
+
+/** Sends the corrections file of a run back with some of its text replaced. */
+const correct = async (
+  run: string,
+  changes: [string, string][],
+  fields: Record<string, string> = {},
+): Promise<Corrected> => {
+  const text = (await desk.corrections(employer, run)).toString();
+  const mended = changes.reduce((left, [from, to]) => left.replace(from, to), text);
+  return desk.correct(employer, run, Buffer.from(mended), fields);
+};
+
+const limit = (column: string, minor: number): Promise<unknown> =>
+  desk.query(employer, `UPDATE employer SET ${column} = $2 WHERE id = $1`, [employer.employerId, minor]);
+
+/** What is held of a run, as line, code and the line beside; a decided hold by its outcome. */
+const holds = async (run: string): Promise<unknown[][]> => {
+  const rows = await desk.query<{ found: unknown[] }>(
+    employer,
+    `SELECT json_build_array(p.line, h.code, coalesce(h.outcome, h.beside_line::text)) AS found
+     FROM pay_hold h LEFT JOIN payment p ON p.employer_id = h.employer_id AND p.id = h.payment_id
+     WHERE h.pay_run_id = $1 ORDER BY h.row_no, h.code`,
+    [readId('run', run)],
+  );
+  return rows.map(({ found }) => found);
+};
+
+const release = (run: string, code: HoldCode, paymentId?: string): Promise<void> =>
+  desk.database.inEmployer(employer.employerId, async (tx) =>
+    releaseHold(
+      tx,
+      desk.personal,
+      await lockRun(tx, readId('run', run)),
+      { code, paymentId },
+      { personId: approver, reason: 'owed' },
+    ),
+  );
+
+const paymentIn = async (run: string, line: number): Promise<string> => {
+  const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 AND line = $2';
+  const [found] = await desk.query<{ id: string }>(employer, sql, [readId('run', run), line]);
+  return found?.id ?? '';
+};
+
+describe('corrected rows that look like a mistake', () => {
+  it('are held beside the rows of their run, whichever line comes first', async () => {
+    const id = await upload([
+      row('E2', '0.00'),
+      row('E3', '0.00', 'Otto Ott', SHARED),
+      row('E4', '0.00', 'Zoë Müller', SHARED),
+      row('E5', '0.00'),
+      row('E1', '10.00', 'Zoë Müller', SHARED),
+    ]);
+    const done = await correct(id, [
+      ['E2,', 'E1,'],
+      [',0.00,', ',20.00,'],
+      [',0.00,', ',30.00,'],
+      [',0.00,', ',10.00,'],
+      [',0.00,', ',40.00,'],
+    ]);
+    expect(done).toMatchObject({ corrected: 4, held: 3, keptBack: 0 });
+    expect(done.run).toMatchObject({ runVersion: 2, rowCount: 2, totalMinor: 5_000n });
+    expect(await holds(id)).toEqual([
+      [2, 'EMPLOYEE_TWICE', '6'],
+      [3, 'IBAN_UNDER_TWO_NAMES', '6'],
+      [4, 'IBAN_AND_AMOUNT_TWICE', '6'],
+    ]);
+    await expect(desk.approve(employer, id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    const held = await desk.query(
+      employer,
+      `SELECT payments, amount_minor FROM state_change WHERE to_status = 'HELD'`,
+    );
+    expect(held).toEqual([{ payments: 3, amount_minor: '6000' }]);
+    await release(id, 'EMPLOYEE_TWICE', await paymentIn(id, 2));
+    const sql = 'SELECT status, release_sequence FROM payment WHERE pay_run_id = $1 AND line = 2';
+    expect(await desk.query(employer, sql, [readId('run', id)])).toEqual([
+      { status: 'READY', release_sequence: 1 },
+    ]);
+  });
+
+  it('are held beside one another, and beside rows that are held themselves', async () => {
+    await limit('payment_limit_minor', 5_000);
+    const id = await upload([row('E1', '60.00'), row('E2', '0.00'), row('E3', '0.00'), row('E4', '70.00')]);
+    const done = await correct(id, [
+      ['E2,', 'E1,'],
+      ['E3,', 'E1,'],
+      [',0.00,', ',20.00,'],
+      [',0.00,', ',51.00,'],
+    ]);
+    expect(done).toMatchObject({ corrected: 2, held: 2, run: { rowCount: 0 } });
+    expect(await holds(id)).toEqual([
+      [2, 'PAYMENT_ABOVE_LIMIT', null],
+      [3, 'EMPLOYEE_TWICE', '2'],
+      [4, 'EMPLOYEE_TWICE', '2'],
+      [4, 'PAYMENT_ABOVE_LIMIT', null],
+      [5, 'PAYMENT_ABOVE_LIMIT', null],
+    ]);
+  });
+
+  it('are held where another run pays them, unless that was released before', async () => {
+    await upload([row('E2', '1.00'), row('E3', '1.00')], { executionDate: '2026-11-30' });
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      releaseFurtherPay(tx, employer.personId, {
+        employeeId: 'E3',
+        period: '2026-11',
+        kindOfPay: 'SALARY',
+        reason: 'a second contract',
+      }),
+    );
+    const id = await upload([row('E1'), row('E2', '0.00'), row('E3', '0.00')]);
+    const changes: [string, string][] = [
+      [',0.00,', ',20.00,'],
+      [',0.00,', ',30.00,'],
+    ];
+    expect(await correct(id, changes)).toMatchObject({ corrected: 2, held: 1, run: { rowCount: 2 } });
+    expect(await holds(id)).toEqual([[3, 'EMPLOYEE_ALREADY_PAID', '2']]);
+    const again = csv(row('E2', '20.00'), row('E3', '30.00'));
+    expect(await desk.correct(employer, id, again)).toMatchObject({ corrected: 0, unchanged: 2, held: 0 });
+  });
+
+  it('hold the run above whose limit they bring it, and once that was released themselves', async () => {
+    await limit('run_limit_minor', 150_000);
+    const id = await upload([row('E1'), row('E2', '0.00'), row('E3', '0.00'), row('E4', '0.00')]);
+    expect(await holds(id)).toEqual([]);
+    const first = await correct(id, [[',0.00,', ',600.00,']]);
+    expect(first).toMatchObject({ corrected: 1, held: 0, run: { rowCount: 2 } });
+    expect(await holds(id)).toEqual([[null, 'RUN_ABOVE_LIMIT', null]]);
+    expect(await correct(id, [[',0.00,', ',1.00,']])).toMatchObject({ corrected: 1, held: 0 });
+    expect(await holds(id)).toHaveLength(1);
+    await release(id, 'RUN_ABOVE_LIMIT');
+    expect(await correct(id, [[',0.00,', ',2.00,']])).toMatchObject({ corrected: 1, held: 1 });
+    expect(await holds(id)).toEqual([
+      [null, 'RUN_ABOVE_LIMIT', 'RELEASED'],
+      [5, 'RUN_ABOVE_LIMIT', null],
+    ]);
+    await release(id, 'RUN_ABOVE_LIMIT', await paymentIn(id, 5));
+    await desk.approve(employer, id);
+  });
+
+  it('are held in a supplement as in any upload', async () => {
+    const id = await upload([row('E1'), row('E2', '0.00'), row('E3', '0.00')]);
+    await desk.approve(employer, id);
+    const done = await correct(
+      id,
+      [
+        ['E2,', 'E1,'],
+        [',0.00,', ',20.00,'],
+        [',0.00,', ',30.00,'],
+      ],
+      SUPPLEMENT,
+    );
+    expect(done).toMatchObject({ corrected: 2, held: 1, run: { rowCount: 1, sequence: 1 } });
+    const supplement = showId('run', done.run.id);
+    expect(await holds(supplement)).toEqual([[3, 'EMPLOYEE_ALREADY_PAID', '2']]);
+    await expect(desk.approve(employer, supplement)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+  });
+
+  it('are held when they come, not when they are kept back', async () => {
+    const { answer } = await desk.upload(
+      employer,
+      csv(row('E1', '0.00'), row('E1', '5.00', 'Ann', SHARED), row('E2', '-5', 'Bob', SHARED)),
+    );
+    expect(answer).toMatchObject({ payments: 1, keptBack: { rows: 2 }, held: { payments: 0, holds: {} } });
+    expect(await correct(answer.id, [[',0.00,', ',5.00,']])).toMatchObject({ corrected: 1, held: 1 });
+    expect(await holds(answer.id)).toEqual([[2, 'EMPLOYEE_TWICE', '3']]);
+  });
+});

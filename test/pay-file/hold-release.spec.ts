@@ -1,0 +1,328 @@
+import { EmployerTransaction } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
+import { HoldCode } from '../../src/domain/hold';
+import { readId } from '../../src/http/prefixed-id';
+import { releaseFurtherPay } from '../../src/pay-file/release';
+import { amend } from '../../src/pay-run/amendment';
+import { approve } from '../../src/pay-run/approval';
+import { cancelRun } from '../../src/pay-run/cancellation';
+import { releaseHold } from '../../src/pay-run/hold-release';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { lockRun } from '../../src/pay-run/pay-run.store';
+import { csv, Desk, PayDesk, row } from './pay-desk';
+
+let desk: PayDesk;
+let employer: Desk;
+let approver: string;
+
+beforeAll(async () => {
+  desk = await PayDesk.open();
+  approver = newId();
+  await desk.asSuperuser(`INSERT INTO person (id, name) VALUES ($1, 'Arno Approver')`, [approver]);
+});
+beforeEach(async () => {
+  employer = await desk.employer();
+});
+afterAll(() => desk.close());
+
+const REASON = 'both are owed';
+
+const upload = async (rows: string[], fields: Record<string, string> = {}): Promise<string> =>
+  readId('run', (await desk.upload(employer, csv(...rows), fields)).answer.id);
+
+const withRun = <T>(runId: string, work: (tx: EmployerTransaction, run: PayRun) => Promise<T>): Promise<T> =>
+  desk.database.inEmployer(employer.employerId, async (tx) => work(tx, await lockRun(tx, runId)));
+
+const paymentIn = async (runId: string, line: number): Promise<string> => {
+  const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 AND line = $2';
+  const [found] = await desk.query<{ id: string }>(employer, sql, [runId, line]);
+  return found?.id ?? '';
+};
+
+/** Releases a hold of the row in a line, or of the whole run. */
+const release = async (runId: string, code: HoldCode, line?: number, by = approver): Promise<void> => {
+  const paymentId = line === undefined ? undefined : await paymentIn(runId, line);
+  await withRun(runId, (tx, run) =>
+    releaseHold(tx, desk.personal, run, { paymentId, code }, { personId: by, reason: REASON }),
+  );
+};
+
+const leaveOut = async (runId: string, ...lines: number[]): Promise<void> => {
+  const excludePaymentIds = await Promise.all(lines.map((line) => paymentIn(runId, line)));
+  await withRun(runId, (tx, run) =>
+    amend(tx, desk.personal, run, employer.personId, { excludePaymentIds, reason: 'sent twice' }),
+  );
+};
+
+const approved = (runId: string): Promise<void> =>
+  withRun(runId, (tx, run) =>
+    approve(tx, desk.personal, run, approver, {
+      rootHash: run.rootHash?.toString('hex') ?? '',
+      totalMinor: run.totalMinor,
+    }),
+  );
+
+const runOf = (runId: string): Promise<PayRun> => withRun(runId, (_, run) => Promise.resolve(run));
+
+const rowsOf = (runId: string): Promise<string[]> =>
+  desk
+    .query<{ text: string }>(
+      employer,
+      `SELECT line || ' ' || status || ' ' || release_sequence AS text FROM payment WHERE pay_run_id = $1
+       ORDER BY line`,
+      [runId],
+    )
+    .then((rows) => rows.map(({ text }) => text));
+
+const limit = (minor: number): Promise<unknown> =>
+  desk.query(employer, 'UPDATE employer SET payment_limit_minor = $2 WHERE id = $1', [
+    employer.employerId,
+    minor,
+  ]);
+
+/** A payment ended unpaid, as the bank would have it. */
+const fail = (runId: string): Promise<void> =>
+  desk.asSuperuser(
+    `SET session_replication_role = replica;
+     UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${runId}';
+     UPDATE pay_run SET status = 'FAILED' WHERE id = '${runId}'`,
+  );
+
+describe('the release of a held row', () => {
+  it('makes it part of the run, as a new version over its hash, by the same preparer', async () => {
+    await limit(50_000);
+    const id = await upload([row('E1', '10.00'), row('E2', '900.00')]);
+    const before = await runOf(id);
+    await release(id, 'PAYMENT_ABOVE_LIMIT', 3);
+    const after = await runOf(id);
+    expect(after).toMatchObject({ status: 'READY', runVersion: 2, rowCount: 2, totalMinor: 91_000n });
+    expect(after.rootHash).not.toEqual(before.rootHash);
+    const versions = await desk.query(
+      employer,
+      'SELECT prepared_by, row_count, reason FROM pay_run_version ORDER BY run_version',
+    );
+    expect(versions).toEqual([
+      { prepared_by: employer.personId, row_count: 1, reason: null },
+      { prepared_by: employer.personId, row_count: 2, reason: REASON },
+    ]);
+    const moves = await desk.query(
+      employer,
+      `SELECT subject, from_status, to_status, actor, reason FROM state_change WHERE actor = $1 ORDER BY seq`,
+      [`person:${approver}`],
+    );
+    expect(moves).toContainEqual({
+      subject: 'payment',
+      from_status: 'HELD',
+      to_status: 'READY',
+      actor: `person:${approver}`,
+      reason: REASON,
+    });
+    await approved(id);
+    expect(await rowsOf(id)).toEqual(['2 APPROVED 0', '3 APPROVED 0']);
+  });
+
+  it('waits for the last of its holds', async () => {
+    const iban = 'DE42950800200355765512';
+    const id = await upload([row('E1', '1.00', 'Ann', iban), row('E1', '1.00', 'Bob', iban)]);
+    await release(id, 'EMPLOYEE_TWICE', 3);
+    await release(id, 'IBAN_AND_AMOUNT_TWICE', 3);
+    expect((await runOf(id)).runVersion).toBe(1);
+    await expect(approved(id)).rejects.toMatchObject({ code: 'HOLDS_OPEN', detail: { openHolds: 1 } });
+    await release(id, 'IBAN_UNDER_TWO_NAMES', 3);
+    expect(await rowsOf(id)).toEqual(['2 READY 0', '3 READY 1']);
+    expect((await runOf(id)).rowCount).toBe(2);
+  });
+
+  it('is once, and of a hold that is there', async () => {
+    await limit(1);
+    const id = await upload([row('E1', '10.00')]);
+    await expect(release(id, 'EMPLOYEE_TWICE', 2)).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
+    await expect(release(id, 'PAYMENT_ABOVE_LIMIT')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
+    const twice = await Promise.allSettled([
+      release(id, 'PAYMENT_ABOVE_LIMIT', 2),
+      release(id, 'PAYMENT_ABOVE_LIMIT', 2),
+    ]);
+    expect(twice.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect((await runOf(id)).runVersion).toBe(2);
+  });
+
+  it('is not for who prepared the run, or amended it', async () => {
+    const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E2')]);
+    const refused = { driverError: { constraint: 'releaser_is_not_preparer' } };
+    await expect(release(id, 'EMPLOYEE_TWICE', 3, employer.personId)).rejects.toMatchObject(refused);
+    await withRun(id, async (tx, run) => {
+      const excludePaymentIds = [await paymentIn(id, 4)];
+      await amend(tx, desk.personal, run, approver, { excludePaymentIds, reason: 'she left' });
+    });
+    await expect(release(id, 'EMPLOYEE_TWICE', 3)).rejects.toMatchObject(refused);
+  });
+
+  it('is of another employer’s run for nobody', async () => {
+    await limit(1);
+    const id = await upload([row('E1', '10.00')]);
+    const paymentId = await paymentIn(id, 2);
+    employer = await desk.employer();
+    const choice = { paymentId, code: 'PAYMENT_ABOVE_LIMIT' } as const;
+    await expect(
+      withRun(id, (tx, run) =>
+        releaseHold(tx, desk.personal, run, choice, { personId: approver, reason: REASON }),
+      ),
+    ).rejects.toMatchObject({ code: 'PAY_RUN_NOT_FOUND' });
+    const own = await upload([row('E1', '10.00')]);
+    await expect(
+      withRun(own, (tx, run) =>
+        releaseHold(tx, desk.personal, run, choice, { personId: approver, reason: REASON }),
+      ),
+    ).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
+  });
+});
+
+describe('an employee who is paid already', () => {
+  it('is paid a second time by the release of that hold, which is kept as a release of the pay', async () => {
+    const first = await upload([row('E1', '1.00')]);
+    const second = await upload([row('E1', '2.00'), row('E2')]);
+    await release(second, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect([await rowsOf(first), await rowsOf(second)]).toEqual([['2 READY 0'], ['2 READY 1', '3 READY 0']]);
+    const kept = await desk.query(
+      employer,
+      'SELECT employee_id, sequence, reason, released_by FROM pay_release',
+    );
+    expect(kept).toEqual([{ employee_id: 'E1', sequence: 1, reason: REASON, released_by: approver }]);
+    expect((await desk.audit(employer)).map(({ action }) => action)).toContain('pay.released');
+  });
+
+  it('is not paid a second time by the release of anything else', async () => {
+    await limit(50_000);
+    const held = await upload([row('E1', '900.00'), row('E2', '2.00')]);
+    const other = await upload([row('E1', '1.00')]);
+    await expect(release(held, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+    await withRun(other, (tx, run) => cancelRun(tx, run, 'service', 'the wrong file'));
+    await release(held, 'PAYMENT_ABOVE_LIMIT', 2);
+    expect(await rowsOf(held)).toEqual(['2 READY 0', '3 READY 0']);
+  });
+
+  it('keeps the release that the upload took', async () => {
+    await limit(50_000);
+    await upload([row('E1', '1.00')]);
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      releaseFurtherPay(tx, approver, {
+        employeeId: 'E1',
+        period: '2026-11',
+        kindOfPay: 'SALARY',
+        reason: REASON,
+      }),
+    );
+    const id = await upload([row('E1', '900.00')]);
+    await release(id, 'PAYMENT_ABOVE_LIMIT', 2);
+    expect(await rowsOf(id)).toEqual(['2 READY 1']);
+  });
+
+  it('is paid by each of three rows under a place of its own', async () => {
+    const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E1', '3.00')]);
+    await Promise.all([release(id, 'EMPLOYEE_TWICE', 4), release(id, 'EMPLOYEE_TWICE', 3)]);
+    expect((await rowsOf(id)).map((text) => text.slice(-1)).sort()).toEqual(['0', '1', '2']);
+    expect((await runOf(id)).runVersion).toBe(3);
+  });
+
+  it('is paid by the held row alone where the first one is left out', async () => {
+    const id = await upload([row('E1', '1.00'), row('E1', '2.00')]);
+    await leaveOut(id, 2);
+    await release(id, 'EMPLOYEE_TWICE', 3);
+    expect(await rowsOf(id)).toEqual(['2 EXCLUDED 0', '3 READY 0']);
+    expect(await desk.query(employer, 'SELECT FROM pay_release')).toEqual([]);
+  });
+});
+
+describe('a payment that ended unpaid', () => {
+  it('is replaced by the held row, which is no end of its chain while it is held', async () => {
+    const failed = await upload([row('E1', '1.00')]);
+    await fail(failed);
+    await limit(50_000);
+    const held = await upload([row('E1', '900.00')]);
+    const replaced = await desk.query(employer, 'SELECT FROM payment WHERE replaces_payment_id = $1', [
+      await paymentIn(failed, 2),
+    ]);
+    expect(replaced).toHaveLength(1);
+    const small = await upload([row('E1', '3.00')]);
+    await expect(release(held, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+    await withRun(small, (tx, run) => cancelRun(tx, run, 'service', 'the wrong file'));
+    await release(held, 'PAYMENT_ABOVE_LIMIT', 2);
+    expect(await rowsOf(held)).toEqual(['2 READY 0']);
+  });
+
+  it('since the row was held is not passed over by it', async () => {
+    await limit(50_000);
+    const held = await upload([row('E1', '900.00')]);
+    await fail(await upload([row('E1', '3.00')]));
+    await expect(release(held, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+  });
+
+  it('is replaced by the first of two rows of its employee', async () => {
+    await fail(await upload([row('E1', '1.00')]));
+    const id = await upload([row('E1', '2.00'), row('E1', '3.00')]);
+    await release(id, 'EMPLOYEE_TWICE', 3);
+    const replacing = await desk.query(
+      employer,
+      'SELECT line, replaces_payment_id IS NOT NULL AS replaces FROM payment WHERE pay_run_id = $1 ORDER BY line',
+      [id],
+    );
+    expect(replacing).toEqual([
+      { line: 2, replaces: true },
+      { line: 3, replaces: false },
+    ]);
+  });
+});
+
+describe('a run with holds', () => {
+  it('is approved once its rows are released or left out', async () => {
+    const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E1', '3.00')]);
+    await expect(approved(id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    await leaveOut(id, 3);
+    await release(id, 'EMPLOYEE_TWICE', 4);
+    await approved(id);
+    expect(await rowsOf(id)).toEqual(['2 APPROVED 0', '3 EXCLUDED 0', '4 APPROVED 1']);
+    const decided = await desk.query(
+      employer,
+      'SELECT row_no, outcome, reason, decided_by FROM pay_hold ORDER BY row_no',
+    );
+    expect(decided).toEqual([
+      { row_no: 2, outcome: 'LEFT_OUT', reason: 'sent twice', decided_by: employer.personId },
+      { row_no: 3, outcome: 'RELEASED', reason: REASON, decided_by: approver },
+    ]);
+    await expect(release(id, 'EMPLOYEE_TWICE', 4)).rejects.toMatchObject({ code: 'NOT_RELEASABLE' });
+  });
+
+  it('of the whole run is approved as it was once that hold is released', async () => {
+    await desk.query(employer, 'UPDATE employer SET run_limit_minor = 1 WHERE id = $1', [
+      employer.employerId,
+    ]);
+    const id = await upload([row('E1', '1.00')]);
+    const before = await runOf(id);
+    await expect(approved(id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    await release(id, 'RUN_ABOVE_LIMIT');
+    expect(await runOf(id)).toMatchObject({ runVersion: 1, rootHash: before.rootHash });
+    await approved(id);
+  });
+
+  it('on every row pays nobody, and is cancelled rather than emptied', async () => {
+    await limit(1);
+    const id = await upload([row('E1', '1.00'), row('E2', '2.00')]);
+    expect(await runOf(id)).toMatchObject({ status: 'READY', rowCount: 0, totalMinor: 0n });
+    await expect(leaveOut(id, 2, 3)).rejects.toMatchObject({ code: 'NOTHING_TO_PAY' });
+    await leaveOut(id, 2);
+    expect(await runOf(id)).toMatchObject({ runVersion: 2, rowCount: 0 });
+    await withRun(id, (tx, run) => cancelRun(tx, run, 'service', 'the wrong file'));
+    expect(await rowsOf(id)).toEqual(['2 EXCLUDED 0', '3 CANCELLED 0']);
+    expect(await desk.query(employer, 'SELECT outcome FROM pay_hold ORDER BY row_no')).toEqual([
+      { outcome: 'LEFT_OUT' },
+      { outcome: 'CANCELLED' },
+    ]);
+    expect(await upload([row('E1', '1.00'), row('E2', '2.00')])).not.toBe(id);
+  });
+});

@@ -1,0 +1,263 @@
+import fc from 'fast-check';
+import { HoldCode } from '../../src/domain/hold';
+import { germanIban } from '../support/pay-rows';
+import { csv, Desk, PayDesk, row } from './pay-desk';
+
+let desk: PayDesk;
+let employer: Desk;
+
+beforeAll(async () => {
+  desk = await PayDesk.open();
+});
+beforeEach(async () => {
+  employer = await desk.employer();
+});
+afterAll(() => desk.close());
+
+type Found = [line: number | null, code: HoldCode, besideLine: number | null];
+
+/** What is held of the newest run. */
+const holds = async (of: Desk = employer): Promise<Found[]> => {
+  const rows = await desk.query<{ line: number | null; code: HoldCode; beside_line: number | null }>(
+    of,
+    `SELECT p.line, h.code, h.beside_line FROM pay_hold h
+     LEFT JOIN payment p ON p.employer_id = h.employer_id AND p.id = h.payment_id
+     WHERE h.pay_run_id = (SELECT max(id::text)::uuid FROM pay_run) ORDER BY h.row_no, h.code`,
+  );
+  return rows.map((one) => [one.line, one.code, one.beside_line]);
+};
+
+const settle = (of: Desk, period: string): Promise<void> =>
+  desk.asSuperuser(
+    `SET session_replication_role = replica;
+     UPDATE payment SET status = 'SETTLED' WHERE period = '${period}' AND employer_id = '${of.employerId}';
+     UPDATE pay_run SET status = 'SETTLED' WHERE period = '${period}' AND employer_id = '${of.employerId}'`,
+  );
+
+const limit = (column: string, value: number): Promise<unknown> =>
+  desk.query(employer, `UPDATE employer SET ${column} = $2 WHERE id = $1`, [employer.employerId, value]);
+
+const SHARED = germanIban(77);
+
+describe('rows of one file that look like a mistake', () => {
+  it('are held beside the first, and the others wait for approval', async () => {
+    const file = csv(
+      row('E1', '10.00', 'Ann Smith', SHARED),
+      row('E1', '20.00', 'Ann Smith'),
+      row('E2', '30.00', 'Bob Smith', SHARED),
+      row('E3', '10.00', 'Ann Smith', SHARED),
+      row('E4', '40.00'),
+    );
+    const { answer } = await desk.upload(employer, file);
+    expect(answer).toMatchObject({ payments: 2, total: '50.00', file: { rows: 5 } });
+    expect(answer.held).toEqual({
+      payments: 3,
+      amount: '60.00',
+      holds: { EMPLOYEE_TWICE: 1, IBAN_UNDER_TWO_NAMES: 1, IBAN_AND_AMOUNT_TWICE: 1 },
+    });
+    expect(await holds()).toEqual([
+      [3, 'EMPLOYEE_TWICE', 2],
+      [4, 'IBAN_UNDER_TWO_NAMES', 2],
+      [5, 'IBAN_AND_AMOUNT_TWICE', 2],
+    ]);
+    const stored = await desk.query(employer, 'SELECT line, status, live FROM payment ORDER BY line');
+    expect(stored.slice(0, 2)).toEqual([
+      { line: 2, status: 'READY', live: true },
+      { line: 3, status: 'HELD', live: false },
+    ]);
+    const [moved] = await desk.query(
+      employer,
+      `SELECT from_status, payments, amount_minor FROM state_change WHERE to_status = 'HELD'`,
+    );
+    expect(moved).toEqual({ from_status: 'READY', payments: 3, amount_minor: '6000' });
+  });
+
+  it('are held for each thing that is wrong with them', async () => {
+    const same = row('E1', '10.00', 'Ann Smith', SHARED);
+    await desk.upload(employer, csv(same, same, row('E1', '10.00', 'Bob Smith', SHARED)));
+    expect(await holds()).toEqual([
+      [3, 'EMPLOYEE_TWICE', 2],
+      [3, 'IBAN_AND_AMOUNT_TWICE', 2],
+      [4, 'EMPLOYEE_TWICE', 2],
+      [4, 'IBAN_AND_AMOUNT_TWICE', 2],
+      [4, 'IBAN_UNDER_TWO_NAMES', 2],
+    ]);
+  });
+
+  it('are not two accounts of one person, nor one account paid twice under one name with other amounts', async () => {
+    await desk.upload(
+      employer,
+      csv(
+        row('E1', '1.00', 'Zoë Müller'),
+        row('E2', '2.00', 'zoe  MULLER', SHARED),
+        row('E3', '3.00', 'Zoë Müller', SHARED),
+      ),
+    );
+    expect(await holds()).toEqual([]);
+  });
+
+  it('are exactly those that a comparison of each with each finds', async () => {
+    const one = fc.record({
+      employee: fc.constantFrom('E1', 'E2', 'E3', 'E4'),
+      name: fc.constantFrom('Ann', 'Bob', 'Cy'),
+      account: fc.integer({ min: 1, max: 4 }),
+      cents: fc.integer({ min: 1, max: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 12 }), async (rows) => {
+        const mine = await desk.employer();
+        await desk.upload(
+          mine,
+          csv(...rows.map((r) => row(r.employee, `0.0${r.cents}`, `${r.name} Smith`, germanIban(r.account)))),
+        );
+        const expected = rows.flatMap((r, n): Found[] => {
+          const first = (same: (other: typeof r) => boolean) => rows.findIndex(same);
+          const employee = first((other) => other.employee === r.employee);
+          const account = first((other) => other.account === r.account);
+          const alike = first((other) => other.account === r.account && other.cents === r.cents);
+          return [
+            ...(employee < n ? [[n + 2, 'EMPLOYEE_TWICE', employee + 2] as Found] : []),
+            ...(alike < n ? [[n + 2, 'IBAN_AND_AMOUNT_TWICE', alike + 2] as Found] : []),
+            ...(rows[account]?.name === r.name
+              ? []
+              : [[n + 2, 'IBAN_UNDER_TWO_NAMES', account + 2] as Found]),
+          ];
+        });
+        expect(await holds(mine)).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('rows that another run pays', () => {
+  it('are held beside it, and the rest of the file waits for approval', async () => {
+    const first = await desk.upload(employer, csv(row('E1'), row('E2'), row('E3')));
+    const { answer } = await desk.upload(employer, csv(row('E4'), row('E5'), row('E2', '9.00')));
+    expect(answer).toMatchObject({ payments: 2, held: { payments: 1, holds: { EMPLOYEE_ALREADY_PAID: 1 } } });
+    expect(await holds()).toEqual([[4, 'EMPLOYEE_ALREADY_PAID', 3]]);
+    const [hold] = await desk.query<{ run: string }>(employer, 'SELECT beside_run_id AS run FROM pay_hold');
+    expect(first.answer.id).toBe(`run_${hold?.run.replaceAll('-', '')}`);
+  });
+
+  it('hold the whole run too where they are most of it, in whatever order', async () => {
+    await desk.upload(employer, csv(row('E1', '1.00'), row('E2', '2.00'), row('E3', '3.00')));
+    const { answer } = await desk.upload(
+      employer,
+      csv(row('E3', '3.00'), row('E1', '1.00'), row('E2', '2.00')),
+    );
+    expect(answer).toMatchObject({ status: 'READY', payments: 0, total: '0.00', held: { payments: 3 } });
+    expect(answer.held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 3, ROWS_OF_ANOTHER_RUN: 1 });
+    const [ofRun] = await desk.query(employer, 'SELECT same_rows FROM pay_hold WHERE row_no = 0');
+    expect(ofRun).toEqual({ same_rows: 3 });
+  });
+
+  it('hold the run under other employee ids, and as another kind of pay', async () => {
+    const ibans = [1, 2, 3].map(germanIban);
+    const file = (prefix: string) =>
+      csv(...ibans.map((iban, n) => row(`${prefix}${n}`, `${n + 1}.00`, 'Ann', iban)));
+    await desk.upload(employer, file('E'));
+    expect((await desk.upload(employer, file('N'))).answer.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
+    const bonus = await desk.upload(employer, file('E'), { kindOfPay: 'BONUS' });
+    expect(bonus.answer.held).toEqual({ payments: 0, amount: '0.00', holds: { ROWS_OF_ANOTHER_RUN: 1 } });
+  });
+
+  it('do not hold a run of which half is new, nor one of another month', async () => {
+    await desk.upload(employer, csv(row('E1'), row('E2')));
+    await desk.upload(employer, csv(row('E1'), row('E3')), { kindOfPay: 'BONUS' });
+    expect(await holds()).toEqual([]);
+    await desk.upload(employer, csv(row('E1'), row('E2')), {
+      period: '2026-12',
+      executionDate: '2026-12-28',
+    });
+    expect(await holds()).toEqual([]);
+  });
+
+  it('are counted, not matched one by one, where all of them are alike', async () => {
+    const alike = (prefix: string, count: number) =>
+      csv(...Array.from({ length: count }, (_, n) => row(`${prefix}${n}`, '1.00', 'Ann', SHARED)));
+    await desk.upload(employer, alike('E', 1));
+    await desk.upload(employer, alike('N', 2));
+    expect((await holds()).map(([, code]) => code)).toEqual(['IBAN_AND_AMOUNT_TWICE']);
+  });
+
+  it('are those of the same employer only', async () => {
+    const other = await desk.employer();
+    await desk.upload(employer, csv(row('E1'), row('E2')));
+    const { answer } = await desk.upload(other, csv(row('E1'), row('E2')));
+    expect(answer).toMatchObject({ sameFile: [], held: { payments: 0, holds: {} } });
+  });
+});
+
+describe('the same bytes under other terms', () => {
+  it('are told and not refused', async () => {
+    const file = csv(row('E1'), row('E2'));
+    const first = await desk.upload(employer, file);
+    const december = { period: '2026-12', executionDate: '2026-12-28' };
+    const second = await desk.upload(employer, file, december);
+    expect(first.answer.sameFile).toEqual([]);
+    expect(second.answer).toMatchObject({ payments: 2, sameFile: [first.answer.id] });
+    expect((await desk.upload(employer, file, december)).answer).toEqual(second.answer);
+  });
+});
+
+describe('the limits of an employer', () => {
+  it('hold each payment above the most it may be', async () => {
+    await limit('payment_limit_minor', 100_000);
+    await desk.upload(employer, csv(row('E1', '1000.00'), row('E2', '1000.01')));
+    expect(await holds()).toEqual([[3, 'PAYMENT_ABOVE_LIMIT', null]]);
+  });
+
+  it('hold the run above the most it may be, with what is held counted in', async () => {
+    await limit('run_limit_minor', 200_000);
+    await desk.upload(employer, csv(row('E1', '1000.00'), row('E2', '1000.00')));
+    expect(await holds()).toEqual([]);
+    await desk.upload(employer, csv(row('E3', '1000.00'), row('E3', '1000.01')));
+    expect(await holds()).toEqual([
+      [null, 'RUN_ABOVE_LIMIT', null],
+      [3, 'EMPLOYEE_TWICE', 2],
+    ]);
+  });
+
+  it('are not there unless they are set, and are of one employer', async () => {
+    await limit('payment_limit_minor', 1);
+    const other = await desk.employer();
+    await desk.upload(other, csv(row('E1', '999999999.99')));
+    expect(await holds(other)).toEqual([]);
+  });
+
+  describe('for what an employee was last paid', () => {
+    const month = (n: number) => ({ period: `2026-0${n}`, executionDate: '2026-11-27' });
+
+    beforeEach(async () => {
+      for (const [index, amount] of ['10.00', '300.00', '100.00', '90.00'].entries()) {
+        await desk.upload(employer, csv(row('E1', amount)), month(index + 1));
+        await settle(employer, month(index + 1).period);
+      }
+      // The median of the last three is 100.00; a fifth above it are 120.00.
+      await limit('increase_limit_bp', 2_000);
+    });
+
+    it('are the median of the last three, and the share above it', async () => {
+      await desk.upload(employer, csv(row('E1', '120.00')));
+      expect(await holds()).toEqual([]);
+      await desk.upload(employer, csv(row('E1', '120.01')), { period: '2026-12' });
+      expect(await holds()).toEqual([[2, 'PAY_ABOVE_HISTORY', null]]);
+      const [hold] = await desk.query(employer, 'SELECT bound_minor FROM pay_hold');
+      expect(hold).toEqual({ bound_minor: '12000' });
+    });
+
+    it('guess nothing of an employee or a kind of pay without a settled payment, nor of what came back', async () => {
+      await desk.upload(employer, csv(row('E2', '9000.00')));
+      expect(await holds()).toEqual([]);
+      await desk.upload(employer, csv(row('E1', '9000.00')), { kindOfPay: 'BONUS' });
+      expect(await holds()).toEqual([]);
+      await desk.asSuperuser(
+        `UPDATE payment SET returned_at = now() WHERE employer_id = $1 AND status = 'SETTLED'`,
+        [employer.employerId],
+      );
+      await desk.upload(employer, csv(row('E1', '9000.00')), { period: '2026-12' });
+      expect(await holds()).toEqual([]);
+    });
+  });
+});
