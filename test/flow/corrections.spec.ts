@@ -95,6 +95,34 @@ describe('rows that are kept back for their faults', () => {
     expect(actions).toEqual(expect.arrayContaining(['employer.changed', 'pay-run.corrected']));
   });
 
+  it('are held when they are corrected to what looks like a mistake, and paid once that is released', async () => {
+    const rows = payRows(3, 80);
+    const [first, second] = rows as [Row, Row];
+    const faulty = rows.map((row) => (row === second ? { ...row, amount: '0.00' } : row));
+    const { data: uploaded } = await payroll.upload(payFile(faulty));
+    expect(uploaded).toMatchObject({ payments: 2, keptBack: { rows: 1 }, held: { payments: 0 } });
+    const { id } = uploaded;
+    const mended = (await correctionsOf(id))
+      .replace(second.employeeId, first.employeeId)
+      .replace(',0.00,', `,${second.amount},`);
+    const corrected = await payroll.as('preparer').post(at(id, 'corrections'), mended, CSV);
+    expect(corrected.data).toMatchObject({ corrected: 1, held: 1, keptBack: 0, run: { payments: 2 } });
+    expect((await payroll.approve(corrected.data.run)).data.code).toBe('HOLDS_OPEN');
+    expect(await reportOf(id)).toMatchObject({ explained: true, table: { held: { payments: 1 } } });
+    const [hold] = (await payroll.as('approver').get(at(id, 'holds'))).data.items;
+    expect(hold).toMatchObject({ code: 'EMPLOYEE_TWICE', message: 'The employee is already in line 2.' });
+    const released = await payroll.as('approver').post(at(id, 'holds/release'), {
+      code: hold.code,
+      paymentId: hold.payment.id,
+      reason: 'a second contract',
+    });
+    expect(released.data).toMatchObject({ runVersion: 3, payments: 3, openHolds: 0 });
+    expect((await payroll.approve(released.data)).status).toBe(200);
+    await payroll.until(id, ['SETTLED']);
+    expect(await paidTo(rows)).toEqual([1, 1, 1]);
+    expect(await reportOf(id)).toMatchObject({ explained: true });
+  });
+
   it('of a file that is refused are fetched for some days', async () => {
     await setPolicy({ policy: 'threshold', maxRows: 1, maxBasisPoints: 5_000 });
     const rows = payRows(4, 50).map((row, n) => ({ ...row, ...(n < 2 && { amount: '-1' }) }));

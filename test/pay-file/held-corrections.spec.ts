@@ -167,6 +167,12 @@ describe('corrected rows that look like a mistake', () => {
     await desk.approve(employer, id);
   });
 
+  it('are not held against their own run as against another one', async () => {
+    const id = await upload([row('E1', '10.00', 'Ann', SHARED), row('E2', '0.00', 'Ann', SHARED)]);
+    expect(await correct(id, [[',0.00,', ',10.00,']])).toMatchObject({ corrected: 1, held: 1 });
+    expect(await holds(id)).toEqual([[3, 'IBAN_AND_AMOUNT_TWICE', '2']]);
+  });
+
   it('are held in a supplement as in any upload', async () => {
     const id = await upload([row('E1'), row('E2', '0.00'), row('E3', '0.00')]);
     await desk.approve(employer, id);
