@@ -1,5 +1,6 @@
 import { append } from '../audit/audit';
 import { Json } from '../audit/audit-entry';
+import { joiningByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -11,7 +12,6 @@ import { nextSequence, PayKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
-import { joiningByHash } from './correction.store';
 import { findHolds } from './hold-finder';
 import { HeldRows, insertHolds, insertPayments } from './pay-file.store';
 import { Reading } from './reading';

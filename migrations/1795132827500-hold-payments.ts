@@ -1,7 +1,7 @@
 import { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Holds on rows and on whole runs, and what an employer lets a payment, a run and a raise be at most. */
-export class HoldPayments1795132823000 implements MigrationInterface {
+export class HoldPayments1795132827500 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
     await db.query(`
       ALTER TABLE employer
