@@ -7,7 +7,8 @@ import { payFile, payRows } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const ACCOUNT = '1002';
-const HOUR_MS = 3_600_000;
+/** How long before a run is due it is approved: longer than the test takes until then, and short enough for late in the evening. */
+const LEAD_MS = 60_000;
 /** Long enough for the watch and several ticks of the workers. */
 const SETTLE_MS = 600;
 /** Longer than an instruction waits before it is taken up again. */
@@ -38,13 +39,13 @@ const events = async (query: Record<string, unknown> = {}) =>
     nextCursor: string | null;
   };
 
-/** Uploads and approves a run that is due in an hour. */
+/** Uploads and approves a run that is due later. */
 async function approvedForLater(rows = payRows(4)) {
-  const submitAt = new Date(payroll.clock.now().getTime() + HOUR_MS).toISOString();
+  const submitAt = new Date(payroll.clock.now().getTime() + LEAD_MS).toISOString();
   return payroll.paid(payFile(rows), { submitAt });
 }
 
-const becomeDue = () => payroll.clock.set(new Date(payroll.clock.now().getTime() + HOUR_MS + 1_000));
+const becomeDue = () => payroll.clock.set(new Date(payroll.clock.now().getTime() + LEAD_MS + 1_000));
 
 async function paidOnce(id: string, people: number) {
   await payroll.until(id, ['SETTLED'], 30_000);
