@@ -185,6 +185,41 @@ export const RECORD_GUARDS: Guard[] = [
     forbidden: insertion('attention_action', { ...action, confirmed_by: PREPARER }),
   },
   {
+    name: 'an action is confirmed or withdrawn, never both',
+    kind: 'constraint',
+    on: 'attention_action',
+    object: 'confirmed_or_withdrawn',
+    lawful: insertion('attention_action', action),
+    forbidden: insertion('attention_action', { ...action, withdrawn_at: NOW }),
+  },
+  ...[
+    { what: 'another than was confirmed', row: action, change: `action = 'NOT_EXECUTED'` },
+    {
+      what: 'open again once it was confirmed',
+      row: action,
+      change: 'confirmed_by = NULL, confirmed_at = NULL',
+    },
+    {
+      what: 'open again once it was withdrawn',
+      row: { ...open, withdrawn_at: NOW },
+      change: 'withdrawn_at = NULL',
+    },
+    { what: 'another than was proposed', row: open, change: `evidence = 'a letter'` },
+    { what: 'of another proposer', row: open, change: `proposed_by = '${OTHER}'` },
+  ].map(({ what, row, change }): Guard => ({
+    name: `an action is never ${what}`,
+    kind: 'trigger',
+    on: 'attention_action',
+    object: 'refuse_change_of_a_decided_action',
+    says: 'action_is_decided_once',
+    given: [insertion('attention_action', row)],
+    lawful:
+      row === open
+        ? `UPDATE attention_action SET withdrawn_at = now() WHERE id = '${FRESH}'`
+        : insertion('attention_action', { ...open, id: NEXT }),
+    forbidden: `UPDATE attention_action SET ${change} WHERE id = '${FRESH}'`,
+  })),
+  {
     name: 'a doubt has one open action',
     kind: 'index',
     on: 'attention_action',
