@@ -4,7 +4,6 @@ import { LoggerModule, Params } from 'nestjs-pino';
 import { Options } from 'pino-http';
 import { CONFIG, Config } from '../config/env';
 import { describeError } from './describe-error';
-import { requestIdOf } from './request-id';
 import { routeOf } from './route';
 
 /** Addresses asked every few seconds by machines. */
@@ -51,7 +50,6 @@ function line(
 ): Record<string, unknown> {
   const timed = typeof value === 'object' && value !== null && 'responseTime' in value;
   return {
-    requestId: requestIdOf(request),
     method: request.method,
     route: routeOf(request),
     status: response.statusCode,

@@ -171,8 +171,10 @@ describe('what stands before every route', () => {
 describe('the log', () => {
   let app: NestExpressApplication;
   let lines: Record<string, unknown>[] = [];
+  let texts: string[] = [];
   const sink = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
+      texts.push(chunk.toString());
       lines.push(JSON.parse(chunk.toString()));
       done();
     },
@@ -184,6 +186,7 @@ describe('the log', () => {
   });
   beforeEach(() => {
     lines = [];
+    texts = [];
   });
   afterAll(() => app.close());
 
@@ -200,6 +203,7 @@ describe('the log', () => {
       requestId: 'trace-1',
     });
     expect(typeof line?.['durationMs']).toBe('number');
+    expect(texts.map((text) => text.split('"requestId"').length - 1)).toEqual([1]);
     expect(JSON.stringify(lines)).not.toMatch(/FR76|pk_secret|iban/);
   });
 

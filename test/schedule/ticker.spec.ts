@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { ScheduleModule as IntervalModule, SchedulerRegistry } from '@nestjs/schedule';
 import { Test } from '@nestjs/testing';
+import { DatabaseAway } from '../../src/database/outage';
 import { Tick, Ticker, TICKS } from '../../src/schedule/ticker';
 
 const SECOND = 1_000;
@@ -78,6 +79,16 @@ it.each([
     tick: 'failing',
     error: { type: 'Error', message: 'the database is away' },
   });
+  await app.close();
+});
+
+it('logs nothing of a tick that finds the database away, which is told once for all of them, and goes on', async () => {
+  const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+  const run = jest.fn(() => Promise.reject(new DatabaseAway(new Error('refused'))));
+  const app = await start({ name: 'failing', everyMs: SECOND, run });
+  await jest.advanceTimersByTimeAsync(2 * SECOND);
+  expect(run).toHaveBeenCalledTimes(3);
+  expect(logged).not.toHaveBeenCalled();
   await app.close();
 });
 
