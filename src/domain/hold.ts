@@ -14,7 +14,7 @@ export const HOLD_CODES = {
     remedy: 'Compare both with the payroll; release the row if the account belongs to both.',
   },
   IBAN_AND_AMOUNT_TWICE: {
-    meaning: 'The file pays the same amount to the same account already.',
+    meaning: 'The same amount goes to the same account already, by this file or another run of the period.',
     remedy: 'Leave the row out, or release it if both are owed.',
   },
   EMPLOYEE_ALREADY_PAID: {
@@ -60,7 +60,7 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
     case 'IBAN_UNDER_TWO_NAMES':
       return `The account is in line ${besideLine} under another name.`;
     case 'IBAN_AND_AMOUNT_TWICE':
-      return `Line ${besideLine} pays the same amount to the same account.`;
+      return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same amount to the same account.`;
     case 'EMPLOYEE_ALREADY_PAID':
       return `The employee is paid by line ${besideLine} of ${besideRun}.`;
     case 'PAYMENT_ABOVE_LIMIT':
@@ -70,7 +70,7 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
     case 'RUN_ABOVE_LIMIT':
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':
-      return `Of the rows ${sameRows} pay what ${besideRun} pays.`;
+      return `Of the rows, ${sameRows} are paid by ${besideRun} already.`;
   }
 }
 

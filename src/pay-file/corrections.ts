@@ -15,7 +15,7 @@ import { addPayments } from '../pay-run/amendment';
 import { keptBackOf } from '../pay-run/kept-back';
 import { lockPayKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { findRun, lockRun } from '../pay-run/pay-run.store';
+import { lockRun } from '../pay-run/pay-run.store';
 import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
 import { lostRace } from './intake';
@@ -119,8 +119,8 @@ export class Corrections {
 
   private async prepare(tx: EmployerTransaction, delivery: CorrectionDelivery): Promise<Correction> {
     const { payRunId, fields } = delivery;
-    await lockPayKey(tx, await findRun(tx, payRunId));
     const parent = await lockRun(tx, payRunId);
+    await lockPayKey(tx, parent);
     const faulty = await findFaultyFile(tx, payRunId);
     const payFile = await tx.manager.findOneBy(PayFile, { employerId: tx.employerId, payRunId });
     if (!faulty || !payFile) {

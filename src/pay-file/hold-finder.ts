@@ -1,3 +1,4 @@
+import { joiningByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
@@ -13,6 +14,7 @@ export async function findHolds(tx: EmployerTransaction, key: PayKey, joined: st
   await findSharedAccounts(tx, joined);
   await findPaid(tx, key, joined);
   await findSameRows(tx, key, joined);
+  await findPaidToOthers(tx, key);
   await findAboveLimits(tx, key, joined);
   if (joined !== null) await settleFoundBefore(tx, joined);
   await tx.query(
@@ -136,6 +138,36 @@ async function findSameRows(
      HAVING 2 * sum(least(t.rows, m.rows)) > (SELECT sum(rows) FROM mine)
      ORDER BY 3 DESC, 2 LIMIT 1`,
     [tx.employerId, period, joined],
+  );
+}
+
+/**
+ * Rows whose account gets the same amount from another run of the period, of whatever kind of pay, as somebody else's:
+ * as when a payroll comes in several files and a person is in two of them under two employee ids. The run is a DRAFT
+ * here. Of rows alike in one file the first stands for all, and what the whole run is held for needs no second hold.
+ */
+async function findPaidToOthers(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
+  const others = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND status NOT IN ('DRAFT', 'CANCELLED')`,
+    [tx.employerId, period],
+  );
+  if (others.length === 0) return;
+  await joiningByHash(tx, () =>
+    note(
+      tx,
+      'IBAN_AND_AMOUNT_TWICE',
+      'line, beside_run_id, beside_line',
+      `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+       FROM pg_temp.uploaded_row u
+       JOIN payment p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor
+         AND p.employee_id <> u.employee_id
+       WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND (p.live OR p.status = 'HELD') AND u.payable
+         AND NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = $1 AND h.line = u.line)
+         AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
+           WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id)
+       ORDER BY u.line, p.id`,
+      [tx.employerId, others.map(({ id }) => id)],
+    ),
   );
 }
 

@@ -15,15 +15,16 @@ describe('a hold', () => {
   it.each(CODES)('is told in one sentence of what was found: %s', (code) => {
     const message = describeHold(finding(code));
     expect(message).toMatch(/^[A-Z][^\n]+\.$/);
-    expect(message).toMatch(/line 7|Line 7|1234\.56|rows 9/);
+    expect(message).toMatch(/line 7|Line 7|1234\.56|rows, 9/);
     for (const words of [HOLD_CODES[code].meaning, HOLD_CODES[code].remedy])
       expect(words).toMatch(/^[A-Z].*\.$/);
   });
 
   it('names the other run where it was found beside one', () => {
-    for (const code of ['EMPLOYEE_ALREADY_PAID', 'ROWS_OF_ANOTHER_RUN'] as const) {
+    for (const code of ['IBAN_AND_AMOUNT_TWICE', 'EMPLOYEE_ALREADY_PAID', 'ROWS_OF_ANOTHER_RUN'] as const) {
       expect(describeHold(finding(code))).toContain('run_1');
     }
+    expect(describeHold({ ...finding('IBAN_AND_AMOUNT_TWICE'), besideRun: null })).toMatch(/^Line 7 pays/);
   });
 });
 

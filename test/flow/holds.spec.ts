@@ -115,7 +115,10 @@ describe('a payroll in which HR made mistakes', () => {
     });
     expect((await payroll.run(again.data.id)).sameFile).toEqual([first.id]);
     const [ofRun] = await holdsOf(again.data.id);
-    expect(ofRun).toMatchObject({ payment: null, message: `Of the rows 3 pay what ${first.id} pays.` });
+    expect(ofRun).toMatchObject({
+      payment: null,
+      message: `Of the rows, 3 are paid by ${first.id} already.`,
+    });
     expect((await payroll.approve(again.data)).status).toBe(409);
     expect((await release(again.data.id, ofRun!)).data).toMatchObject({ runVersion: 1, openHolds: 0 });
     expect((await payroll.approve(again.data)).status).toBe(200);

@@ -173,6 +173,21 @@ describe('corrected rows that look like a mistake', () => {
     expect(await holds(id)).toEqual([[3, 'IBAN_AND_AMOUNT_TWICE', '2']]);
   });
 
+  it('come while holds of their run are released, and neither waits for the other for ever', async () => {
+    for (let n = 0; n < 5; n += 1) {
+      employer = await desk.employer();
+      await desk.policy(employer, { policy: 'hold' });
+      const id = await upload([row('E1'), row('E1', '2.00'), row('E1', '3.00'), row('E2', '0.00')]);
+      const lines = await Promise.all([3, 4].map((line) => paymentIn(id, line)));
+      await Promise.all([
+        ...lines.map((paymentId) => release(id, 'EMPLOYEE_TWICE', paymentId)),
+        correct(id, [[',0.00,', ',4.00,']]),
+      ]);
+      const run = await desk.query(employer, 'SELECT run_version, row_count, total_minor FROM pay_run');
+      expect(run).toEqual([{ run_version: 4, row_count: 4, total_minor: '100900' }]);
+    }
+  });
+
   it('are held in a supplement as in any upload', async () => {
     const id = await upload([row('E1'), row('E2', '0.00'), row('E3', '0.00')]);
     await desk.approve(employer, id);

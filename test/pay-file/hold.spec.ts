@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { HoldCode } from '../../src/domain/hold';
+import { showId } from '../../src/http/prefixed-id';
 import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -156,10 +157,15 @@ describe('rows that another run pays', () => {
     const ibans = [1, 2, 3].map(germanIban);
     const file = (prefix: string) =>
       csv(...ibans.map((iban, n) => row(`${prefix}${n}`, `${n + 1}.00`, 'Ann', iban)));
-    await desk.upload(employer, file('E'));
-    expect((await desk.upload(employer, file('N'))).answer.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
-    const bonus = await desk.upload(employer, file('E'), { kindOfPay: 'BONUS' });
-    expect(bonus.answer.held).toEqual({ payments: 0, amount: '0.00', holds: { ROWS_OF_ANOTHER_RUN: 1 } });
+    for (const [prefix, kindOfPay] of [
+      ['N', 'SALARY'],
+      ['E', 'BONUS'],
+    ] as const) {
+      const mine = await desk.employer();
+      await desk.upload(mine, file('E'));
+      const { answer } = await desk.upload(mine, file(prefix), { kindOfPay });
+      expect(answer.held).toEqual({ payments: 0, amount: '0.00', holds: { ROWS_OF_ANOTHER_RUN: 1 } });
+    }
   });
 
   it('do not hold a run of which half is new, nor one of another month', async () => {
@@ -173,12 +179,44 @@ describe('rows that another run pays', () => {
     expect(await holds()).toEqual([]);
   });
 
+  it('are held as somebody else’s too, whatever they are paid for, and however few they are', async () => {
+    const file = (id: string, ...others: string[]) => csv(row(id, '1.00', 'Ann', SHARED), ...others);
+    const first = (await desk.upload(employer, file('E1', row('E2'), row('E3')))).answer.id;
+    const held = [2, 'IBAN_AND_AMOUNT_TWICE', 2];
+    for (const [n, kindOfPay] of ['SALARY', 'BONUS'].entries()) {
+      await desk.upload(employer, file(`N${n}`, row(`P${n}`, '7.00'), row(`Q${n}`, '8.00')), { kindOfPay });
+      expect(await holds()).toEqual([held]);
+      const [beside] = await desk.query<{ run: string }>(
+        employer,
+        'SELECT beside_run_id AS run FROM pay_hold ORDER BY pay_run_id DESC LIMIT 1',
+      );
+      expect(showId('run', beside?.run ?? '')).toBe(first);
+    }
+    // The other pay of the same person is no duplicate, nor what is paid in another month.
+    await desk.upload(employer, file('E1', row('E8'), row('E9')), { kindOfPay: 'THIRTEENTH' });
+    expect((await holds()).map(([line]) => line)).toEqual([2]);
+    await desk.upload(employer, file('N9', row('E8'), row('E9')), { period: '2026-12' });
+    expect(await holds()).toEqual([]);
+  });
+
+  it('are held where two other runs pay half of them each', async () => {
+    const half = (first: number, id = 'E') =>
+      [0, 1].map((n) => row(`${id}${first + n}`, `${first + n}.00`, 'Ann', germanIban(first + n)));
+    await desk.upload(employer, csv(...half(1)));
+    await desk.upload(employer, csv(...half(3)));
+    const { answer } = await desk.upload(employer, csv(...half(1, 'N'), ...half(3, 'N')));
+    expect(answer).toMatchObject({ payments: 0, held: { holds: { IBAN_AND_AMOUNT_TWICE: 4 } } });
+  });
+
   it('are counted, not matched one by one, where all of them are alike', async () => {
     const alike = (prefix: string, count: number) =>
       csv(...Array.from({ length: count }, (_, n) => row(`${prefix}${n}`, '1.00', 'Ann', SHARED)));
     await desk.upload(employer, alike('E', 1));
     await desk.upload(employer, alike('N', 2));
-    expect((await holds()).map(([, code]) => code)).toEqual(['IBAN_AND_AMOUNT_TWICE']);
+    expect(await holds()).toEqual([
+      [2, 'IBAN_AND_AMOUNT_TWICE', 2],
+      [3, 'IBAN_AND_AMOUNT_TWICE', 2],
+    ]);
   });
 
   it('are those of the same employer only', async () => {
