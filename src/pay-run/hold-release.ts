@@ -70,7 +70,8 @@ async function takePlace(
     secondPayReleased: secondPay !== undefined,
   });
   if (joining === 'AS_IT_IS') return assertReplacesTheLast(tx, run, held);
-  if (joining === 'REFUSED' || !secondPay) throw outdated('is paid by another run');
+  if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held)))
+    throw outdated('is paid by another run');
   const { sequence } = await grantRelease(tx, secondPay.personId, {
     employeeId: held.employee_id,
     period: run.period,
@@ -82,6 +83,29 @@ async function takePlace(
     paymentId,
     sequence,
   ]);
+}
+
+/**
+ * Whether another run came to pay the employee after the row was held: of several runs that hold the same row each says
+ * what paid then, and who releases it in each of them would have allowed one further payment, not as many as there are.
+ */
+async function isPaidUnseen(
+  tx: EmployerTransaction,
+  run: PayRun,
+  paymentId: string,
+  held: HeldPayment,
+): Promise<boolean> {
+  const [newest] = await tx.query<{ unseen: boolean }>(
+    `SELECT h.beside_run_id IS DISTINCT FROM o.pay_run_id
+       AND (h.beside_run_id IS NOT NULL OR o.release_sequence > $6) AS unseen
+     FROM payment o LEFT JOIN pay_hold h ON h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
+       AND h.code = 'EMPLOYEE_ALREADY_PAID'
+     WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
+       AND o.pay_run_id <> $2
+     ORDER BY o.release_sequence DESC LIMIT 1`,
+    [tx.employerId, run.id, run.period, run.kindOfPay, held.employee_id, held.release_sequence, paymentId],
+  );
+  return newest?.unseen ?? false;
 }
 
 /** What ended unpaid in another run while this payment was held is not replaced by it: its hash says what it replaces. */

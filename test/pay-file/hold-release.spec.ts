@@ -191,6 +191,47 @@ describe('an employee who is paid already', () => {
     expect((await desk.audit(employer)).map(({ action }) => action)).toContain('pay.released');
   });
 
+  it('is not paid a third time where two runs hold the row and each release speaks of the first', async () => {
+    const first = await upload([row('E1', '1.00')]);
+    const again = await Promise.all(['2.00', '3.00'].map((amount) => upload([row('E1', amount)])));
+    const released = await Promise.allSettled(again.map((id) => release(id, 'EMPLOYEE_ALREADY_PAID', 2)));
+    expect(released.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(released.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'HELD_PAYMENT_OUTDATED' },
+    });
+    const live = await desk.query(employer, 'SELECT FROM payment WHERE live');
+    expect(live).toHaveLength(2);
+    // Whoever sees all that pays the employee may release it.
+    const seen = await upload([row('E1', '4.00')]);
+    await release(seen, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect([await rowsOf(first), await rowsOf(seen)]).toEqual([['2 READY 0'], ['2 READY 2']]);
+  });
+
+  it('is not paid by the release beside a run that another one has taken the place of', async () => {
+    const first = await upload([row('E1', '1.00')]);
+    const held = await upload([row('E1', '2.00')]);
+    await withRun(first, (tx, run) => cancelRun(tx, run, 'service', 'the wrong file'));
+    await upload([row('E1', '3.00')]);
+    await expect(release(held, 'EMPLOYEE_ALREADY_PAID', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+  });
+
+  it('is paid twice more by a row of a file that a release was taken for, and the next one', async () => {
+    await upload([row('E1', '1.00')]);
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      releaseFurtherPay(tx, approver, {
+        employeeId: 'E1',
+        period: '2026-11',
+        kindOfPay: 'SALARY',
+        reason: REASON,
+      }),
+    );
+    const id = await upload([row('E1', '2.00'), row('E1', '3.00')]);
+    await release(id, 'EMPLOYEE_TWICE', 3);
+    expect(await rowsOf(id)).toEqual(['2 READY 1', '3 READY 2']);
+  });
+
   it('is not paid a second time by the release of anything else', async () => {
     await limit(50_000);
     const held = await upload([row('E1', '900.00'), row('E2', '2.00')]);
