@@ -1,6 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { KEPT_BACK } from '../pay-run/kept-back';
+import { LINE_OF_ANOTHER_FILE } from './file-rows';
 
 /** What both sides of a comparison with the payment of a corrected row pay. */
 const SAME_PAY = `(u.employee_id, u.name_hash, u.iban_hash, u.amount_minor, u.currency)
@@ -8,7 +9,8 @@ const SAME_PAY = `(u.employee_id, u.name_hash, u.iban_hash, u.amount_minor, u.cu
   AND (u.bic, u.remittance) IS NOT DISTINCT FROM (p.bic, p.remittance)`;
 
 /**
- * Finds the faulty row that each copied row corrects: the one its errors column names, or else that of its employee.
+ * Finds the faulty row that each copied row corrects: the one its errors column names, or else that of its employee. Of
+ * a row out of the corrections of another file neither is believed.
  * Rows that correct none are noted as faulty; those that were corrected before are taken out of the row table when they
  * are the same again, and noted as faulty when they are not.
  * @returns how many were the same
@@ -18,7 +20,7 @@ export async function matchRows(tx: EmployerTransaction, faultyFileId: string): 
   await tx.query('ANALYZE pg_temp.uploaded_row (line, corrects, employee_id)');
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET corrects = NULL
-     WHERE corrects IS NOT NULL AND NOT EXISTS (SELECT FROM faulty_row k
+     WHERE corrects <> ${LINE_OF_ANOTHER_FILE} AND NOT EXISTS (SELECT FROM faulty_row k
        WHERE k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects)`,
     of,
   );
@@ -33,7 +35,7 @@ export async function matchRows(tx: EmployerTransaction, faultyFileId: string): 
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET corrects = NULL
      FROM (SELECT line, row_number() OVER (PARTITION BY corrects ORDER BY line) AS n
-           FROM pg_temp.uploaded_row WHERE corrects IS NOT NULL) AS again
+           FROM pg_temp.uploaded_row WHERE corrects <> ${LINE_OF_ANOTHER_FILE}) AS again
      WHERE again.line = u.line AND again.n > 1`,
   );
   const same = await tx.query<{ count: number }>(
@@ -46,11 +48,12 @@ export async function matchRows(tx: EmployerTransaction, faultyFileId: string): 
     of,
   );
   await tx.query(
-    `INSERT INTO pg_temp.noted_fault (line, code)
-     SELECT u.line, CASE WHEN u.corrects IS NULL THEN 'CORRECTS_NO_ROW' ELSE 'ROW_ALREADY_CORRECTED' END
+    `INSERT INTO pg_temp.noted_fault (line, code, said)
+     SELECT u.line, CASE WHEN k.line IS NULL THEN 'CORRECTS_NO_ROW' ELSE 'ROW_ALREADY_CORRECTED' END,
+       CASE WHEN u.corrects = ${LINE_OF_ANOTHER_FILE} THEN 'The row comes from the corrections file of another run.' END
      FROM pg_temp.uploaded_row u
      LEFT JOIN faulty_row k ON k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects
-     WHERE u.corrects IS NULL OR NOT ${KEPT_BACK}`,
+     WHERE k.line IS NULL OR NOT ${KEPT_BACK}`,
     of,
   );
   return same[0]?.count ?? 0;

@@ -3,6 +3,7 @@ import { PersonalData } from '../database/personal-data';
 import { ERRORS_COLUMN } from '../domain/pay-file-profile';
 import { FaultyFile, listFaultyRows } from './faulty-file.store';
 import { bytesOf, errorsOf, writeLine } from './faulty-row';
+import { markOfFile } from './file-rows';
 
 /** Some hundred kilobytes, whatever the length of the file. */
 const ROWS_AT_ONCE = 1_000;
@@ -22,7 +23,7 @@ export async function* correctionsFile(
     const rows = await database.inEmployer(employerId, (tx) =>
       listFaultyRows(tx, personal, id, { after, keptBack: true }, ROWS_AT_ONCE),
     );
-    const lines = rows.map((row) => writeLine(layout, [...row.cells, errorsOf(row)]));
+    const lines = rows.map((row) => writeLine(layout, [...row.cells, errorsOf(row, markOfFile(id))]));
     if (lines.length > 0) yield bytesOf(layout, lines.join(''), false);
     const last = rows.at(-1);
     if (!last || rows.length < ROWS_AT_ONCE) return;

@@ -18,6 +18,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
+import { markOfFile } from './file-rows';
 import { lostRace } from './intake';
 import { makeRun, payRows } from './make-run';
 import { PayFile } from './pay-file.entity';
@@ -97,6 +98,7 @@ export class Corrections {
       maxRows: this.config.MAX_PAY_FILE_ROWS,
       declared: {},
       faultPolicy: { policy: 'hold' } as const,
+      correctedFile: markOfFile(faulty.id),
     };
     const copied = await copyRows(tx, this.personal, file.read(), context);
     if (copied.faults.refuseFile) throw refusePayFile(copied.faults);

@@ -64,13 +64,15 @@ const MAX_ERRORS_CHARACTERS = 1_000;
 
 /**
  * The entry of the errors column. It begins with the line, by which the row is known when it comes back and which no
- * spreadsheet takes for a formula, whatever the cells it tells of hold.
+ * spreadsheet takes for a formula, whatever the cells it tells of hold. It ends with the mark of the file the line is of.
  */
-export function errorsOf({ line, faults }: Pick<FaultyRow, 'line' | 'faults'>): string {
+export function errorsOf({ line, faults }: Pick<FaultyRow, 'line' | 'faults'>, fileMark: string): string {
+  const end = ` [file ${fileMark}]`;
   const told = faults.map(
     ({ column, code, message, remedy }) => `${column ?? 'row'}: ${message} ${remedy} (${code})`,
   );
-  return `line ${line}: ${told.join(' ')}`.replace(/\p{C}+/gu, ' ').slice(0, MAX_ERRORS_CHARACTERS);
+  const text = `line ${line}: ${told.join(' ')}`.replace(/\p{C}+/gu, ' ');
+  return text.slice(0, MAX_ERRORS_CHARACTERS - end.length) + end;
 }
 
 /**

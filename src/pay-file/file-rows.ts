@@ -98,9 +98,25 @@ export class FileRows {
   }
 }
 
-/** The line that an entry of the errors column is about. */
-export function lineOfEntry(errors: string | undefined): number | undefined {
-  const [, line] = ENTRY.exec(errors ?? '') ?? [];
+/** How an entry ends: with the mark of the file whose line it names. */
+const FILE_MARK = /\[file ([0-9a-f]{8})\]\s*$/;
+
+/** By which a file with faulty rows is known in its corrections file; two of one employer have the same by accident only. */
+export function markOfFile(faultyFileId: string): string {
+  return faultyFileId.slice(-8);
+}
+
+/** No line has this number. */
+export const LINE_OF_ANOTHER_FILE = 0;
+
+/**
+ * The line that an entry of the errors column is about; `LINE_OF_ANOTHER_FILE` where it bears another mark than that of
+ * the file which is corrected.
+ */
+export function lineOfEntry(errors = '', fileMark?: string): number | undefined {
+  const [, line] = ENTRY.exec(errors) ?? [];
+  const [, mark] = FILE_MARK.exec(errors) ?? [];
+  if (mark !== undefined && fileMark !== undefined && mark !== fileMark) return LINE_OF_ANOTHER_FILE;
   return line === undefined ? undefined : Number(line);
 }
 

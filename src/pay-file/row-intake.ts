@@ -34,6 +34,8 @@ export interface IntakeContext extends RowContext, PayKey {
   /** What was declared with the upload. */
   declared: Declaration;
   faultPolicy: FaultPolicy;
+  /** The mark of the file whose faulty rows these correct. */
+  correctedFile?: string;
 }
 
 /** What the terms of a run and the profile of its file say of the rows. */
@@ -225,7 +227,7 @@ class RowIntake implements ReadFile {
   }
 
   private corrects(record: CsvRecord): number | undefined {
-    return lineOfEntry(this.file.split(record).errors);
+    return lineOfEntry(this.file.split(record).errors, this.context.correctedFile);
   }
 
   private amountOf(text: string): bigint | undefined {

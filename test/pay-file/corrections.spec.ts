@@ -166,6 +166,22 @@ describe('corrections before the approval', () => {
     await expect(byPreparer).rejects.toMatchObject({ constraint: 'approver_is_not_preparer' });
   });
 
+  it('take no row out of the corrections of another run, though its line and its employee were kept back here', async () => {
+    const id = await held();
+    const bonus = await desk.upload(employer, csv(row('E1'), row('E9', '0.00'), row('E3'), row('E4', '-1')), {
+      kindOfPay: 'BONUS',
+    });
+    const file = await mended(bonus.answer.id, [',0.00,', ',20.00,'], [',-1,', ',40.00,']);
+    const done = await desk.correct(employer, id, file);
+    expect(done).toMatchObject({ corrected: 0, stillFaulty: 2, keptBack: 2, run: { runVersion: 1 } });
+    expect(told(done)).toEqual([
+      [2, 'CORRECTS_NO_ROW'],
+      [3, 'CORRECTS_NO_ROW'],
+    ]);
+    expect(done.faults[0]?.message).toBe('The row comes from the corrections file of another run.');
+    expect(await desk.correct(employer, bonus.answer.id, file)).toMatchObject({ corrected: 2, keptBack: 0 });
+  });
+
   it.each([
     ['a header that is not known', 'employee,money\n1,2\n'],
     ['an unclosed quote', `${csv(row('E2', '1.00')).toString()}"open`],

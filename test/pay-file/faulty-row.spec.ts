@@ -20,6 +20,7 @@ import { fileFault, PayFileFault } from '../../src/pay-file/pay-file-fault';
 
 const HEADER = ['employee_id', 'name', 'iban', 'amount', 'currency'];
 const personal = new PersonalData({ PAYRUN_HASH_KEY: 'a key of at least thirty-two letters' });
+const MARK = '1a2b3c4d';
 const fault: PayFileFault = {
   ...fileFault(7, 'FIELDS_TOO_FEW', { column: 'Nº; "id"\n', value: 'E1' }),
   message: 'It holds “=1+1”; \u202e\u0007 and ’ é €.',
@@ -45,7 +46,7 @@ const written = (layout: Layout, rows: readonly (readonly string[])[]): Buffer =
   Buffer.concat([
     bytesOf(layout, writeLine(layout, [...layout.header, ERRORS_COLUMN]), true),
     ...rows.map((cells, n) =>
-      bytesOf(layout, writeLine(layout, [...cells, errorsOf({ line: n + 2, faults: [fault] })]), false),
+      bytesOf(layout, writeLine(layout, [...cells, errorsOf({ line: n + 2, faults: [fault] }, MARK)]), false),
     ),
   ]);
 
@@ -113,7 +114,8 @@ describe('a corrections file', () => {
         const back = await readBack(written(layout, rows), layout.encoding, size);
         expect(back.layout).toEqual(layout);
         expect(back.rows.map(({ own }) => own)).toEqual(rows);
-        expect(back.rows.map(({ errors }) => lineOfEntry(errors))).toEqual(rows.map((_, n) => n + 2));
+        expect(back.rows.map(({ errors }) => lineOfEntry(errors, MARK))).toEqual(rows.map((_, n) => n + 2));
+        expect(back.rows.map(({ errors }) => lineOfEntry(errors, '00000000'))).toEqual(rows.map(() => 0));
       }),
       { numRuns: 300 },
     );
@@ -131,13 +133,13 @@ describe('a corrections file', () => {
     const cells = ['=HYPERLINK("x")', '@sum', '+49', '-1', 'a;b'];
     expect(writeLine(layout, cells)).toBe('"=HYPERLINK(""x"")";@sum;+49;-1;"a;b"\r\n');
     expect(writeLine({ ...layout, quoted: true }, ['a', ''])).toBe('"a";""\r\n');
-    expect(errorsOf({ line: 7, faults: [fault] })).toMatch(
+    expect(errorsOf({ line: 7, faults: [fault] }, MARK)).toMatch(
       /^line 7: Nº; "id" : It holds “=1\+1”; {3}and ’ é €\. /,
     );
   });
 
   it('tells a thousand letters of the faults of a row', () => {
-    expect(errorsOf({ line: 2, faults: Array(50).fill(fault) })).toHaveLength(1_000);
+    expect(errorsOf({ line: 2, faults: Array(50).fill(fault) }, MARK)).toHaveLength(1_000);
   });
 
   it('finds the errors column wherever it was moved to, and rows without theirs', async () => {
