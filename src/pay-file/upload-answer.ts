@@ -99,24 +99,31 @@ async function readKeptBack(
   return { rows: file.rowCount, faultCount: file.faultCount, faults };
 }
 
+/** Payments of a run ($2) that came later than its file, with corrections. */
+const ADDED_LATER = `SELECT k.payment_id FROM faulty_file f
+  JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
+  WHERE f.employer_id = $1 AND f.pay_run_id = $2 AND k.payment_id IS NOT NULL`;
+
 async function countReplacing(tx: EmployerTransaction, payRunId: string): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
-    `SELECT count(replaces_payment_id)::int AS count FROM payment WHERE employer_id = $1 AND pay_run_id = $2`,
+    `SELECT count(*)::int AS count FROM payment
+     WHERE employer_id = $1 AND pay_run_id = $2 AND replaces_payment_id IS NOT NULL AND id NOT IN (${ADDED_LATER})`,
     [tx.employerId, payRunId],
   );
   return row?.count ?? 0;
 }
 
 async function readHeldInFile(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
+  const ofFile = `pay_hold WHERE employer_id = $1 AND pay_run_id = $2
+    AND (payment_id IS NULL OR payment_id NOT IN (${ADDED_LATER}))`;
   const [held] = await tx.query<{ payments: number; amount_minor: string }>(
     `SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS amount_minor
-     FROM (SELECT DISTINCT payment_id FROM pay_hold WHERE employer_id = $1 AND pay_run_id = $2) AS h
+     FROM (SELECT DISTINCT payment_id FROM ${ofFile}) AS h
      JOIN payment p ON p.employer_id = $1 AND p.id = h.payment_id`,
     [tx.employerId, payRunId],
   );
   const counts = await tx.query<{ code: HoldCode; count: number }>(
-    `SELECT code, count(*)::int AS count FROM pay_hold WHERE employer_id = $1 AND pay_run_id = $2
-     GROUP BY code ORDER BY code`,
+    `SELECT code, count(*)::int AS count FROM ${ofFile} GROUP BY code ORDER BY code`,
     [tx.employerId, payRunId],
   );
   return {
@@ -133,7 +140,8 @@ async function readChangedNames(
 ): Promise<UploadAnswer['namesChanged']> {
   const rows = await tx.query<{ line: number; before: string; after: string; total: string }>(
     `SELECT line, written_name_sealed AS before, name_sealed AS after, count(*) OVER () AS total
-     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND written_name_sealed IS NOT NULL
+     FROM payment
+     WHERE employer_id = $1 AND pay_run_id = $2 AND written_name_sealed IS NOT NULL AND id NOT IN (${ADDED_LATER})
      ORDER BY row_no LIMIT $3`,
     [tx.employerId, payRunId, SHOWN_NAMES],
   );

@@ -173,6 +173,32 @@ describe('corrected rows that look like a mistake', () => {
     expect(await holds(id)).toEqual([[3, 'IBAN_AND_AMOUNT_TWICE', '2']]);
   });
 
+  it('are counted without a row that is still faulty, whose line in the corrections file is theirs in the run', async () => {
+    const id = await upload([row('E1', '1.00'), row('E2', '0.00'), row('E3', '0.00')]);
+    const done = await correct(id, [
+      ['E2,', 'E1,'],
+      [',0.00,', ',20.00,'],
+    ]);
+    expect(done).toMatchObject({ corrected: 1, held: 1, stillFaulty: 1, keptBack: 1 });
+    expect(await holds(id)).toEqual([[3, 'EMPLOYEE_TWICE', '2']]);
+    const held = await desk.query(
+      employer,
+      `SELECT payments, amount_minor FROM state_change WHERE to_status = 'HELD'`,
+    );
+    expect(held).toEqual([{ payments: 1, amount_minor: '2000' }]);
+  });
+
+  it('are not in the answer to the file, which is that of the first time', async () => {
+    const file = csv(row('E1', '1.00'), row('E1', '2.00'), row('E2', '0.00'), row('E3', '3.00', 'Ann'));
+    const first = await desk.upload(employer, file);
+    await correct(first.answer.id, [
+      ['E2,Zoë', 'E1,Jörg'],
+      [',0.00,', ',20.00,'],
+    ]);
+    expect(await desk.upload(employer, file)).toEqual({ answer: first.answer, replayed: true });
+    expect(first.answer).toMatchObject({ held: { payments: 1 }, namesChanged: { count: 2 } });
+  });
+
   it('come while holds of their run are released, and neither waits for the other for ever', async () => {
     for (let n = 0; n < 5; n += 1) {
       employer = await desk.employer();
