@@ -5,7 +5,7 @@ export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 /** One line per kind, for people. "Before" is the latest earlier period in which a run of this kind of pay settled. */
 export const DIFFERENCE_MEANING: Readonly<Record<DifferenceKind, string>> = {
   JOINED: 'The employee was not paid before.',
-  LEFT: 'The employee was paid before and is not in the run; not told of a supplement.',
+  LEFT: 'The employee was paid before, and neither by the run nor so far by another one of its period; not told of a supplement.',
   NET_CHANGED:
     'The employee is paid more or less than before by more than the employer’s netChangeBasisPoints.',
   IBAN_CHANGED: 'The employee was paid before, but not to this IBAN.',

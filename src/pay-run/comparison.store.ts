@@ -52,7 +52,19 @@ async function insertDifferences(
   await tx.query(`
     CREATE TEMPORARY TABLE found_difference (place bigint GENERATED ALWAYS AS IDENTITY, kind text, n integer,
       payment_id uuid, before_payment_id uuid, amount_minor bigint, before_minor bigint) ON COMMIT DROP`);
-  const parameters = [tx.employerId, run.id, beforeRunIds, netChangeBasisPoints, run.parentRunId === null];
+  const besides = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND kind_of_pay = $3 AND id <> $4
+       AND status <> 'CANCELLED'`,
+    [tx.employerId, run.period, run.kindOfPay, run.id],
+  );
+  const parameters = [
+    tx.employerId,
+    run.id,
+    beforeRunIds,
+    netChangeBasisPoints,
+    run.parentRunId === null,
+    besides.map(({ id }) => id),
+  ];
   await queryByHash(tx, FIND_DIFFERENCES, parameters);
   const [found] = await tx.query<{ last: number }>(
     'SELECT coalesce(max(place), 0)::int AS last FROM pg_temp.found_difference',
@@ -100,7 +112,9 @@ const FIND_DIFFERENCES = `
     UNION ALL
     SELECT 'LEFT', b.row_no, NULL, b.id, 0, b.sum_minor
     FROM earlier b LEFT JOIN pay n ON n.employee_id = b.employee_id AND n.nth = 1
-    WHERE $5 AND b.nth = 1 AND n.id IS NULL
+    WHERE $5 AND b.nth = 1 AND n.id IS NULL AND NOT EXISTS (
+      SELECT FROM payment o WHERE o.employer_id = $1 AND o.pay_run_id = ANY ($6) AND o.live
+        AND o.employee_id = b.employee_id)
     UNION ALL
     SELECT 'NET_CHANGED', n.row_no, n.id, b.id, n.sum_minor, b.sum_minor
     FROM pay n JOIN earlier b ON b.employee_id = n.employee_id AND b.nth = 1

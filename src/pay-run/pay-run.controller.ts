@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Response } from 'express';
@@ -9,11 +11,13 @@ import { PersonalData } from '../database/personal-data';
 import { Allow, EmployerRole } from '../http/allow';
 import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
 import { etagOf } from '../http/etag';
-import { IdParam } from '../http/prefixed-id';
+import { hasHungUp } from '../http/hung-up';
+import { IdParam, showId } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
 import { DifferenceListQuery, DifferencePage } from './comparison.dto';
 import { listDifferences } from './comparison.reads';
 import { showDifference } from './comparison.view';
+import { differencesFile } from './differences-file';
 import { HistoryPage, PaymentListQuery, PaymentPage, RunBody, RunListQuery, RunPage } from './pay-run.dto';
 import { listChanges, listPayments, listRuns, readRun } from './pay-run.reads';
 import { findRun } from './pay-run.store';
@@ -110,6 +114,29 @@ export class PayRunController {
       items: items.map((row) => showDifference(row, (sealed) => this.personal.open(sealed))),
       nextCursor,
     };
+  }
+
+  @Get(':runId/differences.csv')
+  @Allow(...SEE_PAYMENTS)
+  @ApiOperation({ summary: 'All of these differences as one file' })
+  @ApiOkResponse({ content: { 'text/csv': { schema: { type: 'string' } } } })
+  async differencesCsv(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('runId', new IdParam('run')) runId: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    const run = await this.database.inEmployer(employerId, (tx) => findRun(tx, runId));
+    // What holds salaries stays out of caches.
+    response
+      .attachment(`differences-${showId('run', runId)}.csv`)
+      .type('text/csv; charset=utf-8')
+      .setHeader('Cache-Control', 'no-store');
+    try {
+      const lines = differencesFile(this.database, this.personal, employerId, run);
+      await pipeline(Readable.from(lines), response);
+    } catch (error) {
+      if (!hasHungUp(error)) throw error;
+    }
   }
 
   @Get(':runId/history')

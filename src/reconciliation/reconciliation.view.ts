@@ -1,9 +1,9 @@
 import { formatMinor, sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
+import { Cell, csvLine } from '../http/csv';
 import { showId } from '../http/prefixed-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { LinkedRun } from './aggregates';
-import { Cell, csvLine } from './csv';
 import { PeriodReportDocument, RunReportDocument } from './reconciliation.dto';
 import { PeriodReport, RunReport } from './reconciliation';
 import { Report, ReportLine, Table, TABLE_LINES } from './report';

@@ -5,10 +5,10 @@ import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { formatMinor } from '../domain/money';
+import { csvLine } from '../http/csv';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { findRun } from '../pay-run/pay-run.store';
-import { csvLine } from './csv';
 import { ReconciledRow, reconciledRows } from './reconciled-rows';
 
 export type RowFormat = 'csv' | 'ndjson';

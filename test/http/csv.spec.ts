@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { csvLine } from '../../src/reconciliation/csv';
+import { csvLine } from '../../src/http/csv';
 
 const written = (text: string): string => parse(csvLine(['x', text]))[0]?.[1] ?? '';
 

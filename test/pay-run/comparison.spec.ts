@@ -224,6 +224,47 @@ describe('a run compared with the pay before it', () => {
     ).toBeNull();
   });
 
+  it('is one file for a controller, with nothing that a spreadsheet would run', async () => {
+    const company = await office.company();
+    const first = await settled(company, [pay(1), pay(2), pay(3, { name: '+Ann, "A"' })]);
+    const run = await office.run(
+      company,
+      [pay(1, { iban: germanIban(9) }), pay(2, { amountMinor: 20_000n }), pay(4, { name: '=2+3' })],
+      terms('2026-11'),
+    );
+    const got = await office.as(company, 'finance').get(pathOf(run, '/differences.csv')).expect(200);
+    expect(got.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-disposition': `attachment; filename="differences-${showId('run', run.id)}.csv"`,
+    });
+    const lines = got.text.split('\r\n').map((line) => line.replace(/pay_\w+/g, 'pay'));
+    const of = showId('run', first.id);
+    expect(lines.slice(1)).toEqual([
+      `JOINED,3,E-4,'=2+3,DE…0004,100.00,pay,,,,,,,,`,
+      `LEFT,,,,,,,E-3,"'+Ann, ""A""",DE…0003,100.00,pay,${of},,`,
+      `NET_CHANGED,2,E-2,Employee 2,DE…0002,200.00,pay,E-2,Employee 2,DE…0002,100.00,pay,${of},,`,
+      `IBAN_CHANGED,1,E-1,Employee 1,DE…0009,100.00,pay,E-1,Employee 1,DE…0001,100.00,pay,${of},,`,
+      '',
+    ]);
+    expect(lines[0]?.split(',')).toHaveLength(15);
+    await office.as(company, 'operator').get(pathOf(run, '/differences.csv')).expect(403);
+  });
+
+  it('tells nobody as gone whom another run of the period pays', async () => {
+    const company = await office.company();
+    await settled(company, [pay(1), pay(2)]);
+    await settled(company, [pay(3), pay(4)], terms('2026-10', { sequence: 1 }));
+    const north = await office.run(company, [pay(1), pay(2)], terms('2026-11'));
+    const south = await office.run(company, [pay(3)], terms('2026-11', { sequence: 1 }));
+    const left = async (run: PayRun) =>
+      (await differencesOf(company, run, 'LEFT')).map(
+        (one: { before: { employeeId: string } }) => one.before.employeeId,
+      );
+    // The first of the runs cannot know yet whom the second one will pay.
+    expect([await left(north), await left(south)]).toEqual([['E-3', 'E-4'], ['E-4']]);
+  });
+
   it('finds exactly the differences that a comparison row by row finds', async () => {
     const person = fc.record({
       employee: fc.integer({ min: 1, max: 5 }),
