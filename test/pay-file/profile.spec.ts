@@ -157,6 +157,32 @@ describe('a file read by a profile', () => {
   });
 });
 
+describe('the samples of other payroll systems', () => {
+  const paidBy = async (file: string, fields: Record<string, string>): Promise<unknown[]> => {
+    employer = await desk.employer();
+    const { columns, ...others } = GERMAN;
+    await keep('Lohn', {
+      ...others,
+      columns: { ...columns, Kostenstelle: 'ignored' },
+      totals: { lines: 1, countColumn: 'Kostenstelle', totalColumn: 'Ausz. Betrag' },
+    });
+    await desk.upload(employer, sample(file), fields);
+    return desk.query(
+      employer,
+      'SELECT employee_id, amount_minor, iban_hash, name_hash, bic, remittance FROM payment ORDER BY employee_id',
+    );
+  };
+
+  it.each([
+    ['payroll-german.csv', { profile: 'Lohn' }, [0, 2, 4]],
+    ['payroll-polish.csv', {}, [0, 1, 2]],
+    ['payroll-spanish.csv', {}, [0, 1, 2]],
+  ] as const)('%s pays what the same rows of payroll-5.csv pay', async (file, fields, rows) => {
+    const plain = await paidBy('payroll-5.csv', {});
+    expect(await paidBy(file, fields)).toEqual(rows.map((n) => plain[n]));
+  });
+});
+
 describe('profiles of an employer', () => {
   const plain: PayFileProfile = { columns: {}, constants: {}, titleLines: 0, totals: { lines: 0 } };
 
