@@ -59,7 +59,7 @@ export function wordsOf({ paidTwice, paidUnapproved, silent, stuck }: Finding): 
 }
 
 const HEAD = ['assumptions', 'runs', 'twice', 'unapproved', 'silent', 'stuck', 'attention', 'recovery s'];
-const FAULT_WIDTH = 58;
+const FAULT_WIDTH = 72;
 
 export function headOfTable(): string {
   return row('fault', HEAD);

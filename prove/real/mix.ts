@@ -3,7 +3,7 @@ import { execute } from '../../test/support/database';
 import { Random } from '../model/random';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
-import { LEASE_MS, Stand } from './stand';
+import { AT_ONCE, LEASE_MS, Stand } from './stand';
 
 /** A run of the mix: some instructions, a few faults of calls, and something that happens to the processes. */
 interface Mixture {
@@ -62,7 +62,7 @@ export function mixtureOf(seed: number): Mixture {
   return { instructions: random.between(1, 3), scripts, mishaps };
 }
 
-/** Mixes everything, a seed a run, until the time is over; or one seed alone. */
+/** Mixes everything, a seed a run, until the time is over; or `count` seeds. */
 export async function proveMix(
   report: Report,
   first: number,
@@ -70,11 +70,24 @@ export async function proveMix(
   count = Infinity,
 ): Promise<void> {
   const line = new Line('random mix of faults, kills, pauses, cut connections', 'inside');
-  const endMs = Date.now() + minutes * 60_000;
+  const endMs = count === Infinity ? Date.now() + minutes * 60_000 : Infinity;
+  let next = first;
+  const seeds = (): number | undefined => {
+    if (next >= first + count || Date.now() > endMs) return undefined;
+    next += 1;
+    return next - 1;
+  };
+  const lanes = Array.from({ length: Math.min(AT_ONCE, count) }, () => mixInLane(seeds, line, report));
+  await Promise.all(lanes);
+  report.line(line);
+  report.say(`the mix played seeds ${first} to ${next - 1}`);
+}
+
+async function mixInLane(seeds: () => number | undefined, line: Line, report: Report): Promise<void> {
   let stand = await Stand.open();
   let runs = 0;
   try {
-    for (let seed = first; seed < first + count && (count === 1 || Date.now() < endMs); seed += 1) {
+    for (let seed = seeds(); seed !== undefined; seed = seeds()) {
       const clean = await playMixture(stand, seed, line, report);
       runs += 1;
       if (clean && runs % RUNS_PER_STAND !== 0) continue;
@@ -84,8 +97,6 @@ export async function proveMix(
   } finally {
     await stand.close();
   }
-  report.line(line);
-  report.say(`the mix played seeds ${first} to ${first + runs - 1}`);
 }
 
 async function playMixture(stand: Stand, seed: number, line: Line, report: Report): Promise<boolean> {

@@ -1,73 +1,59 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Elsewhere, type Meddling } from './proxy';
 import { SUBMIT_DOUBT_MS } from './stand';
-import { meddled, POSTS, type Trial } from './trial';
+import { meddled, meddleWith, POSTS, type Trial } from './trial';
 
-/** What a network does to a request: sends it twice, or elsewhere. */
+/** What comes to the bank that the service did not send, or not twice. */
 export function networkTrials(): Trial[] {
-  const doubled = (operation: (typeof POSTS)[number], againAfterMs: number): Meddling => {
-    let left = 1;
-    return ({ method, path }) => {
-      const hits = method === 'POST' && operationOf(path) === operation && left > 0;
-      if (!hits) return undefined;
-      left -= 1;
-      return { againAfterMs };
-    };
-  };
   const twice = POSTS.flatMap((operation) =>
-    [0, 250, 900].map((ms) => {
-      const name = `${operation} doubled by the network ${ms} ms later`;
-      return meddled(name, ms === 250, () => doubled(operation, ms), 'outside');
-    }),
+    [0, 250, 900].map((afterMs) =>
+      meddled(
+        `${operation} doubled by the network ${afterMs} ms later`,
+        afterMs === 250,
+        () => meddleWith(operation, { again: { afterMs } }),
+        'outside',
+      ),
+    ),
   );
   return [
-    redirected(),
     ...twice,
+    afterSubmit('add doubled, bank accepts it after the submit'),
     {
-      ...meddled('add doubled, bank accepts it after the submit', true, () => doubled('add', 900), 'outside'),
-      stand: 'add-after-submit',
-      meet: async (stand, rows) => {
-        stand.proxy.meddle = doubled('add', 900);
-        const id = await stand.pay(rows);
-        await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
-        // The service looks once more when it has doubted for so long.
-        await sleep(SUBMIT_DOUBT_MS + 1_000);
-        return id;
-      },
-    },
-    {
-      ...meddled('submit doubled, bank executes it again', true, () => doubled('submit', 300), 'outside'),
+      ...meddled(
+        'submit doubled, bank executes it again',
+        true,
+        () => meddleWith('submit', { again: { afterMs: 300 } }),
+        'outside',
+      ),
       stand: 'second-submit',
     },
+    meddled('a payment in our instruction that is not ours', true, () =>
+      meddleWith('add', { again: { afterMs: 0, change: strangers } }, 2),
+    ),
+    afterSubmit('a payment that is not ours, accepted after the submit', strangers),
   ];
 }
 
-/** A redirect to another host, which must never see the token. */
-function redirected(): Trial {
+/** The same add again, or somebody else's, once the instruction was submitted. */
+function afterSubmit(fault: string, change?: (body: string) => string): Trial {
   return {
-    fault: 'redirect to another host; the token stays',
-    assumptions: 'inside',
+    fault,
+    assumptions: 'outside',
     short: true,
-    stand: 'plain',
+    stand: 'add-after-submit',
     meet: async (stand, rows) => {
-      const elsewhere = await Elsewhere.start();
-      try {
-        let left = 3;
-        stand.proxy.meddle = () =>
-          (left -= 1) >= 0 ? { redirectTo: `${elsewhere.url}/elsewhere` } : undefined;
-        const id = await stand.pay(rows);
-        await stand.payroll.until(id, ['SETTLED', 'FOLLOWING'], 20_000);
-        if (elsewhere.tokens.length > 0) throw new Error('a redirect was followed to another host');
-        return id;
-      } finally {
-        await elsewhere.stop();
-      }
+      stand.proxy.meddle = meddleWith('add', { again: { afterMs: 900, change } });
+      const id = await stand.pay(rows);
+      await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
+      // The service looks once more when it has doubted for so long.
+      await sleep(SUBMIT_DOUBT_MS + 1_000);
+      return id;
     },
   };
 }
 
-/** The operation of a POST by its path. */
-function operationOf(path: string): string {
-  if (path.endsWith('/submit')) return 'submit';
-  return /payment-transactions/.test(path) ? 'add' : 'initiate';
+/** An add that nobody approved. */
+function strangers(body: string): string {
+  return body
+    .replace(/"messageId":"[^"]*"/, '"messageId":"of-nobody"')
+    .replace(/DE\d{20}/, 'NL91ABNA0417164300');
 }

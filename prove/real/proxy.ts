@@ -15,10 +15,17 @@ export interface Exchange {
   body: string;
 }
 
-/** What the network does to an exchange: it may change the answer, or have the request delivered once more. */
-export type Meddling = (
-  exchange: Exchange,
-) => { body?: string; redirectTo?: string; againAfterMs?: number } | undefined;
+/** What the network does to an exchange that the bank has answered. */
+export interface Effect {
+  /** Another body. */
+  body?: string;
+  redirectTo?: string;
+  /** The connection is reset in the middle of the answer. */
+  reset?: boolean;
+  /** The request is delivered once more, or another one like it. */
+  again?: { afterMs: number; change?: (body: string) => string };
+}
+export type Meddling = (exchange: Exchange) => Effect | undefined;
 
 /** Of the bank's headers; the connection's own are made anew. */
 const PASSED_ON = /^(content-type|retry-after|location|x-ratelimit-.*)$/;
@@ -51,9 +58,10 @@ export class Proxy {
     try {
       const sent = await readAll(message);
       const exchange = await this.forward(message, sent);
-      const { body = exchange.body, redirectTo, againAfterMs } = this.meddle?.(exchange) ?? {};
-      if (againAfterMs !== undefined) this.deliverAgain(message, sent, againAfterMs);
+      const { body = exchange.body, redirectTo, reset, again } = this.meddle?.(exchange) ?? {};
+      if (again !== undefined) this.deliverAgain(message, sent, again);
       if (redirectTo !== undefined) response.writeHead(307, { location: redirectTo }).end();
+      else if (reset === true) resetMidway(response, exchange);
       else response.writeHead(exchange.status, exchange.headers).end(body);
     } catch {
       // The bank broke the connection; so does its network.
@@ -80,9 +88,14 @@ export class Proxy {
     };
   }
 
-  private deliverAgain(message: IncomingMessage, sent: Buffer, afterMs: number): void {
+  private deliverAgain(
+    message: IncomingMessage,
+    sent: Buffer,
+    { afterMs, change }: NonNullable<Effect['again']>,
+  ): void {
+    const body = change === undefined ? sent : Buffer.from(change(sent.toString()));
     const again = sleep(afterMs)
-      .then(() => this.forward(message, sent))
+      .then(() => this.forward(message, body))
       .catch(() => undefined);
     this.underway.add(again);
     void again.finally(() => this.underway.delete(again));
@@ -115,14 +128,19 @@ export class Elsewhere {
   }
 }
 
-async function listening(): Promise<{ server: Server; url: string }> {
+function resetMidway(response: ServerResponse, { status, headers, body }: Exchange): void {
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  response.write(body.slice(0, body.length / 2), () => response.socket?.resetAndDestroy());
+}
+
+export async function listening(): Promise<{ server: Server; url: string }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-async function readAll(message: IncomingMessage): Promise<Buffer> {
+export async function readAll(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);

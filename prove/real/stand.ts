@@ -9,7 +9,10 @@ import { freePort, Payroll, type PayrollOptions, type ServiceProcess } from '../
 import type { Finding } from '../table';
 import { type Book, judgeBook } from './judge';
 import { Proxy } from './proxy';
+import { Relay } from './relay';
 
+/** Stands at once: they mostly wait, and a machine has two processors at least. */
+export const AT_ONCE = 3;
 export const ROWS_PER_INSTRUCTION = 3;
 const INSTRUCTIONS = 2;
 export const LEASE_MS = 1_000;
@@ -24,6 +27,10 @@ const SETTINGS = {
 };
 /** Every trial ends in a few seconds; the longest of the service's own pauses is five. */
 const PATIENCE_MS = 45_000;
+/** A run waits so often for the lag bound to pass. */
+const LAGS_OF_A_RUN = 4;
+/** A process that ended while it started is started again, as by whatever keeps it running. */
+const STARTS = 3;
 /** So long with an attention open and nothing moving, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 60;
@@ -52,28 +59,58 @@ export class Stand {
   private readonly approved = new Map<string, bigint>();
   private next = 1;
 
+  /** What a trial has measured besides, told once. */
+  private remarks: string[] = [];
+
   private constructor(
     readonly payroll: Payroll,
     readonly proxy: Proxy,
+    /** The way of the bank's webhooks. */
+    readonly hooks: Relay,
+    private readonly patienceMs: number,
   ) {}
 
-  static async open(options: PayrollOptions = {}): Promise<Stand> {
+  /** @param options hooked: the bank's webhooks come by way of the relay */
+  static async open({ hooked, ...options }: PayrollOptions = {}): Promise<Stand> {
     const port = await freePort();
     const proxy = await Proxy.start(`http://127.0.0.1:${port}`);
+    const hooks = await Relay.start();
+    const settings = {
+      ...SETTINGS,
+      BANK_BASE_URL: proxy.url,
+      ...(hooked === true && { PUBLIC_URL: hooks.url }),
+      ...options.settings,
+    };
     const payroll = await Payroll.start({
       rowsPerInstruction: ROWS_PER_INSTRUCTION,
       ...options,
       sandbox: { ...options.sandbox, port },
-      settings: { ...SETTINGS, BANK_BASE_URL: proxy.url, ...options.settings },
+      settings,
     });
     await payroll.stopServices();
-    const stand = new Stand(payroll, proxy);
+    const patienceMs = PATIENCE_MS + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
+    hooks.target = () => payroll.url;
+    const stand = new Stand(payroll, proxy, hooks, patienceMs);
     await stand.spawn();
     return stand;
   }
 
-  spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
-    return this.payroll.spawn(settings);
+  async spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
+    for (let start = 1; ; start += 1) {
+      try {
+        return await this.payroll.spawn(settings);
+      } catch (error) {
+        if (start === STARTS) throw error;
+      }
+    }
+  }
+
+  remark(text: string): void {
+    this.remarks.push(text);
+  }
+
+  takeRemarks(): string[] {
+    return this.remarks.splice(0);
   }
 
   /** Ends every process of the service and starts one. */
@@ -85,6 +122,7 @@ export class Stand {
   async close(): Promise<void> {
     await this.payroll.endProcesses();
     await this.proxy.stop();
+    this.hooks.stop();
     await this.payroll.close();
   }
 
@@ -134,6 +172,7 @@ export class Stand {
   /** Ends all faults. */
   async calm(): Promise<void> {
     this.proxy.meddle = undefined;
+    this.hooks.calm();
     await this.payroll.clearFaults();
   }
 
@@ -145,7 +184,7 @@ export class Stand {
 
   /** When the run ended, or an attention was raised and nothing moved any more. */
   private async rest(id: string): Promise<{ status: PayRunStatus; sinceMs: number }> {
-    const endMs = Date.now() + PATIENCE_MS;
+    const endMs = Date.now() + this.patienceMs;
     let before = '';
     let changedMs = Date.now();
     let askedMs: number | undefined;
@@ -166,7 +205,7 @@ export class Stand {
 
   /** Two people decide every attention that is open, by the bank's book; answers whether any was. */
   private async decide(id: string): Promise<boolean> {
-    const endMs = Date.now() + PATIENCE_MS;
+    const endMs = Date.now() + this.patienceMs;
     let decided = false;
     while (Date.now() < endMs) {
       const open = (await this.payroll.attention()) as unknown as Asking[];

@@ -1,6 +1,6 @@
 import type { Row } from '../../test/support/pay-rows';
 import type { Line } from '../table';
-import type { Meddling } from './proxy';
+import type { Effect, Meddling } from './proxy';
 import type { Stand } from './stand';
 
 /** One fault, made and met: `meet` arranges it, pays the rows meanwhile, and answers the run. */
@@ -16,11 +16,25 @@ export interface Trial {
   meet(stand: Stand, rows: readonly Row[]): Promise<string>;
 }
 export type StandKind =
-  'plain' | 'hooked' | 'credentials' | 'lagging' | 'add-after-submit' | 'second-submit' | 'ignores-pages';
+  | 'plain'
+  | 'hooked'
+  | 'credentials'
+  | 'no-links'
+  | 'lagging'
+  | 'lagging-beyond'
+  | 'minute-behind'
+  | 'add-after-submit'
+  | 'second-submit'
+  | 'ignores-pages'
+  | 'small-pages';
 
 type Script = Record<string, unknown>;
 
 export const POSTS = ['initiate', 'add', 'submit'] as const;
+/** Every call of a run, by what the network can tell of it. */
+export const CALLS = [...POSTS, 'list', 'get'] as const;
+export type Call = (typeof CALLS)[number];
+
 /** A trial of scripted faults of the bank. */
 export function scripted(fault: string, short: boolean, ...scripts: Script[]): Trial {
   return {
@@ -52,4 +66,26 @@ export function meddled(
       return stand.pay(rows);
     },
   };
+}
+
+/** Meddles with one kind of call, from its nth on, so many times. */
+export function meddleWith(call: Call, effect: Effect, nth = 1, times = 1): Meddling {
+  let seen = 0;
+  return ({ method, path }) => {
+    if (callOf(method, path) !== call) return undefined;
+    seen += 1;
+    return seen >= nth && seen < nth + times ? effect : undefined;
+  };
+}
+
+const INSTRUCTION = /customer-instructions(\/credit-transfers)?\/\d+$/;
+
+export function callOf(method: string, path: string): Call | undefined {
+  const [address = ''] = path.split('?');
+  const listed = address.endsWith('/payment-transactions');
+  if (method === 'GET') return listed ? 'list' : INSTRUCTION.test(address) ? 'get' : undefined;
+  if (method !== 'POST') return undefined;
+  if (listed) return 'add';
+  if (address.endsWith('/submit')) return 'submit';
+  return address.endsWith('/credit-transfers') ? 'initiate' : undefined;
 }

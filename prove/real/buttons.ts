@@ -1,0 +1,183 @@
+import axios, { type AxiosResponse } from 'axios';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { payFile, type Row } from '../../test/support/pay-rows';
+import type { Payroll } from '../../test/support/payroll';
+import type { Stand } from './stand';
+import type { Trial } from './trial';
+
+type Role = Parameters<Payroll['as']>[0];
+type Ids = Record<string, string>;
+interface Body {
+  data?: unknown;
+  params?: Ids;
+  headers?: Ids;
+}
+
+const PRESSES = 5;
+const reason = 'pressed five times';
+const CSV = { 'content-type': 'text/csv' };
+
+/** Every route of the API that changes something, pressed five times at once. */
+export function buttonTrial(): Trial {
+  return {
+    fault: 'every button of the API pressed five times at once',
+    assumptions: 'inside',
+    short: true,
+    stand: 'hooked',
+    meet: async (stand, rows) => {
+      const buttons = new Buttons(stand.payroll);
+      await pressSettings(buttons, stand.payroll);
+      const id = await pressRun(buttons, stand, rows);
+      await pressAfterwards(buttons, stand, id);
+      await buttons.pressedAll();
+      return id;
+    },
+  };
+}
+
+/** Presses, and remembers which routes were pressed. */
+class Buttons {
+  private readonly pressed = new Set<string>();
+
+  constructor(readonly payroll: Payroll) {}
+
+  /** @throws where the service answers that it broke; answers the first answer that is not a refusal */
+  async press(by: Role, button: string, ids: Ids = {}, body: Body = {}): Promise<AxiosResponse> {
+    this.pressed.add(button);
+    const [method = '', template = ''] = button.split(' ');
+    const known: Ids = { employerId: this.payroll.employer, ...ids };
+    const url = template.replace(/\{(\w+)\}/g, (_all, name: string) => known[name] ?? 'none');
+    const answers = await Promise.all(
+      Array.from({ length: PRESSES }, () => this.payroll.as(by).request({ method, url, ...body })),
+    );
+    const broken = answers.find(({ status }) => status >= 500);
+    if (broken) throw new Error(`${button} answered ${broken.status} ${JSON.stringify(broken.data)}`);
+    const [first] = answers;
+    const done = answers.find(({ status }) => status < 300) ?? first;
+    if (!done) throw new Error('nothing was pressed');
+    return done;
+  }
+
+  /** @throws where the API has a button that was not pressed */
+  async pressedAll(): Promise<void> {
+    const { data } = await this.payroll.as('operator').get('/openapi.json');
+    const buttons = Object.entries(data.paths as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods).flatMap((method) => (method === 'get' ? [] : [`${method.toUpperCase()} ${path}`])),
+    );
+    const left = buttons.filter((button) => !this.pressed.has(button));
+    if (left.length > 0) throw new Error(`not pressed: ${left.join(', ')}`);
+  }
+}
+
+const EMPLOYER = '/v1/employers/{employerId}';
+const RUN = `${EMPLOYER}/pay-runs/{runId}`;
+
+async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> {
+  const press = buttons.press.bind(buttons);
+  const company = { name: 'Aspen Tools SARL', timeZone: 'Europe/Paris' };
+  await press('administrator', 'POST /v1/employers', {}, { data: company });
+  await press('operator', `PATCH ${EMPLOYER}`, {}, { data: { netChangeBasisPoints: 2_500 } });
+  const { data: me } = await payroll.as('second').get('/v1/me');
+  const person = { personId: String(me.person.id), role: 'finance' };
+  const roles = `${EMPLOYER}/people/{personId}/roles`;
+  await press('administrator', `POST ${roles}`, person, { data: { role: 'finance' } });
+  await press('administrator', `DELETE ${roles}/{role}`, person);
+  await pressAccounts(buttons, payroll);
+  await press('operator', `DELETE ${EMPLOYER}/hook`);
+  await press('operator', `POST ${EMPLOYER}/hook`);
+  await press('operator', `POST ${EMPLOYER}/stop`, {}, { data: { reason } });
+  await press('approver', `POST ${EMPLOYER}/resume`, {}, { data: { reason } });
+  await press('administrator', 'POST /v1/service/stop', {}, { data: { reason } });
+  await press('administrator', 'POST /v1/service/resume', {}, { data: { reason } });
+  const profile = { data: { name: 'five' } };
+  const { data: made } = await press('preparer', `POST ${EMPLOYER}/pay-file-profiles`, {}, profile);
+  const ids = { profileId: String(made.id) };
+  await press('preparer', `PUT ${EMPLOYER}/pay-file-profiles/{profileId}`, ids, profile);
+  await press('preparer', `DELETE ${EMPLOYER}/pay-file-profiles/{profileId}`, ids);
+  const terms = {
+    dayOfMonth: 'LAST_BANKING_DAY',
+    whenClosed: 'PREVIOUS',
+    submitDaysBefore: 1,
+    submitTime: '09:00',
+  };
+  const schedule = { accountId: payroll.account, timeZone: 'UTC', firstPeriod: '2099-01', ...terms };
+  const { data: kept } = await press('operator', `POST ${EMPLOYER}/schedules`, {}, { data: schedule });
+  const scheduleId = String(kept.id);
+  await press(
+    'operator',
+    `PATCH ${EMPLOYER}/schedules/{scheduleId}`,
+    { scheduleId },
+    { data: { active: false } },
+  );
+}
+
+async function pressAccounts(buttons: Buttons, payroll: Payroll): Promise<void> {
+  const press = buttons.press.bind(buttons);
+  const [, birch] = DEFAULT_SEED.users;
+  const bankAccountId = String(birch?.account?.accountId);
+  const bankIdentityId = String(birch?.identityId);
+  const attached = { bankAccountId, debtorName: birch?.holderName, bankIdentityId };
+  await press('operator', `POST ${EMPLOYER}/accounts`, {}, { data: attached });
+  const account = { accountId: payroll.account };
+  const one = `${EMPLOYER}/accounts/{accountId}`;
+  await press('operator', `PATCH ${one}`, account, { data: { bankIdentityId } });
+  await press('operator', `POST ${one}/probe`, account);
+  const { data: portal } = await axios.get<{ accountId: string; balance: string }[]>(
+    `${payroll.bank.url}/sandbox/portal/accounts`,
+  );
+  const balance = portal.find(({ accountId }) => accountId === bankAccountId)?.balance;
+  await press('operator', `POST ${one}/balance-check`, account, { data: { balance } });
+  const opening = { bankUserId: '601', productId: '12', debtorName: 'Aspen Tools SARL' };
+  const { data: opened } = await press('operator', `POST ${EMPLOYER}/bank-accounts`, {}, { data: opening });
+  await press('operator', `DELETE ${one}`, { accountId: String(opened.id) });
+}
+
+/** A run with every button on its way; its last row fails at the bank, its first submit is not answered. */
+async function pressRun(buttons: Buttons, { payroll }: Stand, rows: readonly Row[]): Promise<string> {
+  const press = buttons.press.bind(buttons);
+  const failing = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')?.iban ?? '';
+  const file = payFile(rows.map((row, n) => (n === rows.length - 1 ? { ...row, iban: failing } : row)));
+  const executionDate = payroll.executionDate();
+  const params = { period: executionDate.slice(0, 7), executionDate, submitAt: new Date().toISOString() };
+  const upload = { data: file, params, headers: CSV };
+  await press('preparer', `POST ${EMPLOYER}/pay-files/preview`, {}, upload);
+  const { data: run } = await press('preparer', `POST ${EMPLOYER}/pay-files`, {}, upload);
+  const ids = { runId: String(run.id) };
+  const approval = { data: { rootHash: run.rootHash, total: run.total } };
+  await press('approver', `POST ${RUN}/iban-ticks`, ids, {
+    data: { rootHash: run.rootHash, all: true, reason },
+  });
+  await press('preparer', `POST ${RUN}/corrections`, ids, { data: file, params, headers: CSV });
+  await press('preparer', `POST ${RUN}/stop`, ids, { data: { reason } });
+  await press('approver', `POST ${RUN}/approvals`, ids, approval);
+  await press('approver', `DELETE ${RUN}/approvals`, ids);
+  await press('preparer', `POST ${RUN}/amendments`, ids, { data: { executionDate, reason } });
+  await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+  const { rootHash, total } = await payroll.run(ids.runId);
+  await press('approver', `POST ${RUN}/approvals`, ids, { data: { rootHash, total } });
+  await press('approver', `POST ${RUN}/resume`, ids, { data: { reason } });
+  return ids.runId;
+}
+
+async function pressAfterwards(buttons: Buttons, { payroll }: Stand, runId: string): Promise<void> {
+  const press = buttons.press.bind(buttons);
+  const asked = (await payroll.askedAbout(runId, 'SUBMIT_UNKNOWN')).split('/').at(-1) ?? '';
+  const actions = `${EMPLOYER}/attention/{attentionId}/actions`;
+  const ids = { attentionId: asked };
+  const word = { data: { action: 'NOT_EXECUTED', reason, evidence: 'by the book of the bank' } };
+  await press('operator', `POST ${actions}`, ids, word);
+  await press('operator', `DELETE ${actions}`, ids);
+  await press('operator', `POST ${actions}`, ids, word);
+  await press('second', `POST ${actions}/confirmation`, ids);
+  await payroll.until(runId, ['PARTLY_SETTLED', 'FAILED'], 30_000);
+  const executionDate = payroll.executionDate();
+  const again = await press('preparer', `POST ${RUN}/successor`, { runId }, { data: { executionDate } });
+  const successor = { runId: String(again.data.id) };
+  await press('preparer', `POST ${RUN}/cancellation`, successor, { data: { reason } });
+  const { employeeId } = (await payroll.as('finance').get(payroll.path(`/pay-runs/${runId}/payments`))).data
+    .items[0];
+  const release = { employeeId, period: executionDate.slice(0, 7), reason };
+  await press('approver', `POST ${EMPLOYER}/releases`, {}, { data: release });
+  await press('administrator', 'POST /v1/service/restored', {}, { data: { reason } });
+}

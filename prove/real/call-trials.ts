@@ -1,0 +1,143 @@
+import { Elsewhere, type Meddling } from './proxy';
+import { type Call, CALLS, meddled, meddleWith, POSTS, scripted, type Trial } from './trial';
+
+const READS = ['listInstructionPaymentTransactions', 'getInstruction'] as const;
+const KINDS = [
+  'answer-lost',
+  'request-lost',
+  'late-commit',
+  '500-before',
+  '500-after',
+  'truncated',
+  'hang',
+  'hang-before',
+  'garbage',
+  'redirect',
+] as const;
+/** With one instruction the first read verifies it, the second is the gate's, and the third follows it. */
+const READ_BY = ['check', 'gate', 'following'] as const;
+/** In the short proof each call meets some kinds, and each kind some call. */
+const SHORT = [
+  'add late-commit',
+  'add hang-before',
+  'submit answer-lost',
+  'submit request-lost',
+  'submit late-commit',
+  'initiate 500-after',
+  'initiate truncated',
+  'getInstruction 404 at the gate',
+  'getInstruction answer-lost at the following',
+  'listInstructionPaymentTransactions garbage at the gate',
+  'listInstructionPaymentTransactions hang at the check',
+  'listPaymentTransactions 500-before at the gate',
+];
+
+/** What befalls each call, and each right to make it. */
+export function callTrials(): Trial[] {
+  const posts = POSTS.flatMap((operation) =>
+    KINDS.map((kind) => {
+      const name = `${operation} ${kind}`;
+      return scripted(name, SHORT.includes(name), { operation, kind, nth: 2, delayMs: 400 });
+    }),
+  );
+  return [
+    ...posts,
+    ...READS.flatMap((operation) => readFaults(operation, 'plain')),
+    ...readFaults('listPaymentTransactions', 'no-links'),
+    ...CALLS.flatMap(resets),
+    ...CALLS.map(redirected),
+    ...accessTrials(),
+    ...echoTrials(),
+  ];
+}
+
+function readFaults(operation: string, stand: Trial['stand']): Trial[] {
+  return [...KINDS, '404' as const].flatMap((kind) =>
+    READ_BY.map((by, index) => {
+      const name = `${operation} ${kind} at the ${by}`;
+      const script = { operation, kind, nth: index + 1, delayMs: 400 };
+      return { ...scripted(name, SHORT.includes(name), script), stand, instructions: 1 };
+    }),
+  );
+}
+
+function resets(call: Call): Trial[] {
+  return [1, 2].map((nth) =>
+    meddled(`${call} reset in the middle of its answer, time ${nth}`, nth === 1, () =>
+      meddleWith(call, { reset: true }, nth),
+    ),
+  );
+}
+
+/** A redirect to another host, which must never see the token. */
+function redirected(call: Call): Trial {
+  return {
+    ...meddled(`${call} redirected to another host; the token stays`, true, () => () => undefined),
+    meet: async (stand, rows) => {
+      const elsewhere = await Elsewhere.start();
+      try {
+        const redirect = meddleWith(call, { redirectTo: `${elsewhere.url}/elsewhere` });
+        let struck = false;
+        const meddle: Meddling = (exchange) => {
+          const effect = redirect(exchange);
+          struck ||= effect !== undefined;
+          return effect;
+        };
+        stand.proxy.meddle = meddle;
+        const id = await stand.pay(rows);
+        await stand.payroll.until(id, ['SETTLED', 'FOLLOWING'], 20_000);
+        if (!struck) throw new Error('nothing was redirected');
+        if (elsewhere.tokens.length > 0) throw new Error('a redirect was followed to another host');
+        return id;
+      } finally {
+        await elsewhere.stop();
+      }
+    },
+  };
+}
+
+function accessTrials(): Trial[] {
+  const everyNth = ([1, 2, 3, 5, 7] as const).flatMap((every) => {
+    const name = `401 at every call${every === 1 ? '' : `, ${every} apart`}`;
+    const trial = scripted(name, every === 5, { operation: '*', kind: '401', every });
+    const renewed = `${name}, with tokens that are renewed`;
+    return [trial, { ...trial, fault: renewed, short: every === 3, stand: 'credentials' as const }];
+  });
+  const nth = Array.from({ length: 14 }, (_, index) => ({
+    ...scripted(`401 at call ${index + 1} alone`, false, { operation: '*', kind: '401', nth: index + 1 }),
+    stand: 'credentials' as const,
+  }));
+  const down = (['500-before', 'hang-before', 'garbage', 'request-lost', '401'] as const).map((kind) => ({
+    ...scripted(`token endpoint down: ${kind}`, kind === '500-before', {
+      operation: 'token',
+      kind,
+      every: 1,
+      times: 4,
+    }),
+    stand: 'credentials' as const,
+  }));
+  return [
+    ...everyNth,
+    ...nth,
+    ...down,
+    scripted('403 on submit only', true, { operation: 'submit', kind: '403', every: 1 }),
+    scripted('429 in bursts', true, { operation: '*', kind: '429', every: 3, times: 6, retryAfterS: 1 }),
+    scripted('500 to everything for a while', false, {
+      operation: '*',
+      kind: '500-before',
+      every: 1,
+      times: 12,
+    }),
+  ];
+}
+
+function echoTrials(): Trial[] {
+  return ['amount', 'iban', 'messageId', 'currency'].map((field) =>
+    scripted(`echo of an add with another ${field}`, ['iban', 'amount'].includes(field), {
+      operation: 'add',
+      kind: 'echo-corrupted',
+      field,
+      nth: 2,
+    }),
+  );
+}

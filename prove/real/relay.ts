@@ -1,0 +1,72 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { SIGNATURE_HEADER } from '../../src/bank/types';
+import { listening, readAll } from './proxy';
+
+interface Delivery {
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** The way of the bank's webhooks to the service: hands them on, many times, or holds them back. */
+export class Relay {
+  /** How often each is handed on. */
+  copies = 1;
+  /** Held back ones are answered with 200. */
+  holds = false;
+  held: Delivery[] = [];
+
+  /** Where the service is now. */
+  target = (): string => '';
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async start(): Promise<Relay> {
+    const { server, url } = await listening();
+    const relay = new Relay(server, url);
+    server.on('request', (message, response) => void relay.take(message, response));
+    return relay;
+  }
+
+  stop(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+
+  calm(): void {
+    Object.assign(this, { copies: 1, holds: false, held: [] });
+  }
+
+  /** Answers the status the service gave, or 502 where it gave none. */
+  async handOn({ path, headers, body }: Delivery): Promise<number> {
+    try {
+      const answer = await fetch(this.target() + path, {
+        method: 'POST',
+        headers,
+        body: new Uint8Array(body),
+      });
+      return answer.status;
+    } catch {
+      return 502;
+    }
+  }
+
+  private async take(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const delivery = { path: message.url ?? '/', headers: headersOf(message), body: await readAll(message) };
+    if (this.holds) {
+      this.held.push(delivery);
+      response.writeHead(200).end();
+      return;
+    }
+    const statuses = await Promise.all(Array.from({ length: this.copies }, () => this.handOn(delivery)));
+    response.writeHead(statuses.at(-1) ?? 502).end();
+  }
+}
+
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  const signature = headers[SIGNATURE_HEADER.toLowerCase()];
+  return { 'content-type': 'application/json', [SIGNATURE_HEADER]: String(signature) };
+}

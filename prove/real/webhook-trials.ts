@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent } from 'undici';
+import { SIGNATURE_HEADER } from '../../src/bank/types';
+import { signForTests } from '../../src/bank/webhook-signature';
+import { DEFAULT_WEBHOOK_SECRET } from '../../src/bank-sandbox/sandbox';
+import { clockShiftedBy } from './process-trials';
+import type { Relay } from './relay';
+import type { Stand } from './stand';
+import { scripted, type Trial } from './trial';
+
+const THREE_WEEKS_MS = 21 * 86_400_000;
+/** What the deliveries that are still to come need. */
+const ALL_SENT_MS = 1_500;
+const FLOOD = { perSecond: 5_000, seconds: 2 };
+/** A sender's machine has some thousands of connections; each delivery is given up as the bank does. */
+const FLOOD_CONNECTIONS = 1_000;
+const GIVEN_UP_MS = 5_000;
+
+/** What becomes of the bank's webhooks on their way. Polling alone ends every run. */
+export function webhookTrials(): Trial[] {
+  const hooked = { assumptions: 'inside', stand: 'hooked' } as const;
+  const dropped = scripted('no webhooks at all', true, { operation: 'webhook', kind: 'dropped' });
+  const forged = scripted('webhooks forged', true, { operation: 'webhook', kind: 'forged' });
+  const replayed = scripted('webhooks replayed', false, { operation: 'webhook', kind: 'replayed' });
+  return [
+    ...[dropped, forged, replayed].map((trial) => ({ ...trial, stand: 'hooked' as const })),
+    {
+      ...hooked,
+      fault: 'webhooks doubled ten times',
+      short: true,
+      meet: async (stand, rows) => {
+        stand.hooks.copies = 10;
+        return stand.pay(rows);
+      },
+    },
+    {
+      ...hooked,
+      fault: 'webhooks reversed',
+      short: true,
+      meet: async (stand, rows) => {
+        const { id, held } = await heldBack(stand, () => stand.pay(rows));
+        for (const delivery of held.reverse()) await stand.hooks.handOn(delivery);
+        return id;
+      },
+    },
+    {
+      ...hooked,
+      fault: 'webhooks three weeks late',
+      short: true,
+      meet: async (stand, rows) => {
+        const { id, held } = await heldBack(stand, () => stand.pay(rows));
+        await stand.payroll.until(id, ['SETTLED'], 20_000);
+        await stand.restart({ NODE_OPTIONS: clockShiftedBy(THREE_WEEKS_MS) });
+        for (const delivery of held) await stand.hooks.handOn(delivery);
+        await sleep(ALL_SENT_MS);
+        await stand.restart();
+        return id;
+      },
+    },
+    {
+      ...hooked,
+      fault: 'webhooks that are signed and lie',
+      short: true,
+      meet: async (stand, rows) => {
+        await stand.payroll.fault({ operation: 'add', kind: 'late-commit', nth: 2, delayMs: 400 });
+        const id = await stand.pay(rows);
+        for (let n = 0; n < 20; n += 1) {
+          for (const about of await known(stand)) await stand.payroll.deliver(lie(about, n));
+          await sleep(50);
+        }
+        return id;
+      },
+    },
+    {
+      ...hooked,
+      fault: `webhooks flooded at ${FLOOD.perSecond} a second`,
+      short: true,
+      meet: async (stand, rows) => {
+        const id = await stand.pay(rows);
+        await flood(stand);
+        return id;
+      },
+    },
+  ];
+}
+
+/** Pays while every delivery is held back; answers those that came. */
+async function heldBack(
+  stand: Stand,
+  pay: () => Promise<string>,
+): Promise<{ id: string; held: Relay['held'] }> {
+  stand.hooks.holds = true;
+  const id = await pay();
+  await stand.payroll.until(id, ['FOLLOWING', 'SETTLED'], 20_000);
+  await sleep(ALL_SENT_MS);
+  const { held } = stand.hooks;
+  if (held.length === 0) throw new Error('the bank sent no webhook');
+  stand.hooks.calm();
+  return { id, held };
+}
+
+/** Ids of the bank that mean something to the service. */
+async function known(stand: Stand): Promise<number[]> {
+  const { instructions } = await stand.payroll.ledger();
+  return instructions.map(({ id }) => id).slice(-4);
+}
+
+function lie(about: number, n: number): string {
+  const data = {
+    status: n % 2 === 0 ? 'SETTLED' : 'FAILED',
+    customerInstructionId: about,
+    paymentTransactionId: n,
+  };
+  return JSON.stringify({ id: String(n), event: 'payment_transaction.settled', data });
+}
+
+/** Sends at a pace that waits for no answer: half of it new, half of it the same again. */
+async function flood(stand: Stand): Promise<void> {
+  const agent = new Agent({ connections: FLOOD_CONNECTIONS, pipelining: 1 });
+  const [about = 0] = await known(stand);
+  const underway: Promise<unknown>[] = [];
+  const startedMs = performance.now();
+  const total = FLOOD.perSecond * FLOOD.seconds;
+  while (underway.length < total) {
+    const due = Math.min(total, ((performance.now() - startedMs) / 1_000) * FLOOD.perSecond);
+    while (underway.length < due) underway.push(send(stand, agent, lie(about, underway.length >> 1)));
+    await sleep(5);
+  }
+  const perSecond = total / ((performance.now() - startedMs) / 1_000);
+  const answers = await Promise.all(underway);
+  await agent.destroy();
+  const taken = answers.filter((status) => status === 200).length;
+  stand.remark(
+    `${total} webhooks sent at ${Math.round(perSecond)} a second, ${taken} of them answered with 200`,
+  );
+}
+
+function send(stand: Stand, agent: Agent, body: string): Promise<number | undefined> {
+  const headers = {
+    'content-type': 'application/json',
+    [SIGNATURE_HEADER]: signForTests(Buffer.from(body), DEFAULT_WEBHOOK_SECRET),
+  };
+  return agent
+    .request({
+      origin: stand.payroll.url,
+      path: '/webhooks/bank',
+      method: 'POST',
+      headers,
+      body,
+      signal: AbortSignal.timeout(GIVEN_UP_MS),
+    })
+    .then(async (response) => {
+      await response.body.dump();
+      return response.statusCode;
+    })
+    .catch(() => undefined);
+}
