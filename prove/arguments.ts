@@ -15,7 +15,7 @@ export interface Asked {
   /** Length of the mix. */
   minutes: number;
   without: Guard | undefined;
-  /** Only faults whose name contains this. */
+  /** Only faults whose name contains this, or one of these between bars. */
   fault: string | undefined;
   /** One seed to be played again. */
   replay: { part: 'model' | 'mix'; seed: number } | undefined;

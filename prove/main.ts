@@ -15,8 +15,8 @@ async function main(): Promise<void> {
   // Until it has come to its end: a proof that broke off proved nothing.
   process.exitCode = 1;
   const report = new Report((text) => process.stdout.write(text));
+  if (asked.replay?.part === 'model') return replayModel(asked.replay.seed, asked.without, report);
   if (asked.without) return proveWithout(asked, asked.without, report);
-  if (asked.replay?.part === 'model') return replayModel(asked.replay.seed, report);
   if (asked.parts.includes('model') && !asked.replay) proveModel(asked, report);
   const real = asked.parts.includes('faults') || asked.parts.includes('mix');
   if (real || asked.replay) await proveReal(asked, report);
@@ -49,8 +49,8 @@ function tell({ lines, perSecond }: Played, report: Report): void {
   report.say(`the model played ${Math.round(perSecond)} seeds a second`);
 }
 
-function replayModel(seed: number, report: Report): void {
-  const verdict = simulate(seed);
+function replayModel(seed: number, without: Guard | undefined, report: Report): void {
+  const verdict = simulate(seed, without);
   const words = wordsOf(findingOf(verdict)) || 'nothing is wrong';
   if (words === 'nothing is wrong') process.exitCode = 0;
   const raised = [...verdict.raised].join(', ') || 'none';
@@ -65,10 +65,11 @@ async function proveWithout({ seed, seeds }: Asked, guard: Guard, report: Report
   const played = playSeeds(seed, seeds, guard);
   tell(played, report);
   const [first] = played.broken;
-  if (first) report.say(`found at seed ${first.seed} of the model: ${wordsOf(first.finding)}`);
-  else {
-    report.breakage(`the model found nothing without ${guard}`, `npm run -s prove -- --without ${guard}`);
-  }
+  const again = `npm run -s prove -- --without ${guard}`;
+  if (first) {
+    report.say(`found at seed ${first.seed} of the model: ${wordsOf(first.finding)}`);
+    report.say(`        again: ${again} --replay model:${first.seed}`);
+  } else report.breakage(`the model found nothing without ${guard}`, again);
   if (guard === 'unique') await proveUnique(report);
   if (report.ok) process.exitCode = 0;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execute } from '../../test/support/database';
 import { Random } from '../model/random';
+import { KEPT_SEEDS } from '../kept-seeds';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
 import { AT_ONCE, LEASE_MS, Stand } from './stand';
@@ -62,7 +63,7 @@ export function mixtureOf(seed: number): Mixture {
   return { instructions: random.between(1, 3), scripts, mishaps };
 }
 
-/** Mixes everything, a seed a run, until the time is over; or `count` seeds. */
+/** Mixes everything, a seed a run, the kept ones first, until the time is over; or `count` seeds alone. */
 export async function proveMix(
   report: Report,
   first: number,
@@ -70,9 +71,13 @@ export async function proveMix(
   count = Infinity,
 ): Promise<void> {
   const line = new Line('random mix of faults, kills, pauses, cut connections', 'inside');
-  const endMs = count === Infinity ? Date.now() + minutes * 60_000 : Infinity;
+  const endless = count === Infinity;
+  const endMs = endless ? Date.now() + minutes * 60_000 : Infinity;
+  const kept = endless ? KEPT_SEEDS.mix.map(({ seed }) => seed) : [];
   let next = first;
   const seeds = (): number | undefined => {
+    const again = kept.shift();
+    if (again !== undefined) return again;
     if (next >= first + count || Date.now() > endMs) return undefined;
     next += 1;
     return next - 1;

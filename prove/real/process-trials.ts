@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { earliestExecutionDate } from '../../src/domain/business-day';
 import type { Row } from '../../test/support/pay-rows';
 import { cut } from './mix';
 import { LEASE_MS, type Stand } from './stand';
@@ -38,15 +39,21 @@ export function processTrials(): Trial[] {
         return id;
       },
     })),
-    ...[-1, 1].map((hours) => ({
-      ...base,
+    ...[-1, 1].map((hours): Trial => ({
+      assumptions: 'inside',
+      stand: 'shifted',
       fault: `the clock an hour ${hours < 0 ? 'slow' : 'fast'}`,
       short: true,
-      meet: async (stand: Stand, rows: readonly Row[]) => {
+      meet: async (stand, rows) => {
         await stand.restart({ NODE_OPTIONS: clockShiftedBy(hours * HOUR_MS) });
-        const submitAt = new Date(Date.now() + hours * HOUR_MS).toISOString();
-        const id = await stand.pay(rows, { submitAt });
-        await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
+        const shifted = new Date(Date.now() + hours * HOUR_MS);
+        // An hour before midnight the other day may be the first that can be executed.
+        const later = new Date(Math.max(Date.now(), shifted.getTime()));
+        const executionDate = earliestExecutionDate(later, { cutOff: '23:59', timeZone: 'UTC' });
+        const id = await stand.pay(rows, { submitAt: shifted.toISOString(), executionDate });
+        await stand.payroll.until(id, ['SETTLED', 'FOLLOWING'], 20_000).catch(() => undefined);
+        const noonMs = Date.parse(`${executionDate}T12:00:00Z`);
+        if (noonMs > Date.now()) await stand.payroll.bankClock(new Date(noonMs));
         await stand.restart();
         return id;
       },

@@ -11,12 +11,12 @@ export function readTrials(): Trial[] {
   return [...totalTrials(), ...listTrials(), ...statusTrials()];
 }
 
-/** The name of a total, and what stands between it and its digits. */
+/** Where a total is shown, and what stands before its digits. */
 const TOTALS = {
-  count: /("calculatedNbPaymentTransactions":)(\d+)/,
-  cents: /("calculatedAmount":\{"value":)(\d+)/,
-  'count after the submit': /("nbTransactions":)(\d+)/,
-  'cents after the submit': /("totalAmount":\{"value":)(\d+)/,
+  count: { call: 'get', place: /("calculatedNbPaymentTransactions":)(\d+)/ },
+  cents: { call: 'get', place: /("calculatedAmount":\{"value":)(\d+)/ },
+  'count of the submit': { call: 'submit', place: /("nbTransactions":)(\d+)/ },
+  'cents of the submit': { call: 'submit', place: /("totalAmount":\{"value":)(\d+)/ },
 } as const;
 
 function totalTrials(): Trial[] {
@@ -29,15 +29,13 @@ function totalTrials(): Trial[] {
 
 /** Less at two reads, as a lagging bank shows it; more at one. */
 function changed(total: keyof typeof TOTALS, by: number): Meddling {
+  const { call, place } = TOTALS[total];
   let left = by < 0 ? 2 : 1;
   return ({ method, path, body }) => {
-    if (callOf(method, path) !== 'get' || left === 0 || !TOTALS[total].test(body)) return undefined;
+    if (callOf(method, path) !== call || left === 0 || !place.test(body)) return undefined;
     left -= 1;
     return {
-      body: body.replace(
-        TOTALS[total],
-        (_all, name: string, digits: string) => `${name}${Number(digits) + by}`,
-      ),
+      body: body.replace(place, (_all, name: string, digits: string) => `${name}${Number(digits) + by}`),
     };
   };
 }

@@ -18,6 +18,7 @@ export interface Trial {
 export type StandKind =
   | 'plain'
   | 'hooked'
+  | 'shifted'
   | 'credentials'
   | 'no-links'
   | 'lagging'

@@ -10,7 +10,7 @@ import { PaymentTransactions } from './payment-transactions';
 import { Products } from './products';
 import { type BankClock, MinuteBudget, type RateBudget, SYSTEM_CLOCK } from './rate-budget';
 import { BankSession } from './session';
-import { type ClientCredentials, ClientCredentialsToken, StaticToken } from './token';
+import { type ClientCredentials, ClientCredentialsToken, StaticToken, type TokenSource } from './token';
 import { Transactions } from './transactions';
 import { Users } from './users';
 
@@ -61,17 +61,9 @@ export class BankClient {
     const clock = options.clock ?? SYSTEM_CLOCK;
     this.http = new BankHttp({ ...DEFAULT_HTTP_LIMITS, ...options.limits }, options.tls);
     this.amounts = new AmountCodec(options.amountUnit);
-    const { token } = options;
-    const session = new BankSession({
-      baseUrl: options.baseUrl,
-      http: this.http,
-      token:
-        typeof token === 'string'
-          ? new StaticToken(token)
-          : new ClientCredentialsToken(this.http, token, clock),
-      budget: options.budget ?? new MinuteBudget(options.requestsPerMinute, clock),
-      clock,
-    });
+    const budget = options.budget ?? new MinuteBudget(options.requestsPerMinute, clock);
+    const token = tokenSourceOf(options, this.http, clock, budget);
+    const session = new BankSession({ baseUrl: options.baseUrl, http: this.http, token, budget, clock });
     this.habits = {
       products: {},
       accounts: {},
@@ -93,4 +85,16 @@ export class BankClient {
   close(): void {
     this.http.close();
   }
+}
+
+/** Requests for a token at the bank's own address count like any other; another host has limits of its own. */
+function tokenSourceOf(
+  { token, baseUrl }: BankClientOptions,
+  http: BankHttp,
+  clock: BankClock,
+  budget: RateBudget,
+): TokenSource {
+  if (typeof token === 'string') return new StaticToken(token);
+  const isTheBanks = new URL(token.tokenUrl).origin === new URL(baseUrl).origin;
+  return new ClientCredentialsToken(http, token, clock, isTheBanks ? budget : undefined);
 }

@@ -1,7 +1,7 @@
-import { TokenUnavailable } from './errors';
+import { RateLimited, TokenUnavailable } from './errors';
 import type { BankHttp, HttpResult } from './http';
 import { isSuccess } from './outcome';
-import { type BankClock, SYSTEM_CLOCK } from './rate-budget';
+import { type BankClock, type RateBudget, rateSignalOf, SYSTEM_CLOCK } from './rate-budget';
 
 /** Where the access token comes from (Authentication 5: how it is obtained is not shown). */
 export interface TokenSource {
@@ -50,8 +50,13 @@ const ASSUMED_LIFE_S = 300;
 const RENEW_BEFORE_MS = 60_000;
 /** After a failure callers share it for this long instead of hammering an endpoint that may lock the client out. */
 const FAILURE_PAUSE_MS = 2_000;
+/** A submit may wait for the token: its turn comes before those of other calls, or not at all. */
+const TURN_WAIT_MS = 5_000;
 
-/** OAuth client credentials in a JSON body. One renewal at a time serves every caller. */
+/**
+ * OAuth client credentials in a JSON body. One renewal at a time serves every caller. The document names no limit of
+ * requests; with a `budget` each request for a token takes a turn of it.
+ */
 export class ClientCredentialsToken implements TokenSource {
   private token?: Token;
   private renewal?: Promise<Token>;
@@ -61,6 +66,7 @@ export class ClientCredentialsToken implements TokenSource {
     private readonly http: BankHttp,
     private readonly credentials: ClientCredentials,
     private readonly clock: BankClock = SYSTEM_CLOCK,
+    private readonly budget?: RateBudget,
   ) {}
 
   async current(): Promise<string> {
@@ -92,8 +98,31 @@ export class ClientCredentialsToken implements TokenSource {
   }
 
   private async fetch(): Promise<Token> {
+    const token = await this.requested();
+    if (token instanceof TokenUnavailable) {
+      this.failure = { error: token, untilMs: this.clock.nowMs() + FAILURE_PAUSE_MS };
+      throw token;
+    }
+    this.failure = undefined;
+    this.token = token;
+    return token;
+  }
+
+  private async requested(): Promise<Token | TokenUnavailable> {
+    try {
+      await this.budget?.take(TURN_WAIT_MS);
+    } catch (error) {
+      if (error instanceof RateLimited) return new TokenUnavailable('rate-budget', false);
+      throw error;
+    }
+    const result = await this.send();
+    if (result.kind === 'answer') this.budget?.observe(rateSignalOf(result, this.clock));
+    return this.tokenOf(result);
+  }
+
+  private send(): Promise<HttpResult> {
     const { tokenUrl, clientId, clientSecret, scope } = this.credentials;
-    const result = await this.http.send({
+    return this.http.send({
       method: 'POST',
       url: tokenUrl,
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
@@ -104,14 +133,6 @@ export class ClientCredentialsToken implements TokenSource {
         scope,
       }),
     });
-    const token = this.tokenOf(result);
-    if (token instanceof TokenUnavailable) {
-      this.failure = { error: token, untilMs: this.clock.nowMs() + FAILURE_PAUSE_MS };
-      throw token;
-    }
-    this.failure = undefined;
-    this.token = token;
-    return token;
   }
 
   private tokenOf(result: HttpResult): Token | TokenUnavailable {

@@ -60,6 +60,11 @@ export class Recovery {
       const attempt = await standingAttempt(tx, instruction);
       const ageMs = await ageOf(tx, attempt);
       if (instruction.status !== 'SUBMIT_INTENT') return this.nextReadMs(ageMs);
+      if (attempt.outcome === null) {
+        // The doubt begins here: a process that knows better may only now be able to say so (see UnsentSubmits).
+        await finishAttempt(tx, instruction, 'IN_DOUBT', 'no answer was recorded');
+        return READ_AGAIN_MS;
+      }
       const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs);
       if (turnedAway && (await armedAgain(tx, attempt)) < this.config.REBUILD_LIMIT) {
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
@@ -132,8 +137,7 @@ export class Recovery {
     attempt: SubmitAttempt,
     unread: BankClientError | undefined,
   ): Promise<void> {
-    const why = attempt.outcomeDetail ?? 'this service ended before an answer was recorded';
-    await finishAttempt(tx, instruction, 'IN_DOUBT', why);
+    const why = attempt.outcomeDetail ?? 'no answer was recorded';
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
     await raise(tx, {
       kind: 'SUBMIT_UNKNOWN',
@@ -174,9 +178,10 @@ async function armedAgain(tx: EmployerTransaction, attempt: SubmitAttempt): Prom
   return row?.times ?? 0;
 }
 
+/** Since when there is a doubt. */
 async function ageOf(tx: EmployerTransaction, attempt: SubmitAttempt): Promise<number> {
   const [row] = await tx.query<{ ms: string }>(
-    `SELECT extract(epoch FROM clock_timestamp() - attempted_at) * 1000 AS ms
+    `SELECT extract(epoch FROM clock_timestamp() - coalesce(finished_at, attempted_at)) * 1000 AS ms
      FROM submit_attempt WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, attempt.id],
   );

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Database, EmployerTransaction } from '../database/database';
-import { SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { finishCall } from './call-record';
 
@@ -40,12 +39,20 @@ export class UnsentSubmits {
   }
 }
 
-/** The lock on the instruction waits for a commit that is still under way: then the attempt is there, or never will be. */
+/**
+ * The lock on the instruction waits for a commit that is still under way: then the attempt is there, or never will be.
+ * Another replica may doubt it by now, but nobody can have an answer to what was not sent.
+ */
 async function provenUnsent(tx: EmployerTransaction, unsent: UnsentSubmit): Promise<void> {
   const { employerId } = tx;
   const instruction = await lockInstruction(tx, unsent.instructionId);
-  const attempt = await tx.manager.findOneBy(SubmitAttempt, { employerId, id: unsent.attemptId });
-  if (instruction.status !== 'SUBMIT_INTENT' || attempt === null || attempt.outcome !== null) return;
+  const [attempt] = await tx.query(
+    `SELECT FROM submit_attempt s JOIN bank_call c ON c.employer_id = s.employer_id AND c.id = $3
+     WHERE s.employer_id = $1 AND s.id = $2 AND c.outcome IS NULL
+       AND (s.outcome IS NULL OR s.outcome = 'IN_DOUBT')`,
+    [employerId, unsent.attemptId, unsent.callId],
+  );
+  if (instruction.status !== 'SUBMIT_INTENT' || attempt === undefined) return;
   await finishCall(tx, unsent.callId, { kind: 'no', reason: 'not-sent', why: WHY });
   await tx.query(
     `UPDATE submit_attempt SET outcome = 'PROVEN_UNSENT', outcome_detail = $3, finished_at = clock_timestamp()

@@ -1,4 +1,5 @@
-import { TokenUnavailable } from '../../src/bank/errors';
+import { BankClient } from '../../src/bank/client';
+import { RateLimited, TokenUnavailable } from '../../src/bank/errors';
 import { BankHttp } from '../../src/bank/http';
 import { ClientCredentialsToken, StaticToken } from '../../src/bank/token';
 import { ManualClock } from './manual-clock';
@@ -122,5 +123,60 @@ describe('the access token', () => {
     const fixed = new StaticToken('fixed');
     expect(await fixed.current()).toBe('fixed');
     expect(await fixed.renewAfter401()).toBeUndefined();
+  });
+});
+
+describe('a request for a token', () => {
+  let bank: ScriptedBank;
+  let elsewhere: ScriptedBank;
+  const budget = { take: jest.fn<Promise<void>, [number?]>(), observe: jest.fn() };
+  let client: BankClient;
+
+  beforeEach(async () => {
+    [bank, elsewhere] = await Promise.all([new ScriptedBank().listen(), new ScriptedBank().listen()]);
+    for (const host of [bank, elsewhere])
+      host.handler = ({ url }, response) =>
+        answer(response, 200, url === '/token' ? { access_token: 't', expires_in: 600 } : []);
+    budget.take.mockReset().mockResolvedValue();
+    budget.observe.mockReset();
+  });
+  afterEach(async () => {
+    client.close();
+    await Promise.all([bank.close(), elsewhere.close()]);
+  });
+
+  const clientWithTokensOf = (tokenUrl: string) =>
+    new BankClient({
+      baseUrl: bank.url,
+      token: { tokenUrl, clientId: 'payrun', clientSecret: 's3cret' },
+      amountUnit: 'minor',
+      budget,
+    });
+
+  it('at the address of the bank takes a turn of the budget, and what it is told counts for all', async () => {
+    client = clientWithTokensOf(`${bank.url}/token`);
+    await client.hooks.list();
+    await client.hooks.list();
+    expect(budget.take).toHaveBeenCalledTimes(3);
+    expect(budget.observe).toHaveBeenCalledTimes(3);
+  });
+
+  it('at another address takes none: the limit there is another one', async () => {
+    client = clientWithTokensOf(`${elsewhere.url}/token`);
+    await client.hooks.list();
+    expect(elsewhere.requests).toHaveLength(1);
+    expect(budget.take).toHaveBeenCalledTimes(1);
+    expect(budget.observe).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not sent where no turn comes soon, and neither is what needed the token', async () => {
+    client = clientWithTokensOf(`${bank.url}/token`);
+    budget.take.mockResolvedValueOnce().mockRejectedValueOnce(new RateLimited(60_000));
+    expect(await client.customerInstructions.submit('1')).toMatchObject({
+      kind: 'no',
+      reason: 'not-sent',
+      why: expect.stringContaining('rate-budget'),
+    });
+    expect(bank.requests).toEqual([]);
   });
 });

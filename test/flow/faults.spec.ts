@@ -1,3 +1,4 @@
+import { FLOW_BANK } from '../support/lawful-banks';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -22,6 +23,9 @@ const BUILD_FAULTS = [
   'doubled',
 ];
 
+/** What a bank chose shows in what it echoes; that an initiate failed looks the same at every bank. */
+const OPERATIONS = process.env[FLOW_BANK] === undefined ? ['initiate', 'add'] : ['add'];
+
 describe('under faults of the bank and the network', () => {
   let payroll: Payroll;
   let next = 1;
@@ -45,7 +49,7 @@ describe('under faults of the bank and the network', () => {
   };
   const once = (rows: readonly Row[]) => rows.map(() => 1);
 
-  describe.each(['initiate', 'add'])('%s', (operation) => {
+  describe.each(OPERATIONS)('%s', (operation) => {
     it.each(BUILD_FAULTS)(
       '%s: everybody is paid once, and nothing that was abandoned is submitted',
       async (kind) => {
@@ -66,7 +70,9 @@ describe('under faults of the bank and the network', () => {
       },
       40_000,
     );
+  });
 
+  describe.each(['initiate', 'add'])('%s', (operation) => {
     it.each(['amount', 'iban', 'messageId'])(
       'an echo with another %s does not get anybody paid wrongly',
       async (field) => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { Variants } from '../../src/bank-sandbox/variants';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
@@ -239,6 +240,49 @@ describe('a database restored to a moment from which the record cannot be taken 
       'for a run that was forgotten too: uploading its pay file again would pay twice: 2 with 4',
     );
   }, 60_000);
+});
+
+describe('a database restored, at a bank that neither lets links be read nor lists parties and message ids', () => {
+  const variants: Partial<Variants> = { linkReads: 'refused', omitFromLists: ['parties', 'messageId'] };
+  const restoredTo = async ({ status, hold, inBackup, goOn }: (typeof MOMENTS)[number]) => {
+    await start({ ...RECONCILED, sandbox: { variants } });
+    const run = await payroll.uploaded(payFile(payRows(4)));
+    await hold(run.id);
+    await payroll.approve(run);
+    await payroll.until(run.id, [status], 20_000);
+    await backedUp();
+    await execute(backup!.superuserUrl, inBackup);
+    await goOn(run.id);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    await restored();
+    return { id: run.id, ...(await answered()) };
+  };
+
+  it('takes back what it had built, by the ids of its payments', async () => {
+    const { id, happened } = await restoredTo(MOMENTS[2]!);
+    expect(happened).toContain('taken back into the record, to be followed: 2 with 4 payments');
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await resume()).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    await soundly();
+  }, 90_000);
+
+  it('cannot tell what it had not built from what is not its own, and goes on by the word of the bank alone', async () => {
+    const { id, happened } = await restoredTo(MOMENTS[0]!);
+    expect(happened).toContain("2 instructions that may be this service's or not");
+    expect((await resume()).data.code).toBe('EVIDENCE_REQUIRED');
+    expect((await payroll.run(id)).status).toBe('APPROVED');
+    const cancelled = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'the bank says that it was paid' });
+    expect(cancelled.data).toMatchObject({ status: 'CANCELLED' });
+    await payroll.as('operator').delete(`${payroll.path(`/attention/${(await question())!.id}`)}/actions`);
+    expect((await resume('letter of the bank, 4712')).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    await soundly();
+  }, 90_000);
 });
 
 describe('after a restore', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { Guard, GUARDS } from '../../prove/guards';
+import { KEPT_SEEDS } from '../../prove/kept-seeds';
 import { playSeeds } from '../../prove/model/play';
 import { simulate } from '../../prove/model/simulate';
 import { OUTSIDE } from '../../prove/model/world';
@@ -47,8 +48,8 @@ describe('the model of the protocol', () => {
     expect(paidTwice || silent).toBe(true);
   });
 
-  it('does not break the rule again once it was mended', () => {
-    // A submit that never left was armed again by a worker that had lost its lease.
-    expect(simulate(59_185)).toMatchObject({ stuck: false });
+  it.each(KEPT_SEEDS.model)('does not break the rule again at seed $seed: $found', ({ seed }) => {
+    const { outside, ...verdict } = simulate(seed);
+    expect(breaks({ ...verdict, attention: false }, outside ? 'outside' : 'inside')).toBe(false);
   });
 });

@@ -1,0 +1,13 @@
+/** A seed that once broke the rule, and what it showed. */
+interface KeptSeed {
+  seed: number;
+  found: string;
+}
+
+/** Those of the model are played by its tests, those of the mix at the beginning of every mix. */
+export const KEPT_SEEDS: Readonly<Record<'model' | 'mix', readonly KeptSeed[]>> = {
+  model: [
+    { seed: 59_185, found: 'a submit that never left was armed again by a worker that had lost its lease' },
+  ],
+  mix: [{ seed: 2, found: 'a service whose connections are cut while it starts ends, and is started again' }],
+};
