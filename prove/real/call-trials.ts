@@ -1,19 +1,8 @@
 import { Elsewhere, type Meddling } from './proxy';
-import { type Call, CALLS, meddled, meddleWith, POSTS, scripted, type Trial } from './trial';
+import { ANSWERS, type Call, CALLS, meddled, meddleWith, POSTS, scripted, type Trial } from './trial';
 
 const READS = ['listInstructionPaymentTransactions', 'getInstruction'] as const;
-const KINDS = [
-  'answer-lost',
-  'request-lost',
-  'late-commit',
-  '500-before',
-  '500-after',
-  'truncated',
-  'hang',
-  'hang-before',
-  'garbage',
-  'redirect',
-] as const;
+const KINDS = [...ANSWERS, 'hang', 'hang-before', 'garbage', 'redirect'] as const;
 /** With one instruction the first read verifies it, the second is the gate's, and the third follows it. */
 const READ_BY = ['check', 'gate', 'following'] as const;
 /** In the short proof each call meets some kinds, and each kind some call. */

@@ -3,7 +3,7 @@ import type { CrashPoint } from '../../src/config/crash-point';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/payroll';
 import type { Stand } from './stand';
-import type { Trial } from './trial';
+import { ANSWERS, type Trial } from './trial';
 
 /** Each crash point, and the call before it, which is in flight or has just been answered. */
 const CRASH_POINTS: Readonly<Record<CrashPoint, string | undefined>> = {
@@ -22,15 +22,6 @@ const CRASH_POINTS: Readonly<Record<CrashPoint, string | undefined>> = {
   'follow.read': 'listInstructionPaymentTransactions',
   'follow.recorded': 'listInstructionPaymentTransactions',
 };
-/** What that call comes to, besides an answer. */
-const ANSWERS = [
-  'answer-lost',
-  'request-lost',
-  'late-commit',
-  '500-before',
-  '500-after',
-  'truncated',
-] as const;
 /** Two instructions pass most points twice. */
 const HITS = [1, 2];
 

@@ -6,6 +6,7 @@ import { LEASE_MS, type Stand } from './stand';
 import type { Trial } from './trial';
 
 const HOUR_MS = 3_600_000;
+
 /** What befalls the processes of the service, their clocks and connections, and hasty people. */
 export function processTrials(): Trial[] {
   const base = { assumptions: 'inside', stand: 'plain' } as const;
@@ -52,8 +53,8 @@ export function processTrials(): Trial[] {
         const executionDate = earliestExecutionDate(later, { cutOff: '23:59', timeZone: 'UTC' });
         const id = await stand.pay(rows, { submitAt: shifted.toISOString(), executionDate });
         await stand.payroll.until(id, ['SETTLED', 'FOLLOWING'], 20_000).catch(() => undefined);
-        const noonMs = Date.parse(`${executionDate}T12:00:00Z`);
-        if (noonMs > Date.now()) await stand.payroll.bankClock(new Date(noonMs));
+        if (executionDate > new Date().toISOString().slice(0, 10))
+          await stand.payroll.bankClock(new Date(`${executionDate}T12:00:00Z`));
         await stand.restart();
         return id;
       },

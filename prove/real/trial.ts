@@ -29,6 +29,16 @@ export type StandKind =
   | 'ignores-pages'
   | 'small-pages';
 
+/** What a call comes to, besides an answer. */
+export const ANSWERS = [
+  'answer-lost',
+  'request-lost',
+  'late-commit',
+  '500-before',
+  '500-after',
+  'truncated',
+] as const;
+
 type Script = Record<string, unknown>;
 
 export const POSTS = ['initiate', 'add', 'submit'] as const;

@@ -19,6 +19,7 @@ import { judgeGroups, judgePayments, SeenPayment } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
+import { totalsDiffer } from '../pay-run/stop';
 import { ForgottenRecord } from './forgotten-record';
 import { judgeTotals } from './decision';
 import { readReference } from './prepared-calls';
@@ -45,11 +46,14 @@ interface Evidence {
   rows: PayableRow[];
   matched: ReadonlyMap<number, SeenPayment>;
   shown: BankInstruction | undefined;
+  /** What of it is not as it was approved. */
+  differs: string | undefined;
 }
 
 /**
  * Takes back into the record what a restored database has forgotten: an instruction that the bank shows as submitted
- * and whose every payment there is the approved row. Anything less is left to people.
+ * and whose every payment there is the approved row. Anything less is left to people, except in a run that is being
+ * submitted: it can only go on, so what it had verified is followed as it is, and everything stops.
  */
 @Injectable()
 export class RestoreAdoption {
@@ -89,12 +93,16 @@ export class RestoreAdoption {
       isNamedBy: namesOf(instruction.id),
     });
     const judgement = judgePayments(expected, seen);
-    if (judgement.kind !== 'equal') return 'its payments are not exactly the approved rows';
+    if (judgement.kind !== 'equal') {
+      const differs = 'its payments are not exactly the approved rows';
+      return { rows, matched: new Map(), shown, differs };
+    }
     const totals = { count: planned.rowCount, totalMinor: planned.totalMinor };
     const calculated = { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor };
-    if (judgeTotals(totals, calculated) !== 'equal' || judgeGroups(totals, shown?.groups) === 'different')
-      return 'its totals are not the approved ones';
-    return { rows, matched: judgement.matched, shown };
+    const equal =
+      judgeTotals(totals, calculated) === 'equal' && judgeGroups(totals, shown?.groups) !== 'different';
+    const differs = equal ? undefined : 'its totals are not the approved ones';
+    return { rows, matched: judgement.matched, shown, differs };
   }
 
   private async record(
@@ -107,12 +115,16 @@ export class RestoreAdoption {
     if (await wasAdopted(tx, forgotten)) return undefined;
     const refusal = await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
+    const { differs } = evidence;
+    const underWay = run.status === 'SUBMITTING' && work.instruction.status === 'VERIFIED';
+    if (differs !== undefined && !underWay) return differs;
     const instruction = await this.takeItsPlace(tx, work.instruction);
     if (instruction === undefined) return 'another instruction for the same rows has been submitted';
     const record = new ForgottenRecord(tx, this.gateway, this.personal, { ...work, run, instruction });
     await record.build(forgotten, evidence.rows, evidence.matched, this.clock.now());
     await advance(tx, run);
     await record.submit(evidence.shown, this.clock.now());
+    if (differs !== undefined) await totalsDiffer(tx, instruction, work.planned);
     await planTheRest(tx, run);
     return undefined;
   }

@@ -181,6 +181,26 @@ describe('a database restored to a moment before the submit of a run that was pa
   }, 90_000);
 });
 
+describe('a restored run that is being submitted, of which the bank shows one instruction otherwise than approved', () => {
+  it('follows that one too, asks about it, and comes to its end', async () => {
+    await start({ sandbox: { variants: { addAfterSubmit: 'accepted' } } });
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2, delayMs: 12_000 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await backedUp();
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await eventually(async () => (await timesPaid()).includes(2), 20_000);
+    await restored();
+    await answered();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await kinds()).toContain('TOTAL_MISMATCH_AFTER_SUBMIT');
+    expect(await submitsOff()).toMatchObject({ submitsOff: true });
+    expect((await timesPaid()).sort()).toEqual([1, 1, 1, 2]);
+  }, 90_000);
+});
+
 describe('a database restored to a moment from which the record cannot be taken up', () => {
   /** A run that was approved and paid after the backup. */
   const restoredBeforeApproval = async () => {
@@ -255,7 +275,7 @@ describe('a database restored, at a bank that neither lets links be read nor lis
     await goOn(run.id);
     await payroll.until(run.id, ['SETTLED'], 20_000);
     await restored();
-    return { id: run.id, ...(await answered()) };
+    return { id: run.id, happened: (await answered()).happened };
   };
 
   it('takes back what it had built, by the ids of its payments', async () => {
