@@ -48,7 +48,8 @@ export interface Instruction {
 export interface SubmitAttempt {
   planned: Planned;
   instruction: Instruction;
-  atMs: number;
+  /** When it was intended, or else when its outcome or the doubt was written down. */
+  sinceMs: number;
   outcome: 'EXECUTED' | 'IN_DOUBT' | 'REFUSED' | 'PROVEN_UNSENT' | null;
   detail: string | null;
 }
@@ -166,7 +167,7 @@ export class Store {
   insertAttempt(instruction: Instruction, unique: boolean): void {
     if (unique && this.standingAttempt(instruction.planned)) throw new SecondAttempt();
     const { planned } = instruction;
-    this.attempts.push({ planned, instruction, atMs: this.nowMs, outcome: null, detail: null });
+    this.attempts.push({ planned, instruction, sinceMs: this.nowMs, outcome: null, detail: null });
   }
 
   standingAttempt(planned: Planned): SubmitAttempt | undefined {

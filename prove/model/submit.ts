@@ -132,7 +132,7 @@ function finishAttempt(
   const attempt = store.attempts.find(
     (one) => one.instruction === instruction && one.outcome !== 'PROVEN_UNSENT',
   );
-  if (attempt) Object.assign(attempt, { outcome, detail });
+  if (attempt) Object.assign(attempt, { outcome, detail, sinceMs: store.nowMs });
 }
 
 /** As `recordExecuted` of the product: the check of totals and the change of state are one transaction (rule 9). */
@@ -185,7 +185,11 @@ export function* recover(context: Context, claim: Claim, instruction: Instructio
 function decide(context: Context, instruction: Instruction, shown: SeenInstruction | 'gone'): number {
   const { store, world } = context;
   const attempt = store.standingAttempt(instruction.planned);
-  const ageMs = store.nowMs - (attempt?.atMs ?? 0);
+  if (attempt?.outcome === null) {
+    finishAttempt(context, instruction, 'IN_DOUBT', null);
+    return READ_AGAIN_MS;
+  }
+  const ageMs = store.nowMs - (attempt?.sinceMs ?? 0);
   const stillInitiated = shown !== 'gone' && shown.status === 'INITIATED';
   const turnedAway = world.rejectsBeforeExecuting && attempt?.detail === TURNED_AWAY;
   if (turnedAway && stillInitiated && ageMs >= LAG_BOUND_MS) {
@@ -194,7 +198,6 @@ function decide(context: Context, instruction: Instruction, shown: SeenInstructi
     return READ_AGAIN_MS;
   }
   if (ageMs < SUBMIT_DOUBT_MS) return READ_AGAIN_MS * 3;
-  finishAttempt(context, instruction, 'IN_DOUBT', null);
   store.moveInstruction(instruction, 'SUBMIT_UNKNOWN');
   store.raise('SUBMIT_UNKNOWN', instruction.id);
   store.wake('RUN', instruction.planned.run.id);
