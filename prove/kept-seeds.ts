@@ -8,6 +8,10 @@ interface KeptSeed {
 export const KEPT_SEEDS: Readonly<Record<'model' | 'mix', readonly KeptSeed[]>> = {
   model: [
     { seed: 59_185, found: 'a submit that never left was armed again by a worker that had lost its lease' },
+    ...[201_431, 291_462, 949_749].map((seed) => ({
+      seed,
+      found: 'a late answer to an initiation took back the question about an instruction that was given up',
+    })),
   ],
   mix: [{ seed: 2, found: 'a service whose connections are cut while it starts ends, and is started again' }],
 };

@@ -51,7 +51,7 @@ function* initiate(context: Context, claim: Claim, instruction: Instruction): St
     if (outcome.kind === 'yes') {
       instruction.bankId ??= outcome.value;
       instruction.bankStatus = 'INITIATED';
-      store.clear(['REBUILD_LIMIT'], instruction.planned.id);
+      if (instruction.status === 'BUILDING') store.clear(['REBUILD_LIMIT'], instruction.planned.id);
       return 0;
     }
     if (outcome.kind === 'no') instruction.initiates -= 1;

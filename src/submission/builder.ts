@@ -10,7 +10,7 @@ import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { clear, raise } from '../pay-run/attention.store';
-import { moveInstruction } from '../pay-run/instruction.store';
+import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
 import { Adder, BUILD_TURNS } from './adder';
@@ -107,7 +107,10 @@ export class Builder {
            WHERE employer_id = $1 AND id = $2 AND bank_instruction_id IS NULL`,
           [tx.employerId, instruction.id, outcome.value.bankInstructionId, outcome.value.status],
         );
-        await clear(tx, ['REBUILD_LIMIT'], work.planned.id, 'the bank answered an initiation');
+        const { status } = await lockInstruction(tx, instruction.id);
+        // Whoever was overtaken may hear this after the instruction was given up, and people were asked about it.
+        if (status === 'BUILDING')
+          await clear(tx, ['REBUILD_LIMIT'], work.planned.id, 'the bank answered an initiation');
         return 0;
       }
       const next = afterBuildAnswer(outcome);
