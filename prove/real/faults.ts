@@ -79,7 +79,8 @@ async function meet(stand: Stand, trial: Trial, report: Report): Promise<boolean
     if (breaks(finding, trial.assumptions)) report.breakage(`${trial.fault}: ${wordsOf(finding)}`, again);
     return !finding.stuck && !finding.paidTwice && !finding.paidUnapproved;
   } catch (error) {
-    report.breakage(`${trial.fault}: ${error instanceof Error ? error.message : String(error)}`, again);
+    const why = error instanceof Error ? error.message : String(error);
+    report.breakage(`${trial.fault}: ${why}${stand.lastWords()}`, again);
     return false;
   }
 }

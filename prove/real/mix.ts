@@ -119,10 +119,8 @@ async function playMixture(stand: Stand, seed: number, line: Line, report: Repor
     if (!breaks(finding, 'inside')) return true;
     report.breakage(`seed ${seed} of the mix: ${wordsOf(finding)}`, again);
   } catch (error) {
-    report.breakage(
-      `seed ${seed} of the mix: ${error instanceof Error ? error.message : String(error)}`,
-      again,
-    );
+    const why = error instanceof Error ? error.message : String(error);
+    report.breakage(`seed ${seed} of the mix: ${why}${stand.lastWords()}`, again);
   }
   return false;
 }

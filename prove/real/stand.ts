@@ -31,6 +31,8 @@ const PATIENCE_MS = 45_000;
 const LAGS_OF_A_RUN = 4;
 /** A process that ended while it started is started again, as by whatever keeps it running. */
 const STARTS = 3;
+/** Characters: a stack. */
+const LAST_WORDS = 2_000;
 /** So long with an attention open and nothing moving, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 60;
@@ -103,6 +105,14 @@ export class Stand {
         if (start === STARTS) throw error;
       }
     }
+  }
+
+  /** The last words of processes that ended by themselves. */
+  lastWords(): string {
+    const ended = this.payroll.spawned.filter(({ process }) => process.exitCode !== null);
+    return ended
+      .map(({ process, output }) => `\n${process.exitCode}: ${output().slice(-LAST_WORDS)}`)
+      .join('');
   }
 
   remark(text: string): void {
