@@ -7,11 +7,12 @@ export interface PayKey {
 }
 
 /**
- * Makes uploads, releases and successors of one period and kind of pay take turns to the end of their transactions: the
- * second of two equal ones finds the first, and of two different ones for the same people the later is told who is paid.
+ * Makes uploads, releases and successors of one period take turns to the end of their transactions: the second of two
+ * equal ones finds the first, and of two different ones for the same people the later is told who is paid, also where
+ * the same rows come as two kinds of pay. Whoever locks a run too does that first.
  */
-export async function lockPayKey(tx: EmployerTransaction, key: PayKey): Promise<void> {
-  const name = JSON.stringify(['pay', tx.employerId, key.period, key.kindOfPay]);
+export async function lockPayKey(tx: EmployerTransaction, { period }: Pick<PayKey, 'period'>): Promise<void> {
+  const name = JSON.stringify(['pay', tx.employerId, period]);
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
 }
 
