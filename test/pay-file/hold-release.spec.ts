@@ -47,6 +47,17 @@ const release = async (runId: string, code: HoldCode, line?: number, by = approv
   );
 };
 
+/** Lets the next upload pay E1 once more. */
+const allowFurtherPay = (): Promise<unknown> =>
+  desk.database.inEmployer(employer.employerId, (tx) =>
+    releaseFurtherPay(tx, approver, {
+      employeeId: 'E1',
+      period: '2026-11',
+      kindOfPay: 'SALARY',
+      reason: REASON,
+    }),
+  );
+
 const leaveOut = async (runId: string, ...lines: number[]): Promise<void> => {
   const excludePaymentIds = await Promise.all(lines.map((line) => paymentIn(runId, line)));
   await withRun(runId, (tx, run) =>
@@ -219,14 +230,7 @@ describe('an employee who is paid already', () => {
 
   it('is paid twice more by a row of a file that a release was taken for, and the next one', async () => {
     await upload([row('E1', '1.00')]);
-    await desk.database.inEmployer(employer.employerId, (tx) =>
-      releaseFurtherPay(tx, approver, {
-        employeeId: 'E1',
-        period: '2026-11',
-        kindOfPay: 'SALARY',
-        reason: REASON,
-      }),
-    );
+    await allowFurtherPay();
     const id = await upload([row('E1', '2.00'), row('E1', '3.00')]);
     await release(id, 'EMPLOYEE_TWICE', 3);
     expect(await rowsOf(id)).toEqual(['2 READY 1', '3 READY 2']);
@@ -247,14 +251,7 @@ describe('an employee who is paid already', () => {
   it('keeps the release that the upload took', async () => {
     await limit(50_000);
     await upload([row('E1', '1.00')]);
-    await desk.database.inEmployer(employer.employerId, (tx) =>
-      releaseFurtherPay(tx, approver, {
-        employeeId: 'E1',
-        period: '2026-11',
-        kindOfPay: 'SALARY',
-        reason: REASON,
-      }),
-    );
+    await allowFurtherPay();
     const id = await upload([row('E1', '900.00')]);
     await release(id, 'PAYMENT_ABOVE_LIMIT', 2);
     expect(await rowsOf(id)).toEqual(['2 READY 1']);
