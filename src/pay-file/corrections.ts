@@ -9,6 +9,7 @@ import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { NO_PROFILE } from '../domain/pay-file-profile';
 import { EmployerAccount } from '../employer/employer.entity';
+import { findEmployer } from '../employer/employer.store';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { addPayments } from '../pay-run/amendment';
@@ -142,7 +143,7 @@ export class Corrections {
   ): Promise<UploadTerms> {
     const { id: supplementOf, period, kindOfPay } = parent;
     const terms = await resolveTerms(tx, { ...fields, period, kindOfPay, supplementOf });
-    assertTerms(terms, { now: this.clock.now(), ...bankHours(this.config) });
+    assertTerms(terms, { now: this.clock.now(), ...bankHours(this.config) }, await findEmployer(tx));
     return terms;
   }
 

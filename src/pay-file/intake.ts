@@ -94,8 +94,9 @@ export class PayFileIntake {
     delivery: ReadableDelivery,
     terms: UploadTerms,
   ): Promise<string | Problem> {
-    assertTerms(terms, this.bankDays());
-    const { faultPolicy } = await findEmployer(tx);
+    const employer = await findEmployer(tx);
+    const { faultPolicy } = employer;
+    assertTerms(terms, this.bankDays(), employer);
     const context: IntakeContext = {
       ...(await contextOf(tx, terms, delivery.reading.profile, this.personal)),
       maxRows: this.config.MAX_PAY_FILE_ROWS,

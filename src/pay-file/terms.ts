@@ -239,9 +239,13 @@ async function findScheduled(
  * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertExecutionDate` and
  * `assertSubmitInTime`
  */
-export function assertTerms(terms: UploadTerms, bank: BankCalendar): void {
+export function assertTerms(
+  terms: UploadTerms,
+  bank: BankCalendar,
+  limits: Pick<Employer, 'daysAheadLimit'>,
+): void {
   if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled, bank);
-  assertExecutionDate(terms.executionDate, bank);
+  assertExecutionDate(terms.executionDate, bank, limits);
   assertSubmitInTime(terms.executionDate, terms.submitAt, bank);
 }
 

@@ -8,10 +8,8 @@ import {
   localTime,
   nextBankingDay,
 } from '../domain/business-day';
+import { MAX_DAYS_AHEAD, PayLimits } from '../employer/pay-limits';
 import { Problem } from '../http/problem';
-
-// A payroll is prepared weeks ahead, not years; the bank's closing days further on are not known either.
-const MAX_DAYS_AHEAD = 366;
 
 /** What an execution date is checked against. */
 export interface BankCalendar {
@@ -24,11 +22,15 @@ export interface BankCalendar {
 }
 
 /**
- * Checks a date on which the bank is asked to pay.
+ * Checks a date on which the bank is asked to pay, at most `daysAheadLimit` days from now where the employer has set it.
  * @throws Problem 422 `EXECUTION_DATE_PAST`, `CUT_OFF_PASSED`, `EXECUTION_DATE_TOO_FAR`,
  * `EXECUTION_DATE_NOT_A_BANKING_DAY`, each naming a date that will do
  */
-export function assertExecutionDate(date: IsoDate, bank: BankCalendar): void {
+export function assertExecutionDate(
+  date: IsoDate,
+  bank: BankCalendar,
+  { daysAheadLimit }: Pick<PayLimits, 'daysAheadLimit'>,
+): void {
   const { now, timeZone, cutOff, closedDays } = bank;
   const today = localDate(now, timeZone);
   const refuse = (code: string, why: string, after: IsoDate): never => {
@@ -39,8 +41,9 @@ export function assertExecutionDate(date: IsoDate, bank: BankCalendar): void {
   if (date === today && localTime(now, timeZone) >= cutOff) {
     refuse('CUT_OFF_PASSED', `is today, and the bank's cut-off at ${cutOff} has passed`, today);
   }
-  if (date > addDays(today, MAX_DAYS_AHEAD)) {
-    refuse('EXECUTION_DATE_TOO_FAR', `is more than ${MAX_DAYS_AHEAD} days ahead`, addDays(today, -1));
+  const daysAhead = daysAheadLimit ?? MAX_DAYS_AHEAD;
+  if (date > addDays(today, daysAhead)) {
+    refuse('EXECUTION_DATE_TOO_FAR', `is more than ${daysAhead} days ahead`, addDays(today, -1));
   }
   if (!isBankingDay(date, closedDays)) {
     refuse('EXECUTION_DATE_NOT_A_BANKING_DAY', 'is no banking day', date);

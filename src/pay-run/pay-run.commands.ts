@@ -8,6 +8,8 @@ import { CONFIG } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { findEmployer } from '../employer/employer.store';
+import { PayLimits } from '../employer/pay-limits';
 import { assertIfMatch } from '../http/etag';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
@@ -81,7 +83,7 @@ export class PayRunCommands {
   /** Proposes an amendment. @throws those of `assertExecutionDate`, `assertSubmitInTime` and `amend` */
   amend(command: Command, proposal: Proposal): Promise<RunRecord> {
     return this.carryOut(command, 'pay-run.amended', async (tx, run) => {
-      this.assertDate(run, proposal.executionDate);
+      this.assertDate(run, proposal.executionDate, await findEmployer(tx));
       const amendment = await amend(tx, this.personal, run, command.personId, proposal);
       return {
         amendment: showId('amd', amendment.id),
@@ -132,10 +134,14 @@ export class PayRunCommands {
     });
   }
 
-  private assertDate(run: PayRun, executionDate: string | undefined): void {
+  private assertDate(
+    run: PayRun,
+    executionDate: string | undefined,
+    limits: Pick<PayLimits, 'daysAheadLimit'>,
+  ): void {
     if (executionDate === undefined) return;
     const bank = { now: this.clock.now(), ...bankHours(this.config) };
-    assertExecutionDate(executionDate, bank);
+    assertExecutionDate(executionDate, bank, limits);
     assertSubmitInTime(executionDate, run.submitAt, bank);
   }
 

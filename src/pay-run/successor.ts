@@ -10,6 +10,8 @@ import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { PayRunStatus } from '../domain/pay-run';
 import { REPLACEMENT_REFUSALS, ReplacementRefusal, refusalOfReplacement } from '../domain/replacement';
+import { findEmployer } from '../employer/employer.store';
+import { PayLimits } from '../employer/pay-limits';
 import { assertIfMatch } from '../http/etag';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
@@ -71,8 +73,8 @@ export class Successors {
    */
   async make(command: Command, request: SuccessorRequest): Promise<SuccessorMade> {
     const { employerId, payRunId } = command;
-    this.assertDate(request);
     const first = await this.database.inEmployer(employerId, async (tx) => {
+      this.assertDate(request, await findEmployer(tx));
       const parent = await findRun(tx, payRunId);
       assertIfMatch(command.ifMatch, parent.revision);
       assertSubmitted(parent);
@@ -161,9 +163,12 @@ export class Successors {
     }
   }
 
-  private assertDate({ executionDate, submitAt }: SuccessorRequest): void {
+  private assertDate(
+    { executionDate, submitAt }: SuccessorRequest,
+    limits: Pick<PayLimits, 'daysAheadLimit'>,
+  ): void {
     const bank = { now: this.clock.now(), ...bankHours(this.config) };
-    assertExecutionDate(executionDate, bank);
+    assertExecutionDate(executionDate, bank, limits);
     assertSubmitInTime(executionDate, submitAt ?? null, bank);
   }
 }

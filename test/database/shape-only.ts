@@ -15,6 +15,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'bank_event.bank_event_event_check',
   'bank_payment.bank_payment_add_outcome_check',
   'database_restore.database_restore_what_check',
+  'employer.employer_days_ahead_limit_check',
   'employer.employer_fault_policy_check',
   'employer.employer_increase_limit_bp_check',
   'employer.employer_name_check',

@@ -64,16 +64,21 @@ describe('employers', () => {
 
   it('lets an operator set and lower the limits of pay, and only an administrator raise or take them away', async () => {
     const company = await desk.employer('Ginkgo Oy');
-    const none = { payment: null, run: null, increaseBasisPoints: null };
+    const none = { payment: null, run: null, increaseBasisPoints: null, daysAhead: null };
     expect((await company.as('finance', 'GET', '')).body.limits).toEqual(none);
-    const set = { payment: '10000.00', increaseBasisPoints: 2_000 };
+    const set = { payment: '10000.00', increaseBasisPoints: 2_000, daysAhead: 40 };
     expect((await company.as('operator', 'PATCH', '', { limits: set })).body.limits).toEqual({
       ...none,
       ...set,
     });
     const lowered = await company.as('operator', 'PATCH', '', { limits: { payment: '9000.5', run: '1' } });
-    expect(lowered.body.limits).toEqual({ payment: '9000.50', run: '1.00', increaseBasisPoints: 2_000 });
-    for (const looser of [{ payment: '9000.51' }, { run: null }, { increaseBasisPoints: 2_001 }]) {
+    expect(lowered.body.limits).toEqual({ ...set, payment: '9000.50', run: '1.00' });
+    for (const looser of [
+      { payment: '9000.51' },
+      { run: null },
+      { increaseBasisPoints: 2_001 },
+      { daysAhead: 41 },
+    ]) {
       expect(await company.as('operator', 'PATCH', '', { limits: looser })).toMatchObject({
         status: 403,
         body: { code: 'ADMINISTRATOR_REQUIRED' },
@@ -86,6 +91,8 @@ describe('employers', () => {
       { payment: '0.00' },
       { payment: '1e3' },
       { increaseBasisPoints: -1 },
+      { daysAhead: 367 },
+      { daysAhead: 6 },
       { other: 1 },
     ]) {
       expect((await company.asAdministrator('PATCH', '', { limits: wrong })).status).toBe(422);

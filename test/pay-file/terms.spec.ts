@@ -73,6 +73,16 @@ describe('the execution date', () => {
     await expect(desk.upload(employer, FILE, { executionDate: day }, intake)).resolves.toBeDefined();
   });
 
+  it('is not further ahead than the employer lets it be', async () => {
+    await desk.query(employer, 'UPDATE employer SET days_ahead_limit = 25 WHERE id = $1', [
+      employer.employerId,
+    ]);
+    const problem = await desk.refusal(employer, FILE, { executionDate: '2026-11-30' });
+    expect(problem).toMatchObject({ status: 422, code: 'EXECUTION_DATE_TOO_FAR' });
+    expect(problem.detail).toContain('more than 25 days ahead');
+    await expect(desk.upload(employer, FILE)).resolves.toBeDefined();
+  });
+
   it('is a day at the bank: today there may be yesterday elsewhere', async () => {
     const justAfterMidnightInParis = desk.intake({ now: new Date('2026-11-26T23:30:00Z') });
     await expect(desk.upload(employer, FILE, {}, justAfterMidnightInParis)).resolves.toBeDefined();

@@ -97,6 +97,18 @@ describe('changing a pay run', () => {
       expect(body).toMatchObject({ code, nextBankingDay });
     });
 
+    it('refuses a date further ahead than the employer lets it be', async () => {
+      const run = await office.run(company, rows(100));
+      const amended = (executionDate: string) =>
+        office
+          .as(company, 'preparer')
+          .post(pathOf(run, '/amendments'), { executionDate, reason: 'another day' });
+      await office.query(company, 'UPDATE employer SET days_ahead_limit = 28');
+      expect((await amended('2026-12-01').expect(422)).body.code).toBe('EXECUTION_DATE_TOO_FAR');
+      await amended('2026-11-30').expect(200);
+      await office.query(company, 'UPDATE employer SET days_ahead_limit = NULL');
+    });
+
     it('refuses a date whose cut-off passes before the run is to be submitted', async () => {
       const run = await office.run(company, rows(100), { submitAt: new Date('2026-11-26T09:00:00Z') });
       const { body } = await office
