@@ -1,3 +1,4 @@
+import { Client, type ClientConfig } from 'pg';
 import { DataSource, DataSourceOptions, DefaultNamingStrategy, EntityTarget, ObjectLiteral } from 'typeorm';
 import { Config } from '../config/env';
 
@@ -54,9 +55,20 @@ export function dataSourceOptions(
     logging: false,
     poolSize,
     applicationName: 'payrun',
-    extra: boundsOf(waits),
+    extra: { ...boundsOf(waits), Client: HeardClient },
     poolErrorHandler: () => undefined,
   };
+}
+
+/**
+ * Between the pool and whoever asked it for a new connection nobody listens: a server that ends the connection in that
+ * moment would end this process. Whoever uses the connection is told all the same.
+ */
+class HeardClient extends Client {
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
 }
 
 /** Opens a DataSource. @throws when the server cannot be reached. */
