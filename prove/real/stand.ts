@@ -12,7 +12,7 @@ import { Proxy } from './proxy';
 import { Relay } from './relay';
 
 /** Stands at once: they mostly wait, and a machine has two processors at least. */
-export const AT_ONCE = 3;
+export const AT_ONCE = 4;
 export const ROWS_PER_INSTRUCTION = 3;
 const INSTRUCTIONS = 2;
 export const LEASE_MS = 1_000;
