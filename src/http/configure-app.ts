@@ -3,6 +3,7 @@ import { NestExpressApplication } from '@nestjs/platform-express';
 import helmet, { contentSecurityPolicy } from 'helmet';
 import { Logger } from 'nestjs-pino';
 import { jsonBody, refusedBody, webhookBody } from './body-parsers';
+import { endLogContexts } from './log-context';
 import { Metrics } from './metrics';
 import { DOCS_PATH } from './openapi';
 import { requestId } from './request-id';
@@ -31,6 +32,7 @@ export function configureApp(app: NestExpressApplication): void {
   // Express would make tags of bodies; ours are of revisions, for If-Match.
   app.disable('etag');
   app.use(requestId);
+  app.use(endLogContexts);
   app.use(app.get(Metrics).measure);
   app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: POLICY } }));
   app.use(DOCS_PATH, contentSecurityPolicy({ useDefaults: false, directives: DOCS_POLICY }));
