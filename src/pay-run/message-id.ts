@@ -7,8 +7,15 @@ const SHAPE = /^([a-z2-7]{26})-([0-9a-z]{1,6})$/;
  * without a look-up the instruction and the row for us. A rebuilt instruction has another id, and so has each row.
  */
 export function messageIdOf(instructionId: string, rowNo: number): string {
-  return `${base32(Buffer.from(instructionId.replaceAll('-', ''), 'hex'))}-${rowNo.toString(36)}`;
+  if (lastWritten.instructionId !== instructionId) {
+    const bytes = Buffer.from(instructionId.replaceAll('-', ''), 'hex');
+    lastWritten = { instructionId, written: base32(bytes) };
+  }
+  return `${lastWritten.written}-${rowNo.toString(36)}`;
 }
+
+/** The rows of an instruction are named one after the other. */
+let lastWritten = { instructionId: '', written: '' };
 
 /** The instruction and row a message id names; undefined for one that is not ours. */
 export function readMessageId(messageId: string): { instructionId: string; rowNo: number } | undefined {
