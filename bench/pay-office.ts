@@ -158,14 +158,16 @@ export class PayOffice {
   }
 
   async meters(): Promise<Meters> {
-    const { rows } = await this.db.query<{ bytes: string }>(
-      `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS bytes`,
+    const { rows } = await this.db.query<{ bytes: string; own: number }>(
+      `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS bytes, pg_backend_pid() AS own`,
     );
+    // The server's process for this bench, which asks twenty times a second how far the run is, is no cost of a run.
+    const ownUs = await cpuUsedUs(Number(rows[0]?.own));
     const services = await Promise.all(this.services.map(({ pid }) => cpuUsedUs(pid)));
     return {
       serviceUs: services.reduce((sum, one) => sum + one, 0),
       bankUs: await cpuUsedUs(this.bank.pid),
-      databaseUs: await cpuOfFamilyUs(this.postmaster),
+      databaseUs: (await cpuOfFamilyUs(this.postmaster)) - ownUs,
       walBytes: Number(rows[0]?.bytes),
     };
   }
