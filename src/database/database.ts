@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { Client } from 'pg';
-import { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { Client, escapeLiteral, QueryResult } from 'pg';
+import { DataSource, EntityManager, QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { CONFIG } from '../config/env';
 import { DEFAULT_WAITS, LOCK_TIMEOUT_MS, Waits } from './data-source';
 import { Availability, DatabaseAway, isConnectionLoss, isPassing, isRefusal, NotDurable } from './outage';
@@ -17,7 +17,11 @@ const REPEAT_PAUSES_MS = [50, 200, 800, 1_600];
 export interface Transaction {
   readonly manager: EntityManager;
   readonly client: Client;
-  query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+  /**
+   * Runs one statement. With a `kept` plan the connection parses and plans it once: for statements that run again and
+   * again and find their rows by key, because a kept plan does not follow the statistics.
+   */
+  query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[], plan?: 'kept'): Promise<Row[]>;
   /**
    * Leaves work to the very end of the transaction. Rows that many transactions write, such as leases and counters,
    * are locked there only, in the order of the stages, so that no two transactions wait for one another.
@@ -56,9 +60,7 @@ export class Database {
 
   /** Runs `work` in a transaction that sees and writes the rows of `employerId` only (row-level security). */
   inEmployer<T>(employerId: string, work: (tx: EmployerTransaction) => Promise<T>): Promise<T> {
-    return this.transaction(`SELECT set_config('payrun.employer_id', $1, true)`, [employerId], (tx) =>
-      work({ ...tx, employerId }),
-    );
+    return this.transaction(actingFor(employerId), (tx) => work({ ...tx, employerId }));
   }
 
   /**
@@ -83,12 +85,12 @@ export class Database {
 
   /** Runs `work` on what belongs to no employer: persons, keys, roles, the inbox and leases. */
   outsideEmployers<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.transaction(`SELECT set_config('payrun.employer_id', '', true)`, [], work);
+    return this.transaction(actingFor(''), work);
   }
 
   /** Runs `work` as the narrow role that may claim work of every employer, and read identifiers only. */
   asWorker<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.transaction('SET LOCAL ROLE payrun_worker', [], work);
+    return this.transaction('SET LOCAL ROLE payrun_worker', work);
   }
 
   /**
@@ -118,14 +120,10 @@ export class Database {
     }
   }
 
-  private async transaction<T>(
-    setting: string,
-    parameters: unknown[],
-    work: (tx: Transaction) => Promise<T>,
-  ): Promise<T> {
+  private async transaction<T>(setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const lent = await this.lend();
     try {
-      const result = await this.carryOut(lent, setting, parameters, work);
+      const result = await this.carryOut(lent, setting, work);
       await this.commit(lent);
       this.availability.reached();
       return result;
@@ -134,26 +132,25 @@ export class Database {
     }
   }
 
-  /** Begins and works; what fails is rolled back, and a connection that cannot be rolled back is ended. */
-  private async carryOut<T>(
-    { runner, client, bound }: Lent,
-    setting: string,
-    parameters: unknown[],
-    work: (tx: Transaction) => Promise<T>,
-  ): Promise<T> {
+  /**
+   * Begins (not by TypeORM, which takes a statement more) and works; what fails is rolled back, and a connection that
+   * cannot be rolled back is ended.
+   */
+  private async carryOut<T>(lent: Lent, setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const { DATABASE_CONNECT_MS: connectMs, DATABASE_STATEMENT_MS: statementMs } = this.waits;
+    const { runner, client, bound } = lent;
     try {
       bound.allow(connectMs);
-      await runner.startTransaction();
-      await runner.query(setting, parameters);
+      await client.query(`BEGIN; ${setting}`);
+      // Or TypeORM would lock no row.
+      Object.assign(runner, { isTransactionActive: true });
       // The server cancels what takes too long; it is not heard when the network is gone.
       bound.allow(statementMs + connectMs);
       const last = new Map<Stage, (() => Promise<void>)[]>(STAGES.map((stage) => [stage, []]));
       const result = await work({
         manager: runner.manager,
         client,
-        query: async <Row>(sql: string, values?: unknown[]) =>
-          rowsOf<Row>(await runner.query(sql, values, true)),
+        query: <Row>(sql: string, values?: unknown[], plan?: 'kept') => rowsOf<Row>(lent, sql, values, plan),
         beforeCommit: (stage, ending) => last.get(stage)?.push(ending),
       });
       for (const ending of STAGES.flatMap((stage) => last.get(stage) ?? [])) await ending();
@@ -161,7 +158,7 @@ export class Database {
       return result;
     } catch (error) {
       bound.allow(connectMs);
-      await runner.rollbackTransaction().catch(() => bound.cut());
+      await client.query('ROLLBACK').catch(() => bound.cut());
       // A socket of somebody else's may break in the same words.
       throw bound.ended && isConnectionLoss(error) ? this.away(bound.cause ?? error) : error;
     }
@@ -208,6 +205,10 @@ export class Database {
   }
 }
 
+function actingFor(employerId: string): string {
+  return `SELECT set_config('payrun.employer_id', ${escapeLiteral(employerId)}, true)`;
+}
+
 /** The server rolled back without an error. */
 class NothingCommitted extends Error {}
 
@@ -216,6 +217,21 @@ function giveBack({ runner, bound }: Lent): Promise<void> {
   return runner.release();
 }
 
-function rowsOf<Row>(result: { records: unknown }): Row[] {
-  return (result.records ?? []) as Row[];
+/** Names of the statements whose plans are kept, by their texts. */
+const KEPT = new Map<string, string>();
+
+/** By the driver itself: TypeORM's way through a statement costs as much as the statement. */
+async function rowsOf<Row>(
+  { runner, client }: Lent,
+  text: string,
+  values?: unknown[],
+  plan?: 'kept',
+): Promise<Row[]> {
+  // By now the connection may be in other hands.
+  if (runner.isReleased) throw new QueryRunnerAlreadyReleasedError();
+  const name = plan && (KEPT.get(text) ?? `kept_${KEPT.size + 1}`);
+  if (name !== undefined) KEPT.set(text, name);
+  // Several statements in one text have several results.
+  const result: QueryResult | unknown[] = await client.query({ name, text, values });
+  return Array.isArray(result) ? [] : (result.rows as Row[]);
 }

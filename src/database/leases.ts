@@ -89,6 +89,7 @@ export class Leases {
            ELSE clock_timestamp() + make_interval(secs => $4::double precision / 1000) END)
          WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
         [claim.subjectId, claim.holder, claim.epoch, wakeInMs === 'never' ? null : wakeInMs],
+        'kept',
       ),
     );
   }
@@ -103,6 +104,7 @@ export async function fence(tx: Transaction, claim: Claim): Promise<void> {
     `SELECT 1 FROM lease WHERE subject_id = $1 AND holder = $2 AND epoch = $3
        AND leased_until > clock_timestamp() FOR KEY SHARE`,
     [claim.subjectId, claim.holder, claim.epoch],
+    'kept',
   );
   if (held.length === 0) throw new Fenced(claim);
 }
@@ -142,6 +144,7 @@ async function writeWakes(tx: Transaction, wakes: readonly Wake[]): Promise<void
      ON CONFLICT (subject_id) DO UPDATE
        SET wake_at = least(lease.wake_at, excluded.wake_at), woken_at = excluded.woken_at, kind = excluded.kind`,
     [wakes.map((one) => one.subjectId), wakes.map((one) => one.kind), wakes.map((one) => one.employerId)],
+    'kept',
   );
 }
 

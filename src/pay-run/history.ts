@@ -62,5 +62,6 @@ async function writeHistory(tx: EmployerTransaction, changes: readonly StateChan
       changes.map((change) => change.payments ?? 0),
       changes.map((change) => (change.amountMinor ?? 0n).toString()),
     ],
+    'kept',
   );
 }

@@ -84,6 +84,7 @@ export async function recordAdds(
       recorded.map((one) => one.outcome),
       recorded.map((one) => one.payment?.status ?? null),
     ],
+    'kept',
   );
   for (const one of recorded) {
     if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one.row, one.why ?? 'no reason was given');

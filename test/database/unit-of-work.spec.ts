@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Client, DatabaseError } from 'pg';
-import { DataSource, QueryFailedError } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Database, Transaction } from '../../src/database/database';
 import { NotDurable } from '../../src/database/outage';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
@@ -38,13 +38,33 @@ afterAll(async () => {
 async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
   return work.then(
     () => undefined,
-    (error: Error) =>
-      error instanceof QueryFailedError ? (error.driverError as DatabaseError).code : error.message,
+    (error: Error) => (error instanceof DatabaseError ? error.code : undefined) ?? error.message,
   );
 }
 
 const employerOf = async (tx: Transaction) =>
   (await tx.query<{ id: string | null }>('SELECT current_employer() AS id'))[0]?.id;
+
+it('sends nothing over a connection that may be in other hands by then', async () => {
+  let kept: Transaction | undefined;
+  await database.outsideEmployers((tx) => {
+    kept = tx;
+    return Promise.resolve();
+  });
+  await expect(kept?.query('SELECT 1')).rejects.toThrow('released');
+});
+
+it('plans a statement of a kept plan once on each connection, and another with each text', async () => {
+  const kept = await database.outsideEmployers(async (tx) => {
+    await tx.query('SELECT 1 AS one', [], 'kept');
+    expect(await tx.query('SELECT $1::int AS n', [2], 'kept')).toEqual([{ n: 2 }]);
+    expect(await tx.query('SELECT $1::int AS n', [3], 'kept')).toEqual([{ n: 3 }]);
+    return tx.query<{ statement: string }>('SELECT statement FROM pg_prepared_statements');
+  });
+  const texts = kept.map(({ statement }) => statement);
+  expect(texts.filter((text) => text === 'SELECT $1::int AS n')).toHaveLength(1);
+  expect(texts).toContain('SELECT 1 AS one');
+});
 
 describe('a unit of work of one employer', () => {
   it.each(EMPLOYER_TABLES)('sees its own rows of %s and no other', async (table, row) => {
