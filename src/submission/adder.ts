@@ -78,8 +78,7 @@ export class Adder {
     const { claim, work } = job;
     const prepared = rows.map((row) => addOf(this.gateway, work, row));
     const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
-      await assertMayCall(tx, claim, work, BUILD_TURNS);
-      await assertAccountOpen(tx, work);
+      assertAccountOpen(await assertMayCall(tx, claim, work, BUILD_TURNS));
       return intendAdds(tx, work, rows, prepared, { epoch: claim.epoch, finished: false });
     });
     crashPoint('build.adds-intended');

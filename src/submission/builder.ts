@@ -42,18 +42,11 @@ export class Builder {
   /** One step of building; the answer says when to take the instruction up again. */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     if (work.instruction.bankInstructionId === null) return this.initiate(claim, work);
-    await this.closeOpenIntents(claim, work);
-    const rows = await this.rowsOf(work);
+    const rows = await this.takeUp(claim, work);
     const open = rows.filter((row) => row.addOutcome === null);
     if (open.length > 0) return this.addRows(claim, work, open);
     if (rows.some((row) => row.addOutcome === 'REFUSED')) return 'never';
     return this.verifier.step(claim, work, rows);
-  }
-
-  private rowsOf(work: Work): Promise<PayableRow[]> {
-    return this.database.inEmployer(work.instruction.employerId, (tx) =>
-      payableRows(tx, this.personal, work),
-    );
   }
 
   /** Step 1. An initiate in doubt is tried again: what it may have made is an empty orphan (rule 3). */
@@ -62,10 +55,9 @@ export class Builder {
     const callId = newId();
     let attempt = 0;
     const begun = await this.database.inEmployer(claim.employerId, async (tx) => {
-      const now = await assertMayCall(tx, claim, work, BUILD_TURNS);
-      await assertAccountOpen(tx, work);
+      assertAccountOpen(await assertMayCall(tx, claim, work, BUILD_TURNS));
       attempt = await initiatesOf(tx, instruction.id);
-      if (now.instruction.status === 'PLANNED') await this.begin(tx, work, now.instruction);
+      if (instruction.status === 'PLANNED') await this.begin(tx, work);
       const prepared = initiateOf(this.gateway, this.personal, work, referenceOf(work, attempt));
       await tx.query(
         `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
@@ -80,9 +72,8 @@ export class Builder {
     return this.recordInitiate(work, { callId, attempt }, outcome);
   }
 
-  private async begin(tx: EmployerTransaction, work: Work, instruction: Work['instruction']): Promise<void> {
-    await moveInstruction(tx, instruction, 'BUILDING', 'service');
-    const { run, planned } = work;
+  private async begin(tx: EmployerTransaction, { run, planned, instruction }: Work): Promise<void> {
+    await moveInstruction(tx, await lockInstruction(tx, instruction.id), 'BUILDING', 'service');
     const moved = await movePaymentSet(tx, {
       payRunId: run.id,
       planned,
@@ -156,8 +147,11 @@ export class Builder {
     );
   }
 
-  /** Intents this process or a dead one left open: their rows may be at the bank, so they are in doubt (rule 4). */
-  private closeOpenIntents(claim: Claim, work: Work): Promise<void> {
+  /**
+   * The rows with their answers so far. Intents this process or a dead one left open are closed first: their rows may be
+   * at the bank, so they are in doubt (rule 4).
+   */
+  private takeUp(claim: Claim, work: Work): Promise<PayableRow[]> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
       await tx.query(
@@ -171,6 +165,7 @@ export class Builder {
          ON CONFLICT DO NOTHING`,
         [tx.employerId, work.instruction.id, work.run.id],
       );
+      return payableRows(tx, this.personal, work);
     });
   }
 

@@ -20,7 +20,7 @@ import { standingApprovals } from '../pay-run/approval';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { lockRun } from '../pay-run/pay-run.store';
+import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
 import { finishCall, whyOf } from './call-record';
@@ -170,14 +170,16 @@ export class Submitter {
     prepared: PreparedSubmit,
     ids: { attemptId: string; callId: string },
   ): Promise<bigint | 'unapproved' | 'ended'> {
-    const { run, instruction } = await assertMayCall(tx, claim, work, ['SUBMITTING']);
+    const right = await assertMayCall(tx, claim, work, ['SUBMITTING']);
+    const run = await findRun(tx, work.run.id);
+    const instruction = await lockInstruction(tx, work.instruction.id);
     if (instruction.status !== 'VERIFIED') return 'ended';
     if (this.isTooLate({ run, instruction })) {
       await this.release(tx, work, instruction);
       return 'ended';
     }
     if (!(await this.approved(tx, run))) return 'unapproved';
-    await assertAccountOpen(tx, work);
+    assertAccountOpen(right);
     await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service');
     await tx.manager.insert(SubmitAttempt, {
       employerId: tx.employerId,

@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { Claim, fence, wake } from '../database/leases';
+import { Claim, fence, Fenced, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { EmployerAccount } from '../employer/employer.entity';
 import type { StoredFields } from '../pay-run/approved-fields';
@@ -8,7 +8,6 @@ import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { lockRun, openAmendment } from '../pay-run/pay-run.store';
 import { instructionHash, rowHash } from '../pay-run/run-hash';
 import type { AddOutcome } from '../pay-run/instruction.entity';
 import type { ExpectedRow } from '../pay-run/match';
@@ -42,23 +41,31 @@ export async function loadWork(tx: EmployerTransaction, instructionId: string): 
   return { instruction, run, planned, account };
 }
 
+/** A run as the database holds it now, and what stands in its way. */
+interface RunState {
+  run_status: PayRun['status'];
+  ended: boolean;
+  stopped: boolean;
+  restored: boolean;
+}
+
 /**
  * The obstacle that stands in the way of sending anything for this run. Before all others: that the database was
  * restored and the bank not read since, for then nothing is known that could be ended or sent.
  */
 export async function obstacleOf(tx: EmployerTransaction, run: PayRun): Promise<Obstacle | undefined> {
-  const [now] = await tx.query<{ restored: boolean; stopped: boolean }>(
-    `SELECT e.stopped_at IS NOT NULL OR s.submits_off OR EXISTS (SELECT FROM forgotten_instruction f
-         WHERE f.employer_id = e.id AND f.pay_run_id = $2 AND f.adopted_at IS NULL) AS stopped,
-       NOT database_is_known() OR EXISTS (SELECT FROM restore_check c
-         WHERE c.employer_id = e.id AND c.passed_at IS NULL) AS restored
-     FROM employer e, service_switch s WHERE e.id = $1 FOR SHARE OF e, s`,
+  const [now] = await tx.query<RunState>(
+    'SELECT run_status, ended, stopped, restored FROM run_state($1, $2)',
     [tx.employerId, run.id],
+    'kept',
   );
+  return obstacleIn(now);
+}
+
+function obstacleIn(now: RunState | undefined): Obstacle | undefined {
   if (now?.restored) return 'RESTORED';
-  if (run.status === 'CANCELLING' || run.status === 'CANCELLED' || run.lapseReason !== null) return 'ENDED';
-  if (await openAmendment(tx, run.id)) return 'ENDED';
-  return run.stoppedAt !== null || now?.stopped ? 'STOPPED' : undefined;
+  if (now?.ended) return 'ENDED';
+  return now?.stopped ? 'STOPPED' : undefined;
 }
 
 /** Whether every submit of every employer is stopped. */
@@ -69,9 +76,16 @@ export async function submitsOff(tx: EmployerTransaction): Promise<boolean> {
   return service?.off ?? false;
 }
 
+interface CallState extends RunState {
+  instruction_status: Instruction['status'];
+  held: boolean;
+  account_status: string;
+}
+
 /**
  * Opens the right to intend a call: the lease stands, the run may be worked on and no switch is thrown, all read
  * and kept in this transaction. The order of locks is run, instruction, lease everywhere, so that none wait in a circle.
+ * @returns whether the bank last said that the account is open, which so stays until the commit
  * @throws Fenced, Halted
  */
 export async function assertMayCall(
@@ -79,27 +93,32 @@ export async function assertMayCall(
   claim: Claim,
   work: Work,
   turns: readonly PayRun['status'][],
-): Promise<{ run: PayRun; instruction: Instruction }> {
-  const run = await lockRun(tx, work.run.id, 'pessimistic_read');
-  const obstacle = await obstacleOf(tx, run);
+): Promise<{ accountOpen: boolean }> {
+  const [now] = await tx.query<CallState>(
+    `SELECT run_status, ended, stopped, restored, instruction_status, held, account_status
+     FROM lock_for_call($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      tx.employerId,
+      work.run.id,
+      work.instruction.id,
+      work.account.id,
+      claim.subjectId,
+      claim.holder,
+      claim.epoch,
+    ],
+    'kept',
+  );
+  const obstacle = obstacleIn(now);
   if (obstacle) throw new Halted(obstacle);
-  if (!turns.includes(run.status)) throw new Halted('NOT_ITS_TURN');
-  const instruction = await lockInstruction(tx, work.instruction.id);
-  if (instruction.status !== work.instruction.status) throw new Halted('NOT_ITS_TURN');
-  await fence(tx, claim);
-  return { run, instruction };
+  if (!now || !turns.includes(now.run_status)) throw new Halted('NOT_ITS_TURN');
+  if (now.instruction_status !== work.instruction.status) throw new Halted('NOT_ITS_TURN');
+  if (!now.held) throw new Fenced(claim);
+  return { accountOpen: now.account_status === 'OPENED' };
 }
 
-/**
- * Holds back a call on an account that the bank last said is not open. The row stays locked to the commit, so that a
- * status that is being written is waited for. @throws Halted
- */
-export async function assertAccountOpen(tx: EmployerTransaction, work: Work): Promise<void> {
-  const [account] = await tx.query<{ bank_status: string }>(
-    `SELECT bank_status FROM employer_account WHERE employer_id = $1 AND id = $2 FOR SHARE`,
-    [tx.employerId, work.account.id],
-  );
-  if (account?.bank_status !== 'OPENED') throw new Halted('ACCOUNT');
+/** Holds back a call on an account that the bank last said is not open. @throws Halted */
+export function assertAccountOpen({ accountOpen }: { accountOpen: boolean }): void {
+  if (!accountOpen) throw new Halted('ACCOUNT');
 }
 
 /** Tells people that work waits for its account, and has the account read again. */

@@ -209,4 +209,23 @@ export const PAYMENT_GUARDS: Guard[] = [
     lawful: insertion('payment', payment),
     forbidden: insertion('payment', { ...payment, row_no: 1 }),
   },
+  {
+    name: 'a payment keeps the key by which others refer to it',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_change_of_a_key',
+    says: 'keys_never_change',
+    given: [insertion('payment', payment)],
+    lawful: `UPDATE payment SET id = id WHERE id = '${payment.id}'`,
+    forbidden: `UPDATE payment SET id = '${NEXT}' WHERE id = '${payment.id}'`,
+  },
+  {
+    name: 'a payment is never deleted, since payments of the bank refer to it',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'never_deleted',
+    given: [insertion('payment', payment)],
+    lawful: `UPDATE payment SET id = id WHERE id = '${payment.id}'`,
+    forbidden: `DELETE FROM payment WHERE id = '${payment.id}'`,
+  },
 ];
