@@ -114,6 +114,8 @@ export class DatabaseProxy {
 /** One connection, read message by message in both directions. */
 class Link {
   private statements: string[] = [];
+  /** The texts of statements whose plans are kept, by name: only their first use carries the text. */
+  private readonly kept = new Map<string, string>();
   /** Of the COMMIT that is under way. */
   private trap: Trap | undefined;
   private hushed = false;
@@ -154,7 +156,11 @@ class Link {
       if (/^COMMIT/i.test(sql)) this.trap = this.trapFor(this.statements);
       this.statements.push(sql);
     }
-    if (message[0] === BIND) this.statements.push(`${this.statements.pop()} ${message.toString('latin1')}`);
+    if (message[0] === PARSE) this.kept.set(textAt(message, 5), sql ?? '');
+    if (message[0] === BIND) {
+      const name = textAt(message, 5 + Buffer.byteLength(textAt(message, 5)) + 1);
+      this.statements.push(`${this.kept.get(name)} ${message.toString('latin1')}`);
+    }
     if (this.trap?.fault === 'never arrives') return this.spring(() => this.hush());
     if (this.trap?.fault === 'cut before') return this.spring(() => this.end());
     this.upstream.write(message);
@@ -204,8 +210,12 @@ class Messages {
 function statementOf(message: Buffer): string | undefined {
   if (message[0] === QUERY) return message.toString('utf8', 5, message.length - 1);
   if (message[0] !== PARSE) return undefined;
-  const nameEnd = message.indexOf(0, 5);
-  return message.toString('utf8', nameEnd + 1, message.indexOf(0, nameEnd + 1));
+  return textAt(message, message.indexOf(0, 5) + 1);
+}
+
+/** The text that begins there; the empty one is the name of what is not kept. */
+function textAt(message: Buffer, start: number): string {
+  return message.toString('utf8', start, message.indexOf(0, start));
 }
 
 function messageOf(type: string, body: string): Buffer {
