@@ -80,7 +80,9 @@ export class Stand {
    * @throws Error when the answer is not 201
    */
   async upload(service: OwnProcess, rows: number, period: string): Promise<TimedUpload> {
-    const { seconds, status, body } = await this.send(service, payFileOf(rows), period);
+    // Made before its time is taken: whoever sends a file has it.
+    const chunks = await payFileOf(rows).toArray();
+    const { seconds, status, body } = await this.send(service, Readable.from(chunks), period);
     if (status !== 201) throw new Error(`the upload was answered ${status}: ${body}`);
     const run = JSON.parse(body) as UploadAnswer;
     if (run.payments !== rows) throw new Error(`${run.payments} of ${rows} rows were stored`);

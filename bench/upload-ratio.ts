@@ -1,33 +1,41 @@
 import { onStage } from '../src/cli/stage';
 import { BareCopy } from './bare-copy';
+import { median } from './median';
 import { Stand } from './stand';
 
-const ROWS = 100_000;
 /** Each round in a month of its own: nobody is paid twice in one. */
 const PERIODS = ['2026-01', '2026-02', '2026-03'] as const;
+/** The month that is compared with the one before it, which was settled meanwhile. */
+const COMPARED = '2026-04';
 
-/** Times uploads and bare COPYs of the same rows in turn, so that both meet the same machine. */
+/**
+ * Times uploads and bare COPYs of the same rows in turn, so that both meet the same machine; at last an upload that is
+ * compared with a settled month. The arguments are the rows and the rounds, at most three.
+ */
 async function main(): Promise<void> {
+  const rows = Number(process.argv[2] ?? 100_000);
+  const periods = PERIODS.slice(0, Number(process.argv[3] ?? PERIODS.length));
   await onStage(async (stage) => {
     const stand = await Stand.open(stage);
     const service = await stand.startService();
     const bare = await stage.own(BareCopy.open(stand));
     const uploads: number[] = [];
     const copies: number[] = [];
-    process.stdout.write(`${ROWS} rows     upload  bare COPY\n`);
-    for (const period of PERIODS) {
-      const { seconds, run } = await stand.upload(service, ROWS, period);
+    let last = '';
+    process.stdout.write(`${rows} rows     upload  bare COPY\n`);
+    for (const period of periods) {
+      const { seconds, run } = await stand.upload(service, rows, period);
       uploads.push(seconds);
-      copies.push(await bare.time(await bare.rowsOf(run.id)));
+      copies.push(await bare.time(run.id));
+      last = run.id;
       say(period, uploads.slice(-1), copies.slice(-1));
     }
     say('median', uploads, copies);
     process.stdout.write(`ratio   ${(median(uploads) / median(copies)).toFixed(2)}\n`);
+    await bare.settle(last);
+    const { seconds } = await stand.upload(service, rows, COMPARED);
+    process.stdout.write(`compared with a settled month: ${seconds.toFixed(2)} s\n`);
   });
-}
-
-function median(seconds: readonly number[]): number {
-  return [...seconds].sort((a, b) => a - b)[Math.floor(seconds.length / 2)] ?? 0;
 }
 
 function say(name: string, uploads: readonly number[], copies: readonly number[]): void {
