@@ -8,6 +8,8 @@ export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
  * taken from a version 4 UUID, whose source is cached: an upload draws one for each of its rows.
  */
 export function newId(nowMs: number = Date.now()): string {
-  const time = nowMs.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  // In two parts that are small integers, which are written several times as fast.
+  const high = Math.floor(nowMs / 0x10000).toString(16);
+  const low = (nowMs % 0x10000).toString(16);
+  return `${high.padStart(8, '0')}-${low.padStart(4, '0')}-7${randomUUID().slice(15)}`;
 }

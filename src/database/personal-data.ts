@@ -1,9 +1,13 @@
-import { createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, Config } from '../config/env';
 
 const SEAL_VERSION = '0:';
-const HASH_VERSION = Buffer.from([1]);
+const HASH_VERSION = '01';
+const BLOCK_BYTES = 64;
+const HASH_BYTES = 32;
+/** Names and IBANs; what is longer is hashed as well, and slower. */
+const SHORT_BYTES = 512;
 
 /**
  * The one codec of names and IBANs at rest, and the keyed hashes by which they are compared. What is stored
@@ -11,7 +15,18 @@ const HASH_VERSION = Buffer.from([1]);
  */
 @Injectable()
 export class PersonalData {
-  constructor(@Inject(CONFIG) private readonly config: Pick<Config, 'PAYRUN_HASH_KEY'>) {}
+  private readonly inner: Buffer;
+  private readonly outer: Buffer;
+
+  constructor(@Inject(CONFIG) config: Pick<Config, 'PAYRUN_HASH_KEY'>) {
+    const key = Buffer.from(config.PAYRUN_HASH_KEY);
+    const block = Buffer.alloc(BLOCK_BYTES);
+    block.set(key.length > BLOCK_BYTES ? hash('sha256', key, 'buffer') : key);
+    this.inner = Buffer.alloc(BLOCK_BYTES + SHORT_BYTES);
+    this.inner.set(block.map((byte) => byte ^ 0x36));
+    this.outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES);
+    this.outer.set(block.map((byte) => byte ^ 0x5c));
+  }
 
   seal(text: string): string {
     return SEAL_VERSION + text;
@@ -25,9 +40,21 @@ export class PersonalData {
 
   /** A version byte and an HMAC-SHA-256: equal texts have equal hashes under one key. */
   hash(text: string): Buffer {
-    return Buffer.concat([
-      HASH_VERSION,
-      createHmac('sha256', this.config.PAYRUN_HASH_KEY).update(text).digest(),
-    ]);
+    return Buffer.from(this.hexHash(text), 'hex');
+  }
+
+  /**
+   * The same in hexadecimal digits. The HMAC (RFC 2104) is made of two hashes: an upload has two for each row, and an Hmac
+   * object takes twice their time.
+   */
+  hexHash(text: string): string {
+    this.outer.write(hash('sha256', this.keyed(text)), BLOCK_BYTES, 'hex');
+    return HASH_VERSION + hash('sha256', this.outer);
+  }
+
+  private keyed(text: string): Buffer {
+    if (text.length * 3 > SHORT_BYTES)
+      return Buffer.concat([this.inner.subarray(0, BLOCK_BYTES), Buffer.from(text)]);
+    return this.inner.subarray(0, BLOCK_BYTES + this.inner.write(text, BLOCK_BYTES));
   }
 }

@@ -89,8 +89,21 @@ export function checkName(text: string): CheckedName {
   return { ok: true, sepaName, changed: sepaName !== text };
 }
 
+/** What has to be converted: a base character with the accents written after it, if either is outside the SEPA set. */
+const ODD_LETTERS = /[^A-Za-z0-9/\-?:().,'+ ][\u0300-\u036F]*|[^][\u0300-\u036F]+/gu;
+
 function convert(text: string): { text: string; faults: OffendingCharacter[] } {
   if (isSepaText(text)) return { text, faults: [] };
+  let whole = true;
+  const converted = text.replace(ODD_LETTERS, (cluster) => {
+    const letter = convertLetter(cluster.normalize('NFC'));
+    whole &&= letter !== undefined;
+    return letter ?? '';
+  });
+  return whole ? { text: converted, faults: [] } : convertEach(text);
+}
+
+function convertEach(text: string): { text: string; faults: OffendingCharacter[] } {
   const faults: OffendingCharacter[] = [];
   let result = '';
   let column = 1;

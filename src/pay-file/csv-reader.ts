@@ -1,7 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { CsvError, parse, Parser } from 'csv-parse';
 import { CsvUnreadable } from './csv-unreadable';
-import { CsvDialect, Dialect, MAX_RECORD_BYTES, openCsv, SaidOfCsv } from './dialect';
+import {
+  CARRIAGE_RETURN,
+  CsvDialect,
+  Dialect,
+  LINE_FEED,
+  MAX_RECORD_BYTES,
+  openCsv,
+  QUOTE,
+  SaidOfCsv,
+} from './dialect';
 import { decode } from './encoding';
 import { fileFault, FileFaultCode } from './pay-file-fault';
 
@@ -10,9 +19,6 @@ export interface CsvRecord {
   line: number;
   cells: string[];
 }
-
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
 
 /**
  * Reads CSV (RFC 4180) in batches of whole records, the header first. Commas, semicolons, tabs or vertical bars
@@ -55,15 +61,20 @@ async function* readRecords(
   parser.on('data', (record: string[]) => void found.push(record));
   const lineBreak = lineEnding === 'CR' ? '\r' : '\n';
   let line = headerLine;
-  const takeRecords = (): CsvRecord[] =>
-    found.splice(0).flatMap((cells) => {
-      const record = { line, cells };
+  const takeRecords = (): CsvRecord[] => {
+    const records: CsvRecord[] = [];
+    for (const cells of found.splice(0)) {
+      if (cells.length > 1 || cells[0] !== '') records.push({ line, cells });
       line += linesOf(cells, lineBreak);
-      return cells.length === 1 && cells[0] === '' ? [] : record;
-    });
+    }
+    return records;
+  };
+  let plain = true;
   try {
     for await (const piece of pieces) {
-      const failure = await write(parser, piece);
+      plain &&= piece.length <= MAX_RECORD_BYTES && !piece.includes(QUOTE);
+      if (plain) found.push(...splitPlain(piece.toString(), delimiter, lineEnding));
+      const failure = plain ? undefined : await write(parser, piece);
       yield takeRecords();
       if (failure) throw unreadable(failure, line);
     }
@@ -73,6 +84,16 @@ async function* readRecords(
   } finally {
     parser.destroy();
   }
+}
+
+/**
+ * The cells of whole lines. Before the first quote of a file nothing else than its separators has a meaning, and to look
+ * for these takes a fifth of the parser's time.
+ */
+function splitPlain(text: string, delimiter: string, lineEnding: Dialect['lineEnding']): string[][] {
+  const lines = text.split(lineEnding === 'CR' ? '\r' : /\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines.map((line) => line.split(delimiter));
 }
 
 /** The bytes again in pieces that end with a line, each of them checked to be UTF-8. */

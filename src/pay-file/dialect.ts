@@ -39,9 +39,9 @@ export interface Opened {
 /** The longest row of sensible cells has some 1,500 bytes; a quote left open must not gather the file in memory. */
 export const MAX_RECORD_BYTES = 65_536;
 
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-const QUOTE = 0x22;
+export const LINE_FEED = 0x0a;
+export const CARRIAGE_RETURN = 0x0d;
+export const QUOTE = 0x22;
 
 /** Where a line ends, what with and where the next one begins; undefined where more bytes may tell another story. */
 interface LineEnd {

@@ -1,9 +1,14 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { ApprovedFields, canonicalRow } from '../domain/pay-file';
 
 /** SHA-256 of one row as it will be paid. */
 export function rowHash(row: ApprovedFields): Buffer {
-  return createHash('sha256').update(canonicalRow(row)).digest();
+  return Buffer.from(hexRowHash(row), 'hex');
+}
+
+/** The same in hexadecimal digits, as a COPY writes it. */
+export function hexRowHash(row: ApprovedFields): string {
+  return hash('sha256', canonicalRow(row));
 }
 
 /** SHA-256 over the row hashes of an instruction, in row order. */
