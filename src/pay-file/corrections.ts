@@ -21,11 +21,11 @@ import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './co
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
 import { markOfFile } from './file-rows';
 import { lostRace } from './intake';
-import { makeRun, payRows } from './make-run';
+import { makeRun, openRun, payRows } from './make-run';
 import { PayFile } from './pay-file.entity';
 import { PayFileFault, refusePayFile } from './pay-file-fault';
 import { Reading } from './reading';
-import { checkRows, contextOf, copyRows } from './row-intake';
+import { checkRows, contextOf, copyRows, createRowTables } from './row-intake';
 import { UploadedFile } from './spool';
 import { assertTerms, CorrectionFields, resolveTerms, UploadTerms } from './terms';
 
@@ -101,6 +101,7 @@ export class Corrections {
       faultPolicy: { policy: 'hold' } as const,
       correctedFile: markOfFile(faulty.id),
     };
+    await createRowTables(tx);
     const copied = await copyRows(tx, this.personal, file.read(), context);
     if (copied.faults.refuseFile) throw refusePayFile(copied.faults);
     const unchanged = await joiningByHash(tx, () => matchRows(tx, faulty.id));
@@ -193,7 +194,9 @@ export class Corrections {
     { personId, file, fields, reading, terms, parent }: Correction,
     lastRow: number,
   ): Promise<{ run: PayRun; held: number }> {
+    const payRunId = await openRun(tx, { personId, terms });
     const { run, held } = await makeRun(tx, this.personal, {
+      payRunId,
       personId,
       file,
       fileName: fields.fileName,

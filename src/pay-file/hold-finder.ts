@@ -1,26 +1,45 @@
+import { Not } from 'typeorm';
 import { joiningByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
-import { PayKey } from '../pay-run/pay-key';
+import { PayKey, RunOfKey } from '../pay-run/pay-key';
+import { PayRun } from '../pay-run/pay-run.entity';
+
+/** What is known of payable rows before they are looked through. */
+interface KnownOfRows {
+  /** Whether they join a run which has payments already: they are held against these as well. */
+  joins: boolean;
+  /** Whether they are payments by now, the first ones of their period: then each has an employee of its own. */
+  early?: boolean;
+}
 
 /**
- * Finds what has to wait for a person before it is paid, among the payable rows, and marks those rows. Rows that join a
- * run which has payments already are also held against these. The releases of the key must have been taken.
+ * Finds what has to wait for a person before it is paid, among the payable rows of a run, and marks those rows. The
+ * releases of the key must have been taken.
+ * @returns whether anything was found
  */
-export async function findHolds(tx: EmployerTransaction, key: PayKey, joined: string | null): Promise<void> {
+export async function findHolds(
+  tx: EmployerTransaction,
+  run: RunOfKey,
+  { joins, early }: KnownOfRows,
+): Promise<boolean> {
+  const joined = joins ? run.id : null;
   await createHoldTable(tx);
-  await findTwice(tx, joined);
+  if (!early) await findTwice(tx, joined);
   await findSharedAccounts(tx, joined);
-  await findPaid(tx, key, joined);
-  await findSameRows(tx, key, joined);
-  await findPaidToOthers(tx, key);
-  await findAboveLimits(tx, key, joined);
+  if (!early) await findPaid(tx, run);
+  await findSameRows(tx, run);
+  await findPaidToOthers(tx, run);
+  await findAboveLimits(tx, run, joined);
   if (joined !== null) await settleFoundBefore(tx, joined);
+  const found = await tx.query('SELECT FROM pg_temp.found_hold LIMIT 1');
+  if (found.length === 0) return false;
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET held = true
      FROM (SELECT DISTINCT line FROM pg_temp.found_hold) AS found WHERE u.line = found.line AND u.payable`,
   );
+  return true;
 }
 
 /** The table goes with the transaction. What has no line is of the run as a whole. */
@@ -97,7 +116,7 @@ async function findSharedAccounts(tx: EmployerTransaction, joined: string | null
 }
 
 /** Rows without a release whose employee has a live payment in another run. */
-async function findPaid(tx: EmployerTransaction, key: PayKey, joined: string | null): Promise<void> {
+async function findPaid(tx: EmployerTransaction, run: RunOfKey): Promise<void> {
   await note(
     tx,
     'EMPLOYEE_ALREADY_PAID',
@@ -105,10 +124,10 @@ async function findPaid(tx: EmployerTransaction, key: PayKey, joined: string | n
     `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
      FROM pg_temp.uploaded_row u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
-       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id IS DISTINCT FROM $5::uuid
+       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
      WHERE u.payable AND u.release_sequence = 0
      ORDER BY u.line, p.release_sequence DESC`,
-    [tx.employerId, key.period, key.kindOfPay, joined],
+    [tx.employerId, run.period, run.kindOfPay, run.id],
   );
 }
 
@@ -117,18 +136,16 @@ async function findPaid(tx: EmployerTransaction, key: PayKey, joined: string | n
  * whatever order: as when a file comes again with new employee ids, or as another kind of pay. Both sides are counted
  * first, so that equal rows never meet one by one.
  */
-async function findSameRows(
-  tx: EmployerTransaction,
-  { period }: PayKey,
-  joined: string | null,
-): Promise<void> {
+async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey): Promise<void> {
+  const others = await tx.manager.existsBy(PayRun, { employerId: tx.employerId, period, id: Not(id) });
+  if (!others) return;
   await note(
     tx,
     'ROWS_OF_ANOTHER_RUN',
     'beside_run_id, same_rows',
     `WITH theirs AS (
        SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows FROM payment
-       WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id IS DISTINCT FROM $4::uuid GROUP BY 1, 2, 3),
+       WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id <> $4 GROUP BY 1, 2, 3),
      mine AS (
        SELECT iban_hash, amount_minor, count(*) AS rows FROM pg_temp.uploaded_row
        WHERE payable AND EXISTS (SELECT FROM theirs) GROUP BY 1, 2)
@@ -137,7 +154,7 @@ async function findSameRows(
      GROUP BY t.pay_run_id
      HAVING 2 * sum(least(t.rows, m.rows)) > (SELECT sum(rows) FROM mine)
      ORDER BY 3 DESC, 2 LIMIT 1`,
-    [tx.employerId, period, joined],
+    [tx.employerId, period, id],
   );
 }
 

@@ -15,11 +15,12 @@ import { lockPayKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { faultsOfDeclaration } from './declaration';
 import { findFaultyFile, keepFaultyRows, keepRefusedFile } from './faulty-file.store';
-import { makeRun } from './make-run';
+import { isFirstPay, payWhileReading } from './first-pay';
+import { makeRun, openRun } from './make-run';
 import { PayFile } from './pay-file.entity';
 import { PayFileFaults, refusePayFile } from './pay-file-fault';
 import { completeFields, reading, Reading, sameReading } from './reading';
-import { checkRows, contextOf, copyRows, IntakeContext } from './row-intake';
+import { checkRows, contextOf, copyRows, createRowTables, IntakeContext, ReadFile } from './row-intake';
 import { UploadedFile } from './spool';
 import { assertTerms, resolveTerms, UploadFields, UploadOfPeriod, UploadTerms } from './terms';
 import { readUploadAnswer, UploadAnswer } from './upload-answer';
@@ -103,14 +104,18 @@ export class PayFileIntake {
       declared: declaredWith(delivery.fields),
       faultPolicy,
     };
-    const copied = await copyRows(tx, this.personal, delivery.file.read(), context);
-    const read = await checkRows(tx, this.personal, delivery.file, context, copied);
+    await createRowTables(tx);
+    const paid = (await isFirstPay(tx, terms))
+      ? await payWhileReading(tx, this.personal, { ...delivery, terms }, context)
+      : undefined;
+    const { read, draft } = paid ?? { read: await this.readChecked(tx, delivery, context) };
     const faulty = { sha256: delivery.file.sha256, personId: delivery.personId, read };
     if (read.faults.refuseFile || refusesFile(faultPolicy, read)) {
       return refusePayFile(read.faults, await keepRefusedFile(tx, faulty, this.clock.now()));
     }
     const { payFileId, run } = await makeRun(tx, this.personal, {
       ...delivery,
+      ...(draft ?? { payRunId: await openRun(tx, { personId: delivery.personId, terms }) }),
       fileName: delivery.fields.fileName,
       faultPolicy,
       terms,
@@ -120,6 +125,15 @@ export class PayFileIntake {
     });
     await keepFaultyRows(tx, faulty, run.id);
     return payFileId;
+  }
+
+  private async readChecked(
+    tx: EmployerTransaction,
+    { file }: Delivery,
+    context: IntakeContext,
+  ): Promise<ReadFile> {
+    const copied = await copyRows(tx, this.personal, file.read(), context);
+    return checkRows(tx, this.personal, file, context, copied);
   }
 
   private bankDays(): BankCalendar {

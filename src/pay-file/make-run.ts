@@ -8,12 +8,12 @@ import { FaultPolicy } from '../domain/fault-policy';
 import { showId } from '../http/prefixed-id';
 import { finishDraft, openDraft } from '../pay-run/draft';
 import { appendHistory } from '../pay-run/history';
-import { nextSequence, PayKey } from '../pay-run/pay-key';
+import { nextSequence, RunOfKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
 import { findHolds } from './hold-finder';
-import { HeldRows, insertHolds, insertPayments } from './pay-file.store';
+import { HeldRows, holdInserted, insertHolds, insertPayments } from './pay-file.store';
 import { Reading } from './reading';
 import { hashReplacing } from './replacing';
 import { UploadedFile } from './spool';
@@ -21,6 +21,8 @@ import { UploadTerms } from './terms';
 
 /** A file whose payable rows are in the row table, and what its run is made of. */
 export interface NewRun {
+  /** A draft that was opened for it. */
+  payRunId: string;
   personId: string;
   file: UploadedFile;
   fileName: string | undefined;
@@ -29,22 +31,22 @@ export interface NewRun {
   terms: UploadTerms;
   /** The greatest number of a row in the row table. */
   lastRow: number;
+  /** Whether the rows, the first ones of their period, were made payments while they were read. */
+  early?: boolean;
   /** Whether the same file for the same terms is answered as this time. */
   replayable: boolean;
   /** What the audit says of it besides the run and its rows. */
   audited?: Readonly<Record<string, Json>>;
 }
 
-/** Makes the payable rows of the row table a run that awaits approval, and keeps the file they came from with it. */
-export async function makeRun(
+/** Opens the draft of a run that is made of a file. @returns its id */
+export async function openRun(
   tx: EmployerTransaction,
-  personal: PersonalData,
-  made: NewRun,
-): Promise<{ payFileId: string; run: PayRun; held: HeldRows }> {
-  const { terms, personId } = made;
-  const payRunId = newId();
+  { personId, terms }: Pick<NewRun, 'personId' | 'terms'>,
+): Promise<string> {
+  const id = newId();
   await openDraft(tx, {
-    id: payRunId,
+    id,
     accountId: terms.account.id,
     period: terms.period,
     kindOfPay: terms.kindOfPay,
@@ -55,10 +57,20 @@ export async function makeRun(
     parentRunId: terms.parent?.id ?? null,
     createdBy: personId,
   });
+  return id;
+}
+
+/** Makes the payable rows of the row table a run that awaits approval, and keeps the file they came from with it. */
+export async function makeRun(
+  tx: EmployerTransaction,
+  personal: PersonalData,
+  made: NewRun,
+): Promise<{ payFileId: string; run: PayRun; held: HeldRows }> {
+  const { payRunId, terms, personId } = made;
   const { period, kindOfPay } = terms;
-  const paying = { personId, lastRow: made.lastRow, joins: false };
+  const paying = { personId, lastRow: made.lastRow, joins: false, early: made.early };
   const held = await payRows(tx, personal, { id: payRunId, period, kindOfPay }, paying);
-  const payFileId = await keep(tx, made, payRunId);
+  const payFileId = await keep(tx, made);
   if (terms.scheduled) await bind(tx, terms.scheduled.scheduleId, terms.period, payRunId);
   const run = await finishDraft(tx, personal, payRunId);
   await append(tx, {
@@ -75,30 +87,38 @@ export async function makeRun(
   return { payFileId, run, held };
 }
 
+const NOTHING_HELD: HeldRows = { payments: 0, amountMinor: 0n };
+
 /** How payable rows become payments of a run. */
 interface Paying {
   personId: string;
   /** The greatest number of a payable row. */
   lastRow: number;
-  /** Whether the run has payments already. */
+  /** Whether the run has payments already that were not made of these rows. */
   joins: boolean;
+  early?: boolean;
 }
 
 /**
- * Makes the payable rows of the row table payments of a run, those held in which something was found. In the history the
+ * Makes the payable rows of the row table payments of a run where they are none yet, those held in which something was found. In the history the
  * held ones have left what waits for approval.
  */
 export async function payRows(
   tx: EmployerTransaction,
   personal: PersonalData,
-  run: PayKey & { id: string },
-  { personId, lastRow, joins }: Paying,
+  run: RunOfKey,
+  { personId, lastRow, joins, early }: Paying,
 ): Promise<HeldRows> {
-  if (joins) await joiningByHash(tx, () => findHolds(tx, run, run.id));
-  else await findHolds(tx, run, null);
-  await hashReplacing(tx, personal);
-  await insertPayments(tx, run.id, run, lastRow);
-  const held = await insertHolds(tx, run.id);
+  const found = joins
+    ? await joiningByHash(tx, () => findHolds(tx, run, { joins }))
+    : await findHolds(tx, run, { joins, early });
+  if (!early) {
+    await hashReplacing(tx, personal);
+    await insertPayments(tx, run, lastRow);
+  } else if (found) {
+    await holdInserted(tx, lastRow);
+  }
+  const held = found ? await insertHolds(tx, run.id) : NOTHING_HELD;
   if (held.payments > 0) {
     const subject = { subject: 'payments_of_run', subjectId: run.id, payRunId: run.id } as const;
     appendHistory(tx, [{ ...subject, from: 'READY', to: 'HELD', actor: `person:${personId}`, ...held }]);
@@ -117,8 +137,7 @@ async function bind(
 
 async function keep(
   tx: EmployerTransaction,
-  { file, fileName, personId, reading, terms, faultPolicy, replayable }: NewRun,
-  payRunId: string,
+  { payRunId, file, fileName, personId, reading, terms, faultPolicy, replayable }: NewRun,
 ): Promise<string> {
   const id = newId();
   await insertPayFile(

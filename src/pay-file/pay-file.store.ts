@@ -7,8 +7,8 @@ import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { normaliseName } from '../domain/party';
 import { CheckedRow } from '../domain/pay-file';
-import { PayKey } from '../pay-run/pay-key';
-import { rowHash } from '../pay-run/run-hash';
+import { PayKey, RunOfKey } from '../pay-run/pay-key';
+import { hexRowHash } from '../pay-run/run-hash';
 import { FaultyRow, sealCells, sealFaults } from './faulty-row';
 
 /** What of a row becomes a payment. */
@@ -44,48 +44,77 @@ export async function createRowTable(tx: EmployerTransaction): Promise<void> {
       release_sequence smallint NOT NULL DEFAULT 0,
       replaces_payment_id uuid,
       held boolean NOT NULL DEFAULT false
-    ) ON COMMIT DROP`);
+    ) ON COMMIT DROP;
+    CREATE INDEX ON pg_temp.uploaded_row (row_no)`);
 }
 
-/** What one COPY takes: some seven hundred rows, so that the statements cost nothing and memory stays small. */
-const COPY_BYTES = 262_144;
+/** What one COPY takes: some 2,500 rows, so that the statements cost little and memory stays small. */
+const COPY_BYTES = 1_048_576;
 
-/** Copies rows into the row table while the next ones are being read. */
+/** Of a UTF-16 unit in UTF-8; to count them exactly would take as long as to write them. */
+const MOST_BYTES_OF_A_UNIT = 3;
+
+/** Rows by their numbers, both included. */
+export interface RowNumbers {
+  first: number;
+  last: number;
+}
+
+/** What is done with rows as soon as they are in the row table. */
+export type AfterCopy = (rows: RowNumbers) => Promise<void>;
+
+/**
+ * Copies rows into the row table while the next ones are being read. Of its two buffers one is filled while the other is
+ * copied: bytes that are gathered anew each time would outlive the garbage collector's small rounds.
+ */
 export class RowCopy {
-  private gathered: Buffer[] = [];
+  private filling = Buffer.allocUnsafeSlow(COPY_BYTES);
+  private other = Buffer.allocUnsafeSlow(COPY_BYTES);
   private bytes = 0;
+  private rows: RowNumbers = { first: 1, last: 0 };
   private copying: Promise<void> = Promise.resolve();
 
-  constructor(private readonly tx: EmployerTransaction) {}
+  constructor(
+    private readonly tx: EmployerTransaction,
+    private readonly after: AfterCopy = () => Promise.resolve(),
+  ) {}
 
-  /** Takes lines made by `paymentLine`, `keyLine` and `faultyLine`; throws what kept earlier ones from being copied. */
-  async add(lines: string): Promise<void> {
-    // Outside of the heap these bytes are no work for the garbage collector.
-    const part = Buffer.from(lines);
-    this.gathered.push(part);
-    this.bytes += part.length;
-    if (this.bytes >= COPY_BYTES) await this.flush();
+  /**
+   * Takes lines made by `paymentLine`, `keyLine` and `faultyLine`, of rows up to `last`; throws what kept earlier ones
+   * from being copied.
+   */
+  async add(lines: readonly string[], last: number): Promise<void> {
+    const most = lines.reduce((sum, line) => sum + line.length, 0) * MOST_BYTES_OF_A_UNIT;
+    if (this.bytes + most > this.filling.length) await this.flush();
+    if (most > this.filling.length) this.filling = Buffer.allocUnsafeSlow(most);
+    // One by one: a single letter beyond Latin would double the width of all of them.
+    for (const line of lines) this.bytes += this.filling.write(line, this.bytes);
+    this.rows.last = last;
   }
 
   /** Waits until all lines are in the table. Nothing else may use the transaction between `add` and this. */
   async end(): Promise<void> {
-    if (this.bytes > 0) await this.flush();
+    await this.flush();
     await this.copying;
   }
 
   private async flush(): Promise<void> {
     await this.copying;
-    const parts = this.gathered;
-    this.gathered = [];
-    this.bytes = 0;
-    const copy = this.tx.client.query(
-      copyFrom(
-        `COPY pg_temp.uploaded_row (${COLUMNS}, corrects, cells_sealed, faults_sealed, fault_count) FROM STDIN`,
-      ),
-    );
-    this.copying = pipeline(Readable.from(parts), copy);
+    if (this.bytes === 0) return;
+    const { filling, rows } = this;
+    this.copying = this.copy(filling.subarray(0, this.bytes)).then(() => this.after(rows));
     // It is thrown to whoever comes next.
     this.copying.catch(() => undefined);
+    this.filling = this.other;
+    this.other = filling;
+    this.bytes = 0;
+    this.rows = { first: rows.last + 1, last: rows.last };
+  }
+
+  private copy(bytes: Buffer): Promise<void> {
+    const columns = `${COLUMNS}, corrects, cells_sealed, faults_sealed, fault_count`;
+    const copy = copyFrom(`COPY pg_temp.uploaded_row (${columns}) FROM STDIN`);
+    return pipeline(Readable.from([bytes]), this.tx.client.query(copy));
   }
 }
 
@@ -96,26 +125,14 @@ export function paymentLine(
   rowNo: number,
   corrects: number | undefined,
 ): string {
-  return copyLine([
-    row.line,
-    row.employeeId,
-    rowNo,
-    newId(),
-    personal.seal(row.sepaName),
-    row.nameChanged ? personal.seal(row.name) : null,
-    personal.hash(normaliseName(row.sepaName)),
-    personal.seal(row.iban),
-    personal.hash(row.iban),
-    row.bic ?? null,
-    row.amountMinor,
-    row.currency,
-    row.remittance,
-    rowHash(row),
-    corrects ?? null,
-    null,
-    null,
-    null,
-  ]);
+  const { employeeId, sepaName, iban } = row;
+  const written = row.nameChanged ? copyText(personal.seal(row.name)) : NULL;
+  const nameHash = copyBytes(personal.hexHash(normaliseName(sepaName)));
+  const name = `${copyText(personal.seal(sepaName))}\t${written}\t${nameHash}`;
+  const account = `${copyText(personal.seal(iban))}\t${copyBytes(personal.hexHash(iban))}\t${row.bic ?? NULL}`;
+  const pay = `${row.amountMinor}\t${row.currency}\t${copyText(row.remittance)}\t${copyBytes(hexRowHash(row))}`;
+  const keys = `${row.line}\t${copyText(employeeId)}\t${rowNo}\t${newId()}`;
+  return `${keys}\t${name}\t${account}\t${pay}\t${corrects ?? NULL}\t${NULL}\t${NULL}\t${NULL}\n`;
 }
 
 const NOTHING_PAYABLE = Array<null>(11).fill(null);
@@ -150,7 +167,9 @@ export function faultyLine(personal: PersonalData, row: KeptRow): string {
   ]);
 }
 
-type Cell = string | number | bigint | Buffer | null;
+type Cell = string | number | bigint | null;
+
+const NULL = '\\N';
 
 const SPECIAL = /[\\\t\n\r]/;
 const SPECIALS = /[\\\t\n\r]/g;
@@ -161,9 +180,14 @@ function copyLine(cells: readonly Cell[]): string {
 }
 
 function copyCell(cell: Cell): string {
-  if (cell === null) return '\\N';
-  if (Buffer.isBuffer(cell)) return `\\\\x${cell.toString('hex')}`;
-  const text = String(cell);
+  return cell === null ? NULL : copyText(String(cell));
+}
+
+function copyBytes(hex: string): string {
+  return `\\\\x${hex}`;
+}
+
+function copyText(text: string): string {
   return SPECIAL.test(text) ? text.replace(SPECIALS, (character) => ESCAPES[character] ?? character) : text;
 }
 
@@ -190,20 +214,34 @@ export async function analyseRows(tx: EmployerTransaction): Promise<void> {
 }
 
 /** Makes the payable rows, whose numbers go up to `lastRow`, payments of a run, in state READY or HELD. */
-export async function insertPayments(
+export async function insertPayments(tx: EmployerTransaction, run: RunOfKey, lastRow: number): Promise<void> {
+  await inParts(lastRow, (first, last) => insertRows(tx, run, { first, last }));
+}
+
+/** Makes some of the payable rows payments of a run. */
+export async function insertRows(
   tx: EmployerTransaction,
-  payRunId: string,
-  key: PayKey,
-  lastRow: number,
+  { id, period, kindOfPay }: RunOfKey,
+  { first, last }: RowNumbers,
 ): Promise<void> {
+  await tx.query(
+    `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
+       replaces_payment_id, ${COLUMNS})
+     SELECT $1, $2, $3, $4, CASE WHEN held THEN 'HELD' ELSE 'READY' END, NOT held, release_sequence,
+       replaces_payment_id, ${COLUMNS}
+     FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 AND payable`,
+    [tx.employerId, id, period, kindOfPay, first, last],
+  );
+}
+
+/** Holds the payments of rows that were made payments before they were found to be held. */
+export async function holdInserted(tx: EmployerTransaction, lastRow: number): Promise<void> {
   await inParts(lastRow, (first, last) =>
     tx.query(
-      `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
-         replaces_payment_id, ${COLUMNS})
-       SELECT $1, $2, $3, $4, CASE WHEN held THEN 'HELD' ELSE 'READY' END, NOT held, release_sequence,
-         replaces_payment_id, ${COLUMNS}
-       FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 AND payable`,
-      [tx.employerId, payRunId, key.period, key.kindOfPay, first, last],
+      `UPDATE payment p SET status = 'HELD', live = false
+       FROM (SELECT DISTINCT line FROM pg_temp.found_hold) AS found JOIN pg_temp.uploaded_row u USING (line)
+       WHERE p.employer_id = $1 AND p.id = u.id AND u.row_no BETWEEN $2 AND $3`,
+      [tx.employerId, first, last],
     ),
   );
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { FaultPolicy, FaultyShare, refusesAnyway } from '../domain/fault-policy';
@@ -14,6 +15,7 @@ import { createNoteTable, keepNotedRows, tellNoted } from './noted-fault';
 import { Columns } from './pay-file-columns';
 import { cellFault, COLUMN_NAMES, fileFault, PayFileFault, PayFileFaults } from './pay-file-fault';
 import {
+  AfterCopy,
   analyseRows,
   createRowTable,
   faultyLine,
@@ -36,6 +38,8 @@ export interface IntakeContext extends RowContext, PayKey {
   faultPolicy: FaultPolicy;
   /** The mark of the file whose faulty rows these correct. */
   correctedFile?: string;
+  /** Whether it is known already that the file is refused. */
+  refused?: boolean;
 }
 
 /** What the terms of a run and the profile of its file say of the rows. */
@@ -44,7 +48,7 @@ export async function contextOf(
   { account, period, kindOfPay, executionDate }: UploadTerms,
   profile: PayFileProfile,
   personal: PersonalData,
-): Promise<Omit<IntakeContext, 'maxRows' | 'declared' | 'faultPolicy'>> {
+): Promise<Omit<IntakeContext, 'maxRows' | 'declared' | 'faultPolicy' | 'refused'>> {
   return {
     period,
     kindOfPay,
@@ -64,25 +68,33 @@ export interface ReadFile extends FaultyShare {
   totalMinor: bigint | undefined;
 }
 
+/** Makes the tables that the rows of a file and what is wrong with them are copied into. */
+export async function createRowTables(tx: EmployerTransaction): Promise<void> {
+  await createRowTable(tx);
+  await createNoteTable(tx);
+}
+
 /**
  * Reads a pay file and copies its rows into the row table, those with faults beside those without. Good rows of a file
  * that is refused already are kept by employee only, so that a wrong file costs little.
+ * @param pay makes payments of rows as soon as they are copied; once the file is refused for them it is not read on
  */
 export async function copyRows(
   tx: EmployerTransaction,
   personal: PersonalData,
   bytes: AsyncIterable<Buffer>,
   context: IntakeContext,
+  pay?: AfterCopy,
 ): Promise<ReadFile> {
-  await createRowTable(tx);
-  await createNoteTable(tx);
   const intake = new RowIntake(personal, context);
-  const copy = new RowCopy(tx);
+  const copy = new RowCopy(tx, pay);
   try {
     const tell = (dialect: Dialect): void => void (intake.file.dialect = dialect);
     for await (const records of readCsv(bytes, saidOf(context.profile), tell)) {
-      await copy.add(intake.take(records));
-      if (intake.ended) break;
+      await copy.add(intake.take(records), intake.rows);
+      if (intake.ended || (pay && intake.isRefused())) break;
+      // Bytes that are there already would be read on and on, while the database waits to be heard.
+      await setImmediate();
     }
     intake.end();
   } catch (error) {
@@ -140,19 +152,19 @@ class RowIntake implements ReadFile {
   }
 
   /** The lines of the row table for the records; the first record of all is the header. */
-  take(records: readonly CsvRecord[]): string {
+  take(records: readonly CsvRecord[]): string[] {
     const hadHeader = this.file.header !== undefined;
     const rows = this.file.take(records);
     const { header } = this.file;
     if (!hadHeader && header) this.faults.addOfFile(header.faults);
     if (!header?.columns) {
       this.ended = header !== undefined;
-      return '';
+      return [];
     }
-    let lines = '';
+    const lines: string[] = [];
     for (const record of rows) {
       if (this.ended) break;
-      lines += this.takeRow(record, header.columns);
+      lines.push(this.takeRow(record, header.columns));
     }
     return lines;
   }
@@ -202,8 +214,9 @@ class RowIntake implements ReadFile {
     return paymentLine(this.personal, payment, this.rows, this.corrects(record));
   }
 
-  private isRefused(): boolean {
-    return this.faults.refuseFile || refusesAnyway(this.context.faultPolicy, this.faultyRows);
+  isRefused(): boolean {
+    const { refused = false, faultPolicy } = this.context;
+    return refused || this.faults.refuseFile || refusesAnyway(faultPolicy, this.faultyRows);
   }
 
   private keepBack(

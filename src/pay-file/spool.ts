@@ -40,8 +40,17 @@ export class Spool {
       hash.update(chunk);
       await this.handle.appendFile(chunk);
     }
-    const read = (): Readable =>
-      this.handle.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_BYTES });
-    return { sha256: hash.digest(), sizeBytes, read };
+    return { sha256: hash.digest(), sizeBytes, read: () => Readable.from(this.chunks()) };
+  }
+
+  /** Not a stream of the file: one that is left before its end closes the descriptor. */
+  private async *chunks(): AsyncGenerator<Buffer> {
+    for (let position = 0; ;) {
+      const chunk = Buffer.allocUnsafe(READ_BYTES);
+      const { bytesRead } = await this.handle.read(chunk, 0, READ_BYTES, position);
+      if (bytesRead === 0) return;
+      yield chunk.subarray(0, bytesRead);
+      position += bytesRead;
+    }
   }
 }

@@ -6,6 +6,11 @@ export interface PayKey {
   kindOfPay: string;
 }
 
+/** A run with the key of its payments. */
+export interface RunOfKey extends PayKey {
+  id: string;
+}
+
 /**
  * Makes uploads, releases and successors of one period take turns to the end of their transactions: the second of two
  * equal ones finds the first, and of two different ones for the same people the later is told who is paid, also where

@@ -4,7 +4,7 @@ import { Taken } from '../../src/pay-file/intake';
 import { csv, Desk, faultsOf, fileOf, PayDesk, row } from './pay-desk';
 
 /** Some 400 bytes each on their way to the database, so that several COPYs are needed. */
-const ROWS = 2_500;
+const ROWS = 6_000;
 const PIECE_BYTES = 16_384;
 const NOTHING = { runs: 0, files: 0, payments: 0 };
 
@@ -55,6 +55,25 @@ describe('a file that is copied in several parts', () => {
     ]);
   });
 
+  it('holds a row that was a payment before the rest was read', async () => {
+    const [first = '', ...others] = rows;
+    const { answer } = await upload(csv(first, first.replace('E1,', 'E0,'), ...others));
+    expect(answer).toMatchObject({ payments: ROWS, held: { holds: { IBAN_AND_AMOUNT_TWICE: 1 } } });
+    const held = `SELECT row_no, status, live FROM payment WHERE status <> 'READY'`;
+    expect(await desk.query(employer, held)).toEqual([{ row_no: 2, status: 'HELD', live: false }]);
+  });
+
+  it('is refused for its last row, after the others were payments, with that one to correct', async () => {
+    const thrown = await upload(csv(...rows, row('E0', '0.001'))).catch((error: unknown) => error);
+    expect(faultsOf(thrown as never)).toEqual([[ROWS + 2, 'amount', 'AMOUNT_DECIMALS']]);
+    expect(await desk.stored(employer)).toEqual(NOTHING);
+    const kept = `SELECT f.read_rows, r.line, r.row_no FROM faulty_file f JOIN faulty_row r ON r.faulty_file_id = f.id`;
+    expect(await desk.query(employer, kept)).toEqual([
+      { read_rows: ROWS + 1, line: ROWS + 2, row_no: ROWS + 1 },
+    ]);
+    expect((await upload(csv(...rows))).answer.payments).toBe(ROWS);
+  });
+
   it('is refused for its last row alone, which cannot be read', async () => {
     const thrown = await upload(csv(...rows, row('E1'), 'E0,"open')).catch((error: unknown) => error);
     expect(faultsOf(thrown as never)).toEqual([[ROWS + 3, null, 'QUOTE_NOT_CLOSED']]);
@@ -74,7 +93,7 @@ describe('a file that is copied in several parts', () => {
       `CREATE FUNCTION narrow_row_table() RETURNS event_trigger LANGUAGE plpgsql AS $$
        BEGIN
          IF to_regclass('pg_temp.uploaded_row') IS NOT NULL THEN
-           ALTER TABLE pg_temp.uploaded_row ADD CHECK (row_no < 2000);
+           ALTER TABLE pg_temp.uploaded_row ADD CHECK (row_no < 5000);
          END IF;
        END $$;
        CREATE EVENT TRIGGER narrow_row_table ON ddl_command_end WHEN TAG IN ('CREATE TABLE')
