@@ -1,11 +1,11 @@
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { constants, createGunzip, createGzip } from 'node:zlib';
 import { Database, EmployerTransaction } from '../database/database';
 import { PayFile } from './pay-file.entity';
 
 /** What is sent to or read from the database at once: the process never holds a whole file. */
-const PART_BYTES = 1_048_576;
+const PART_BYTES = 262_144;
 
 /** A pay file without what the store knows itself. */
 export type NewPayFile = Omit<
@@ -24,7 +24,9 @@ export async function insertPayFile(
 ): Promise<void> {
   await tx.query('CREATE TEMPORARY TABLE uploaded_part (n integer, part bytea) ON COMMIT DROP');
   let n = 0;
-  for await (const part of parts(content.pipe(createGzip()))) {
+  const compressed = content.pipe(createGzip({ level: constants.Z_BEST_SPEED }));
+  // The next parts are compressed while one is stored.
+  for await (const part of Readable.from(parts(compressed), { highWaterMark: 2 })) {
     n += 1;
     await tx.query(`INSERT INTO pg_temp.uploaded_part VALUES ($1, $2)`, [n, part]);
   }

@@ -51,6 +51,12 @@ export interface HeldInFile {
 // Enough to see what happens to accents; the payments of the run show the rest.
 const SHOWN_NAMES = 20;
 
+/** What of the payments of a run is counted once for the answer. */
+interface Counted {
+  replacing: number;
+  renamed: number;
+}
+
 /** The answer to an upload as it was first given: the run's first version, whatever became of the run since. */
 export async function readUploadAnswer(
   tx: EmployerTransaction,
@@ -61,6 +67,7 @@ export async function readUploadAnswer(
   const file = await tx.manager.findOneByOrFail(PayFile, { employerId, id: payFileId });
   const { payRunId } = file;
   const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: payRunId });
+  const counted = await countPayments(tx, payRunId);
   const version = await tx.manager.findOneByOrFail(PayRunVersion, { employerId, payRunId, runVersion: 1 });
   return {
     id: showId('run', run.id),
@@ -77,13 +84,16 @@ export async function readUploadAnswer(
     rootHash: version.rootHash.toString('hex'),
     parentRunId: run.parentRunId === null ? null : showId('run', run.parentRunId),
     sequence: run.sequence,
-    replaces: await countReplacing(tx, payRunId),
+    replaces: counted.replacing,
     file: { id: showId('file', file.id), sha256: file.sha256.toString('hex'), rows: file.rowCount },
     faultPolicy: file.faultPolicy,
     keptBack: await readKeptBack(tx, personal, payRunId),
     sameFile: (await runsOfSameFile(tx, payRunId)).map((id) => showId('run', id)),
     held: await readHeldInFile(tx, payRunId),
-    namesChanged: await readChangedNames(tx, personal, payRunId),
+    namesChanged: {
+      count: counted.renamed,
+      examples: counted.renamed === 0 ? [] : await readChangedNames(tx, personal, payRunId),
+    },
   };
 }
 
@@ -104,13 +114,13 @@ const ADDED_LATER = `SELECT k.payment_id FROM faulty_file f
   JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
   WHERE f.employer_id = $1 AND f.pay_run_id = $2 AND k.payment_id IS NOT NULL`;
 
-async function countReplacing(tx: EmployerTransaction, payRunId: string): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM payment
-     WHERE employer_id = $1 AND pay_run_id = $2 AND replaces_payment_id IS NOT NULL AND id NOT IN (${ADDED_LATER})`,
+async function countPayments(tx: EmployerTransaction, payRunId: string): Promise<Counted> {
+  const [row] = await tx.query<Counted>(
+    `SELECT count(replaces_payment_id)::int AS replacing, count(written_name_sealed)::int AS renamed
+     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND id NOT IN (${ADDED_LATER})`,
     [tx.employerId, payRunId],
   );
-  return row?.count ?? 0;
+  return row ?? { replacing: 0, renamed: 0 };
 }
 
 async function readHeldInFile(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
@@ -137,20 +147,17 @@ async function readChangedNames(
   tx: EmployerTransaction,
   personal: PersonalData,
   payRunId: string,
-): Promise<UploadAnswer['namesChanged']> {
-  const rows = await tx.query<{ line: number; before: string; after: string; total: string }>(
-    `SELECT line, written_name_sealed AS before, name_sealed AS after, count(*) OVER () AS total
+): Promise<UploadAnswer['namesChanged']['examples']> {
+  const rows = await tx.query<{ line: number; before: string; after: string }>(
+    `SELECT line, written_name_sealed AS before, name_sealed AS after
      FROM payment
      WHERE employer_id = $1 AND pay_run_id = $2 AND written_name_sealed IS NOT NULL AND id NOT IN (${ADDED_LATER})
      ORDER BY row_no LIMIT $3`,
     [tx.employerId, payRunId, SHOWN_NAMES],
   );
-  return {
-    count: Number(rows[0]?.total ?? 0),
-    examples: rows.map(({ line, before, after }) => ({
-      line,
-      before: personal.open(before),
-      after: personal.open(after),
-    })),
-  };
+  return rows.map(({ line, before, after }) => ({
+    line,
+    before: personal.open(before),
+    after: personal.open(after),
+  }));
 }

@@ -104,11 +104,11 @@ async function holdsPayments(tx: EmployerTransaction, run: PayRun): Promise<bool
 
 async function splitIntoInstructions(tx: EmployerTransaction, run: PayRun): Promise<PlannedRow[]> {
   const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
-  const [count] = await tx.query<{ n: number }>(
-    `SELECT count(*)::int AS n FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND status = 'READY'`,
+  const [last] = await tx.query<{ row: number | null }>(
+    `SELECT max(row_no) AS row FROM payment WHERE employer_id = $1 AND pay_run_id = $2`,
     [tx.employerId, run.id],
   );
-  const parts = Math.ceil((count?.n ?? 0) / employer.rowsPerInstruction);
+  const parts = Math.ceil((last?.row ?? 0) / employer.rowsPerInstruction);
   const rows = await tx.query<PlannedRow>(
     `INSERT INTO planned_instruction (employer_id, id, pay_run_id, run_version, ordinal, first_row, last_row,
        row_count, total_minor, row_hash)
