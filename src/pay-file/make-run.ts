@@ -100,8 +100,8 @@ interface Paying {
 }
 
 /**
- * Makes the payable rows of the row table payments of a run where they are none yet, those held in which something was found. In the history the
- * held ones have left what waits for approval.
+ * Makes the payable rows of the row table payments of a run where they are none yet, those held in which something was
+ * found. In the history the held ones have left what waits for approval.
  */
 export async function payRows(
   tx: EmployerTransaction,
