@@ -23,7 +23,7 @@ export class Employer {
   @Column('bigint', { nullable: true, transformer: bigintColumn }) runLimitMinor!: bigint | null;
   /** How far a payment may be above the median of the last ones of its employee. */
   @Column('integer', { nullable: true }) increaseLimitBp!: number | null;
-  /** How many days ahead of today a run may be executed; null: as far as any may. */
+  /** How many days ahead of today a run may be executed; null: a year. */
   @Column('integer', { nullable: true }) daysAheadLimit!: number | null;
   /** The employer's kill switch: nothing is sent to the bank while it is set. */
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
