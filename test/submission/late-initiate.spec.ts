@@ -33,7 +33,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     const work = await app.get(Database).inEmployer(last!.employerId, (tx) => loadWork(tx, last!.id));
     expect(work!.instruction.status).toBe('ABANDONED');
     const value = { bankInstructionId: `${last!.bankId}0`, status: 'INITIATED' };
-    const overtaken = app.get(Builder) as unknown as Overtaken;
+    const overtaken = app.get<Builder, Overtaken>(Builder);
     const call = { callId: last!.callId, attempt: 1 };
     await overtaken.recordInitiate(work!, call, { kind: 'yes', status: 201, value });
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['REBUILD_LIMIT']);
