@@ -53,7 +53,7 @@ export function processTrials(): Trial[] {
         const executionDate = earliestExecutionDate(later, { cutOff: '23:59', timeZone: 'UTC' });
         const id = await stand.pay(rows, { submitAt: shifted.toISOString(), executionDate });
         await stand.payroll.until(id, ['SETTLED', 'FOLLOWING'], 20_000).catch(() => undefined);
-        if (executionDate > new Date().toISOString().slice(0, 10))
+        if (executionDate > (await stand.payroll.bankDate()))
           await stand.payroll.bankClock(new Date(`${executionDate}T12:00:00Z`));
         await stand.restart();
         return id;

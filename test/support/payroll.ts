@@ -121,6 +121,7 @@ export class Payroll {
     const database = options.database ?? (await testDatabase());
     const variants = { ...bankOfThisRun(), ...options.sandbox?.variants };
     const bank = await startSandbox({ stepMs: 0, ...options.sandbox, variants });
+    await skipClosedDays(bank);
     const clock = options.clock ?? new MovedClock();
     const settings = {
       ...DEFAULT_SETTINGS,
@@ -336,6 +337,11 @@ export class Payroll {
     await axios.post(`${this.bank.url}/sandbox/clock`, { now: now.toISOString() });
   }
 
+  /** The date at the bank. */
+  async bankDate(): Promise<string> {
+    return (await axios.get<{ date: string }>(`${this.bank.url}/sandbox/clock`)).data.date;
+  }
+
   async clearFaults(): Promise<void> {
     await axios.delete(`${this.bank.url}/sandbox/faults`);
   }
@@ -346,6 +352,13 @@ export class Payroll {
     await this.bank.close();
     await this.database.drop();
   }
+}
+
+/** At a weekend the bank is at its next banking day already: what is paid would wait for it. */
+async function skipClosedDays(bank: Sandbox): Promise<void> {
+  const today = new Date().toISOString().slice(0, 10);
+  const date = earliestExecutionDate(new Date(`${today}T00:00:00Z`), { cutOff: '23:59', timeZone: 'UTC' });
+  if (date !== today) await axios.post(`${bank.url}/sandbox/clock`, { now: `${date}T00:00:00Z` });
 }
 
 /** Waits until something holds. */
