@@ -158,7 +158,7 @@ export class Database {
       return result;
     } catch (error) {
       bound.allow(connectMs);
-      await client.query('ROLLBACK').catch(() => bound.cut());
+      await runner.rollbackTransaction().catch(() => bound.cut());
       // A socket of somebody else's may break in the same words.
       throw bound.ended && isConnectionLoss(error) ? this.away(bound.cause ?? error) : error;
     }
