@@ -159,7 +159,7 @@ describe('the release of a held row', () => {
 
   it('is not for who prepared the run, or amended it', async () => {
     const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E2')]);
-    const refused = { driverError: { constraint: 'releaser_is_not_preparer' } };
+    const refused = { constraint: 'releaser_is_not_preparer' };
     await expect(release(id, 'EMPLOYEE_TWICE', 3, employer.personId)).rejects.toMatchObject(refused);
     await withRun(id, async (tx, run) => {
       const excludePaymentIds = [await paymentIn(id, 4)];
