@@ -350,7 +350,7 @@ describe('a payment that was paid and came back', () => {
     rows[0]!.iban = magic('returnedTwoDaysLater');
     const parent = await payroll.paid(payFile(rows));
     await payroll.until(parent, ['SETTLED'], 20_000);
-    const later = new Date(payroll.clock.now().getTime() + 3 * 86_400_000);
+    const later = new Date(payroll.clock.now().getTime() + 7 * 86_400_000);
     await payroll.bankClock(later);
     payroll.clock.set(later);
     await eventually(async () => {
