@@ -19,8 +19,6 @@ export function networkTrials(): Trial[] {
     lateEffect('add doubled, bank accepts it after the submit', 'add', 900),
     {
       ...lateEffect('submit doubled, bank executes it again', 'submit', 300),
-      // Two assumptions at once, and in no read but the account's balance: see the README.
-      short: false,
       stand: 'second-submit',
     },
     meddled('a payment in our instruction that is not ours', true, () =>

@@ -48,7 +48,8 @@ export async function stopEmployer(tx: EmployerTransaction, reason: AttentionKin
 export async function totalsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
-  planned: PlannedInstruction,
+  planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
+  happened = 'After the submit the bank shows another count or sum than was approved.',
 ): Promise<void> {
   await raise(tx, {
     kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
@@ -58,7 +59,7 @@ export async function totalsDiffer(
     bankReference: instruction.bankInstructionId,
     payments: planned.rowCount,
     amountMinor: planned.totalMinor,
-    happened: 'After the submit the bank shows another count or sum than was approved.',
+    happened,
   });
   await stopEverything(tx, { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: instruction.id });
 }

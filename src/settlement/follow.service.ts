@@ -9,6 +9,7 @@ import { PersonalData } from '../database/personal-data';
 import { raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { accessRefused } from '../pay-run/stop';
+import { BalanceLook } from './balance-look';
 import { Followed, Follower, loadFollowed } from './follower';
 import { TombstoneWatch } from './tombstone-watch';
 
@@ -30,6 +31,7 @@ export class FollowService {
     leases: Leases,
     private readonly follower: Follower,
     private readonly tombstones: TombstoneWatch,
+    private readonly balances: BalanceLook,
     private readonly personal: PersonalData,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -76,8 +78,10 @@ export class FollowService {
   private async read(claim: Claim, followed: Followed): Promise<void> {
     switch (followed.instruction.status) {
       case 'SUBMITTED':
-      case 'CLOSED':
         return this.follower.step(claim, followed);
+      case 'CLOSED':
+        await this.follower.step(claim, followed);
+        return this.balances.at(claim, followed);
       case 'ABANDONED':
       case 'RELEASED':
       case 'VOID':

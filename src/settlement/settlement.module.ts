@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { EmployerModule } from '../employer/employer.module';
 import { AccountWatch } from './account-watch';
+import { BalanceLook } from './balance-look';
 import { BankEventController, InstallationEventController } from './bank-event.controller';
 import { FollowService } from './follow.service';
 import { Follower } from './follower';
@@ -12,7 +13,15 @@ import { WebhookInbox } from './webhook-inbox';
 @Module({
   imports: [EmployerModule],
   controllers: [BankEventController, InstallationEventController, WebhookController],
-  providers: [AccountWatch, FollowService, Follower, PaymentSource, TombstoneWatch, WebhookInbox],
+  providers: [
+    AccountWatch,
+    BalanceLook,
+    FollowService,
+    Follower,
+    PaymentSource,
+    TombstoneWatch,
+    WebhookInbox,
+  ],
   exports: [AccountWatch, FollowService],
 })
 export class SettlementModule {}

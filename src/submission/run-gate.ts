@@ -74,7 +74,7 @@ export class RunGate {
         return 0;
       }
       if (!(await this.funded(tx, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
-      await this.open(tx, now);
+      await this.open(tx, now, atBank?.balanceMinor);
       return 0;
     });
     crashPoint('gate.passed');
@@ -177,8 +177,12 @@ export class RunGate {
     return BigInt(row?.charge ?? 0);
   }
 
-  private async open(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  private async open(tx: EmployerTransaction, run: PayRun, balanceMinor: bigint | undefined): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
+    if (balanceMinor !== undefined) {
+      const read = { balanceBeforeMinor: balanceMinor, balanceReadAt: this.clock.now() };
+      await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, read);
+    }
     const instructions = await tx.manager.findBy(Instruction, {
       employerId: tx.employerId,
       payRunId: run.id,

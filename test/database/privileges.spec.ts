@@ -144,7 +144,7 @@ describe('the role of the application', () => {
       pay_file_profile: 'changed_at definition deleted_at name revision',
       pay_hold: 'decided_at decided_by outcome reason',
       pay_run:
-        'execution_date lapse_reason revision root_hash row_count run_version status stopped_at stopped_reason total_minor',
+        'balance_before_minor balance_read_at execution_date lapse_reason revision root_hash row_count run_version status stopped_at stopped_reason total_minor',
       payment: 'charges_minor excluded_reason live release_sequence returned_at settled_on status',
       submit_attempt: 'finished_at outcome outcome_detail',
     });

@@ -1,0 +1,99 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { isBankError } from '../bank/errors';
+import { BankGateway } from '../bank/gateway';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence } from '../database/leases';
+import { PaidByInstruction, paidAgain } from '../domain/balance';
+import { lockInstruction } from '../pay-run/instruction.store';
+import { lockRun } from '../pay-run/pay-run.store';
+import { totalsDiffer } from '../pay-run/stop';
+import { Followed } from './follower';
+
+/**
+ * Compares once what an account lost over a run with what the payments of the run took. A bank that executes a submit a
+ * second time may show that nowhere else (Account, `balance`). Other traffic of the account hides it.
+ */
+@Injectable()
+export class BalanceLook {
+  constructor(
+    private readonly database: Database,
+    private readonly gateway: BankGateway,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS'>,
+  ) {}
+
+  /** Looks where the instruction is the last of its run to end, and ended so long ago that a late submit has shown. */
+  async at(claim: Claim, followed: Followed): Promise<void> {
+    const { instruction, run, account } = followed;
+    const { balanceBeforeMinor: beforeMinor, balanceReadAt } = run;
+    const dueMs = (instruction.closedAt?.getTime() ?? Infinity) + this.config.SUBMIT_DOUBT_MS;
+    if (beforeMinor === null || balanceReadAt === null || this.clock.now().getTime() < dueMs) return;
+    const paid = await this.database.inEmployer(claim.employerId, (tx) => paidAlone(tx, followed));
+    if (paid === undefined) return;
+    const nowMinor = await this.balanceOf(account.bankAccountId);
+    if (nowMinor === undefined) return;
+    const again = paidAgain(paid, beforeMinor - nowMinor);
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const now = await lockRun(tx, run.id);
+      const told = await lockInstruction(tx, again?.instructionId ?? instruction.id);
+      await fence(tx, claim);
+      if (now.balanceBeforeMinor === null) return;
+      await tx.query(
+        `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
+        [tx.employerId, run.id],
+      );
+      if (again)
+        await totalsDiffer(tx, told, { rowCount: again.payments, totalMinor: again.amountMinor }, PAID_AGAIN);
+    });
+  }
+
+  /** Undefined while the bank does not show it: to compare can wait, and everything else goes on. */
+  private async balanceOf(bankAccountId: string): Promise<bigint | undefined> {
+    try {
+      return (await this.gateway.getAccount(bankAccountId)).balanceMinor;
+    } catch (error) {
+      if (isBankError(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+const PAID_AGAIN =
+  'Over the run its account lost, besides what the payments took, exactly as much again as this instruction pays: the ' +
+  'bank may have executed its submit twice.';
+
+/**
+ * What each instruction of a run took from the account; undefined while another one of the run is open or ended later,
+ * or when another run of the account was under way since its balance was read.
+ */
+async function paidAlone(
+  tx: EmployerTransaction,
+  { instruction, run }: Followed,
+): Promise<PaidByInstruction[] | undefined> {
+  const [beside] = await tx.query(
+    `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
+     WHERE r.employer_id = $1 AND r.account_id = $2 AND CASE WHEN r.id = $3
+         THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > ($4, $5)
+         ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR o.closed_at >= $6 END
+     LIMIT 1`,
+    [tx.employerId, run.accountId, run.id, instruction.closedAt, instruction.id, run.balanceReadAt],
+  );
+  if (beside) return undefined;
+  const rows = await tx.query<{ id: string; payments: number; amount_minor: string; charges_minor: string }>(
+    `SELECT i.id, count(*)::int AS payments, sum(p.amount_minor) AS amount_minor,
+       coalesce(sum(p.charges_minor), 0) AS charges_minor
+     FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+     JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
+     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status = 'CLOSED' AND p.status = 'SETTLED'
+     GROUP BY i.id`,
+    [tx.employerId, run.id],
+  );
+  return rows.map((row) => ({
+    instructionId: row.id,
+    payments: row.payments,
+    amountMinor: BigInt(row.amount_minor),
+    chargesMinor: BigInt(row.charges_minor),
+  }));
+}
