@@ -1,4 +1,4 @@
-import { DifferenceKind } from '../domain/difference';
+import { DifferenceKind, TICKED_KINDS } from '../domain/difference';
 import { maskIban } from '../domain/iban';
 import { formatMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
@@ -42,12 +42,18 @@ export function showComparison(record: ComparisonRecord, required: boolean): Com
   };
 }
 
-/** A difference for those who may know it. `open` unseals a name or an IBAN; IBANs are masked here. */
+/**
+ * A difference for those who may know it. `open` unseals a name or an IBAN. An IBAN that is to be ticked is shown whole,
+ * as it is held against what the employee wrote; others are masked.
+ */
 export function showDifference(row: DifferenceRow, open: (sealed: string) => string): DifferenceDocument {
   const { now, before, ticked } = row;
   return {
     kind: row.kind,
-    now: now && { ...showSide(now, row.amount_minor, open), row: now.row_no },
+    now: now && {
+      ...showSide(now, row.amount_minor, open, TICKED_KINDS.includes(row.kind)),
+      row: now.row_no,
+    },
     before: before && {
       ...showSide(before, row.before_minor, open),
       payRunId: showId('run', before.pay_run_id),
@@ -59,12 +65,18 @@ export function showDifference(row: DifferenceRow, open: (sealed: string) => str
   };
 }
 
-function showSide(side: DifferingPayment, amountMinor: string, open: (sealed: string) => string) {
+function showSide(
+  side: DifferingPayment,
+  amountMinor: string,
+  open: (sealed: string) => string,
+  wholeIban = false,
+) {
+  const iban = open(side.iban_sealed);
   return {
     paymentId: showId('pay', side.id),
     employeeId: side.employee_id,
     name: open(side.name_sealed),
-    iban: maskIban(open(side.iban_sealed)),
+    iban: wholeIban ? iban : maskIban(iban),
     amount: formatMinor(BigInt(amountMinor)),
   };
 }
