@@ -188,9 +188,7 @@ describe('profiles of an employer', () => {
 
   it('are known by a name that is free again once they are deleted', async () => {
     const kept = await keep('One', plain);
-    await expect(keep('One', plain)).rejects.toMatchObject({
-      driverError: { constraint: 'one_profile_of_a_name' },
-    });
+    await expect(keep('One', plain)).rejects.toMatchObject({ constraint: 'one_profile_of_a_name' });
     await desk.database.inEmployer(employer.employerId, (tx) =>
       deleteProfile(tx, employer.personId, kept.id, undefined),
     );

@@ -276,6 +276,7 @@ describe('reading pay runs', () => {
         '/approvals',
         '/cancellation',
         '/differences',
+        '/differences.csv',
         '/history',
         '/holds',
         '/holds/release',
