@@ -148,6 +148,7 @@ async function pressRun(buttons: Buttons, { payroll }: Stand, rows: readonly Row
   await press('approver', `POST ${RUN}/iban-ticks`, ids, {
     data: { rootHash: run.rootHash, all: true, reason },
   });
+  await press('approver', `POST ${RUN}/holds/release`, ids, { data: { code: 'EMPLOYEE_TWICE', reason } });
   await press('preparer', `POST ${RUN}/corrections`, ids, { data: file, params, headers: CSV });
   await press('preparer', `POST ${RUN}/stop`, ids, { data: { reason } });
   await press('approver', `POST ${RUN}/approvals`, ids, approval);

@@ -1,6 +1,7 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { ZodValidationPipe } from 'nestjs-zod';
+import { Connections } from './connections';
 import { HealthController } from './health.controller';
 import { loggingModule } from './logging';
 import { Metrics } from './metrics';
@@ -25,6 +26,7 @@ export class HttpModule {
         { provide: PASSING_ERRORS, useValue: { unavailable, uncertain } satisfies PassingErrors },
         { provide: APP_FILTER, useClass: ProblemFilter },
         { provide: APP_PIPE, useClass: ZodValidationPipe },
+        Connections,
         Metrics,
         Readiness,
       ],
