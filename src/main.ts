@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { setFlagsFromString } from 'node:v8';
 import { ConfigurationError, readConfig } from './config/env';
 import { startService } from './service';
 
@@ -7,9 +6,6 @@ import { startService } from './service';
 async function main(): Promise<void> {
   // Who started this process over an IPC channel watches it; when that one dies, nobody does.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-  // By itself V8 lets garbage double and double again where the machine has memory to spare: after some large uploads
-  // half a gigabyte, of which an eighth is in use.
-  setFlagsFromString('--heap-growing-percent=10');
   const config = readConfig(process.env);
   const { url } = await startService(config);
   process.stdout.write(`${JSON.stringify({ url })}\n`);

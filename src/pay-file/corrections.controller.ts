@@ -17,6 +17,7 @@ import { Me, SignedIn } from '../http/signed-in';
 import { SkipIdempotency } from '../identity/idempotency.interceptor';
 import { findRun } from '../pay-run/pay-run.store';
 import { Corrected, Corrections } from './corrections';
+import { withTidyHeap } from './tidy-heap';
 import { CorrectedAnswer, CorrectedBody, FaultyRowPage } from './corrections.dto';
 import { correctionsFile } from './corrections-file';
 import {
@@ -131,7 +132,9 @@ export class CorrectionsController {
       .type(`text/csv; charset=${file.layout.encoding}`)
       .setHeader('Cache-Control', 'no-store');
     try {
-      await pipeline(correctionsFile(this.database, this.personal, employerId, file), response);
+      await withTidyHeap(() =>
+        pipeline(correctionsFile(this.database, this.personal, employerId, file), response),
+      );
     } catch (error) {
       if (!hasHungUp(error)) throw error;
     }

@@ -27,6 +27,7 @@ import { PayFileFault, refusePayFile } from './pay-file-fault';
 import { Reading } from './reading';
 import { checkRows, contextOf, copyRows, createRowTables } from './row-intake';
 import { UploadedFile } from './spool';
+import { withTidyHeap } from './tidy-heap';
 import { assertTerms, CorrectionFields, resolveTerms, UploadTerms } from './terms';
 
 /** A corrections file that was sent back, for which run and by whom. */
@@ -85,7 +86,9 @@ export class Corrections {
    */
   async take(delivery: CorrectionDelivery): Promise<Corrected> {
     try {
-      return await this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery));
+      return await withTidyHeap(() =>
+        this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery)),
+      );
     } catch (error) {
       throw lostRace(error) ?? error;
     }

@@ -23,6 +23,7 @@ import { completeFields, reading, Reading, sameReading } from './reading';
 import { checkRows, contextOf, copyRows, createRowTables, IntakeContext, ReadFile } from './row-intake';
 import { UploadedFile } from './spool';
 import { assertTerms, resolveTerms, UploadFields, UploadOfPeriod, UploadTerms } from './terms';
+import { withTidyHeap } from './tidy-heap';
 import { readUploadAnswer, UploadAnswer } from './upload-answer';
 
 /** A received file, by whom, and what they said of it. */
@@ -68,7 +69,9 @@ export class PayFileIntake {
    */
   async take(delivery: Delivery): Promise<Taken> {
     try {
-      const taken = await this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery));
+      const taken = await withTidyHeap(() =>
+        this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery)),
+      );
       crashPoint('upload.stored');
       if (taken instanceof Problem) throw taken;
       return taken;
