@@ -1,3 +1,4 @@
+import { readId } from '../../src/http/prefixed-id';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -9,7 +10,6 @@ describe('nothing is paid that was not approved', () => {
   });
   afterAll(() => payroll.close());
 
-  const uuid = (id: string) => id.replace(/^[a-z]+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   const paid = async () => (await payroll.ledger()).payees.length;
 
   it('not by somebody without the role, and not by who prepared it even with the role', async () => {
@@ -48,8 +48,10 @@ describe('nothing is paid that was not approved', () => {
 
   const becomesDue = async (id: string) => {
     const { superuserUrl } = payroll.database;
-    await execute(superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [uuid(id)]);
-    await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [uuid(id)]);
+    await execute(superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [readId('run', id)]);
+    await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE subject_id = $1`, [
+      readId('run', id),
+    ]);
   };
   const later = () => ({ submitAt: new Date(Date.now() + 600_000).toISOString() });
   const cancel = (id: string) =>
@@ -58,7 +60,7 @@ describe('nothing is paid that was not approved', () => {
     select(
       payroll.database.superuserUrl,
       `SELECT s.id FROM submit_attempt s JOIN instruction i ON i.id = s.instruction_id WHERE i.pay_run_id = $1`,
-      [uuid(id)],
+      [readId('run', id)],
     );
 
   it.each([
@@ -74,7 +76,7 @@ describe('nothing is paid that was not approved', () => {
       const before = await paid();
       const run = await payroll.uploaded(payFile(payRows(3, 20)), later());
       await payroll.approve(run);
-      await execute(payroll.database.superuserUrl, change, [uuid(run.id)]);
+      await execute(payroll.database.superuserUrl, change, [readId('run', run.id)]);
       await becomesDue(run.id);
       let breach: { id: string } | undefined;
       await eventually(async () => {
@@ -100,7 +102,7 @@ describe('nothing is paid that was not approved', () => {
     await payroll.approve(run);
     const { superuserUrl } = payroll.database;
     await execute(superuserUrl, `UPDATE pay_run SET execution_date = execution_date + 7 WHERE id = $1`, [
-      uuid(run.id),
+      readId('run', run.id),
     ]);
     await becomesDue(run.id);
     await payroll.until(run.id, ['READY'], 20_000);
@@ -186,7 +188,7 @@ describe('nothing is paid that was not approved', () => {
     expect(after.rootHash).not.toBe(run.rootHash);
     expect((await payroll.approve(run)).data.code).toBe('APPROVAL_OF_ANOTHER_VERSION');
     await execute(payroll.database.superuserUrl, `UPDATE pay_run SET submit_at = now() WHERE id = $1`, [
-      uuid(run.id),
+      readId('run', run.id),
     ]);
     expect(
       (await payroll.approve({ id: run.id, rootHash: after.rootHash, total: after.total })).status,

@@ -1,8 +1,7 @@
+import { readId } from '../../src/http/prefixed-id';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
-
-const uuidOf = (id: string) => id.replace(/^[a-z]+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 describe('a submit that the bank executes a second time, which shows in the balance alone', () => {
   let payroll: Payroll;
@@ -20,7 +19,7 @@ describe('a submit that the bank executes a second time, which shows in the bala
       const [run] = await select<{ before: string | null }>(
         superuserUrl,
         `SELECT balance_before_minor AS before FROM pay_run WHERE id = $1`,
-        [uuidOf(id)],
+        [readId('run', id)],
       );
       return run?.before === null;
     }, 20_000);

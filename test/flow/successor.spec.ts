@@ -1,11 +1,11 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { nextBankingDay } from '../../src/domain/business-day';
+import { readId } from '../../src/http/prefixed-id';
 import { execute, select } from '../support/database';
 import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
-const uuidOf = (id: string) => id.replace(/^[a-z]+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 interface PaymentView {
   id: string;
@@ -162,7 +162,7 @@ describe('what a run did not pay', () => {
       execute(
         payroll.database.superuserUrl,
         `UPDATE payment SET replaces_payment_id = NULL WHERE pay_run_id = $1`,
-        [uuidOf(second.id)],
+        [readId('run', second.id)],
       ),
     ).resolves.toBeUndefined();
     expect((await payroll.approve(second)).status).toBeLessThan(300);
