@@ -14,6 +14,7 @@ export class Connections implements BeforeApplicationShutdown {
   constructor(private readonly host: HttpAdapterHost) {}
 
   beforeApplicationShutdown(): void {
+    if (!this.host.listening) return;
     const server = this.host.httpAdapter.getHttpServer() as Server;
     setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
   }
