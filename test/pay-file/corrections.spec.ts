@@ -1,6 +1,4 @@
 import { readId, showId } from '../../src/http/prefixed-id';
-import { cancelRun } from '../../src/pay-run/cancellation';
-import { lockRun } from '../../src/pay-run/pay-run.store';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 const DATE = { executionDate: '2026-11-27' };
@@ -13,7 +11,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   employer = await desk.employer();
-  await desk.policy(employer, { policy: 'hold' });
+  await desk.set(employer, { faultPolicy: { policy: 'hold' } });
 });
 afterAll(() => desk.close());
 
@@ -39,10 +37,6 @@ const payments = (run: string) =>
   );
 const paid = async (run: string) =>
   (await payments(run)).map((one) => [one.row_no, one.line, one.employee_id, one.amount_minor]);
-const cancel = (run: string) =>
-  desk.database.inEmployer(employer.employerId, async (tx) =>
-    cancelRun(tx, await lockRun(tx, readId('run', run)), `person:${employer.personId}`, 'a test'),
-  );
 const kept = () =>
   desk.query(employer, 'SELECT line, payment_id IS NOT NULL AS corrected FROM faulty_row ORDER BY line');
 const told = ({ faults }: { faults: readonly { line: number; code: string }[] }) =>
@@ -274,7 +268,7 @@ describe('corrections after the approval', () => {
     const file = await mended(id, [',-1,', ',40.00,'], [',0.00,', ',1.00,']);
     const first = await desk.correct(employer, id, file, DATE);
     expect(first.keptBack).toBe(0);
-    await cancel(showId('run', first.run.id));
+    await desk.cancel(employer, showId('run', first.run.id));
     expect((await desk.corrections(employer, id)).toString().split('\n')).toHaveLength(4);
     const second = await desk.correct(employer, id, file, DATE);
     expect(second).toMatchObject({ corrected: 2, unchanged: 0, run: { sequence: 2 } });
@@ -283,7 +277,7 @@ describe('corrections after the approval', () => {
   it('are none of a run that is cancelled', async () => {
     const id = await held();
     const file = await mended(id, [',-1,', ',40.00,']);
-    await cancel(id);
+    await desk.cancel(employer, id);
     await expect(desk.correct(employer, id, file, DATE)).rejects.toMatchObject({
       code: 'PARENT_NOT_APPROVED',
     });

@@ -1,10 +1,7 @@
-import { newId } from '../../src/database/new-id';
 import { HoldCode } from '../../src/domain/hold';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { Corrected } from '../../src/pay-file/corrections';
 import { releaseFurtherPay } from '../../src/pay-file/release';
-import { releaseHold } from '../../src/pay-run/hold-release';
-import { lockRun } from '../../src/pay-run/pay-run.store';
 import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -17,12 +14,11 @@ let approver: string;
 
 beforeAll(async () => {
   desk = await PayDesk.open();
-  approver = newId();
-  await desk.asSuperuser(`INSERT INTO person (id, name) VALUES ($1, 'Arno Approver')`, [approver]);
+  approver = await desk.person('Arno Approver');
 });
 beforeEach(async () => {
   employer = await desk.employer();
-  await desk.policy(employer, { policy: 'hold' });
+  await desk.set(employer, { faultPolicy: { policy: 'hold' } });
 });
 afterAll(() => desk.close());
 
@@ -40,9 +36,6 @@ const correct = async (
   return desk.correct(employer, run, Buffer.from(mended), fields);
 };
 
-const limit = (column: string, minor: number): Promise<unknown> =>
-  desk.query(employer, `UPDATE employer SET ${column} = $2 WHERE id = $1`, [employer.employerId, minor]);
-
 /** What is held of a run, as line, code and the line beside; a decided hold by its outcome. */
 const holds = async (run: string): Promise<unknown[][]> => {
   const rows = await desk.query<{ found: unknown[] }>(
@@ -56,21 +49,10 @@ const holds = async (run: string): Promise<unknown[][]> => {
 };
 
 const release = (run: string, code: HoldCode, paymentId?: string): Promise<void> =>
-  desk.database.inEmployer(employer.employerId, async (tx) =>
-    releaseHold(
-      tx,
-      desk.personal,
-      await lockRun(tx, readId('run', run)),
-      { code, paymentId },
-      { personId: approver, reason: 'owed' },
-    ),
-  );
+  desk.releaseHold(employer, readId('run', run), { code, paymentId }, { personId: approver, reason: 'owed' });
 
-const paymentIn = async (run: string, line: number): Promise<string> => {
-  const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 AND line = $2';
-  const [found] = await desk.query<{ id: string }>(employer, sql, [readId('run', run), line]);
-  return found?.id ?? '';
-};
+const paymentIn = (run: string, line: number): Promise<string> =>
+  desk.paymentIn(employer, readId('run', run), line);
 
 describe('corrected rows that look like a mistake', () => {
   it('are held beside the rows of their run, whichever line comes first', async () => {
@@ -109,7 +91,7 @@ describe('corrected rows that look like a mistake', () => {
   });
 
   it('are held beside one another, and beside rows that are held themselves', async () => {
-    await limit('payment_limit_minor', 5_000);
+    await desk.set(employer, { paymentLimitMinor: 5_000n });
     const id = await upload([row('E1', '60.00'), row('E2', '0.00'), row('E3', '0.00'), row('E4', '70.00')]);
     const done = await correct(id, [
       ['E2,', 'E1,'],
@@ -149,7 +131,7 @@ describe('corrected rows that look like a mistake', () => {
   });
 
   it('hold the run above whose limit they bring it, and once that was released themselves', async () => {
-    await limit('run_limit_minor', 150_000);
+    await desk.set(employer, { runLimitMinor: 150_000n });
     const id = await upload([row('E1'), row('E2', '0.00'), row('E3', '0.00'), row('E4', '0.00')]);
     expect(await holds(id)).toEqual([]);
     const first = await correct(id, [[',0.00,', ',600.00,']]);
@@ -202,7 +184,7 @@ describe('corrected rows that look like a mistake', () => {
   it('come while holds of their run are released, and neither waits for the other for ever', async () => {
     for (let n = 0; n < 5; n += 1) {
       employer = await desk.employer();
-      await desk.policy(employer, { policy: 'hold' });
+      await desk.set(employer, { faultPolicy: { policy: 'hold' } });
       const id = await upload([row('E1'), row('E1', '2.00'), row('E1', '3.00'), row('E2', '0.00')]);
       const lines = await Promise.all([3, 4].map((line) => paymentIn(id, line)));
       await Promise.all([

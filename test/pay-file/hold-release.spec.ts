@@ -1,5 +1,4 @@
 import { EmployerTransaction } from '../../src/database/database';
-import { newId } from '../../src/database/new-id';
 import { HoldCode } from '../../src/domain/hold';
 import { readId } from '../../src/http/prefixed-id';
 import { releaseFurtherPay } from '../../src/pay-file/release';
@@ -8,7 +7,6 @@ import { approve } from '../../src/pay-run/approval';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { releaseHold } from '../../src/pay-run/hold-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { lockRun } from '../../src/pay-run/pay-run.store';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -17,8 +15,7 @@ let approver: string;
 
 beforeAll(async () => {
   desk = await PayDesk.open();
-  approver = newId();
-  await desk.asSuperuser(`INSERT INTO person (id, name) VALUES ($1, 'Arno Approver')`, [approver]);
+  approver = await desk.person('Arno Approver');
 });
 beforeEach(async () => {
   employer = await desk.employer();
@@ -31,20 +28,14 @@ const upload = async (rows: string[], fields: Record<string, string> = {}): Prom
   readId('run', (await desk.upload(employer, csv(...rows), fields)).answer.id);
 
 const withRun = <T>(runId: string, work: (tx: EmployerTransaction, run: PayRun) => Promise<T>): Promise<T> =>
-  desk.database.inEmployer(employer.employerId, async (tx) => work(tx, await lockRun(tx, runId)));
+  desk.inRun(employer, runId, work);
 
-const paymentIn = async (runId: string, line: number): Promise<string> => {
-  const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 AND line = $2';
-  const [found] = await desk.query<{ id: string }>(employer, sql, [runId, line]);
-  return found?.id ?? '';
-};
+const paymentIn = (runId: string, line: number): Promise<string> => desk.paymentIn(employer, runId, line);
 
 /** Releases a hold of the row in a line, or of the whole run. */
 const release = async (runId: string, code: HoldCode, line?: number, by = approver): Promise<void> => {
   const paymentId = line === undefined ? undefined : await paymentIn(runId, line);
-  await withRun(runId, (tx, run) =>
-    releaseHold(tx, desk.personal, run, { paymentId, code }, { personId: by, reason: REASON }),
-  );
+  await desk.releaseHold(employer, runId, { paymentId, code }, { personId: by, reason: REASON });
 };
 
 /** Lets the next upload pay E1 once more. */
@@ -85,11 +76,7 @@ const rowsOf = (runId: string): Promise<string[]> =>
     )
     .then((rows) => rows.map(({ text }) => text));
 
-const limit = (minor: number): Promise<unknown> =>
-  desk.query(employer, 'UPDATE employer SET payment_limit_minor = $2 WHERE id = $1', [
-    employer.employerId,
-    minor,
-  ]);
+const limit = (paymentLimitMinor: bigint): Promise<void> => desk.set(employer, { paymentLimitMinor });
 
 /** A payment ended unpaid, as the bank would have it. */
 const fail = (runId: string): Promise<void> =>
@@ -101,7 +88,7 @@ const fail = (runId: string): Promise<void> =>
 
 describe('the release of a held row', () => {
   it('makes it part of the run, as a new version over its hash, by the same preparer', async () => {
-    await limit(50_000);
+    await limit(50_000n);
     const id = await upload([row('E1', '10.00'), row('E2', '900.00')]);
     const before = await runOf(id);
     await release(id, 'PAYMENT_ABOVE_LIMIT', 3);
@@ -145,7 +132,7 @@ describe('the release of a held row', () => {
   });
 
   it('is once, and of a hold that is there', async () => {
-    await limit(1);
+    await limit(1n);
     const id = await upload([row('E1', '10.00')]);
     await expect(release(id, 'EMPLOYEE_TWICE', 2)).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
     await expect(release(id, 'PAYMENT_ABOVE_LIMIT')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
@@ -169,7 +156,7 @@ describe('the release of a held row', () => {
   });
 
   it('is of another employer’s run for nobody', async () => {
-    await limit(1);
+    await limit(1n);
     const id = await upload([row('E1', '10.00')]);
     const paymentId = await paymentIn(id, 2);
     employer = await desk.employer();
@@ -237,7 +224,7 @@ describe('an employee who is paid already', () => {
   });
 
   it('is not paid a second time by the release of anything else', async () => {
-    await limit(50_000);
+    await limit(50_000n);
     const held = await upload([row('E1', '900.00'), row('E2', '2.00')]);
     const other = await upload([row('E1', '1.00')]);
     await expect(release(held, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
@@ -249,7 +236,7 @@ describe('an employee who is paid already', () => {
   });
 
   it('keeps the release that the upload took', async () => {
-    await limit(50_000);
+    await limit(50_000n);
     await upload([row('E1', '1.00')]);
     await allowFurtherPay();
     const id = await upload([row('E1', '900.00')]);
@@ -277,7 +264,7 @@ describe('a payment that ended unpaid', () => {
   it('is replaced by the held row, which is no end of its chain while it is held', async () => {
     const failed = await upload([row('E1', '1.00')]);
     await fail(failed);
-    await limit(50_000);
+    await limit(50_000n);
     const held = await upload([row('E1', '900.00')]);
     const replaced = await desk.query(employer, 'SELECT FROM payment WHERE replaces_payment_id = $1', [
       await paymentIn(failed, 2),
@@ -293,7 +280,7 @@ describe('a payment that ended unpaid', () => {
   });
 
   it('since the row was held is not passed over by it', async () => {
-    await limit(50_000);
+    await limit(50_000n);
     const held = await upload([row('E1', '900.00')]);
     await fail(await upload([row('E1', '3.00')]));
     await expect(release(held, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
@@ -337,9 +324,7 @@ describe('a run with holds', () => {
   });
 
   it('of the whole run is approved as it was once that hold is released', async () => {
-    await desk.query(employer, 'UPDATE employer SET run_limit_minor = 1 WHERE id = $1', [
-      employer.employerId,
-    ]);
+    await desk.set(employer, { runLimitMinor: 1n });
     const id = await upload([row('E1', '1.00')]);
     const before = await runOf(id);
     await expect(approved(id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
@@ -349,7 +334,7 @@ describe('a run with holds', () => {
   });
 
   it('on every row pays nobody, and is cancelled rather than emptied', async () => {
-    await limit(1);
+    await limit(1n);
     const id = await upload([row('E1', '1.00'), row('E2', '2.00')]);
     expect(await runOf(id)).toMatchObject({ status: 'READY', rowCount: 0, totalMinor: 0n });
     await expect(leaveOut(id, 2, 3)).rejects.toMatchObject({ code: 'NOTHING_TO_PAY' });

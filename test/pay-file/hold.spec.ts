@@ -35,9 +35,6 @@ const settle = (of: Desk, period: string): Promise<void> =>
      UPDATE pay_run SET status = 'SETTLED' WHERE period = '${period}' AND employer_id = '${of.employerId}'`,
   );
 
-const limit = (column: string, value: number): Promise<unknown> =>
-  desk.query(employer, `UPDATE employer SET ${column} = $2 WHERE id = $1`, [employer.employerId, value]);
-
 const SHARED = germanIban(77);
 
 describe('rows of one file that look like a mistake', () => {
@@ -253,13 +250,13 @@ describe('the same bytes under other terms', () => {
 
 describe('the limits of an employer', () => {
   it('hold each payment above the most it may be', async () => {
-    await limit('payment_limit_minor', 100_000);
+    await desk.set(employer, { paymentLimitMinor: 100_000n });
     await desk.upload(employer, csv(row('E1', '1000.00'), row('E2', '1000.01')));
     expect(await holds()).toEqual([[3, 'PAYMENT_ABOVE_LIMIT', null]]);
   });
 
   it('hold the run above the most it may be, with what is held counted in', async () => {
-    await limit('run_limit_minor', 200_000);
+    await desk.set(employer, { runLimitMinor: 200_000n });
     await desk.upload(employer, csv(row('E1', '1000.00'), row('E2', '1000.00')));
     expect(await holds()).toEqual([]);
     await desk.upload(employer, csv(row('E3', '1000.00'), row('E3', '1000.01')));
@@ -270,7 +267,7 @@ describe('the limits of an employer', () => {
   });
 
   it('are not there unless they are set, and are of one employer', async () => {
-    await limit('payment_limit_minor', 1);
+    await desk.set(employer, { paymentLimitMinor: 1n });
     const other = await desk.employer();
     await desk.upload(other, csv(row('E1', '999999999.99')));
     expect(await holds(other)).toEqual([]);
@@ -285,7 +282,7 @@ describe('the limits of an employer', () => {
         await settle(employer, month(index + 1).period);
       }
       // The median of the last three is 100.00; a fifth above it are 120.00.
-      await limit('increase_limit_bp', 2_000);
+      await desk.set(employer, { increaseLimitBp: 2_000 });
     });
 
     it('are the median of the last three, and the share above it', async () => {

@@ -4,8 +4,6 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { normaliseName } from '../../src/domain/party';
 import { sendContent } from '../../src/pay-file/content.store';
-import { lockRun } from '../../src/pay-run/pay-run.store';
-import { cancelRun } from '../../src/pay-run/cancellation';
 import { Payment } from '../../src/pay-run/payment.entity';
 import { instructionHash, rowHash } from '../../src/pay-run/run-hash';
 import { readId } from '../../src/http/prefixed-id';
@@ -24,12 +22,6 @@ afterAll(() => desk.close());
 
 const payments = ({ employerId }: Desk): Promise<Payment[]> =>
   desk.database.inEmployer(employerId, (tx) => tx.manager.find(Payment, { order: { rowNo: 'ASC' } }));
-
-const cancel = ({ employerId, personId }: Desk, runId: string): Promise<void> =>
-  desk.database.inEmployer(employerId, async (tx) => {
-    const run = await lockRun(tx, readId('run', runId));
-    await cancelRun(tx, run, `person:${personId}`, 'a test');
-  });
 
 describe('a good pay file', () => {
   it('becomes a run that awaits approval', async () => {
@@ -209,7 +201,7 @@ describe('the same upload again', () => {
 
   it('is a new run when its run was cancelled', async () => {
     const first = await desk.upload(employer, sample('payroll-5.csv'));
-    await cancel(employer, first.answer.id);
+    await desk.cancel(employer, first.answer.id);
     const again = await desk.upload(employer, sample('payroll-5.csv'));
     expect(again.replayed).toBe(false);
     expect(again.answer.id).not.toBe(first.answer.id);
@@ -248,7 +240,7 @@ describe('an employee who is paid already', () => {
 
   it('may be paid again once the first run was cancelled', async () => {
     const first = await desk.upload(employer, csv(row('E1')));
-    await cancel(employer, first.answer.id);
+    await desk.cancel(employer, first.answer.id);
     await expect(desk.upload(employer, csv(row('E1', '2.00')))).resolves.toMatchObject({ replayed: false });
   });
 

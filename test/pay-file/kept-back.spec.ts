@@ -43,7 +43,7 @@ describe('faulty rows of a file', () => {
   });
 
   it('are kept back and the others become the run', async () => {
-    await desk.policy(employer, HOLD);
+    await desk.set(employer, { faultPolicy: HOLD });
     const { answer } = await desk.upload(employer, csv(row('E1'), BAD, row('E3'), 'E4,too,few', row('E5')));
     expect(answer).toMatchObject({ payments: 3, total: '3000.00', faultPolicy: HOLD, file: { rows: 3 } });
     expect(answer.keptBack).toMatchObject({ rows: 2, faultCount: 2 });
@@ -68,7 +68,7 @@ describe('faulty rows of a file', () => {
   it('are those whose earlier payment may have been paid after all as well, under the cells they have', async () => {
     await desk.upload(employer, csv(row('E9')));
     await contradict();
-    await desk.policy(employer, HOLD);
+    await desk.set(employer, { faultPolicy: HOLD });
     const { answer } = await desk.upload(
       employer,
       csv(
@@ -96,7 +96,7 @@ describe('faulty rows of a file', () => {
   });
 
   it('are stored sealed, and shown to their employer only', async () => {
-    await desk.policy(employer, HOLD);
+    await desk.set(employer, { faultPolicy: HOLD });
     const { answer } = await desk.upload(employer, csv(row('E1'), BAD));
     const stored = 'SELECT line, row_no, employee_id, amount_minor, cells_sealed FROM faulty_row';
     expect(await desk.query(employer, stored)).toEqual([
@@ -114,7 +114,7 @@ describe('faulty rows of a file', () => {
   });
 
   it('are told again with the same file, and are part of what is declared', async () => {
-    await desk.policy(employer, HOLD);
+    await desk.set(employer, { faultPolicy: HOLD });
     const file = csv(row('E1', '10.00'), row('E2', '5.00').replace(/DE\d\d/, 'DE00'));
     const declared = { declaredRows: '2', declaredTotal: '15.00' };
     const first = await desk.upload(employer, file, declared);
@@ -129,25 +129,25 @@ describe('faulty rows of a file', () => {
     ['no good row', csv(BAD, row('E1', '-1'))],
     ['a header that is not known', Buffer.from('name,iban\nA,B\n')],
   ])('do not become a run with %s', async (_, file, fields = {}) => {
-    await desk.policy(employer, HOLD);
+    await desk.set(employer, { faultPolicy: HOLD });
     expect(await desk.refusal(employer, file, fields)).toMatchObject({ code: 'PAY_FILE_REFUSED' });
     expect((await desk.stored(employer)).runs).toBe(0);
   });
 
   it('refuse it above the threshold, which the run keeps when the employer changes it', async () => {
     const policy: FaultPolicy = { policy: 'threshold', maxRows: 1 };
-    await desk.policy(employer, policy);
+    await desk.set(employer, { faultPolicy: policy });
     const { answer } = await desk.upload(employer, csv(row('E1'), BAD));
-    await desk.policy(employer, { policy: 'strict' });
+    await desk.set(employer, { faultPolicy: { policy: 'strict' } });
     expect((await desk.upload(employer, csv(row('E1'), BAD))).answer).toEqual(answer);
     expect(answer.faultPolicy).toEqual(policy);
-    await desk.policy(employer, policy);
+    await desk.set(employer, { faultPolicy: policy });
     const problem = await desk.refusal(employer, csv(row('E5'), BAD, row('E3', '0.00'), row('E6')));
     expect(problem.extra['faultCount']).toBe(2);
   });
 
   it('are in the corrections file as they were written, in the layout of the file', async () => {
-    await desk.policy(employer, HOLD);
+    await desk.set(employer, { faultPolicy: HOLD });
     const text =
       '\ufeff"employee_id";"name";"iban";"amount";"currency"\r\n' +
       '"E1";"Zoë Müller";"DE42950800200355765512";"1.00";"EUR"\r\n' +

@@ -6,11 +6,10 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { AuditEntry } from '../../src/audit/audit-entry';
 import { Clock } from '../../src/config/clock';
-import { Database } from '../../src/database/database';
+import { Database, EmployerTransaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { newId } from '../../src/database/new-id';
 import { PersonalData } from '../../src/database/personal-data';
-import { FaultPolicy } from '../../src/domain/fault-policy';
 import { Employer, EmployerAccount } from '../../src/employer/employer.entity';
 import { ENTITIES } from '../../src/entities';
 import { readId } from '../../src/http/prefixed-id';
@@ -24,6 +23,10 @@ import { PayFileFault } from '../../src/pay-file/pay-file-fault';
 import { UploadedFile } from '../../src/pay-file/spool';
 import { readCorrectionFields, readUploadFields } from '../../src/pay-file/terms';
 import { approve } from '../../src/pay-run/approval';
+import { cancelRun } from '../../src/pay-run/cancellation';
+import { HoldChoice, releaseHold } from '../../src/pay-run/hold-release';
+import { HoldDecision } from '../../src/pay-run/hold.store';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { TestDatabase, testDatabase } from '../support/database';
 import { germanIban } from '../support/pay-rows';
@@ -96,13 +99,6 @@ export class PayDesk {
     });
   }
 
-  /** Says what becomes of files with faulty rows. */
-  async policy({ employerId }: Desk, faultPolicy: FaultPolicy): Promise<void> {
-    await this.database.inEmployer(employerId, (tx) =>
-      tx.manager.update(Employer, { id: employerId }, { faultPolicy }),
-    );
-  }
-
   /** Sends bytes back as corrections of a run. */
   correct(desk: Desk, runId: string, bytes: Buffer, fields: Record<string, string> = {}): Promise<Corrected> {
     const clock = new FixedClock(PayDesk.NOW);
@@ -129,16 +125,56 @@ export class PayDesk {
   }
 
   /** Approves a run as it stands, as somebody who did not prepare it. */
-  async approve({ employerId }: Desk, runId: string): Promise<void> {
-    const approver = newId();
-    await this.database.outsideEmployers((tx) =>
-      tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Ada Approver')`, [approver]),
-    );
-    await this.database.inEmployer(employerId, async (tx) => {
-      const run = await lockRun(tx, readId('run', runId));
+  async approve(desk: Desk, runId: string): Promise<void> {
+    const approver = await this.person('Ada Approver');
+    await this.inRun(desk, readId('run', runId), (tx, run) => {
       const rootHash = run.rootHash?.toString('hex') ?? '';
-      await approve(tx, this.personal, run, approver, { rootHash, totalMinor: run.totalMinor });
+      return approve(tx, this.personal, run, approver, { rootHash, totalMinor: run.totalMinor });
     });
+  }
+
+  /** Cancels a run, as its preparer. */
+  cancel(desk: Desk, runId: string): Promise<void> {
+    return this.inRun(desk, readId('run', runId), (tx, run) =>
+      cancelRun(tx, run, `person:${desk.personId}`, 'a test'),
+    );
+  }
+
+  /** Releases a hold of a payment, or of the whole run. @param runId bare, as in the database */
+  releaseHold(desk: Desk, runId: string, choice: HoldChoice, decision: HoldDecision): Promise<void> {
+    return this.inRun(desk, runId, (tx, run) => releaseHold(tx, this.personal, run, choice, decision));
+  }
+
+  /** Does something with a run that is locked for it. @param runId bare, as in the database */
+  inRun<T>(
+    { employerId }: Desk,
+    runId: string,
+    work: (tx: EmployerTransaction, run: PayRun) => Promise<T>,
+  ): Promise<T> {
+    return this.database.inEmployer(employerId, async (tx) => work(tx, await lockRun(tx, runId)));
+  }
+
+  /** The id of the payment that a line of a run's file became. @param runId bare, as in the database */
+  async paymentIn(desk: Desk, runId: string, line: number): Promise<string> {
+    const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 AND line = $2';
+    const [found] = await this.query<{ id: string }>(desk, sql, [runId, line]);
+    return found?.id ?? '';
+  }
+
+  /** Changes a setting of the employer. */
+  async set({ employerId }: Desk, settings: Partial<Employer>): Promise<void> {
+    await this.database.inEmployer(employerId, (tx) =>
+      tx.manager.update(Employer, { id: employerId }, settings),
+    );
+  }
+
+  /** A new person, who holds no role. */
+  async person(name: string): Promise<string> {
+    const id = newId();
+    await this.database.outsideEmployers((tx) =>
+      tx.query('INSERT INTO person (id, name) VALUES ($1, $2)', [id, name]),
+    );
+    return id;
   }
 
   preview(): PayFilePreview {
@@ -147,10 +183,7 @@ export class PayDesk {
 
   /** A new employer with one account, and a person. */
   async employer(accounts = 1): Promise<Desk> {
-    const [employerId, personId] = [newId(), newId()];
-    await this.database.outsideEmployers((tx) =>
-      tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Petra Preparer')`, [personId]),
-    );
+    const [employerId, personId] = [newId(), await this.person('Petra Preparer')];
     const accountIds = Array.from({ length: accounts }, () => newId());
     await this.database.inEmployer(employerId, async (tx) => {
       await tx.manager.insert(Employer, {

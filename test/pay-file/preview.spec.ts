@@ -43,11 +43,7 @@ describe('the preview of a pay file', () => {
   it('shows the text for the employee by the template of the employer, as an upload stores it', async () => {
     const own = await desk.employer();
     const template = '{kind_of_pay} {period} / {employee_id} / {employer}';
-    await desk.query(own, 'UPDATE employer SET remittance_template = $1, name = $2 WHERE id = $3', [
-      template,
-      `Söhne ${own.employerId.slice(-12)}`,
-      own.employerId,
-    ]);
+    await desk.set(own, { remittanceTemplate: template, name: `Söhne ${own.employerId.slice(-12)}` });
     const file = csv(row('E1').replace(/Salary$/, ''), row('E2'));
     const fields = { period: '2026-11', kindOfPay: 'YEAR_END_BONUS' };
     const { rows } = await preview(file, fields, own);
@@ -61,10 +57,7 @@ describe('the preview of a pay file', () => {
 
   it('shows a fault where what the template makes is too long, and an upload refuses it', async () => {
     const own = await desk.employer();
-    await desk.query(own, 'UPDATE employer SET remittance_template = $1 WHERE id = $2', [
-      '{employer} '.repeat(4),
-      own.employerId,
-    ]);
+    await desk.set(own, { remittanceTemplate: '{employer} '.repeat(4) });
     const file = csv(row('E1').replace(/Salary$/, ''), row('E2'));
     const { rows } = await preview(file, {}, own);
     expect(rows.map(({ faults }) => faults.map(({ code }) => code))).toEqual([['REMITTANCE_TOO_LONG'], []]);

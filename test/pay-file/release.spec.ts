@@ -1,7 +1,4 @@
-import { readId } from '../../src/http/prefixed-id';
 import { releaseFurtherPay } from '../../src/pay-file/release';
-import { cancelRun } from '../../src/pay-run/cancellation';
-import { lockRun } from '../../src/pay-run/pay-run.store';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -24,11 +21,6 @@ const sequences = () =>
   desk.query<{ employee_id: string; release_sequence: number }>(
     employer,
     'SELECT employee_id, release_sequence FROM payment WHERE live ORDER BY employee_id, release_sequence',
-  );
-
-const cancel = (runId: string): Promise<void> =>
-  desk.database.inEmployer(employer.employerId, async (tx) =>
-    cancelRun(tx, await lockRun(tx, readId('run', runId)), `person:${employer.personId}`, 'a test'),
   );
 
 describe('the release of a further payment', () => {
@@ -65,14 +57,14 @@ describe('the release of a further payment', () => {
     await desk.upload(employer, csv(row('E1')));
     await release('E1');
     const { answer } = await desk.upload(employer, csv(row('E1', '5.00')));
-    await cancel(answer.id);
+    await desk.cancel(employer, answer.id);
     await desk.upload(employer, csv(row('E1', '5.00')));
     expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 1]);
   });
 
   it('is not needed once nothing live pays the employee any more', async () => {
     const first = await desk.upload(employer, csv(row('E1')));
-    await cancel(first.answer.id);
+    await desk.cancel(employer, first.answer.id);
     await desk.upload(employer, csv(row('E1', '2.00')));
     expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0]);
   });
@@ -81,7 +73,7 @@ describe('the release of a further payment', () => {
     const first = await desk.upload(employer, csv(row('E1')));
     await release('E1');
     await desk.upload(employer, csv(row('E1', '5.00')));
-    await cancel(first.answer.id);
+    await desk.cancel(employer, first.answer.id);
     const { held } = (await desk.upload(employer, csv(row('E1', '7.00')))).answer;
     expect(held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 1 });
     expect(await release('E1')).toMatchObject({ sequence: 2 });

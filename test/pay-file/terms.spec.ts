@@ -74,9 +74,7 @@ describe('the execution date', () => {
   });
 
   it('is not further ahead than the employer lets it be', async () => {
-    await desk.query(employer, 'UPDATE employer SET days_ahead_limit = 25 WHERE id = $1', [
-      employer.employerId,
-    ]);
+    await desk.set(employer, { daysAheadLimit: 25 });
     const problem = await desk.refusal(employer, FILE, { executionDate: '2026-11-30' });
     expect(problem).toMatchObject({ status: 422, code: 'EXECUTION_DATE_TOO_FAR' });
     expect(problem.detail).toContain('more than 25 days ahead');
