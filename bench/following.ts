@@ -12,83 +12,75 @@ const LIMIT_DATABASE = 0.1;
 
 type Operation = keyof Book['following'];
 
-interface Figures {
-  /** Reads of what was submitted, by operation. */
-  calls: Book['following'];
-  /** Pages that list every payment once. */
-  pages: number;
-  /** From the first submit to the last payment that settled: submitting and following overlap. */
-  seconds: number;
-  databaseUs: number;
-  /** The part of it from the last submit on, when nothing but following is left. */
-  lastSeconds: number;
-  lastDatabaseUs: number;
-}
-
 /** Some instruction of the run is submitted. */
 const SUBMITTING = `(SELECT EXISTS (SELECT FROM instruction WHERE pay_run_id = $1 AND submitted_at IS NOT NULL))`;
+
+interface Figures {
+  calls: Book['following'];
+  /** From the first read of what was submitted to the last payment that settled. */
+  seconds: number;
+  databaseUs: number;
+}
 
 /** Arguments: rows, the bank's latency in ms, and rows of a page. Ends with exit code 1 when a limit is passed. */
 async function main(): Promise<void> {
   const [rows = DEFAULT_ROWS, latencyMs = DEFAULT_LATENCY_MS, pageSize = DEFAULT_PAGE_SIZE] = process.argv
     .slice(2, 5)
     .map(Number);
-  const figures = await onStage((stage) => follow(stage, rows, latencyMs, pageSize));
-  const { calls, pages } = figures;
+  const pages = Math.ceil(rows / pageSize);
   process.stdout.write(
-    `${rows} payments, a bank that settles at once and answers after ${latencyMs} ms with ${pageSize} to a page\n\n`,
+    `${rows} payments, a bank that answers after ${latencyMs} ms with ${pageSize} to a page: ${pages} pages list them once\n`,
   );
-  for (const operation of Object.keys(calls) as Operation[])
-    process.stdout.write(`${operation.padEnd(24)}${String(calls[operation]).padStart(8)} calls\n`);
-  const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
-  const ratio = total / pages;
-  const share = shareOf(figures.databaseUs, figures.seconds);
-  process.stdout.write(
-    `${'all'.padEnd(24)}${String(total).padStart(8)} calls, ${ratio.toFixed(2)} times the ${pages} pages of one listing\n\n` +
-      `from the first submit:  ${said(figures.databaseUs, figures.seconds, rows)}\n` +
-      `after the last submit:  ${said(figures.lastDatabaseUs, figures.lastSeconds, rows)}\n`,
-  );
-  if (ratio <= LIMIT_CALLS && share <= LIMIT_DATABASE) return;
+  const shares: number[] = [];
+  const ratios: number[] = [];
+  for (const settles of ['at once', 'when all is submitted'] as const) {
+    const figures = await onStage((stage) => follow(stage, rows, latencyMs, pageSize, settles));
+    const calls = Object.values(figures.calls).reduce((sum, count) => sum + count, 0);
+    shares.push(figures.databaseUs / 1_000_000 / figures.seconds);
+    ratios.push(calls / pages);
+    process.stdout.write(`\nsettles ${settles}\n`);
+    for (const operation of Object.keys(figures.calls) as Operation[])
+      process.stdout.write(`${operation.padEnd(24)}${String(figures.calls[operation]).padStart(8)} calls\n`);
+    process.stdout.write(
+      `${'all'.padEnd(24)}${String(calls).padStart(8)} calls, ${ratios.at(-1)?.toFixed(2)} times the pages\n` +
+        `${figures.seconds.toFixed(2)} s, database ${(100 * (shares.at(-1) ?? 0)).toFixed(1)} % of it ` +
+        `(${(figures.databaseUs / rows).toFixed(0)} µs of CPU a payment)\n`,
+    );
+  }
+  // While others are still submitted, the database works for both.
+  if (ratios.every((ratio) => ratio <= LIMIT_CALLS) && (shares.at(-1) ?? 1) <= LIMIT_DATABASE) return;
   process.stdout.write('FAILED: a limit of this bench was passed.\n');
   process.exitCode = 1;
 }
 
-async function follow(stage: Stage, rows: number, latencyMs: number, pageSize: number): Promise<Figures> {
+async function follow(
+  stage: Stage,
+  rows: number,
+  latencyMs: number,
+  pageSize: number,
+  settles: 'at once' | 'when all is submitted',
+): Promise<Figures> {
   // Open instructions are read again as seldom as in production.
   const office = await PayOffice.open(
     stage,
     latencyMs,
     { FOLLOW_DELAYS_MS: undefined },
-    { STUB_PAGE_SIZE: String(pageSize) },
+    { STUB_PAGE_SIZE: String(pageSize), ...(settles === 'at once' ? {} : { STUB_SETTLES: 'told' }) },
   );
   const run = await office.upload(rows, '2026-01');
   await office.approve(run);
-  await office.until(run, SUBMITTING);
-  const first = { atMs: Date.now(), ...(await office.meters()) };
-  await office.until(run, SUBMITTED);
-  const last = { atMs: Date.now(), ...(await office.meters()) };
+  await office.until(run, settles === 'at once' ? SUBMITTING : SUBMITTED);
+  const before = await office.meters();
+  if (settles !== 'at once') await office.settle();
   await office.until(run, SETTLED);
-  const end = { atMs: Date.now(), ...(await office.meters()) };
-  const { following } = await office.checkBook(run);
+  const endedAt = Date.now();
+  const after = await office.meters();
+  const { following, followedSince = NaN } = await office.checkBook(run);
   return {
     calls: following,
-    pages: Math.ceil(rows / pageSize),
-    seconds: (end.atMs - first.atMs) / 1_000,
-    databaseUs: end.databaseUs - first.databaseUs,
-    lastSeconds: (end.atMs - last.atMs) / 1_000,
-    lastDatabaseUs: end.databaseUs - last.databaseUs,
+    seconds: (endedAt - followedSince) / 1_000,
+    databaseUs: after.databaseUs - before.databaseUs,
   };
-}
-
-function shareOf(databaseUs: number, seconds: number): number {
-  return databaseUs / 1_000_000 / seconds;
-}
-
-function said(databaseUs: number, seconds: number, rows: number): string {
-  return (
-    `${seconds.toFixed(2)} s, database ${(100 * shareOf(databaseUs, seconds)).toFixed(1)} % of it ` +
-    `(${(databaseUs / rows).toFixed(0)} µs of CPU a payment)`
-  );
 }
 
 main().catch((error: unknown) => {

@@ -42,7 +42,9 @@ export interface Book {
   submittedTwice: number;
   mostInAMinute: number;
   posts: { initiate: number; add: number; submit: number };
+  /** Reads of what was submitted, by operation; the first of them in ms since 1970. */
   following: { generalList: number; instructionPayments: number; instruction: number; payment: number };
+  followedSince?: number;
 }
 
 /** Conditions on a run, cheap to ask over and over: the database is being measured. */
@@ -170,6 +172,11 @@ export class PayOffice {
       databaseUs: (await cpuOfFamilyUs(this.postmaster)) - ownUs,
       walBytes: Number(rows[0]?.bytes),
     };
+  }
+
+  /** Has a stub that was started with STUB_SETTLES=told settle what was submitted. */
+  async settle(): Promise<void> {
+    await fetch(`${this.bank.url}/stub/settle`, { method: 'POST' });
   }
 
   private async book(): Promise<Book> {

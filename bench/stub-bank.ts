@@ -6,13 +6,14 @@ import { PATHS } from '../src/bank/types';
  * A bank that costs as little as it can: it answers initiate, add, submit and the reads as the interface document
  * writes them, keeps what it was told in memory, and settles what is submitted at once. It checks nothing: what it
  * holds is judged by the bench. STUB_LATENCY_MS is the time from the last byte of a request to the first of the answer, STUB_PAGE_SIZE the
- * most rows of a page.
+ * most rows of a page. With STUB_SETTLES=told nothing settles before POST /stub/settle.
  */
 const LATENCY_MS = Number(process.env['STUB_LATENCY_MS'] ?? '0');
 const ACCOUNT_ID = '700';
 const BALANCE_MINOR = '99999999999999';
 const AT = '2026-01-05T10:00:00+00:00';
 const PAGE_SIZE = Number(process.env['STUB_PAGE_SIZE'] ?? '100');
+let settles = process.env['STUB_SETTLES'] !== 'told';
 
 interface Row {
   id: number;
@@ -37,7 +38,10 @@ const rows: { row: Row; instruction: Instruction }[] = [];
 const cameAt: number[] = [];
 const posts = { initiate: 0, add: 0, submit: 0 };
 /** Reads of what was submitted, and of the general list, which nobody but a follower reads. */
-const following = { generalList: 0, instructionPayments: 0, instruction: 0, payment: 0 };
+const NOTHING_READ = { generalList: 0, instructionPayments: 0, instruction: 0, payment: 0 };
+const following = { ...NOTHING_READ };
+/** When the first of them came, in ms since 1970. */
+let followedSince: number | undefined;
 
 const ROUTES: readonly [
   method: string,
@@ -54,7 +58,7 @@ const ROUTES: readonly [
     pathOf(PATHS.paymentTransaction),
     (id) =>
       found(rows[id - 1], ({ row, instruction }) => {
-        if (instruction.submits > 0) following.payment += 1;
+        if (instruction.submits > 0) followed('payment');
         return text(row, instruction);
       }),
   ],
@@ -62,13 +66,14 @@ const ROUTES: readonly [
     'GET',
     pathOf(PATHS.paymentTransactions),
     (_id, _body, url) => {
-      following.generalList += 1;
+      followed('generalList');
       return page(rows, ({ row, instruction }) => text(row, instruction), url);
     },
   ],
   ['GET', pathOf(PATHS.account), () => [200, accountText()]],
   ['DELETE', pathOf(PATHS.creditTransfer), (id) => (instructions.delete(id) ? [204, ''] : [404, '{}'])],
   ['GET', /^\/stub\/book$/, () => [200, JSON.stringify(book())]],
+  ['POST', /^\/stub\/settle$/, settle],
 ];
 
 type Answer = [status: number, body: string];
@@ -132,15 +137,29 @@ function submit(id: number): Answer {
   return [201, instructionText(instruction)];
 }
 
+/** From now on what was submitted is shown as settled, and reads are counted anew. */
+function settle(): Answer {
+  settles = true;
+  Object.assign(following, NOTHING_READ);
+  followedSince = undefined;
+  return [204, ''];
+}
+
+function followed(read: keyof typeof following): void {
+  if (posts.submit === 0) return;
+  following[read] += 1;
+  followedSince ??= Date.now();
+}
+
 function listOfInstruction(id: number, _body: string, url: URL): Answer {
   const instruction = instructions.get(id);
   if (!instruction) return [404, '{}'];
-  if (instruction.submits > 0) following.instructionPayments += 1;
+  if (instruction.submits > 0) followed('instructionPayments');
   return page(instruction.rows, (row) => text(row, instruction), url);
 }
 
 function instructionRead(instruction: Instruction): string {
-  if (instruction.submits > 0) following.instruction += 1;
+  if (instruction.submits > 0) followed('instruction');
   return instructionText(instruction);
 }
 
@@ -157,7 +176,9 @@ function page<T>(items: readonly T[], show: (item: T) => string, url: URL): Answ
 
 function text(row: Row, { submits }: Instruction): string {
   return (
-    row.before + (submits > 0 ? statusOf(['INITIATED', 'SETTLED']) : statusOf(['INITIATED'])) + row.after
+    row.before +
+    statusOf(submits === 0 ? ['INITIATED'] : ['INITIATED', settles ? 'SETTLED' : 'SUBMITTED']) +
+    row.after
   );
 }
 
@@ -195,6 +216,7 @@ function book() {
   return {
     posts,
     following,
+    followedSince,
     instructions: instructions.size,
     paid: paid.length,
     paidMinor: String(paid.reduce((sum, row) => sum + row.amountMinor, 0n)),
