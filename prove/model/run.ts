@@ -1,17 +1,8 @@
-import type { InstructionStatus } from '../../src/domain/instruction';
+import { INSTRUCTION_ENDED, INSTRUCTION_SENT, type InstructionStatus } from '../../src/domain/instruction';
 import { type Context, fence, NEVER, obstacleOf, type Step, STOPPED_PAUSE_MS, transaction } from './context';
 import { type Claim, hashOf, type Instruction, type Run } from './store';
 
 const LOOK_AGAIN_MS = 200;
-const SENT: readonly InstructionStatus[] = [
-  'SUBMITTED',
-  'CLOSED',
-  'SUBMIT_REFUSED',
-  'SUBMIT_UNKNOWN',
-  'VOID',
-  'RELEASED',
-];
-const ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
 const UNPAID = ['FAILED', 'REJECTED', 'CANCELLED', 'VOID'];
 
 /** One step of a run: as `RunWorker.step` of the product. */
@@ -27,7 +18,7 @@ export function* stepRun(context: Context, claim: Claim, run: Run): Step {
       case 'VERIFIED':
         return gate(context, run);
       case 'SUBMITTING':
-        return advance(context, run, SENT, 'FOLLOWING');
+        return advance(context, run, INSTRUCTION_SENT, 'FOLLOWING');
       case 'FOLLOWING':
         return finish(context, run);
       case 'CANCELLING':
@@ -82,7 +73,7 @@ function gate(context: Context, run: Run): number {
 }
 
 function finish(context: Context, run: Run): number {
-  if (!everyInstruction(context, run, ENDED)) return NEVER;
+  if (!everyInstruction(context, run, INSTRUCTION_ENDED)) return NEVER;
   const statuses = run.planned.flatMap(({ payments }) => payments.map(({ status }) => status));
   const unpaid = statuses.some((status) => UNPAID.includes(status));
   const to = !unpaid ? 'SETTLED' : statuses.includes('SETTLED') ? 'PARTLY_SETTLED' : 'FAILED';

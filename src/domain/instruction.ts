@@ -65,6 +65,16 @@ export function isInstructionLive(status: InstructionStatus): boolean {
 /** The states in which an instruction's submit is parked for people. */
 export const INSTRUCTION_PARKED: readonly InstructionStatus[] = ['SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];
 
+/** The states in which an instruction of a submitting or followed run has reached its end. */
+export const INSTRUCTION_ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
+
+/** The states in which nothing more is sent for an instruction, unless people decide so. */
+export const INSTRUCTION_SENT: readonly InstructionStatus[] = [
+  'SUBMITTED',
+  ...INSTRUCTION_PARKED,
+  ...INSTRUCTION_ENDED,
+];
+
 /** Throws `IllegalTransition` unless an instruction may move from one state to the other. */
 export function assertInstructionMove(from: InstructionStatus, to: InstructionStatus): void {
   assertMove('instruction', INSTRUCTION_TRANSITIONS, from, to);

@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { Attention } from './attention.entity';
 import { ATTENTION_WORDS, AttentionKind } from './attention-words';
+import { Instruction, PlannedInstruction } from './instruction.entity';
 
 /** A doubt or a refusal that a person must hear of. `happened` holds no name, IBAN or amount of a person. */
 export interface Alarm {
@@ -17,6 +18,21 @@ export interface Alarm {
   bankReference?: string | null;
   payments?: number;
   amountMinor?: bigint;
+}
+
+/** What an alarm about an instruction says of it; with its plan, that it holds up all its payments. */
+export function aboutInstruction(
+  { id, payRunId, bankInstructionId }: Pick<Instruction, 'id' | 'payRunId' | 'bankInstructionId'>,
+  planned?: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
+) {
+  return {
+    subjectId: id,
+    payRunId,
+    instructionId: id,
+    bankReference: bankInstructionId,
+    payments: planned?.rowCount,
+    amountMinor: planned?.totalMinor,
+  };
 }
 
 /** Opens an attention, unless the same one is open already. */

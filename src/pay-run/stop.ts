@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
 import { Attention } from './attention.entity';
-import { raise } from './attention.store';
+import { aboutInstruction, raise } from './attention.store';
 import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
@@ -53,12 +53,7 @@ export async function totalsDiffer(
 ): Promise<void> {
   await raise(tx, {
     kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
-    subjectId: instruction.id,
-    payRunId: instruction.payRunId,
-    instructionId: instruction.id,
-    bankReference: instruction.bankInstructionId,
-    payments: planned.rowCount,
-    amountMinor: planned.totalMinor,
+    ...aboutInstruction(instruction, planned),
     happened,
   });
   await stopEverything(tx, { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: instruction.id });
@@ -78,10 +73,8 @@ export async function accessRefused(
   );
   await raise(tx, {
     kind: 'CREDENTIALS',
+    ...aboutInstruction(instruction),
     subjectId: tx.employerId,
-    payRunId: run.id,
-    instructionId: instruction.id,
-    bankReference: instruction.bankInstructionId,
     happened,
     payments: run.rowCount,
     amountMinor: run.totalMinor,

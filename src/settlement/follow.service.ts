@@ -6,7 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
-import { raise } from '../pay-run/attention.store';
+import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { accessRefused } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
@@ -111,13 +111,8 @@ export class FollowService {
     if (error instanceof ContractDrift) {
       await raise(tx, {
         kind: 'CONTRACT_DRIFT',
-        subjectId: instruction.id,
-        payRunId: instruction.payRunId,
-        instructionId: instruction.id,
-        bankReference: instruction.bankInstructionId,
+        ...aboutInstruction(instruction, planned),
         happened: error.message,
-        payments: planned.rowCount,
-        amountMinor: planned.totalMinor,
       });
     }
     if (isAccessRefused(error)) {

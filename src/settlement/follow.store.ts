@@ -2,7 +2,7 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isPaymentFinal, PaymentStatus } from '../domain/payment';
-import { clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
@@ -157,11 +157,9 @@ function raiseOf(
 ): Promise<void> {
   return raise(tx, {
     kind,
+    ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
-    payRunId: instruction.payRunId,
-    instructionId: instruction.id,
     paymentId: payment.paymentId,
-    bankReference: instruction.bankInstructionId,
     happened: `${HAPPENED[kind]}: ${bankStatus} (row ${payment.rowNo}).`,
     payments: 1,
     amountMinor: payment.amountMinor,

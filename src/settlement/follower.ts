@@ -13,13 +13,14 @@ import { isPaymentFinal, PaymentStatus } from '../domain/payment';
 import { sendingCloses } from '../domain/send-window';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
-import { clear, raise } from '../pay-run/attention.store';
+import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction.store';
 import { contradictions, judgeGroups } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { stopEverything, totalsDiffer } from '../pay-run/stop';
+import { totalsDiffer } from '../pay-run/stop';
+import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
 import { alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
 import { followedPayments, recordProgress } from './follow.store';
 import { PaymentSource } from './payment-source';
@@ -145,7 +146,7 @@ export class Follower {
     }));
     const closed = await this.close(tx, followed, instruction, statuses);
     if (closed && !isWholeSeen(followed.account, instruction, seen))
-      await this.totalsUnseen(tx, followed, instruction);
+      await tellOfUnseenTotals(tx, instruction, followed.planned);
   }
 
   /** The count and sum of a submitted instruction are compared again, as soon as the bank shows them (rule 9). */
@@ -182,72 +183,18 @@ export class Follower {
     for (const one of seen) {
       const payment = one.ids.map((id) => byId.get(id)).find((found) => found !== undefined);
       if (!payment) {
-        await this.foreign(tx, instruction, one);
+        await tellOfForeign(tx, instruction, one);
         continue;
       }
       const fields = contradictions(payment, one);
       if (fields.length > 0) {
-        await this.differs(tx, instruction, payment, fields);
+        await tellOfDifference(tx, instruction, payment, fields);
         continue;
       }
       const step = progressOf(payment, one);
       if (step) progress.set(payment.rowNo, step);
     }
     return [...progress.values()];
-  }
-
-  /** An add after the submit, or a payment of somebody else: outside what is assumed of the bank, so all stops. */
-  private async foreign(
-    tx: EmployerTransaction,
-    instruction: Instruction,
-    payment: BankPayment,
-  ): Promise<void> {
-    await stopEverything(tx, { kind: 'FOREIGN_RECORD', subjectId: instruction.id });
-    await raise(tx, {
-      kind: 'FOREIGN_RECORD',
-      subjectId: instruction.id,
-      payRunId: instruction.payRunId,
-      instructionId: instruction.id,
-      bankReference: instruction.bankInstructionId,
-      happened: `The submitted instruction holds payment ${payment.bankPaymentId}, which was never sent.`,
-    });
-  }
-
-  private differs(
-    tx: EmployerTransaction,
-    instruction: Instruction,
-    payment: FollowedPayment,
-    fields: readonly string[],
-  ): Promise<void> {
-    return raise(tx, {
-      kind: 'ECHO_MISMATCH',
-      subjectId: payment.paymentId,
-      payRunId: instruction.payRunId,
-      instructionId: instruction.id,
-      paymentId: payment.paymentId,
-      bankReference: instruction.bankInstructionId,
-      happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')}.`,
-      payments: 1,
-      amountMinor: payment.amountMinor,
-    });
-  }
-
-  /** Nothing the bank shows would tell of a payment it made twice, so a person asks it. */
-  private totalsUnseen(
-    tx: EmployerTransaction,
-    { planned }: Followed,
-    instruction: Instruction,
-  ): Promise<void> {
-    return raise(tx, {
-      kind: 'TOTALS_UNSEEN',
-      subjectId: instruction.id,
-      payRunId: instruction.payRunId,
-      instructionId: instruction.id,
-      bankReference: instruction.bankInstructionId,
-      happened: `The instruction ended, of ${planned.rowCount} payments, without the bank ever showing its totals.`,
-      payments: planned.rowCount,
-      amountMinor: planned.totalMinor,
-    });
   }
 
   private async close(
@@ -294,16 +241,7 @@ export class Follower {
       new Set(this.config.BANK_CLOSED_DAYS),
     );
     if (localDate(this.clock.now(), this.config.BANK_TIME_ZONE) <= patience) return;
-    await raise(tx, {
-      kind: 'ROW_UNSEEN',
-      subjectId: instruction.id,
-      payRunId: run.id,
-      instructionId: instruction.id,
-      bankReference: instruction.bankInstructionId,
-      happened: `${open.length} payments are not final two banking days after the execution date.${why}`,
-      payments: open.length,
-      amountMinor: open.reduce((sum, payment) => sum + payment.amountMinor, 0n),
-    });
+    await tellOfUnfinished(tx, instruction, open, why);
   }
 }
 

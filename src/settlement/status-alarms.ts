@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, readBankStatus } from '../domain/bank-status';
-import { clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus } from './follow-plan';
 import { HAPPENED, PASSING } from './follow.store';
@@ -39,10 +39,7 @@ export async function tellOfStatuses(
     const where = first.rows.length > 0 ? `rows ${first.rows.join(', ')}` : 'the instruction itself';
     await raise(tx, {
       kind,
-      subjectId: instruction.id,
-      payRunId: instruction.payRunId,
-      instructionId: instruction.id,
-      bankReference: instruction.bankInstructionId,
+      ...aboutInstruction(instruction),
       happened: `${HAPPENED[kind]}: ${first.status} (${where}).`,
       payments: alarming.reduce((sum, { payments }) => sum + payments, 0),
       amountMinor: alarming.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
@@ -63,10 +60,7 @@ async function tellOfStandstill(tx: EmployerTransaction, instruction: Instructio
   if (groups.some(({ status }) => status !== null && !isBeforeSubmit(status))) return false;
   await raise(tx, {
     kind: 'BANK_ACTION_REQUIRED',
-    subjectId: instruction.id,
-    payRunId: instruction.payRunId,
-    instructionId: instruction.id,
-    bankReference: instruction.bankInstructionId,
+    ...aboutInstruction(instruction),
     happened:
       'The cut-off of the execution date passed, and as far as the bank shows, no payment of the submitted ' +
       'instruction has moved. It does not say why: it may wait for an approval or a strong authentication.',

@@ -3,7 +3,7 @@ import { NotFound } from '../bank/errors';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
-import { raise } from '../pay-run/attention.store';
+import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { namesOf } from '../pay-run/message-id';
 import { stopEverything } from '../pay-run/stop';
 import { stopSuccessors } from '../pay-run/stop-successors';
@@ -28,13 +28,8 @@ export class TombstoneWatch {
     await this.database.inEmployer(instruction.employerId, async (tx) => {
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
-        subjectId: instruction.id,
-        payRunId: instruction.payRunId,
-        instructionId: instruction.id,
-        bankReference: bankInstructionId,
+        ...aboutInstruction(instruction, planned),
         happened: `An instruction that was ${instruction.status.toLowerCase()} is ${status} at the bank.`,
-        payments: planned.rowCount,
-        amountMinor: planned.totalMinor,
       });
       await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: instruction.id });
       await stopSuccessors(tx, payments, status);

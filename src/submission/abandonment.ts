@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
-import { raise } from '../pay-run/attention.store';
+import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
@@ -27,13 +27,9 @@ export class Abandonment {
       if (instruction.attempt > this.config.REBUILD_LIMIT) {
         await raise(tx, {
           kind: 'REBUILD_LIMIT',
+          ...aboutInstruction(instruction, work.planned),
           subjectId: work.planned.id,
-          payRunId: run.id,
-          instructionId: instruction.id,
-          bankReference: instruction.bankInstructionId,
           happened: `${instruction.attempt} attempts to build this instruction were abandoned; the last because ${reason}.`,
-          payments: work.planned.rowCount,
-          amountMinor: work.planned.totalMinor,
         });
         return;
       }

@@ -3,7 +3,7 @@ import type { PreparedAdd } from '../bank/prepared';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import type { Claim } from '../database/leases';
-import { raise } from '../pay-run/attention.store';
+import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { PayableRow, Work } from './work';
 
@@ -106,26 +106,17 @@ function recordOf({ row, outcome }: AddResult): Recorded[] {
 function raiseRefused(tx: EmployerTransaction, work: Work, row: PayableRow, why: string): Promise<void> {
   return raise(tx, {
     kind: 'ROW_REFUSED_BY_BANK',
+    ...aboutInstruction(work.instruction, work.run),
     subjectId: row.paymentId,
-    payRunId: work.run.id,
-    instructionId: work.instruction.id,
     paymentId: row.paymentId,
-    bankReference: work.instruction.bankInstructionId,
     happened: `The bank refused the payment of row ${row.rowNo}: ${why}`,
-    payments: work.run.rowCount,
-    amountMinor: work.run.totalMinor,
   });
 }
 
 function raiseEcho(tx: EmployerTransaction, work: Work, why: string): Promise<void> {
   return raise(tx, {
     kind: 'ECHO_MISMATCH',
-    subjectId: work.instruction.id,
-    payRunId: work.run.id,
-    instructionId: work.instruction.id,
-    bankReference: work.instruction.bankInstructionId,
+    ...aboutInstruction(work.instruction, work.planned),
     happened: `The bank's answer to an added payment was not what was sent (${why}).`,
-    payments: work.planned.rowCount,
-    amountMinor: work.planned.totalMinor,
   });
 }

@@ -9,7 +9,7 @@ import { Claim, fence } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
-import { clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
@@ -108,12 +108,8 @@ export class Builder {
       if (next.kind === 'refused') {
         await raise(tx, {
           kind: 'INITIATE_REFUSED',
-          subjectId: instruction.id,
-          payRunId: work.run.id,
-          instructionId: instruction.id,
+          ...aboutInstruction(instruction, work.planned),
           happened: `The bank refused to open an instruction: ${whyOf(outcome)}.`,
-          payments: work.planned.rowCount,
-          amountMinor: work.planned.totalMinor,
         });
       }
       if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt);
@@ -126,12 +122,9 @@ export class Builder {
     if (attempt > this.config.REBUILD_LIMIT) {
       await raise(tx, {
         kind: 'REBUILD_LIMIT',
+        ...aboutInstruction(work.instruction, work.planned),
         subjectId: work.planned.id,
-        payRunId: work.run.id,
-        instructionId: work.instruction.id,
         happened: `The initiation stayed unanswered ${attempt} times. It goes on being tried.`,
-        payments: work.planned.rowCount,
-        amountMinor: work.planned.totalMinor,
       });
     }
     return pauseBeforeInitiate(attempt);

@@ -8,13 +8,12 @@ import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
-import { clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { InstructionReader } from './read-back';
 import { finishAttempt, recordExecuted } from './submit-record';
 import { TURNED_AWAY } from './submitter';
-import { about } from './verifier';
 import type { Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
@@ -141,7 +140,7 @@ export class Recovery {
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
     await raise(tx, {
       kind: 'SUBMIT_UNKNOWN',
-      ...about(work),
+      ...aboutInstruction(work.instruction, work.planned),
       happened:
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
         (unread ? ` The bank could not be read either: ${unread.message}.` : ''),

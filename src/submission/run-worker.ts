@@ -5,7 +5,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
-import { InstructionStatus } from '../domain/instruction';
+import { INSTRUCTION_ENDED, INSTRUCTION_SENT, InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
@@ -25,17 +25,6 @@ import { obstacleOf } from './work';
 
 /** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */
 const LOOK_AGAIN_TICKS = 10;
-
-/** The states an instruction has when nothing more is to be sent for it. */
-const SENT: readonly InstructionStatus[] = [
-  'SUBMITTED',
-  'CLOSED',
-  'SUBMIT_REFUSED',
-  'SUBMIT_UNKNOWN',
-  'VOID',
-  'RELEASED',
-];
-const ENDED: readonly InstructionStatus[] = ['CLOSED', 'VOID', 'RELEASED'];
 
 /** A run's own transitions: one lease a run, one step at a time; its instructions have leases of their own. */
 @Injectable()
@@ -63,7 +52,9 @@ export class RunWorker {
       case 'VERIFIED':
         return this.verified(claim, run);
       case 'SUBMITTING':
-        return this.locked(claim, 'SUBMITTING', (tx, now) => this.advance(tx, now, SENT, 'FOLLOWING'));
+        return this.locked(claim, 'SUBMITTING', (tx, now) =>
+          this.advance(tx, now, INSTRUCTION_SENT, 'FOLLOWING'),
+        );
       case 'FOLLOWING':
         return this.locked(claim, 'FOLLOWING', (tx, now) => this.finish(tx, now));
       case 'CANCELLING':
@@ -186,7 +177,7 @@ export class RunWorker {
 
   /** FOLLOWING ends when every instruction did; how, is said by its payments. */
   private async finish(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
-    if (!(await this.everyInstruction(tx, run, ENDED))) return 'never';
+    if (!(await this.everyInstruction(tx, run, INSTRUCTION_ENDED))) return 'never';
     const [count] = await tx.query<{ settled: number; unpaid: number }>(
       `SELECT count(*) FILTER (WHERE status = 'SETTLED')::int AS settled,
          count(*) FILTER (WHERE status IN ('FAILED', 'REJECTED', 'CANCELLED', 'VOID'))::int AS unpaid

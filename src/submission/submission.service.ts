@@ -10,10 +10,9 @@ import { Builder, RowsChanged } from './builder';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
-import { raise } from '../pay-run/attention.store';
+import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
-import { about } from './verifier';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
 
 /** Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. */
@@ -145,7 +144,7 @@ export class SubmissionService {
 
   private async drift(work: Work, happened: string): Promise<WakeIn> {
     await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      raise(tx, { kind: 'CONTRACT_DRIFT', ...about(work), happened }),
+      raise(tx, { kind: 'CONTRACT_DRIFT', ...aboutInstruction(work.instruction, work.planned), happened }),
     );
     return DRIFT_PAUSE_MS;
   }

@@ -15,7 +15,7 @@ import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
 import { Employer } from '../employer/employer.entity';
-import { raise } from '../pay-run/attention.store';
+import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { standingApprovals } from '../pay-run/approval';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -30,7 +30,7 @@ import { finishAttempt, recordExecuted } from './submit-record';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
-import { about, Verifier } from './verifier';
+import { Verifier } from './verifier';
 import { assertAccountOpen, assertMayCall, Halted, hashOfRows, payableRows, submitsOff, Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
@@ -217,7 +217,7 @@ export class Submitter {
   private async unapproved(work: Work): Promise<void> {
     const happened = 'The run is being submitted, but fewer approvals stand than its employer requires.';
     await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      raise(tx, { kind: 'INVARIANT_BREACH', ...about(work), happened }),
+      raise(tx, { kind: 'INVARIANT_BREACH', ...aboutInstruction(work.instruction, work.planned), happened }),
     );
     await this.holdRun(work, happened);
   }
@@ -248,7 +248,7 @@ export class Submitter {
         await moveInstruction(tx, instruction, 'SUBMIT_REFUSED', 'service', {}, why);
         await raise(tx, {
           kind: 'SUBMIT_REFUSED',
-          ...about(work),
+          ...aboutInstruction(work.instruction, work.planned),
           happened: `The bank refused the submit: ${why}`,
         });
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
@@ -276,7 +276,7 @@ export class Submitter {
     });
     await raise(tx, {
       kind: 'STALE_DATE',
-      ...about(work),
+      ...aboutInstruction(work.instruction, work.planned),
       happened:
         'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
     });

@@ -5,7 +5,7 @@ import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { stopEverything } from '../pay-run/stop';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
@@ -122,7 +122,7 @@ export class Verifier {
   private unseen(tx: EmployerTransaction, work: Work): Promise<void> {
     return raise(tx, {
       kind: 'ROW_UNSEEN',
-      ...about(work),
+      ...aboutInstruction(work.instruction, work.planned),
       happened: 'Payments the bank confirmed when they were added are not shown by it.',
     });
   }
@@ -133,7 +133,7 @@ export class Verifier {
       await assertUnchanged(tx, claim, work);
       await raise(tx, {
         kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
-        ...about(work),
+        ...aboutInstruction(work.instruction, work.planned),
         happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
       });
     });
@@ -145,24 +145,12 @@ export class Verifier {
       await assertUnchanged(tx, claim, work);
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
-        ...about(work),
+        ...aboutInstruction(work.instruction, work.planned),
         happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: ${what}.`,
       });
       await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: work.instruction.id });
     });
   }
-}
-
-/** The instruction an attention is about. */
-export function about(work: Work) {
-  return {
-    subjectId: work.instruction.id,
-    payRunId: work.run.id,
-    instructionId: work.instruction.id,
-    bankReference: work.instruction.bankInstructionId,
-    payments: work.planned.rowCount,
-    amountMinor: work.planned.totalMinor,
-  };
 }
 
 /** Rows whose add stayed unanswered and that the bank shows exactly once, as they were sent. */

@@ -1,0 +1,67 @@
+import type { BankPayment } from '../bank/records';
+import { EmployerTransaction } from '../database/database';
+import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { stopEverything } from '../pay-run/stop';
+import { FollowedPayment } from './follow-plan';
+
+/** An add after the submit, or a payment of somebody else: outside what is assumed of the bank, so all stops. */
+export async function tellOfForeign(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  payment: BankPayment,
+): Promise<void> {
+  await stopEverything(tx, { kind: 'FOREIGN_RECORD', subjectId: instruction.id });
+  await raise(tx, {
+    kind: 'FOREIGN_RECORD',
+    ...aboutInstruction(instruction),
+    happened: `The submitted instruction holds payment ${payment.bankPaymentId}, which was never sent.`,
+  });
+}
+
+/** A payment is shown with `fields` that contradict what was sent; its status moves nothing. */
+export function tellOfDifference(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  payment: FollowedPayment,
+  fields: readonly string[],
+): Promise<void> {
+  return raise(tx, {
+    kind: 'ECHO_MISMATCH',
+    ...aboutInstruction(instruction),
+    subjectId: payment.paymentId,
+    paymentId: payment.paymentId,
+    happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')}.`,
+    payments: 1,
+    amountMinor: payment.amountMinor,
+  });
+}
+
+/** Nothing the bank shows would tell of a payment it made twice, so a person asks it. */
+export function tellOfUnseenTotals(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  planned: PlannedInstruction,
+): Promise<void> {
+  return raise(tx, {
+    kind: 'TOTALS_UNSEEN',
+    ...aboutInstruction(instruction, planned),
+    happened: `The instruction ended, of ${planned.rowCount} payments, without the bank ever showing its totals.`,
+  });
+}
+
+/** Payments should be final by now and are not. @param why what else is to be said of it, or nothing */
+export function tellOfUnfinished(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  open: readonly FollowedPayment[],
+  why: string,
+): Promise<void> {
+  return raise(tx, {
+    kind: 'ROW_UNSEEN',
+    ...aboutInstruction(instruction),
+    happened: `${open.length} payments are not final two banking days after the execution date.${why}`,
+    payments: open.length,
+    amountMinor: open.reduce((sum, payment) => sum + payment.amountMinor, 0n),
+  });
+}
