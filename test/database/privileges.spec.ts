@@ -1,5 +1,5 @@
 import { DONE, trials } from './trials';
-import { idsOf } from './two-employers';
+import { idsOf, insertion, Row, secondRows } from './two-employers';
 
 const own = idsOf(1);
 const trial = trials();
@@ -157,5 +157,19 @@ describe('the role of the application', () => {
     expect(rows.length).toBeGreaterThanOrEqual(12);
     for (const { name } of rows)
       expect([name, await outcomeOf(`SELECT FROM ${name}`)]).toEqual([name, '42501']);
+  });
+
+  const { pay_run, instruction, payment } = secondRows(1);
+  it.each<[string, Row, string, string]>([
+    ['pay_run', pay_run, 'DRAFT', 'APPROVED'],
+    ['instruction', instruction, 'PLANNED', 'VERIFIED'],
+    ['payment', payment, 'READY', 'SETTLED'],
+    ['payment', payment, 'READY', 'AT_BANK'],
+  ])('begins every %s at its beginning', async (table, row, beginning, later) => {
+    expect(await outcomeOf(insertion(table, { ...row, status: beginning }))).toBe(DONE);
+    const further = insertion(table, { ...row, status: later });
+    expect(await outcomeOf(further)).toBe('42501');
+    const without = `RESET ROLE; DROP POLICY begins_at_the_beginning ON ${table}; SET LOCAL ROLE payrun_app`;
+    expect(await outcomeOf(without, further)).toBe(DONE);
   });
 });
