@@ -1,4 +1,4 @@
-import { isLosslessNumber, LosslessNumber, parse } from 'lossless-json';
+import { isLosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
 import { ContractDrift } from './errors';
 
@@ -7,20 +7,15 @@ import { ContractDrift } from './errors';
  * digits received, every amount the decimal text received; unknown fields and unknown codes survive. Only
  * what no caller can do without is required: the document's other fields may be missing or null.
  */
-const rawNumber = z.custom<LosslessNumber>((value) => isLosslessNumber(value));
+/** A number as the digits received. One rule for either form: a union would note a fault for each number it meets. */
+const digitsOf = (value: unknown): unknown => (isLosslessNumber(value) ? value.value : value);
 
-const id = z
-  .union([z.string().min(1), rawNumber])
-  .transform((value) => (typeof value === 'string' ? value : value.value));
+const id = z.preprocess(digitsOf, z.string().min(1));
 
-const decimalText = z
-  .union([z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/), rawNumber])
-  .transform((value) => (typeof value === 'string' ? value : value.value));
+const decimalText = z.preprocess(digitsOf, z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/));
 
 const count = z
-  .union([z.string(), rawNumber])
-  .transform((value) => (typeof value === 'string' ? value : value.value))
-  .refine((text) => /^\d{1,15}$/.test(text))
+  .preprocess(digitsOf, z.string().regex(/^\d{1,15}$/))
   .transform((text) => Number.parseInt(text, 10));
 
 const text = z.string().nullish();
