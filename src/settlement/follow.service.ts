@@ -5,7 +5,6 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
-import { PersonalData } from '../database/personal-data';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { accessRefused } from '../pay-run/stop';
@@ -32,7 +31,6 @@ export class FollowService {
     private readonly follower: Follower,
     private readonly tombstones: TombstoneWatch,
     private readonly balances: BalanceLook,
-    private readonly personal: PersonalData,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {
@@ -58,7 +56,7 @@ export class FollowService {
 
   private async step(claim: Claim): Promise<WakeIn> {
     const { employerId, subjectId: id } = claim;
-    const followed = await this.database.inEmployer(employerId, (tx) => loadFollowed(tx, this.personal, id));
+    const followed = await this.database.inEmployer(employerId, (tx) => loadFollowed(tx, id));
     if (!followed) return 'never';
     try {
       await this.read(claim, followed);

@@ -9,11 +9,14 @@ import { movePayments, RowRange } from '../pay-run/payment.store';
 import { stopSuccessors } from '../pay-run/stop-successors';
 import { FollowedPayment, Progress } from './follow-plan';
 
-interface StoredRecord {
-  row_no: number;
-  payment_id: string;
+interface StoredIds {
   bank_payment_id: string | null;
   bank_transaction_id: string | null;
+}
+
+interface StoredRecord extends StoredIds {
+  row_no: number;
+  payment_id: string;
   bank_status: string | null;
   bank_rank: number;
 }
@@ -25,6 +28,29 @@ interface StoredPayment {
   currency: string;
   status: PaymentStatus;
   returned: boolean;
+}
+
+/** A payment as the bank was told of it, and the ids the bank gave it. */
+export interface KnownAtBank {
+  paymentId: string;
+  bankIds: readonly string[];
+}
+
+/** What is known of an instruction's payments at the bank, without reading the payments. */
+export async function knownAtBank(
+  tx: EmployerTransaction,
+  { id: instructionId }: Pick<Instruction, 'id'>,
+): Promise<KnownAtBank[]> {
+  const records = await tx.query<StoredIds & { payment_id: string }>(
+    `SELECT payment_id, bank_payment_id, bank_transaction_id FROM bank_payment
+     WHERE employer_id = $1 AND instruction_id = $2`,
+    [tx.employerId, instructionId],
+  );
+  return records.map((record) => ({ paymentId: record.payment_id, bankIds: idsOf(record) }));
+}
+
+function idsOf({ bank_payment_id: payment, bank_transaction_id: transaction }: StoredIds): string[] {
+  return [payment, transaction].filter((id) => id !== null);
 }
 
 /** The payments of an instruction as they stand, in row order. */
@@ -47,7 +73,7 @@ export async function followedPayments(
       rowNo: record.row_no,
       paymentId: payment.id,
       messageId: messageIdOf(instructionId, record.row_no),
-      bankIds: [record.bank_payment_id, record.bank_transaction_id].filter((id) => id !== null),
+      bankIds: idsOf(record),
       iban: personal.open(payment.iban_sealed),
       amountMinor: BigInt(payment.amount_minor),
       currency: payment.currency,

@@ -22,7 +22,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { totalsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
 import { alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
-import { followedPayments, recordProgress } from './follow.store';
+import { followedPayments, knownAtBank, KnownAtBank, recordProgress } from './follow.store';
 import { PaymentSource } from './payment-source';
 import { tellOfStatuses } from './status-alarms';
 
@@ -35,7 +35,7 @@ export interface Followed {
   planned: PlannedInstruction;
   run: PayRun;
   account: EmployerAccount;
-  payments: FollowedPayment[];
+  known: KnownAtBank[];
 }
 
 /** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
@@ -53,7 +53,7 @@ export class Follower {
 
   /** One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. */
   async step(claim: Claim, followed: Followed): Promise<void> {
-    const { instruction, account, payments } = followed;
+    const { instruction, account, known } = followed;
     const glance = await this.glanceAgain(claim, followed);
     if (glance && isAsPlanned(followed.planned, glance)) {
       await this.database.inEmployer(claim.employerId, (tx) =>
@@ -61,11 +61,11 @@ export class Follower {
       );
       return;
     }
-    const asked = { id: instruction.id, rows: payments.length };
+    const asked = { id: instruction.id, rows: known.length };
     const seen = await this.source.paymentsOf(account, asked, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
-      bankIds: payments.flatMap((payment) => payment.bankIds),
+      bankIds: known.flatMap(({ bankIds }) => bankIds),
       isNamedBy: namesOf(instruction.id),
     });
     const unsure =
@@ -85,7 +85,8 @@ export class Follower {
     await fence(tx, claim);
     if (instruction.status !== 'SUBMITTED') return;
     await tellOfStatuses(tx, instruction, this.shouldHaveMoved(followed.run, instruction));
-    const open = followed.payments.filter(({ status }) => !isPaymentFinal(status));
+    const payments = await followedPayments(tx, this.personal, instruction);
+    const open = payments.filter(({ status }) => !isPaymentFinal(status));
     await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
   }
 
@@ -248,7 +249,6 @@ export class Follower {
 /** Reads an instruction with what is needed to follow it. */
 export async function loadFollowed(
   tx: EmployerTransaction,
-  personal: PersonalData,
   instructionId: string,
 ): Promise<Followed | undefined> {
   const { employerId } = tx;
@@ -257,8 +257,8 @@ export async function loadFollowed(
   const planned = await planOf(tx, instruction);
   const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: instruction.payRunId });
   const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
-  const payments = await followedPayments(tx, personal, instruction);
-  return { instruction, planned, run, account, payments };
+  const known = await knownAtBank(tx, instruction);
+  return { instruction, planned, run, account, known };
 }
 
 /** Whether the count and sum the bank shows of what ended are those of the plan, and no status of it needs a person. */

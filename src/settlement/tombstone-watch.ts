@@ -20,10 +20,10 @@ export class TombstoneWatch {
     private readonly reads: BankReads,
   ) {}
 
-  async step({ instruction, account, planned, payments }: Followed): Promise<void> {
+  async step({ instruction, account, planned, known }: Followed): Promise<void> {
     const bankInstructionId = instruction.bankInstructionId;
     if (bankInstructionId === null) return;
-    const status = await this.statusOf(account, instruction, bankInstructionId, payments);
+    const status = await this.statusOf(account, instruction, bankInstructionId, known);
     if (status === undefined || !isPastSubmit(status)) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
       await raise(tx, {
@@ -32,7 +32,7 @@ export class TombstoneWatch {
         happened: `An instruction that was ${instruction.status.toLowerCase()} is ${status} at the bank.`,
       });
       await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: instruction.id });
-      await stopSuccessors(tx, payments, status);
+      await stopSuccessors(tx, known, status);
     });
   }
 
@@ -40,12 +40,12 @@ export class TombstoneWatch {
     account: Followed['account'],
     { id, createdAt }: Followed['instruction'],
     bankInstructionId: string,
-    payments: Followed['payments'],
+    known: Followed['known'],
   ): Promise<string | undefined> {
     try {
       const atBank = await this.reads.instruction(account, bankInstructionId);
       if (atBank) return atBank.status;
-      const bankIds = payments.flatMap((payment) => payment.bankIds);
+      const bankIds = known.flatMap((one) => one.bankIds);
       const isNamedBy = namesOf(id);
       const seen = await this.reads.payments(account, { bankInstructionId, createdAt, bankIds, isNamedBy });
       return seen.map((payment) => payment.status).find(isPastSubmit);

@@ -17,7 +17,7 @@ import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
 import { initiateOf, referenceOf } from './prepared-calls';
-import { assertAccountOpen, assertMayCall, PayableRow, payableRows, Work } from './work';
+import { assertAccountOpen, assertMayCall, PayableRow, payableRows, withAnswers, Work } from './work';
 import { Verifier } from './verifier';
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
@@ -43,10 +43,14 @@ export class Builder {
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     if (work.instruction.bankInstructionId === null) return this.initiate(claim, work);
     const rows = await this.takeUp(claim, work);
-    const open = rows.filter((row) => row.addOutcome === null);
-    if (open.length > 0) return this.addRows(claim, work, open);
-    if (rows.some((row) => row.addOutcome === 'REFUSED')) return 'never';
-    return this.verifier.step(claim, work, rows);
+    const refused = await this.addOpen(claim, work, rows);
+    if (refused !== undefined) return refused;
+    const answered = await this.database.inEmployer(claim.employerId, (tx) =>
+      withAnswers(tx, work.instruction, rows),
+    );
+    if (answered.some((row) => row.addOutcome === null)) return 0;
+    if (answered.some((row) => row.addOutcome === 'REFUSED')) return 'never';
+    return this.verifier.step(claim, work, answered);
   }
 
   /** Step 1. An initiate in doubt is tried again: what it may have made is an empty orphan (rule 3). */
@@ -131,9 +135,11 @@ export class Builder {
   }
 
   /** Step 2 for all rows that have no answer; what the bank said when it took none says when to go on. */
-  private async addRows(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
-    const [refusal] = await this.adder.add(claim, work, rows);
-    if (refusal === undefined || refusal.outcome.kind !== 'no') return 0;
+  private async addOpen(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn | undefined> {
+    const open = rows.filter((row) => row.addOutcome === null);
+    if (open.length === 0) return undefined;
+    const [refusal] = await this.adder.add(claim, work, open);
+    if (refusal === undefined || refusal.outcome.kind !== 'no') return undefined;
     const { outcome } = refusal;
     return this.database.inEmployer(claim.employerId, (tx) =>
       this.pauseAfter(tx, work, afterBuildAnswer(outcome), whyOf(outcome)),

@@ -156,7 +156,6 @@ export interface PayableRow {
   currency: 'EUR';
   remittance: string | null;
   replacesPaymentId: string | null;
-  storedHash: Buffer;
   addOutcome: AddOutcome | null;
   bankPaymentId: string | null;
   bankTransactionId: string | null;
@@ -165,7 +164,6 @@ export interface PayableRow {
 interface StoredRow extends StoredFields {
   row_no: number;
   id: string;
-  row_hash: Buffer;
 }
 
 interface StoredAnswer {
@@ -181,50 +179,58 @@ export async function payableRows(
   personal: PersonalData,
   work: Pick<Work, 'planned'> & Partial<Pick<Work, 'instruction'>>,
 ): Promise<PayableRow[]> {
-  const rows = await tx.query<StoredRow>(
-    `SELECT row_no, id, employee_id, name_sealed, iban_sealed, bic, amount_minor, currency, remittance, row_hash,
+  const stored = await tx.query<StoredRow>(
+    `SELECT row_no, id, employee_id, name_sealed, iban_sealed, bic, amount_minor, currency, remittance,
        replaces_payment_id
      FROM payment
      WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4 AND status NOT IN ('HELD', 'EXCLUDED')
      ORDER BY row_no`,
     [tx.employerId, work.planned.payRunId, work.planned.firstRow, work.planned.lastRow],
   );
-  const answers = work.instruction ? await answersOf(tx, work.instruction) : undefined;
-  return rows.map((row) => {
-    const answer = answers?.get(row.row_no);
-    return {
-      rowNo: row.row_no,
-      paymentId: row.id,
-      employeeId: row.employee_id,
-      name: personal.open(row.name_sealed),
-      iban: personal.open(row.iban_sealed),
-      bic: row.bic,
-      amountMinor: BigInt(row.amount_minor),
-      currency: row.currency,
-      remittance: row.remittance,
-      replacesPaymentId: row.replaces_payment_id,
-      storedHash: row.row_hash,
-      addOutcome: answer?.add_outcome ?? null,
-      bankPaymentId: answer?.bank_payment_id ?? null,
-      bankTransactionId: answer?.bank_transaction_id ?? null,
-    };
-  });
+  const rows = stored.map((row) => ({
+    rowNo: row.row_no,
+    paymentId: row.id,
+    employeeId: row.employee_id,
+    name: personal.open(row.name_sealed),
+    iban: personal.open(row.iban_sealed),
+    bic: row.bic,
+    amountMinor: BigInt(row.amount_minor),
+    currency: row.currency,
+    remittance: row.remittance,
+    replacesPaymentId: row.replaces_payment_id,
+    ...UNANSWERED,
+  }));
+  return work.instruction ? withAnswers(tx, work.instruction, rows) : rows;
 }
 
+const UNANSWERED = { addOutcome: null, bankPaymentId: null, bankTransactionId: null };
+
 /**
- * By row. Not joined in the database: row-level security keeps the row number out of the inner scan, so that a nested
- * loop, which it chooses while the table has no statistics, reads the whole instruction for each of its rows.
+ * The rows with the bank's answers as they stand now. Not joined in the database: row-level security keeps the row
+ * number out of the inner scan, so that a nested loop, which it chooses while the table has no statistics, reads the
+ * whole instruction for each of its rows.
  */
-async function answersOf(
+export async function withAnswers(
   tx: EmployerTransaction,
   instruction: Instruction,
-): Promise<Map<number, StoredAnswer>> {
-  const answers = await tx.query<StoredAnswer>(
+  rows: readonly PayableRow[],
+): Promise<PayableRow[]> {
+  const stored = await tx.query<StoredAnswer>(
     `SELECT row_no, add_outcome, bank_payment_id, bank_transaction_id FROM bank_payment
      WHERE employer_id = $1 AND instruction_id = $2`,
     [tx.employerId, instruction.id],
   );
-  return new Map(answers.map((answer) => [answer.row_no, answer]));
+  const answers = new Map(stored.map((answer) => [answer.row_no, answer]));
+  return rows.map((row) => {
+    const answer = answers.get(row.rowNo);
+    if (!answer) return { ...row, ...UNANSWERED };
+    return {
+      ...row,
+      addOutcome: answer.add_outcome,
+      bankPaymentId: answer.bank_payment_id,
+      bankTransactionId: answer.bank_transaction_id,
+    };
+  });
 }
 
 /** The hash of rows as they are now, to be held against the approved one: computed from the data, not from its hash. */
