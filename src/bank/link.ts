@@ -1,11 +1,19 @@
 /** Ids are short; more is not an id. */
-const SEGMENT = /^(?!\.{1,2}$)[\w.~-]{1,128}$/;
+const MAX_ID = 128;
+
+/** What addresses are read as a step in the path, also where its dots are escaped. */
+const DOTS: ReadonlySet<string> = new Set(['.', '..']);
+
+/** Whether an id can stand in a path: patterns of string fields are not shown (Conventions). */
+export function isPathId(id: string): boolean {
+  return id !== '' && id.length <= MAX_ID && !DOTS.has(id) && !/\p{Cs}/u.test(id);
+}
 
 /**
- * An id as one segment of a path.
- * @throws RangeError for an id that could leave its place in the path.
+ * An id as one segment of a path; what could leave its place there is escaped.
+ * @throws RangeError for an id that cannot stand in a path.
  */
 export function segment(id: string): string {
-  if (!SEGMENT.test(id)) throw new RangeError('An id for the bank holds only letters, digits and . _ ~ -');
-  return id;
+  if (!isPathId(id)) throw new RangeError('An id for the bank has 1 to 128 characters and is not . or ..');
+  return encodeURIComponent(id);
 }

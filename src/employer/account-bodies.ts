@@ -1,13 +1,14 @@
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
+import { isPathId } from '../bank/link';
 import { checkName } from '../domain/latin';
 import { MAX_NAME } from '../domain/pay-file';
 import { accountBody, AccountItem } from './account-view';
 import { Findings } from './onboarding';
 import { HookState } from './hook.service';
 
-/** Ids of the bank are opaque; they only have to be no longer than an address bears. */
-export const bankId = z.string().trim().min(1).max(100);
+/** Ids of the bank are opaque; they only have to fit into an address. */
+export const bankId = z.string().trim().min(1).max(100).refine(isPathId, 'must not be . or ..');
 
 /** Sent with every instruction, so it must hold what every SEPA bank takes; nothing is converted silently. */
 export const debtorName = z

@@ -39,7 +39,9 @@ describe('attaching an account', () => {
   });
 
   it('refuses one the bank does not have, and a name the bank could not take', async () => {
-    expect((await alder.attach('4711')).body.code).toBe('BANK_ACCOUNT_UNKNOWN');
+    for (const id of ['4711', 'GR:17/ab ?é'])
+      expect((await alder.attach(id)).body.code).toBe('BANK_ACCOUNT_UNKNOWN');
+    expect((await alder.attach('..')).body.errors).toMatchObject([{ pointer: '#/bankAccountId' }]);
     for (const debtorName of ['Cedar Crèches SAS', 'x'.repeat(71), ' Alder', 'A  B', '12', 'Алдер']) {
       const { status, body } = await alder.attach('1001', { debtorName });
       expect([debtorName, status, body.errors?.[0]?.pointer]).toEqual([debtorName, 422, '#/debtorName']);
