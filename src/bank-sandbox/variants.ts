@@ -19,6 +19,8 @@ export interface Variants {
   maxPageSize: number;
   /** Lists that ignore `page` and `pageSize` and read `limit` and `offset` instead. */
   ignorePageParams: boolean;
+  /** Whether the payments of one instruction come in pages, or all of them in every answer. */
+  instructionList: 'paged' | 'whole';
   /**
    * Reads of instructions and payment transactions show their statuses by this much in the past, on the bank's clock;
    * what is younger is not there yet: 404, and not listed.
@@ -100,6 +102,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   countMeans: 'total',
   maxPageSize: 100,
   ignorePageParams: false,
+  instructionList: 'paged',
   listingLagMs: 0,
   secondSubmit: 'refused',
   addAfterSubmit: 'refused',
@@ -165,6 +168,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   countMeans: choice('page', 'total'),
   maxPageSize: whole(1, MAX_PAGE_SIZE),
   ignorePageParams: flag,
+  instructionList: choice('paged', 'whole'),
   listingLagMs: whole(0, MANY),
   secondSubmit: choice('refused', 'executed'),
   addAfterSubmit: choice('refused', 'accepted'),

@@ -99,10 +99,11 @@ export class CustomerInstructions {
   listPaymentTransactions(
     instructionId: string,
     onEnd?: (size: ListSize) => void,
+    total?: () => Promise<number | undefined>,
   ): AsyncIterable<PaymentTransaction> {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
     const fetch = listFetcher(this.session, path, paymentTransactionList);
-    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits, onEnd });
+    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits, onEnd, total });
   }
 
   /** Changes an instruction before its submission. Body and scope not shown (Paths exposed only as links). */

@@ -92,6 +92,11 @@ export class ListUnreadable extends BankClientError {
   }
 }
 
+/** Whether what the bank answers cannot be used, now or later: a person must ask it. */
+export function isAnswerUnusable(error: unknown): error is ContractDrift | ListUnreadable {
+  return error instanceof ContractDrift || error instanceof ListUnreadable;
+}
+
 /** Whether the bank refuses our access, so that going on would only make noise. */
 export function isAccessRefused(error: unknown): error is BankClientError {
   if (error instanceof TokenUnavailable) return error.refused;

@@ -103,8 +103,9 @@ export class BankGateway {
   async *listInstructionPayments(
     bankInstructionId: string,
     onEnd?: (size: ListSize) => void,
+    total?: () => Promise<number | undefined>,
   ): AsyncGenerator<BankPayment, void, undefined> {
-    const records = this.client.customerInstructions.listPaymentTransactions(bankInstructionId, onEnd);
+    const records = this.client.customerInstructions.listPaymentTransactions(bankInstructionId, onEnd, total);
     for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 

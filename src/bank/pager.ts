@@ -36,6 +36,8 @@ export interface PagerOptions<T> {
   maxItems?: number;
   /** Told once the list was read to its end. */
   onEnd?: (size: ListSize) => void;
+  /** How many items there are by another read; asked where the list repeats a full page and so may hold more. */
+  total?: () => Promise<number | undefined>;
 }
 
 /** The most this family of banks hands out at once; a smaller answer is learned. */
@@ -239,7 +241,7 @@ class ListWalk<T> {
    * The same ids again. Page 1 repeating page 0 is a list that counts from 1; any later repeat is one that ignores
    * `page` (asked by offset once) or holds nothing more.
    */
-  private onRepeat(answer: ListPage<T>): T[] {
+  private async onRepeat(answer: ListPage<T>): Promise<T[]> {
     if (!this.habits.usesOffset && this.page === 1 && this.isBaseOpen()) {
       this.learn({ pageBase: 1 });
       this.page = 2;
@@ -250,7 +252,9 @@ class ListWalk<T> {
       this.previous = [];
     } else {
       this.learn({ usesOffset: undefined });
-      if (this.firstPageFull || (answer.count ?? 0) > this.seen.size) throw new ListUnreadable('repeats');
+      if ((answer.count ?? 0) > this.seen.size) throw new ListUnreadable('repeats');
+      if (this.firstPageFull && (await this.options.total?.()) !== this.seen.size)
+        throw new ListUnreadable('repeats');
       this.ended = true;
     }
     return [];

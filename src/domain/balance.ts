@@ -12,16 +12,22 @@ export interface PaidByInstruction {
  * The instruction that an account seems to have paid twice: what it lost besides the payments and their charges is
  * exactly what that instruction took, with or without its charges. Where it is what all of them took, the first one
  * stands for them. Any other loss, or gain, is other traffic of the account and says nothing.
+ * @param unpaidMinor what was submitted and not paid: the bank may have taken it and not given it back yet. As long as
+ * that explains the loss, the answer is `not-yet`.
  */
 export function paidAgain(
   paid: readonly PaidByInstruction[],
   lostMinor: bigint,
-): PaidByInstruction | undefined {
+  unpaidMinor: bigint,
+): PaidByInstruction | 'not-yet' | undefined {
   const amountMinor = sumMinor(paid.map((one) => one.amountMinor));
   const chargesMinor = sumMinor(paid.map((one) => one.chargesMinor));
   const restMinor = lostMinor - amountMinor - chargesMinor;
   if (restMinor <= 0n) return undefined;
+  if (restMinor <= unpaidMinor) return 'not-yet';
   const isRest = (one: Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>): boolean =>
-    restMinor === one.amountMinor || restMinor === one.amountMinor + one.chargesMinor;
+    [restMinor, restMinor - unpaidMinor].some(
+      (rest) => rest === one.amountMinor || rest === one.amountMinor + one.chargesMinor,
+    );
   return paid.find(isRest) ?? (isRest({ amountMinor, chargesMinor }) ? paid[0] : undefined);
 }

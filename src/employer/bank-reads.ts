@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NotAllowed, NotFound } from '../bank/errors';
+import { ListUnreadable, NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import type { BankInstruction, BankPayment } from '../bank/records';
@@ -43,18 +43,37 @@ export class BankReads {
     return this.gateway.getInstruction(bankInstructionId);
   }
 
-  /** Every payment of the instruction the bank shows now. Absence of one proves nothing. */
+  /**
+   * Every payment of the instruction the bank shows now, by the first way that can be read to its end. Absence of one
+   * proves nothing.
+   */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
-    if (may(account, 'INSTRUCTION_PAYMENTS')) return this.fromOwnList(instruction);
-    if (may(account, 'PAYMENT_LIST')) return this.fromGeneralList(instruction);
-    if (may(account, 'PAYMENT')) return this.oneByOne(instruction);
-    throw new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+    const ways = [
+      may(account, 'INSTRUCTION_PAYMENTS') && (() => this.fromOwnList(account, instruction)),
+      may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
+      may(account, 'PAYMENT') && (() => this.oneByOne(instruction)),
+    ].filter((way) => way !== false);
+    let unreadable: unknown = new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+    for (const way of ways) {
+      try {
+        return await way();
+      } catch (error) {
+        if (!(error instanceof ListUnreadable)) throw error;
+        unreadable = error;
+      }
+    }
+    throw unreadable;
   }
 
-  private async fromOwnList({ bankInstructionId }: InstructionAtBank): Promise<BankPayment[]> {
+  private async fromOwnList(
+    account: EmployerAccount,
+    { bankInstructionId }: InstructionAtBank,
+  ): Promise<BankPayment[]> {
     const sizes: ListSize[] = [];
+    const total = async (): Promise<number | undefined> =>
+      (await this.instruction(account, bankInstructionId))?.calculatedCount;
     const found = await collect(
-      this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size)),
+      this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total),
     );
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
     return found;

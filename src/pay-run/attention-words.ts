@@ -132,7 +132,7 @@ export const ATTENTION_WORDS = {
   CONTRACT_DRIFT: {
     certain:
       'An answer of the bank lacks what its interface document promises. Nothing was concluded from it.',
-    askBank: 'Did the interface change? A required field is missing from the answer kept here.',
+    askBank: 'Did the interface change? What was missing or unreadable is named here.',
     actions: ['ACKNOWLEDGE'],
   },
   RESTORED: {

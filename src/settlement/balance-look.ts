@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isBankError } from '../bank/errors';
+import { isAccessRefused, isBankError } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { PaidByInstruction, paidAgain } from '../domain/balance';
+import { sumMinor } from '../domain/money';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
 import { totalsDiffer } from '../pay-run/stop';
@@ -24,17 +25,23 @@ export class BalanceLook {
     @Inject(CONFIG) private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS'>,
   ) {}
 
-  /** Looks where the instruction is the last of its run to end, and ended so long ago that a late submit has shown. */
-  async at(claim: Claim, followed: Followed): Promise<void> {
+  /**
+   * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit has shown.
+   * Answers whether the balance could not be read for now, and is worth another look soon.
+   */
+  async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
     const { balanceBeforeMinor: beforeMinor, balanceReadAt } = run;
     const dueMs = (instruction.closedAt?.getTime() ?? Infinity) + this.config.SUBMIT_DOUBT_MS;
-    if (beforeMinor === null || balanceReadAt === null || this.clock.now().getTime() < dueMs) return;
+    if (beforeMinor === null || balanceReadAt === null || this.clock.now().getTime() < dueMs) return false;
     const paid = await this.database.inEmployer(claim.employerId, (tx) => paidAlone(tx, followed));
-    if (paid === undefined) return;
+    if (paid === undefined) return false;
     const nowMinor = await this.balanceOf(account.bankAccountId);
-    if (nowMinor === undefined) return;
-    const again = paidAgain(paid, beforeMinor - nowMinor);
+    if (nowMinor === 'unreadable') return true;
+    if (nowMinor === undefined) return false;
+    const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
+    const again = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor);
+    if (again === 'not-yet') return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       const told = await lockInstruction(tx, again?.instructionId ?? instruction.id);
@@ -47,14 +54,16 @@ export class BalanceLook {
       if (again)
         await totalsDiffer(tx, told, { rowCount: again.payments, totalMinor: again.amountMinor }, PAID_AGAIN);
     });
+    return false;
   }
 
-  /** Undefined while the bank does not show it: to compare can wait, and everything else goes on. */
-  private async balanceOf(bankAccountId: string): Promise<bigint | undefined> {
+  /** Undefined where the bank does not show it: to compare can wait, and everything else goes on. */
+  private async balanceOf(bankAccountId: string): Promise<bigint | 'unreadable' | undefined> {
     try {
       return (await this.gateway.getAccount(bankAccountId)).balanceMinor;
     } catch (error) {
-      if (isBankError(error)) return undefined;
+      if (isAccessRefused(error)) return undefined;
+      if (isBankError(error)) return 'unreadable';
       throw error;
     }
   }
@@ -71,7 +80,7 @@ const PAID_AGAIN =
 async function paidAlone(
   tx: EmployerTransaction,
   { instruction, run }: Followed,
-): Promise<PaidByInstruction[] | undefined> {
+): Promise<(PaidByInstruction & { unpaidMinor: bigint })[] | undefined> {
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND r.account_id = $2 AND CASE WHEN r.id = $3
@@ -81,12 +90,16 @@ async function paidAlone(
     [tx.employerId, run.accountId, run.id, instruction.closedAt, instruction.id, run.balanceReadAt],
   );
   if (beside) return undefined;
-  const rows = await tx.query<{ id: string; payments: number; amount_minor: string; charges_minor: string }>(
-    `SELECT i.id, count(*)::int AS payments, sum(p.amount_minor) AS amount_minor,
-       coalesce(sum(p.charges_minor), 0) AS charges_minor
+  const rows = await tx.query<
+    Record<'id' | 'amount_minor' | 'charges_minor' | 'unpaid_minor', string> & { payments: number }
+  >(
+    `SELECT i.id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
+       coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
+       coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
+       coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_minor
      FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
      JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
-     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status = 'CLOSED' AND p.status = 'SETTLED'
+     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status = 'CLOSED'
      GROUP BY i.id`,
     [tx.employerId, run.id],
   );
@@ -95,5 +108,6 @@ async function paidAlone(
     payments: row.payments,
     amountMinor: BigInt(row.amount_minor),
     chargesMinor: BigInt(row.charges_minor),
+    unpaidMinor: BigInt(row.unpaid_minor),
   }));
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, ContractDrift, isAccessRefused, isBankError, RateLimited } from '../bank/errors';
+import { BankClientError, isAccessRefused, isAnswerUnusable, isBankError, RateLimited } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -58,32 +58,36 @@ export class FollowService {
     const { employerId, subjectId: id } = claim;
     const followed = await this.database.inEmployer(employerId, (tx) => loadFollowed(tx, id));
     if (!followed) return 'never';
+    let lookSoon: boolean;
     try {
-      await this.read(claim, followed);
+      lookSoon = await this.read(claim, followed);
     } catch (error) {
       if (!isBankError(error)) throw error;
       await this.database.inEmployer(employerId, (tx) => this.tellOfFailure(tx, claim, followed, error));
       if (error instanceof RateLimited) return error.retryAfterMs;
-      if (error instanceof ContractDrift) return DRIFT_PAUSE_MS;
+      if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
       throw error;
     }
     const after = await this.database.inEmployer(employerId, (tx) =>
       tx.manager.findOneByOrFail(Instruction, { employerId, id }),
     );
-    return this.nextReadMs(after);
+    return lookSoon ? (this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS) : this.nextReadMs(after);
   }
 
-  private async read(claim: Claim, followed: Followed): Promise<void> {
+  /** Answers whether the balance of an ended run is still to be looked at soon. */
+  private async read(claim: Claim, followed: Followed): Promise<boolean> {
     switch (followed.instruction.status) {
       case 'SUBMITTED':
-        return this.follower.step(claim, followed);
+        await this.follower.step(claim, followed);
+        return false;
       case 'CLOSED':
         await this.follower.step(claim, followed);
         return this.balances.at(claim, followed);
       case 'ABANDONED':
       case 'RELEASED':
       case 'VOID':
-        return this.tombstones.step(followed);
+        await this.tombstones.step(followed);
+        return false;
       case 'PLANNED':
       case 'BUILDING':
       case 'VERIFIED':
@@ -91,7 +95,7 @@ export class FollowService {
       case 'SUBMIT_REFUSED':
       case 'SUBMIT_UNKNOWN':
       case 'CANCELLED':
-        return;
+        return false;
     }
   }
 
@@ -106,7 +110,7 @@ export class FollowService {
     error: BankClientError,
   ): Promise<void> {
     const { instruction, planned, run } = followed;
-    if (error instanceof ContractDrift) {
+    if (isAnswerUnusable(error)) {
       await raise(tx, {
         kind: 'CONTRACT_DRIFT',
         ...aboutInstruction(instruction, planned),

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ContractDrift, isAccessRefused, isBankError, RateLimited } from '../bank/errors';
+import { isAccessRefused, isAnswerUnusable, isBankError, RateLimited } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, Leases } from '../database/leases';
@@ -93,7 +93,7 @@ export class SubmissionService {
       if (error instanceof Halted) return this.halted(work, error.obstacle);
       if (error instanceof RateLimited) return error.retryAfterMs;
       if (error instanceof RowsChanged) return this.tampered(work);
-      if (error instanceof ContractDrift) return this.drift(work, error.message);
+      if (isAnswerUnusable(error)) return this.drift(work, error.message);
       if (isAccessRefused(error)) return this.park(work, error.message);
       throw error;
     }

@@ -67,6 +67,15 @@ it('pages the payments of one instruction the same way', async () => {
   expect(idsOf(body)).toEqual(ids.slice(40));
 });
 
+it('gives all payments of one instruction in every answer where the bank does', async () => {
+  await start({ instructionList: 'whole', maxPageSize: 7 });
+  const { customerInstructionId } = (await page()).items[0];
+  const linked = PATHS.instructionPaymentTransactions(String(customerInstructionId));
+  const { body } = await bank.get(`${linked}?page=3&pageSize=10`);
+  expect(body).toMatchObject({ count: 45, limit: 45, offset: 0 });
+  expect(idsOf(body)).toEqual(ids);
+});
+
 it('filters by status, time and amount, alone and together', async () => {
   await start();
   const { id } = await bank.initiate();

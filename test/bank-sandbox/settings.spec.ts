@@ -11,6 +11,7 @@ const OTHERWISE: Variants = {
   countMeans: 'page',
   maxPageSize: 7,
   ignorePageParams: true,
+  instructionList: 'whole',
   listingLagMs: 100,
   secondSubmit: 'executed',
   addAfterSubmit: 'accepted',

@@ -275,6 +275,25 @@ describe('reading a list', () => {
     },
   );
 
+  it.each([
+    ['as many as were seen', 20, 20],
+    ['more than were seen', 21, undefined],
+  ])(
+    'takes a full page that repeats for all there is where another read tells %s',
+    async (_how, total, read) => {
+      const stuck = new FakeList({ ...USUAL, total: 20, cap: 20, limit: 'absent' });
+      const fetch = (): Promise<ListPage<Item>> => stuck.fetch({ page: 0, pageSize: 100 });
+      const walk = async (): Promise<number> => {
+        const ids = new Set<string>();
+        for await (const item of eachItem({ fetch, idOf: (one) => one.id, total: async () => total }))
+          ids.add(item.id);
+        return ids.size;
+      };
+      if (read === undefined) await expect(walk()).rejects.toThrow(ListUnreadable);
+      else expect(await walk()).toBe(read);
+    },
+  );
+
   it('accepts a list without paging that is all there', async () => {
     const all = Array.from({ length: 250 }, (_none, index) => ({ id: `i${index}` }));
     const ids: string[] = [];

@@ -21,11 +21,23 @@ describe('what an account lost over a run', () => {
     ['a cent more than an instruction', 1_001n, undefined],
     ['something else', 700n, undefined],
   ])('%s', (_what, besidesMinor, instructionId) => {
-    expect(paidAgain(paid, TOOK + besidesMinor)?.instructionId).toBe(instructionId);
+    expect(paidAgain(paid, TOOK + besidesMinor, 0n)).toEqual(
+      paid.find((each) => each.instructionId === instructionId),
+    );
+  });
+
+  it.each([
+    ['may be what was not paid and has not come back, though an instruction took as much', 1_000n, 'not-yet'],
+    ['may be a part of that', 400n, 'not-yet'],
+    ['is more than all of that', 1_001n, undefined],
+    ['is more than that by an instruction', 3_500n, paid[1]],
+    ['is an instruction, with all of that back', 2_500n, paid[1]],
+  ])('and where payments ended unpaid, %s', (_what, besidesMinor, expected) => {
+    expect(paidAgain(paid, TOOK + besidesMinor, 1_000n)).toEqual(expected);
   });
 
   it('names nothing where nothing was paid', () => {
-    expect(paidAgain([], 100n)).toBeUndefined();
+    expect(paidAgain([], 100n, 0n)).toBeUndefined();
   });
 
   it('shows any single instruction that was paid again, and nothing where none was', () => {
@@ -35,8 +47,8 @@ describe('what an account lost over a run', () => {
         const all = list.map((amountMinor, n) => one(String(n), amountMinor));
         const took = list.reduce((sum, amountMinor) => sum + amountMinor, 0n);
         const again = list[nth % list.length]!;
-        expect(paidAgain(all, took)).toBeUndefined();
-        expect(paidAgain(all, took + again)?.amountMinor).toBe(again);
+        expect(paidAgain(all, took, 0n)).toBeUndefined();
+        expect(paidAgain(all, took + again, 0n)).toMatchObject({ amountMinor: again });
       }),
     );
   });

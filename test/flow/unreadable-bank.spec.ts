@@ -180,3 +180,18 @@ describe('a submitted instruction whose payments do not move, and nothing says w
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   }, 60_000);
 });
+
+describe('a list of payments that is full and always the same, where no other read tells whether it is whole', () => {
+  it('is told to a person long before the cut-off, since reading it again tells no more', async () => {
+    await start({ rowsPerInstruction: 20, sandbox: { variants: { instructionList: 'whole' } } });
+    for (const operation of ['getInstruction', 'listPaymentTransactions', 'getPaymentTransaction'])
+      await payroll.fault({ operation, kind: '403', every: 1 });
+    const probed = await payroll.as('operator').post(payroll.path(`/accounts/${payroll.account}/probe`));
+    expect(probed.data.reads).toEqual(['INSTRUCTION_PAYMENTS', 'BALANCE']);
+    const id = await payroll.paid(payFile(payRows(20)));
+    await payroll.askedAbout(id, 'CONTRACT_DRIFT');
+    const happened = (await payroll.attention()).map((one) => one.happened);
+    expect(happened).toEqual([expect.stringContaining('cannot be read to its end (repeats)')]);
+    expect(await timesPaid()).toEqual([]);
+  });
+});

@@ -15,6 +15,10 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
     ['counts pages from 0, in pages of 5', { pageBase: 0, maxPageSize: 5 }],
     ['means the page by count, in pages of 5', { countMeans: 'page', maxPageSize: 5 }],
     ['ignores page and reads limit and offset', { ignorePageParams: true, maxPageSize: 5 }],
+    [
+      'gives all payments of an instruction in every answer, also where they fill a page',
+      { instructionList: 'whole' },
+    ],
     ['shows the past by 300 ms', { listingLagMs: 300 }, { BANK_LAG_BOUND_MS: '400' }],
     ['refuses every read that is only a link', { linkReads: 'refused' }],
     ['leaves parties and message ids out of lists', { omitFromLists: ['parties', 'messageId'] }],
@@ -44,7 +48,7 @@ describe('a bank that', () => {
   });
 
   it.each(BANKS)('$bank: everybody is paid once', async ({ variants, settings }) => {
-    payroll = await Payroll.start({ sandbox: { variants, stepMs: 10 }, settings, rowsPerInstruction: 12 });
+    payroll = await Payroll.start({ sandbox: { variants, stepMs: 10 }, settings, rowsPerInstruction: 20 });
     const rows = payRows(25);
     const id = await payroll.paid(payFile(rows));
     await payroll.until(id, ['SETTLED'], 30_000);

@@ -17,6 +17,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   countMeans: ['page', 'total'],
   maxPageSize: [20, 50, 100],
   ignorePageParams: [false, true],
+  instructionList: ['paged', 'whole'],
   listingLagMs: [0, 100],
   secondSubmit: ['refused', 'executed'],
   addAfterSubmit: ['refused', 'accepted'],

@@ -27,9 +27,11 @@ export function pageOf<T>(
   items: readonly T[],
   total: number,
   query: URLSearchParams,
-  list: { sort: string; params: 'pages' | 'offset' },
+  list: { sort: string; params: 'pages' | 'offset' | 'none' },
   variants: PagingVariants,
 ): ListEnvelope<T> {
+  if (list.params === 'none')
+    return { items: items.slice(0, total), count: total, limit: total, offset: 0, sort: list.sort };
   const byOffset = list.params === 'offset' || variants.ignorePageParams;
   const asked = wholeNumber(query, byOffset ? 'limit' : 'pageSize') ?? DEFAULT_LIMIT;
   const limit = Math.min(Math.max(asked, 1), variants.maxPageSize);

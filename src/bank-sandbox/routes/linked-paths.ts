@@ -33,9 +33,10 @@ function readRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.instructionPaymentTransactions(':id')),
       scopes: ['customer-instruction_view'],
-      handle: read((id, seenAtMs, { query }) =>
-        paymentList(context, instructions.instruction(id, seenAtMs).payments, query),
-      ),
+      handle: read((id, seenAtMs, { query }) => {
+        const params = context.variants.instructionList === 'whole' ? 'none' : 'pages';
+        return paymentList(context, instructions.instruction(id, seenAtMs).payments, query, params);
+      }),
     },
     {
       operation: 'getPaymentTransaction',

@@ -34,13 +34,18 @@ export function transactionRoutes(context: BankRoutes): Route[] {
 }
 
 /** A page of payments (ascending ids) that pass the filters of the query, as the lag lets them be seen. */
-export function paymentList(context: BankRoutes, payments: readonly PaymentRecord[], query: URLSearchParams) {
+export function paymentList(
+  context: BankRoutes,
+  payments: readonly PaymentRecord[],
+  query: URLSearchParams,
+  params: 'pages' | 'none' = 'pages',
+) {
   const seenAtMs = asOfMs(context);
   const filter = filterOf(context, query, seenAtMs);
   const visible = visibleCount(payments, seenAtMs);
   const items = filter ? payments.slice(0, visible).filter(filter) : payments;
   const total = filter ? items.length : visible;
-  const list = { sort: '+paymentTransactionId', params: 'pages' } as const;
+  const list = { sort: '+paymentTransactionId', params };
   const page = pageOf(items, total, query, list, context.variants);
   return { ...page, items: page.items.map((payment) => context.views.payment(payment, seenAtMs, true)) };
 }
