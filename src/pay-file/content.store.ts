@@ -10,12 +10,19 @@ const PART_BYTES = 262_144;
 /** A pay file without what the store knows itself. */
 export type NewPayFile = Omit<
   PayFile,
-  'employerId' | 'content' | 'contentCodec' | 'rowCount' | 'totalMinor' | 'uploadedAt'
+  | 'employerId'
+  | 'content'
+  | 'contentCodec'
+  | 'rowCount'
+  | 'totalMinor'
+  | 'replacing'
+  | 'renamed'
+  | 'uploadedAt'
 >;
 
 /**
- * Inserts a pay file whose rows were copied, counting those to be paid, with its content, compressed on the way. A file is at most MAX_PAY_FILE_BYTES long, of which the
- * database takes up to 1 GB in one field.
+ * Inserts a pay file whose rows were copied, counting those to be paid, with its content, compressed on the way. A file
+ * is at most MAX_PAY_FILE_BYTES long, of which the database takes up to 1 GB in one field.
  */
 export async function insertPayFile(
   tx: EmployerTransaction,
@@ -32,10 +39,11 @@ export async function insertPayFile(
   }
   await tx.query(
     `INSERT INTO pay_file (employer_id, id, sha256, size_bytes, content, content_codec, file_name, period,
-       kind_of_pay, execution_date, account_id, row_count, total_minor, pay_run_id, uploaded_by, profile_id,
-       read_as, fault_policy, replayable)
+       kind_of_pay, execution_date, account_id, row_count, total_minor, replacing, renamed, pay_run_id, uploaded_by,
+       profile_id, read_as, fault_policy, replayable)
      SELECT $1, $2, $3, $4, (SELECT string_agg(part, ''::bytea ORDER BY n) FROM pg_temp.uploaded_part), 'gzip',
-       $5, $6, $7, $8, $9, count(*), sum(amount_minor), $10, $11, $12, $13, $14, $15
+       $5, $6, $7, $8, $9, count(*), sum(amount_minor), count(replaces_payment_id), count(written_name_sealed),
+       $10, $11, $12, $13, $14, $15
      FROM pg_temp.uploaded_row WHERE payable`,
     [
       tx.employerId,

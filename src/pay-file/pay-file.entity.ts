@@ -23,6 +23,10 @@ export class PayFile {
   @Column('uuid') accountId!: string;
   @Column('integer') rowCount!: number;
   @Column('bigint', { transformer: bigintColumn }) totalMinor!: bigint;
+  /** Rows that pay again what earlier payments did not. */
+  @Column('integer') replacing!: number;
+  /** Rows whose name is sent otherwise than it was written. */
+  @Column('integer') renamed!: number;
   @Column('uuid') payRunId!: string;
   /** Whether the same upload again is answered with this one; false once its run is cancelled. */
   @Column('boolean') replayable!: boolean;

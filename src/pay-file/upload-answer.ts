@@ -51,12 +51,6 @@ export interface HeldInFile {
 // Enough to see what happens to accents; the payments of the run show the rest.
 const SHOWN_NAMES = 20;
 
-/** What of the payments of a run is counted once for the answer. */
-interface Counted {
-  replacing: number;
-  renamed: number;
-}
-
 /** The answer to an upload as it was first given: the run's first version, whatever became of the run since. */
 export async function readUploadAnswer(
   tx: EmployerTransaction,
@@ -67,7 +61,6 @@ export async function readUploadAnswer(
   const file = await tx.manager.findOneByOrFail(PayFile, { employerId, id: payFileId });
   const { payRunId } = file;
   const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: payRunId });
-  const counted = await countPayments(tx, payRunId);
   const version = await tx.manager.findOneByOrFail(PayRunVersion, { employerId, payRunId, runVersion: 1 });
   return {
     id: showId('run', run.id),
@@ -84,15 +77,15 @@ export async function readUploadAnswer(
     rootHash: version.rootHash.toString('hex'),
     parentRunId: run.parentRunId === null ? null : showId('run', run.parentRunId),
     sequence: run.sequence,
-    replaces: counted.replacing,
+    replaces: file.replacing,
     file: { id: showId('file', file.id), sha256: file.sha256.toString('hex'), rows: file.rowCount },
     faultPolicy: file.faultPolicy,
     keptBack: await readKeptBack(tx, personal, payRunId),
     sameFile: (await runsOfSameFile(tx, payRunId)).map((id) => showId('run', id)),
     held: await readHeldInFile(tx, payRunId),
     namesChanged: {
-      count: counted.renamed,
-      examples: counted.renamed === 0 ? [] : await readChangedNames(tx, personal, payRunId),
+      count: file.renamed,
+      examples: file.renamed === 0 ? [] : await readChangedNames(tx, personal, payRunId),
     },
   };
 }
@@ -113,15 +106,6 @@ async function readKeptBack(
 const ADDED_LATER = `SELECT k.payment_id FROM faulty_file f
   JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
   WHERE f.employer_id = $1 AND f.pay_run_id = $2 AND k.payment_id IS NOT NULL`;
-
-async function countPayments(tx: EmployerTransaction, payRunId: string): Promise<Counted> {
-  const [row] = await tx.query<Counted>(
-    `SELECT count(replaces_payment_id)::int AS replacing, count(written_name_sealed)::int AS renamed
-     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND id NOT IN (${ADDED_LATER})`,
-    [tx.employerId, payRunId],
-  );
-  return row ?? { replacing: 0, renamed: 0 };
-}
 
 async function readHeldInFile(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
   const ofFile = `pay_hold WHERE employer_id = $1 AND pay_run_id = $2

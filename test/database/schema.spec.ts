@@ -7,6 +7,7 @@ import { LIVE_PAYMENT_STATUSES, PAYMENT_STATUSES, PAYMENT_TRANSITIONS } from '..
 import { PAY_RUN_TRANSITIONS } from '../../src/domain/pay-run';
 import { ENTITIES } from '../../src/entities';
 import { execute, select, testDatabase } from '../support/database';
+import { idsOf, twoEmployers } from './two-employers';
 
 type Database = Awaited<ReturnType<typeof testDatabase>>;
 
@@ -47,6 +48,29 @@ describe('the schema', () => {
     await runMigrations(database.adminUrl);
     expect(await select(database.superuserUrl, SCHEMA)).toEqual(before);
     expect(before.length).toBeGreaterThan(300);
+  });
+
+  it('counts what files stored before replace and rename, without rows that came later with corrections', async () => {
+    const older = await testDatabase();
+    try {
+      await execute(older.superuserUrl, twoEmployers());
+      while ((await revertMigration(older.adminUrl)) !== 'CountInPayFiles1795132836000');
+      const { employer, payment, voidPayment } = idsOf(1);
+      const changed = `written_name_sealed = '0:Ä', replaces_payment_id = '${payment}'`;
+      await execute(
+        older.superuserUrl,
+        `SET session_replication_role = replica;
+         UPDATE payment SET ${changed} WHERE employer_id = '${employer}' AND id IN ('${payment}', '${voidPayment}')`,
+      );
+      await runMigrations(older.adminUrl);
+      const counted = 'SELECT replacing, renamed FROM pay_file ORDER BY employer_id';
+      expect(await select(older.superuserUrl, counted)).toEqual([
+        { replacing: 1, renamed: 1 },
+        { replacing: 0, renamed: 0 },
+      ]);
+    } finally {
+      await older.drop();
+    }
   });
 
   it('has a column for every property of every entity, with its type and nullability, and no other', async () => {
