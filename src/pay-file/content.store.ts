@@ -3,9 +3,13 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
 import { Database, EmployerTransaction } from '../database/database';
 import { PayFile } from './pay-file.entity';
+import { UploadedFile } from './spool';
 
 /** What is sent to or read from the database at once: the process never holds a whole file. */
 const PART_BYTES = 262_144;
+
+/** What is compressed at once: each time another thread has to be waited for. */
+const COMPRESSED_BYTES = 65_536;
 
 /** A pay file without what the store knows itself. */
 export type NewPayFile = Omit<
@@ -27,11 +31,11 @@ export type NewPayFile = Omit<
 export async function insertPayFile(
   tx: EmployerTransaction,
   file: NewPayFile,
-  content: Readable,
+  content: Pick<UploadedFile, 'read'>,
 ): Promise<void> {
   await tx.query('CREATE TEMPORARY TABLE uploaded_part (n integer, part bytea) ON COMMIT DROP');
   let n = 0;
-  const compressed = content.pipe(createGzip({ level: constants.Z_BEST_SPEED }));
+  const compressed = content.read(COMPRESSED_BYTES).pipe(createGzip({ level: constants.Z_BEST_SPEED }));
   // The next parts are compressed while one is stored.
   for await (const part of Readable.from(parts(compressed), { highWaterMark: 2 })) {
     n += 1;

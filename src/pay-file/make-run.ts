@@ -158,7 +158,7 @@ async function keep(
       faultPolicy,
       replayable,
     },
-    file.read(),
+    file,
   );
   return id;
 }

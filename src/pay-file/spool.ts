@@ -3,15 +3,17 @@ import { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { Problem } from '../http/problem';
 
-// Two hundred rows or so: checked in some milliseconds, and little enough to be gone from memory right after.
-const READ_BYTES = 16_384;
+/** Two hundred rows or so: checked in some milliseconds, and little enough to be gone from memory right after. */
+const PIECE_BYTES = 16_384;
+/** What is read at once: each time another thread has to be waited for. */
+const READ_BYTES = 65_536;
 
 /** The bytes of an upload on this machine's disk. */
 export interface UploadedFile {
   sha256: Buffer;
   sizeBytes: number;
-  /** The bytes from the beginning; may be called again. */
-  read(): Readable;
+  /** The bytes from the beginning, in pieces of so many at most; may be called again. */
+  read(pieceBytes?: number): Readable;
 }
 
 /** A received file with the form fields that came with it. */
@@ -40,16 +42,18 @@ export class Spool {
       hash.update(chunk);
       await this.handle.appendFile(chunk);
     }
-    return { sha256: hash.digest(), sizeBytes, read: () => Readable.from(this.chunks()) };
+    return { sha256: hash.digest(), sizeBytes, read: (pieceBytes) => Readable.from(this.pieces(pieceBytes)) };
   }
 
   /** Not a stream of the file: one that is left before its end closes the descriptor. */
-  private async *chunks(): AsyncGenerator<Buffer> {
+  private async *pieces(pieceBytes = PIECE_BYTES): AsyncGenerator<Buffer> {
     for (let position = 0; ;) {
-      const chunk = Buffer.allocUnsafe(READ_BYTES);
-      const { bytesRead } = await this.handle.read(chunk, 0, READ_BYTES, position);
+      const part = Buffer.allocUnsafe(READ_BYTES);
+      const { bytesRead } = await this.handle.read(part, 0, READ_BYTES, position);
       if (bytesRead === 0) return;
-      yield chunk.subarray(0, bytesRead);
+      for (let at = 0; at < bytesRead; at += pieceBytes) {
+        yield part.subarray(at, Math.min(at + pieceBytes, bytesRead));
+      }
       position += bytesRead;
     }
   }
