@@ -5,7 +5,7 @@ import { readDriverError } from '../http/driver-error';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { PayKey } from '../pay-run/pay-key';
 import { NewRun, openRun } from './make-run';
-import { insertRows, RowNumbers } from './pay-file.store';
+import { AfterCopy, insertion } from './pay-file.store';
 import { copyRows, IntakeContext, ReadFile } from './row-intake';
 import { UploadedFile } from './spool';
 
@@ -37,7 +37,7 @@ export async function payWhileReading(
   await tx.query('SAVEPOINT unread');
   const { period, kindOfPay } = made.terms;
   const run = { id: await openRun(tx, made), period, kindOfPay };
-  const pay = (rows: RowNumbers): Promise<void> => insertRows(tx, run, rows);
+  const pay: AfterCopy = (rows) => insertion(tx, run, rows);
   try {
     const read = await copyRows(tx, personal, made.file.read(), context, pay);
     if (!isRefused(read, context)) return { read, draft: { payRunId: run.id, early: true } };

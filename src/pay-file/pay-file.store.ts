@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished } from 'node:stream/promises';
+import { escapeLiteral } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
@@ -60,8 +60,8 @@ export interface RowNumbers {
   last: number;
 }
 
-/** What is done with rows as soon as they are in the row table. */
-export type AfterCopy = (rows: RowNumbers) => Promise<void>;
+/** The statement that is carried out with rows as soon as they are in the row table. */
+export type AfterCopy = (rows: RowNumbers) => string;
 
 /**
  * Copies rows into the row table while the next ones are being read. Of its two buffers one is filled while the other is
@@ -76,7 +76,7 @@ export class RowCopy {
 
   constructor(
     private readonly tx: EmployerTransaction,
-    private readonly after: AfterCopy = () => Promise.resolve(),
+    private readonly after: AfterCopy = () => '',
   ) {}
 
   /**
@@ -102,19 +102,24 @@ export class RowCopy {
     await this.copying;
     if (this.bytes === 0) return;
     const { filling, rows } = this;
-    this.copying = this.copy(filling.subarray(0, this.bytes)).then(() => this.after(rows));
+    const copy = this.tx.client.query(copyFrom(this.statements(rows)));
+    this.copying = finished(copy);
     // It is thrown to whoever comes next.
     this.copying.catch(() => undefined);
+    const sent = new Promise((resolve) => copy.write(filling.subarray(0, this.bytes), resolve));
+    copy.end();
+    // The server asks for the bytes first, and would wait for them while this process reads on.
+    await Promise.race([sent, this.copying]);
     this.filling = this.other;
     this.other = filling;
     this.bytes = 0;
     this.rows = { first: rows.last + 1, last: rows.last };
   }
 
-  private copy(bytes: Buffer): Promise<void> {
+  /** In one message, so that the server goes on with the second while this process reads. */
+  private statements(rows: RowNumbers): string {
     const columns = `${COLUMNS}, corrects, cells_sealed, faults_sealed, fault_count`;
-    const copy = copyFrom(`COPY pg_temp.uploaded_row (${columns}) FROM STDIN`);
-    return pipeline(Readable.from([bytes]), this.tx.client.query(copy));
+    return `COPY pg_temp.uploaded_row (${columns}) FROM STDIN; ${this.after(rows)}`;
   }
 }
 
@@ -215,23 +220,21 @@ export async function analyseRows(tx: EmployerTransaction): Promise<void> {
 
 /** Makes the payable rows, whose numbers go up to `lastRow`, payments of a run, in state READY or HELD. */
 export async function insertPayments(tx: EmployerTransaction, run: RunOfKey, lastRow: number): Promise<void> {
-  await inParts(lastRow, (first, last) => insertRows(tx, run, { first, last }));
+  await inParts(lastRow, (first, last) => tx.query(insertion(tx, run, { first, last })));
 }
 
-/** Makes some of the payable rows payments of a run. */
-export async function insertRows(
-  tx: EmployerTransaction,
+/** The statement that makes some of the payable rows payments of a run. */
+export function insertion(
+  { employerId }: EmployerTransaction,
   { id, period, kindOfPay }: RunOfKey,
   { first, last }: RowNumbers,
-): Promise<void> {
-  await tx.query(
-    `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
-       replaces_payment_id, ${COLUMNS})
-     SELECT $1, $2, $3, $4, CASE WHEN held THEN 'HELD' ELSE 'READY' END, NOT held, release_sequence,
-       replaces_payment_id, ${COLUMNS}
-     FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 AND payable`,
-    [tx.employerId, id, period, kindOfPay, first, last],
-  );
+): string {
+  const [employer, run, ...key] = [employerId, id, period, kindOfPay].map(escapeLiteral);
+  return `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
+      replaces_payment_id, ${COLUMNS})
+    SELECT ${employer}::uuid, ${run}::uuid, ${key.join(', ')}, CASE WHEN held THEN 'HELD' ELSE 'READY' END, NOT held,
+      release_sequence, replaces_payment_id, ${COLUMNS}
+    FROM pg_temp.uploaded_row WHERE row_no BETWEEN ${first} AND ${last} AND payable`;
 }
 
 /** Holds the payments of rows that were made payments before they were found to be held. */
