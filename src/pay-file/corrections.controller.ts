@@ -31,6 +31,9 @@ import { fieldsOf } from './pay-file.controller';
 import { readCorrectionFields } from './terms';
 import { UPLOAD_TIMES, withUpload } from './upload';
 
+/** What a row of a corrections file takes, about. */
+const ROW_BYTES = 200;
+
 const CSV = { content: { 'text/csv': { schema: { type: 'string', format: 'binary' } } } } as const;
 const byLine = z.object({ line: z.int().min(1) });
 
@@ -132,7 +135,7 @@ export class CorrectionsController {
       .type(`text/csv; charset=${file.layout.encoding}`)
       .setHeader('Cache-Control', 'no-store');
     try {
-      await withTidyHeap(() =>
+      await withTidyHeap(file.rowCount * ROW_BYTES, () =>
         pipeline(correctionsFile(this.database, this.personal, employerId, file), response),
       );
     } catch (error) {

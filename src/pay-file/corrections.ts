@@ -86,7 +86,7 @@ export class Corrections {
    */
   async take(delivery: CorrectionDelivery): Promise<Corrected> {
     try {
-      return await withTidyHeap(() =>
+      return await withTidyHeap(delivery.file.sizeBytes, () =>
         this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery)),
       );
     } catch (error) {

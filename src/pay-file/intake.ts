@@ -69,7 +69,7 @@ export class PayFileIntake {
    */
   async take(delivery: Delivery): Promise<Taken> {
     try {
-      const taken = await withTidyHeap(() =>
+      const taken = await withTidyHeap(delivery.file.sizeBytes, () =>
         this.database.inEmployer(delivery.employerId, (tx) => this.takeIn(tx, delivery)),
       );
       crashPoint('upload.stored');
