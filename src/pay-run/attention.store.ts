@@ -61,6 +61,25 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
     .execute();
 }
 
+/** Whether two people have decided the same thing, told in the same words: what lasts is not asked again. */
+export async function isDecided(
+  tx: EmployerTransaction,
+  { kind, subjectId, happened }: Pick<Alarm, 'kind' | 'subjectId' | 'happened'>,
+): Promise<boolean> {
+  const decided = await tx.query(
+    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3 AND a.happened = $4
+       AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL LIMIT 1`,
+    [tx.employerId, kind, subjectId, happened],
+  );
+  return decided.length > 0;
+}
+
+/** Opens an attention about what every read shows again as long as it lasts, unless it is decided. */
+export async function raiseUndecided(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
+  if (!(await isDecided(tx, alarm))) await raise(tx, alarm);
+}
+
 /** Closes what evidence has cleared, or two people have decided. */
 export async function clear(
   tx: EmployerTransaction,

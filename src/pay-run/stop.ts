@@ -2,7 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
 import { Attention } from './attention.entity';
-import { aboutInstruction, raise } from './attention.store';
+import { aboutInstruction, Alarm, isDecided, raise } from './attention.store';
 import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
@@ -34,6 +34,16 @@ export async function stopEverything(
     `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
     [newId(), tx.employerId, kind, subjectId],
   );
+}
+
+/** Stops everything for what every read shows again as long as it lasts, and tells a person, unless it is decided. */
+export async function stopUnlessDecided(
+  tx: EmployerTransaction,
+  alarm: Alarm & { kind: Stopping },
+): Promise<void> {
+  if (await isDecided(tx, alarm)) return;
+  await stopEverything(tx, alarm);
+  await raise(tx, alarm);
 }
 
 /** Stops every submit of the transaction's employer. One that is stopped already keeps its reason. */

@@ -1,8 +1,8 @@
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction, raise, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { stopEverything } from '../pay-run/stop';
+import { stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
 
 /** An add after the submit, or a payment of somebody else: outside what is assumed of the bank, so all stops. */
@@ -11,8 +11,7 @@ export async function tellOfForeign(
   instruction: Instruction,
   payment: BankPayment,
 ): Promise<void> {
-  await stopEverything(tx, { kind: 'FOREIGN_RECORD', subjectId: instruction.id });
-  await raise(tx, {
+  await stopUnlessDecided(tx, {
     kind: 'FOREIGN_RECORD',
     ...aboutInstruction(instruction),
     happened: `The submitted instruction holds payment ${payment.bankPaymentId}, which was never sent.`,
@@ -26,7 +25,7 @@ export function tellOfDifference(
   payment: FollowedPayment,
   fields: readonly string[],
 ): Promise<void> {
-  return raise(tx, {
+  return raiseUndecided(tx, {
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
@@ -57,7 +56,7 @@ export function tellOfUnfinished(
   open: readonly FollowedPayment[],
   why: string,
 ): Promise<void> {
-  return raise(tx, {
+  return raiseUndecided(tx, {
     kind: 'ROW_UNSEEN',
     ...aboutInstruction(instruction),
     happened: `${open.length} payments are not final two banking days after the execution date.${why}`,

@@ -27,7 +27,10 @@ export interface SeenStatus {
 /** What a newly read status means for a payment. */
 export interface Progress {
   payment: FollowedPayment;
+  /** What is kept: beside a final status nothing that contradicts it. */
   bankStatus: string;
+  /** What the read showed. */
+  shown: string;
   rank: number;
   move?: { to: BankOutcome; settledOn?: string; chargesMinor?: bigint };
   returned: boolean;
@@ -54,6 +57,7 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   const progress: Progress = {
     payment,
     bankStatus: kept ? (payment.bankStatus ?? seen.status) : seen.status,
+    shown: seen.status,
     rank: next.rank,
     returned: next.returned === true && !payment.returned,
   };

@@ -2,7 +2,7 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isPaymentFinal, PaymentStatus } from '../domain/payment';
-import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
@@ -144,9 +144,9 @@ export async function recordProgress(
   await clear(tx, PASSING, cleared, 'the bank went on to a documented status');
   const contradicted = progress.flatMap(({ payment, alarm }) => (alarm === 'CONTRADICTION' ? [payment] : []));
   await stopSuccessors(tx, await newlyContradicted(tx, contradicted), 'a second final status');
-  for (const { payment, alarm, bankStatus } of progress) {
-    const alone = alarm === 'CONTRADICTION' || isPaymentFinal(payment.status);
-    if (alarm !== undefined && alone) await raiseOf(tx, instruction, payment, alarm, bankStatus);
+  for (const one of progress) {
+    const alone = one.alarm === 'CONTRADICTION' || isPaymentFinal(one.payment.status);
+    if (one.alarm !== undefined && alone) await raiseOf(tx, instruction, one, one.alarm);
   }
 }
 
@@ -177,16 +177,16 @@ export const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {
 function raiseOf(
   tx: EmployerTransaction,
   instruction: Instruction,
-  payment: FollowedPayment,
+  { payment, bankStatus, shown }: Progress,
   kind: NonNullable<Progress['alarm']>,
-  bankStatus: string,
 ): Promise<void> {
-  return raise(tx, {
+  const status = shown === bankStatus ? shown : `${shown} after ${bankStatus}`;
+  return raiseUndecided(tx, {
     kind,
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    happened: `${HAPPENED[kind]}: ${bankStatus} (row ${payment.rowNo}).`,
+    happened: `${HAPPENED[kind]}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
   });

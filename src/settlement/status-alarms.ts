@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, readBankStatus } from '../domain/bank-status';
-import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus } from './follow-plan';
 import { HAPPENED, PASSING } from './follow.store';
@@ -29,18 +29,20 @@ export async function tellOfStatuses(
   const groups = await openStatuses(tx, instruction);
   for (const kind of PASSING) {
     const alarming = groups.filter(({ status }) => alarmOfStatus(status) === kind);
-    const [first] = alarming;
-    if (first === undefined) {
+    if (alarming.length === 0) {
       if (kind === 'BANK_ACTION_REQUIRED' && shouldHaveMoved && (await tellOfStandstill(tx, instruction)))
         continue;
       await clear(tx, [kind], instruction.id, 'the bank went on to a documented status');
       continue;
     }
-    const where = first.rows.length > 0 ? `rows ${first.rows.join(', ')}` : 'the instruction itself';
-    await raise(tx, {
+    const shown = alarming.map(({ status, rows }) => {
+      const where = rows.length > 0 ? `rows ${rows.join(', ')}` : 'the instruction itself';
+      return `${status} (${where})`;
+    });
+    await raiseUndecided(tx, {
       kind,
       ...aboutInstruction(instruction),
-      happened: `${HAPPENED[kind]}: ${first.status} (${where}).`,
+      happened: `${HAPPENED[kind]}: ${shown.join(', ')}.`,
       payments: alarming.reduce((sum, { payments }) => sum + payments, 0),
       amountMinor: alarming.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
     });
@@ -58,7 +60,7 @@ async function tellOfStandstill(tx: EmployerTransaction, instruction: Instructio
     [tx.employerId, instruction.id],
   );
   if (groups.some(({ status }) => status !== null && !isBeforeSubmit(status))) return false;
-  await raise(tx, {
+  await raiseUndecided(tx, {
     kind: 'BANK_ACTION_REQUIRED',
     ...aboutInstruction(instruction),
     happened:

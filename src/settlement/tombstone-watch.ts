@@ -3,9 +3,9 @@ import { NotFound } from '../bank/errors';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction } from '../pay-run/attention.store';
 import { namesOf } from '../pay-run/message-id';
-import { stopEverything } from '../pay-run/stop';
+import { stopUnlessDecided } from '../pay-run/stop';
 import { stopSuccessors } from '../pay-run/stop-successors';
 import type { Followed } from './follower';
 
@@ -26,12 +26,11 @@ export class TombstoneWatch {
     const status = await this.statusOf(account, instruction, bankInstructionId, known);
     if (status === undefined || !isPastSubmit(status)) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
-      await raise(tx, {
+      await stopUnlessDecided(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(instruction, planned),
-        happened: `An instruction that was ${instruction.status.toLowerCase()} is ${status} at the bank.`,
+        happened: `An instruction that was ${instruction.status.toLowerCase()} has moved at the bank.`,
       });
-      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: instruction.id });
       await stopSuccessors(tx, known, status);
     });
   }

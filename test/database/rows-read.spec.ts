@@ -117,6 +117,7 @@ async function follow(tx: EmployerTransaction, instruction: Instruction): Promis
   const progress = payments.map((payment) => ({
     payment,
     bankStatus: 'SETTLED',
+    shown: 'SETTLED',
     rank: TERMINAL_RANK,
     returned: false,
     move: { to: 'SETTLED' as const, settledOn: '2026-11-27', chargesMinor: BigInt(payment.rowNo) },

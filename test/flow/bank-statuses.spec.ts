@@ -98,5 +98,7 @@ describe('a run with a payee of every kind of end', () => {
     expect(await payees()).toBe(5);
     expect(await kinds()).toEqual(['UNKNOWN_STATUS']);
     expect((await payroll.run(id)).status).toBe('FOLLOWING');
+    const told = (await payroll.attention()).map(({ happened }) => happened).join();
+    for (const status of ['EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW']) expect(told).toContain(`${status} (rows `);
   });
 });

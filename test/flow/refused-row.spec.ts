@@ -67,6 +67,18 @@ describe('rows the bank does not take', () => {
       15_000,
     );
     expect((await payroll.run(id)).status).toBe('FOLLOWING');
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    await payroll.as('operator').post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason: 'the bank looks' });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    const { listPaymentTransactions = 0, listInstructionPaymentTransactions = 0 } = await payroll.calls();
+    await eventually(async () => {
+      const now = await payroll.calls();
+      return (
+        (now.listPaymentTransactions ?? 0) + (now.listInstructionPaymentTransactions ?? 0) >
+        listPaymentTransactions + listInstructionPaymentTransactions + 4
+      );
+    }, 20_000);
+    expect((await payroll.attention()).filter((one) => one.payRunId === id)).toEqual([]);
   });
 
   it('a refused submit parks its instruction alone: the others of the run are paid', async () => {

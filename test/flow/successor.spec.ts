@@ -433,6 +433,15 @@ describe('a payment that moves at the bank after all', () => {
     await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 15_000);
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: true });
     expect(await countsOf(rows)).toEqual([1, 1]);
+    for (const { id: asked, kind } of await payroll.attention())
+      if (kind === 'INVARIANT_BREACH') await decide(payroll.path(`/attention/${asked}`), 'RESUME');
+    const { getInstruction = 0 } = await payroll.calls();
+    await eventually(async () => {
+      await followNow();
+      return ((await payroll.calls()).getInstruction ?? 0) > getInstruction + 2;
+    }, 20_000);
+    expect(await kinds()).not.toContain('INVARIANT_BREACH');
+    expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: false });
   });
 
   it('before the successor is submitted: the gate stops it, and nobody is paid twice', async () => {
@@ -495,6 +504,7 @@ describe('a payment that moves at the bank after all', () => {
       payroll.database.superuserUrl,
       `ALTER TABLE payment DISABLE TRIGGER refuse_illegal_payment_move;
        UPDATE payment SET status = 'REJECTED' WHERE status = 'FAILED';
+       UPDATE bank_payment SET bank_status = 'EXT_REFUSED' WHERE bank_status = 'FAILED';
        ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
     );
     await eventually(async () => {
@@ -502,6 +512,8 @@ describe('a payment that moves at the bank after all', () => {
       return (await kinds()).includes('REPLACED_PAYMENT_MOVED');
     }, 15_000);
     expect(await kinds()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
+    const told = (await payroll.attention()).find(({ kind }) => kind === 'CONTRADICTION');
+    expect(told?.happened).toMatch(/: FAILED after EXT_REFUSED \(row 1, payment \d+\)\.$/);
     expect((await payroll.run(made.data.id)).stopped).not.toBeNull();
   });
 });

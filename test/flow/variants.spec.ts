@@ -1,3 +1,4 @@
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
@@ -139,5 +140,27 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
     expect(data.explained).toBe(false);
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+  });
+
+  it('is let go on by two people once and for all, though the payment is there at every read', async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { addAfterSubmit: 'accepted', linkReads: 'allowed' } },
+    });
+    const rows = payRows(2);
+    rows[1]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'neverSettles')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await payroll.addAtBank(bankInstructionId);
+    const path = await payroll.askedAbout(id, 'FOREIGN_RECORD');
+    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'the bank stopped it' });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    const reads = async () => (await payroll.calls()).listInstructionPaymentTransactions ?? 0;
+    const before = await reads();
+    await eventually(async () => (await reads()) > before + 2, 20_000);
+    expect(await payroll.attention()).toEqual([]);
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
+    await payroll.addAtBank(bankInstructionId);
+    await payroll.askedAbout(id, 'FOREIGN_RECORD');
   });
 });

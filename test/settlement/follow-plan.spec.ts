@@ -60,7 +60,12 @@ describe('a newly read status', () => {
     const progress = progressOf(followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' }), {
       status: 'FAILED',
     });
-    expect(progress).toMatchObject({ alarm: 'CONTRADICTION', rank: 14 });
+    expect(progress).toMatchObject({
+      alarm: 'CONTRADICTION',
+      rank: 14,
+      bankStatus: 'SETTLED',
+      shown: 'FAILED',
+    });
     expect(progress?.move).toBeUndefined();
   });
 

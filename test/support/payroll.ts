@@ -28,6 +28,7 @@ import { People } from '../../src/identity/people.service';
 import { CRASH_BUILD } from './crash-build';
 import { execute, select, TestDatabase, testDatabase } from './database';
 import { bankOfThisRun, settingsFor } from './lawful-banks';
+import { germanIban } from './pay-rows';
 
 /** A clock that a test moves; the same one can serve several replicas. */
 export class MovedClock extends Clock {
@@ -330,6 +331,17 @@ export class Payroll {
     await axios.post(`${this.bank.url}${path}`, undefined, {
       headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
     });
+  }
+
+  /** Adds a payment of somebody else to an instruction. */
+  async addAtBank(bankInstructionId: string): Promise<void> {
+    const instructedAmount = { value: '12345', currency: 'EUR' };
+    const creditor = { name: 'Nobody', accountId: { type: 'IBAN', value: germanIban(999_999) } };
+    await axios.post(
+      `${this.bank.url}${PATHS.addPaymentTransaction(bankInstructionId)}`,
+      { paymentTransactionAmountInformation: { instructedAmount }, paymentTransactionParties: { creditor } },
+      { headers: { authorization: `Bearer ${DEFAULT_TOKEN}` } },
+    );
   }
 
   /** Advances the bank's clock. */
