@@ -1,0 +1,27 @@
+import { setImmediate } from 'node:timers/promises';
+import { withTidyHeap } from '../../src/pay-file/tidy-heap';
+
+/** Something that nobody holds any more. */
+async function garbage(): Promise<WeakRef<object>> {
+  const left = new WeakRef({ rows: [1, 2, 3] });
+  // Within the job that makes a reference its target stays.
+  await setImmediate();
+  return left;
+}
+
+describe('a heap that is kept tidy', () => {
+  it('is tidied before a large file is read', async () => {
+    const left = await garbage();
+    await withTidyHeap(2_000_000, async () => expect(left.deref()).toBeUndefined());
+  });
+
+  it('is not waited for by a usual file', async () => {
+    const left = await garbage();
+    await withTidyHeap(20_000, async () => expect(left.deref()).toBeDefined());
+  });
+
+  it('answers what was read, and throws what kept it from being read', async () => {
+    await expect(withTidyHeap(1, () => Promise.resolve(7))).resolves.toBe(7);
+    await expect(withTidyHeap(1, () => Promise.reject(new Error('unread')))).rejects.toThrow('unread');
+  });
+});
