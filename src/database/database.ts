@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { Client, escapeLiteral, QueryResult } from 'pg';
+import { Client, escapeLiteral, QueryResult, Submittable } from 'pg';
 import { DataSource, EntityManager, QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { CONFIG } from '../config/env';
 import { DEFAULT_WAITS, LOCK_TIMEOUT_MS, Waits } from './data-source';
@@ -13,24 +13,29 @@ const NOT_REPLICATED = '01000';
 /** Pauses before work is done again: a deadlock has passed after the first, a restart of the server after the last. */
 const REPEAT_PAUSES_MS = [50, 200, 800, 1_600];
 
-/** One open transaction. Entities through `manager`, sets through `query`, COPY through `client`. */
+/** One open transaction. Entities through `manager`, sets through `query`, COPY and cursors through `stream`. */
 export interface Transaction {
   readonly manager: EntityManager;
-  readonly client: Client;
   /**
    * Runs one statement. With a `kept` plan the connection parses and plans it once: for statements that run again and
    * again and find their rows by key, because a kept plan does not follow the statistics.
    */
   query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[], plan?: 'kept'): Promise<Row[]>;
+  /** Runs a COPY or a cursor. Until it has ended, and while a `query` is unanswered, nothing else may be under way. */
+  stream<T extends Submittable>(query: T): T;
   /**
-   * Leaves work to the very end of the transaction. Rows that many transactions write, such as leases and counters,
-   * are locked there only, in the order of the stages, so that no two transactions wait for one another.
+   * Leaves a statement to the very end of the transaction, where it is sent together with the COMMIT; if it fails, all is
+   * rolled back. Rows that many transactions write, such as leases and counters, are locked there only, in the order
+   * of the stages: so no two transactions wait for one another, and none for a process that is busy.
    */
-  beforeCommit(stage: Stage, work: () => Promise<void>): void;
+  beforeCommit(stage: Stage, statement: () => Statement | undefined): void;
 }
 
-/** What is done at the end of a transaction, in this order. */
-const STAGES = ['wake', 'history'] as const;
+/** A statement, its parameters, and whether its plan is kept. */
+export type Statement = [sql: string, parameters?: unknown[], plan?: 'kept'];
+
+/** What is written at the end of a transaction, in this order. */
+const STAGES = ['record', 'wake', 'history'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** A transaction that sees the rows of one employer only. */
@@ -123,8 +128,8 @@ export class Database {
   private async transaction<T>(setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const lent = await this.lend();
     try {
-      const result = await this.carryOut(lent, setting, work);
-      await this.commit(lent);
+      const { result, last } = await this.carryOut(lent, setting, work);
+      await this.commit(lent, last);
       this.availability.reached();
       return result;
     } finally {
@@ -134,29 +139,41 @@ export class Database {
 
   /**
    * Begins (not by TypeORM, which takes a statement more) and works; what fails is rolled back, and a connection that
-   * cannot be rolled back is ended.
+   * cannot be rolled back is ended. The first statement of the work goes with the BEGIN: in a process that is busy
+   * every answer waited for costs a turn of its loop.
    */
-  private async carryOut<T>(lent: Lent, setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  private async carryOut<T>(
+    lent: Lent,
+    setting: string,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<{ result: T; last: Statement[] }> {
     const { DATABASE_CONNECT_MS: connectMs, DATABASE_STATEMENT_MS: statementMs } = this.waits;
     const { runner, client, bound } = lent;
+    bound.allow(connectMs);
+    pipelined(client, true);
+    // The server cancels what takes too long; it is not heard when the network is gone.
+    const begun = client.query(`BEGIN; ${setting}`).then(() => bound.allow(statementMs + connectMs));
+    begun.catch(() => undefined);
     try {
-      bound.allow(connectMs);
-      await client.query(`BEGIN; ${setting}`);
       // Or TypeORM would lock no row.
       Object.assign(runner, { isTransactionActive: true });
-      // The server cancels what takes too long; it is not heard when the network is gone.
-      bound.allow(statementMs + connectMs);
-      const last = new Map<Stage, (() => Promise<void>)[]>(STAGES.map((stage) => [stage, []]));
+      const endings = new Map<Stage, (() => Statement | undefined)[]>(STAGES.map((stage) => [stage, []]));
       const result = await work({
         manager: runner.manager,
-        client,
-        query: <Row>(sql: string, values?: unknown[], plan?: 'kept') => rowsOf<Row>(lent, sql, values, plan),
-        beforeCommit: (stage, ending) => last.get(stage)?.push(ending),
+        query: <Row>(...statement: Statement) => rowsOf<Row>(lent, statement),
+        stream: (query) => pipelined(client, false).query(query),
+        beforeCommit: (stage, statement) => endings.get(stage)?.push(statement),
       });
-      for (const ending of STAGES.flatMap((stage) => last.get(stage) ?? [])) await ending();
+      const last = STAGES.flatMap((stage) => endings.get(stage) ?? []).map((statement) => statement());
+      await begun;
       if (bound.ended) throw new Error('Connection terminated before the commit');
-      return result;
-    } catch (error) {
+      return { result, last: last.filter((statement) => statement !== undefined) };
+    } catch (failure) {
+      // Where the server refused to begin, what came behind it says less.
+      const error: unknown = await begun.then(
+        () => failure,
+        (first: unknown) => (isRefusal(first) ? first : failure),
+      );
       bound.allow(connectMs);
       await runner.rollbackTransaction().catch(() => bound.cut());
       // A socket of somebody else's may break in the same words.
@@ -165,15 +182,23 @@ export class Database {
   }
 
   /** Not by TypeORM, which passes over what the server answers: a failed transaction is rolled back without an error. */
-  private async commit({ client, bound }: Lent): Promise<void> {
+  private async commit(lent: Lent, last: readonly Statement[]): Promise<void> {
+    const { client, bound } = lent;
+    const { DATABASE_STATEMENT_MS: statementMs, DATABASE_COMMIT_MS: commitMs } = this.waits;
     let warning: string | undefined;
     const onNotice = (notice: { code?: string }) => {
       if (notice.code === NOT_REPLICATED) warning = notice.code;
     };
     client.on('notice', onNotice);
-    bound.allow(this.waits.DATABASE_COMMIT_MS);
+    pipelined(client, true);
+    bound.allow(last.length === 0 ? commitMs : statementMs + commitMs);
+    const sent = Promise.all(last.map((statement) => rowsOf(lent, statement))).then(() =>
+      bound.allow(commitMs),
+    );
+    sent.catch(() => undefined);
     try {
       const { command } = await client.query('COMMIT');
+      await sent;
       if (command !== 'COMMIT')
         throw new NothingCommitted('a statement had failed, so nothing was committed');
     } catch (error) {
@@ -205,6 +230,11 @@ export class Database {
   }
 }
 
+/** Lets statements be sent before those before are answered, or not: a stream must have the connection alone. */
+function pipelined(client: Client, pipeline: boolean): Client {
+  return Object.assign(client, { pipeline });
+}
+
 function actingFor(employerId: string): string {
   return `SELECT set_config('payrun.employer_id', ${escapeLiteral(employerId)}, true)`;
 }
@@ -221,12 +251,7 @@ function giveBack({ runner, bound }: Lent): Promise<void> {
 const KEPT = new Map<string, string>();
 
 /** By the driver itself: TypeORM's way through a statement costs as much as the statement. */
-async function rowsOf<Row>(
-  { runner, client }: Lent,
-  text: string,
-  values?: unknown[],
-  plan?: 'kept',
-): Promise<Row[]> {
+async function rowsOf<Row>({ runner, client }: Lent, [text, values, plan]: Statement): Promise<Row[]> {
   // By now the connection may be in other hands.
   if (runner.isReleased) throw new QueryRunnerAlreadyReleasedError();
   const name = plan && (KEPT.get(text) ?? `kept_${KEPT.size + 1}`);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Transaction } from './database';
+import { Database, Statement, Transaction } from './database';
 
 export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW' | 'ACCOUNT';
 
@@ -129,15 +129,15 @@ export function wake(
     const gathered = new Map<string, Wake>();
     wakes = gathered;
     WAKES.set(tx, gathered);
-    tx.beforeCommit('wake', () => writeWakes(tx, [...gathered.values()]));
+    tx.beforeCommit('wake', () => writingWakes([...gathered.values()]));
   }
   for (const subjectId of subjectIds) wakes.set(subjectId, { kind, employerId, subjectId });
 }
 
 /** One statement in the order of ids, so that two transactions never wait for one another's leases. */
-async function writeWakes(tx: Transaction, wakes: readonly Wake[]): Promise<void> {
-  if (wakes.length === 0) return;
-  await tx.query(
+function writingWakes(wakes: readonly Wake[]): Statement | undefined {
+  if (wakes.length === 0) return undefined;
+  return [
     `INSERT INTO lease (subject_id, kind, employer_id, wake_at, woken_at)
      SELECT w.id, w.kind, w.employer_id, clock_timestamp(), clock_timestamp()
      FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS w(id, kind, employer_id) ORDER BY w.id
@@ -145,19 +145,17 @@ async function writeWakes(tx: Transaction, wakes: readonly Wake[]): Promise<void
        SET wake_at = least(lease.wake_at, excluded.wake_at), woken_at = excluded.woken_at, kind = excluded.kind`,
     [wakes.map((one) => one.subjectId), wakes.map((one) => one.kind), wakes.map((one) => one.employerId)],
     'kept',
-  );
+  ];
 }
 
 /** Wakes whatever the kill switches held back, of one employer or of all, at the end of the transaction. */
 export function wakeAll(tx: Transaction, employerId?: string): void {
-  tx.beforeCommit('wake', async () => {
-    await tx.query(
-      `UPDATE lease SET wake_at = clock_timestamp()
-       WHERE subject_id IN (
-         SELECT subject_id FROM lease
-         WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ($1::uuid IS NULL OR employer_id = $1)
-         ORDER BY subject_id FOR NO KEY UPDATE)`,
-      [employerId ?? null],
-    );
-  });
+  tx.beforeCommit('wake', () => [
+    `UPDATE lease SET wake_at = clock_timestamp()
+     WHERE subject_id IN (
+       SELECT subject_id FROM lease
+       WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ($1::uuid IS NULL OR employer_id = $1)
+       ORDER BY subject_id FOR NO KEY UPDATE)`,
+    [employerId ?? null],
+  ]);
 }

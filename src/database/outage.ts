@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 
@@ -37,7 +38,7 @@ const PASSING_SQL_STATE = /^(40P01|40001|55P03)$/;
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof QueryRunnerAlreadyReleasedError) return true;
   const driver = driverErrorOf(error);
-  if (!(driver instanceof Error)) return false;
+  if (!types.isNativeError(driver)) return false;
   return (
     driver instanceof NoAnswer ||
     NETWORK_CODES.has(textOf(driver, 'code')) ||
@@ -95,7 +96,7 @@ function causeOf(error: unknown): string {
 }
 
 function textOf(error: unknown, member: string): string {
-  if (!(error instanceof Error)) return '';
+  if (!types.isNativeError(error)) return '';
   const value: unknown = Object.getOwnPropertyDescriptor(error, member)?.value;
   return typeof value === 'string' ? value : '';
 }

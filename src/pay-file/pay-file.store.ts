@@ -106,7 +106,7 @@ export class RowCopy {
     await this.copying;
     if (this.bytes === 0) return;
     const { filling, rows } = this;
-    const copy = this.tx.client.query(copyFrom(this.statements(rows)));
+    const copy = this.tx.stream(copyFrom(this.statements(rows)));
     this.copying = finished(copy);
     // It is thrown to whoever comes next.
     this.copying.catch(() => undefined);

@@ -1,4 +1,4 @@
-import { EmployerTransaction } from '../database/database';
+import { EmployerTransaction, Statement } from '../database/database';
 
 /** Who moved it: a person, or the service itself. */
 export type Actor = `person:${string}` | 'service';
@@ -32,12 +32,12 @@ export function appendHistory(tx: EmployerTransaction, changes: readonly StateCh
   }
   const all = [...changes];
   CHANGES.set(tx, all);
-  tx.beforeCommit('history', () => writeHistory(tx, all));
+  tx.beforeCommit('history', () => writingHistory(tx.employerId, all));
 }
 
-async function writeHistory(tx: EmployerTransaction, changes: readonly StateChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  await tx.query(
+function writingHistory(employerId: string, changes: readonly StateChange[]): Statement | undefined {
+  if (changes.length === 0) return undefined;
+  return [
     `WITH taken AS (
        INSERT INTO fact_sequence (employer_id, last_seq) VALUES ($1, $2)
        ON CONFLICT (employer_id) DO UPDATE SET last_seq = fact_sequence.last_seq + $2
@@ -50,7 +50,7 @@ async function writeHistory(tx: EmployerTransaction, changes: readonly StateChan
        $10::int[], $11::bigint[]) WITH ORDINALITY
        AS c(subject, subject_id, pay_run_id, from_status, to_status, actor, reason, payments, amount_minor, n)`,
     [
-      tx.employerId,
+      employerId,
       changes.length,
       changes.map((change) => change.subject),
       changes.map((change) => change.subjectId),
@@ -63,5 +63,5 @@ async function writeHistory(tx: EmployerTransaction, changes: readonly StateChan
       changes.map((change) => (change.amountMinor ?? 0n).toString()),
     ],
     'kept',
-  );
+  ];
 }

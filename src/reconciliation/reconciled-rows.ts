@@ -74,7 +74,7 @@ export async function* reconciledRows(
 ): AsyncGenerator<ReconciledRow> {
   await joinByHash(tx);
   const stream = new QueryStream(ROWS, [tx.employerId, run.id], { batchSize: FETCH_ROWS });
-  const rows: AsyncIterable<StoredRow> = tx.client.query(stream);
+  const rows: AsyncIterable<StoredRow> = tx.stream(stream);
   for await (const row of rows) yield readRow(personal, run, row);
 }
 

@@ -50,8 +50,8 @@ export async function intendAdds(
 }
 
 /**
- * Records the outcomes of a batch of adds and closes its intent, in one statement. A row the bank provably did not take
- * for want of access, rate or connection leaves no record: it is simply added later.
+ * Records the outcomes of a batch of adds and closes its intent, in one statement that goes with the COMMIT. A row the
+ * bank provably did not take for want of access, rate or connection leaves no record: it is simply added later.
  */
 export async function recordAdds(
   tx: EmployerTransaction,
@@ -60,8 +60,12 @@ export async function recordAdds(
   results: readonly AddResult[],
 ): Promise<void> {
   const recorded = results.flatMap(recordOf);
+  for (const one of recorded) {
+    if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one.row, one.why ?? 'no reason was given');
+    if (one.why?.startsWith('echo-differs')) await raiseEcho(tx, work, one.why);
+  }
   const { instruction } = work;
-  await tx.query(
+  tx.beforeCommit('record', () => [
     `WITH closed AS (
        UPDATE add_intent SET finished_at = clock_timestamp()
        WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3),
@@ -85,11 +89,7 @@ export async function recordAdds(
       recorded.map((one) => one.payment?.status ?? null),
     ],
     'kept',
-  );
-  for (const one of recorded) {
-    if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one.row, one.why ?? 'no reason was given');
-    if (one.why?.startsWith('echo-differs')) await raiseEcho(tx, work, one.why);
-  }
+  ]);
 }
 
 function recordOf({ row, outcome }: AddResult): Recorded[] {

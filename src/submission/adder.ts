@@ -78,8 +78,13 @@ export class Adder {
     const { claim, work } = job;
     const prepared = rows.map((row) => addOf(this.gateway, work, row));
     const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
-      assertAccountOpen(await assertMayCall(tx, claim, work, BUILD_TURNS));
-      return intendAdds(tx, work, rows, prepared, { epoch: claim.epoch, finished: false });
+      // Sent together: what may not be called is not committed either.
+      const [right, intent] = await Promise.all([
+        assertMayCall(tx, claim, work, BUILD_TURNS),
+        intendAdds(tx, work, rows, prepared, { epoch: claim.epoch, finished: false }),
+      ]);
+      assertAccountOpen(right);
+      return intent;
     });
     crashPoint('build.adds-intended');
     const results = await this.sendAll(job, rows, prepared);

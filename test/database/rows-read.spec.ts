@@ -1,6 +1,6 @@
 import type { Outcome } from '../../src/bank/outcome';
 import type { BankPayment } from '../../src/bank/records';
-import { EmployerTransaction } from '../../src/database/database';
+import { EmployerTransaction, Statement } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
 import { TERMINAL_RANK } from '../../src/domain/bank-status';
 import { Instruction } from '../../src/pay-run/instruction.entity';
@@ -70,14 +70,18 @@ function watched(tx: EmployerTransaction): EmployerTransaction {
     }
     return tx.query(sql, parameters);
   };
-  return { ...tx, query };
+  return { ...tx, query, beforeCommit: (_stage, statement) => void left.push(statement) };
 }
+
+/** What would go with the COMMIT. */
+const left: (() => Statement | undefined)[] = [];
 
 /** How many rows of tables a piece of work reads for each row of an instruction, foreign keys' checks included. */
 function readPerRow(company: Company, work: (tx: EmployerTransaction) => Promise<unknown>): Promise<number> {
   return office.in(company, async (tx) => {
     const before = await rowsRead(tx);
     await work(watched(tx));
+    for (const statement of left.splice(0)) await tx.query(...(statement() ?? ['SELECT']));
     return ((await rowsRead(tx)) - before) / INSTRUCTION_ROWS;
   });
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Client, DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
-import { Database, Transaction } from '../../src/database/database';
+import { Database, Statement, Transaction } from '../../src/database/database';
 import { NotDurable } from '../../src/database/outage';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { runMigrations } from '../../src/database/migrate';
@@ -13,6 +13,7 @@ import { firstRows, idsOf, insertion, Row, secondRows, twoEmployers, uuid } from
 const OURS = idsOf(1).employer;
 const THEIRS = idsOf(2).employer;
 const INSUFFICIENT_PRIVILEGE = '42501';
+const UNDEFINED_COLUMN = '42703';
 
 /** Tables of an employer that row-level security does not cover: a person's roles are read before one is chosen. */
 const SHARED = ['person_role', 'lease'];
@@ -142,6 +143,50 @@ describe('a unit of work of one employer', () => {
     );
     expect(await database.outsideEmployers((tx) => employerOf(tx))).toBeNull();
   });
+});
+
+describe('what is left to the end of a unit of work', () => {
+  const lastSeq = () => database.inEmployer(OURS, (tx) => tx.query('SELECT last_seq FROM fact_sequence'));
+  const set = (seq: number): Statement => ['UPDATE fact_sequence SET last_seq = $1', [seq]];
+
+  it('is written in the order of the stages, whoever left it first, and with everything else', async () => {
+    await database.inEmployer(OURS, async (tx) => {
+      tx.beforeCommit('history', () => set(20));
+      tx.beforeCommit('wake', () => set(21));
+      tx.beforeCommit('record', () => undefined);
+      await tx.query(...set(22));
+    });
+    expect(await lastSeq()).toEqual([{ last_seq: '20' }]);
+  });
+
+  it('undoes everything when the server refuses it, and is told as what it is', async () => {
+    const refused = database.inEmployer(OURS, async (tx) => {
+      tx.beforeCommit('wake', () => ['SELECT no_such_column']);
+      tx.beforeCommit('history', () => set(23));
+      await tx.query(...set(24));
+    });
+    expect(await codeOf(refused)).toBe(UNDEFINED_COLUMN);
+    expect(await lastSeq()).toEqual([{ last_seq: '20' }]);
+  });
+
+  it('undoes everything when it cannot be written', async () => {
+    const failure = new Error('nothing to write');
+    const failed = database.inEmployer(OURS, async (tx) => {
+      tx.beforeCommit('wake', () => {
+        throw failure;
+      });
+      await tx.query(...set(25));
+    });
+    await expect(failed).rejects.toBe(failure);
+    expect(await lastSeq()).toEqual([{ last_seq: '20' }]);
+  });
+});
+
+it('says why it could not begin, not that what came behind was in vain', async () => {
+  const owner = await openDataSource(dataSourceOptions(server.adminUrl, [], 1));
+  const refused = await codeOf(new Database(owner).asWorker((tx) => tx.query('SELECT 1')));
+  await owner.destroy();
+  expect(refused).toBe(INSUFFICIENT_PRIVILEGE);
 });
 
 describe('a unit of work without an employer', () => {
