@@ -29,7 +29,6 @@ export class Instruction {
   @Column('text', { nullable: true }) bankInstructionId!: string | null;
   @Column('text', { nullable: true }) bankStatus!: string | null;
   @Column('smallint') bankRank!: number;
-  @Column('timestamptz', { nullable: true }) lastAddAt!: Date | null;
   @Column('timestamptz', { nullable: true }) verifiedAt!: Date | null;
   @Column('timestamptz', { nullable: true }) submittedAt!: Date | null;
   /** When the bank's count and sum of the submitted instruction were found equal to the plan. */

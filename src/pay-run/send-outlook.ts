@@ -159,7 +159,9 @@ async function countOtherRows(tx: EmployerTransaction, run: PayRun): Promise<num
   const [row] = await tx.query<{ count: number }>(
     `SELECT coalesce(sum(p.row_count), 0)::int AS count FROM instruction i
      JOIN planned_instruction p ON p.employer_id = i.employer_id AND p.id = i.planned_instruction_id
-     WHERE i.employer_id = $1 AND coalesce(i.last_add_at, i.created_at) > clock_timestamp() - interval '1 day'
+     WHERE i.employer_id = $1 AND (i.created_at > clock_timestamp() - interval '1 day' OR EXISTS (
+         SELECT FROM add_intent a WHERE a.employer_id = i.employer_id AND a.instruction_id = i.id
+           AND a.intended_at > clock_timestamp() - interval '1 day'))
        AND (i.pay_run_id <> $2 OR i.status = 'ABANDONED')`,
     [tx.employerId, run.id],
   );

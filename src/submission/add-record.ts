@@ -68,9 +68,7 @@ export async function recordAdds(
   tx.beforeCommit('record', () => [
     `WITH closed AS (
        UPDATE add_intent SET finished_at = clock_timestamp()
-       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3),
-     told AS (
-       UPDATE instruction SET last_add_at = clock_timestamp() WHERE employer_id = $1 AND id = $2)
+       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3)
      INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
        bank_transaction_id, add_outcome, bank_status, last_seen_at)
      SELECT $1, $2, r.row_no, r.payment_id, r.bank_payment_id, r.bank_transaction_id, r.outcome, r.status,

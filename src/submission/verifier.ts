@@ -61,10 +61,8 @@ export class Verifier {
   private async sinceLastAddMs(work: Work): Promise<number> {
     const [row] = await this.database.inEmployer(work.instruction.employerId, (tx) =>
       tx.query<{ ms: string }>(
-        `SELECT extract(epoch FROM clock_timestamp() - greatest(i.last_add_at,
-             (SELECT max(intended_at) FROM add_intent a
-              WHERE a.employer_id = i.employer_id AND a.instruction_id = i.id))) * 1000 AS ms
-         FROM instruction i WHERE employer_id = $1 AND id = $2`,
+        `SELECT extract(epoch FROM clock_timestamp() - max(coalesce(finished_at, intended_at))) * 1000 AS ms
+         FROM add_intent WHERE employer_id = $1 AND instruction_id = $2`,
         [work.instruction.employerId, work.instruction.id],
       ),
     );
