@@ -91,6 +91,7 @@ export async function clear(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
      WHERE employer_id = $1 AND kind = ANY ($2) AND subject_id = ANY ($3) AND resolved_at IS NULL`,
     [tx.employerId, kinds, [subjectIds].flat(), resolution],
+    'kept',
   );
 }
 

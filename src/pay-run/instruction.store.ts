@@ -1,3 +1,4 @@
+import { findById, readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
@@ -10,10 +11,7 @@ import { movePaymentSet } from './payment.store';
 
 /** Reads an instruction and locks it to the end of the transaction. @throws DomainError INSTRUCTION_NOT_FOUND */
 export async function lockInstruction(tx: EmployerTransaction, id: string): Promise<Instruction> {
-  const instruction = await tx.manager.findOne(Instruction, {
-    where: { employerId: tx.employerId, id },
-    lock: { mode: 'for_no_key_update' },
-  });
+  const instruction = await findById(tx, Instruction, id, 'for_no_key_update');
   if (!instruction) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
   return instruction;
 }
@@ -28,10 +26,7 @@ export function plannedInstructions(tx: EmployerTransaction, run: PayRun): Promi
 
 /** The plan an instruction follows. */
 export function planOf(tx: EmployerTransaction, instruction: Instruction): Promise<PlannedInstruction> {
-  return tx.manager.findOneByOrFail(PlannedInstruction, {
-    employerId: tx.employerId,
-    id: instruction.plannedInstructionId,
-  });
+  return readById(tx, PlannedInstruction, instruction.plannedInstructionId);
 }
 
 /** What an instruction learns while it moves. */

@@ -1,3 +1,4 @@
+import { findById, RowLock } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
@@ -9,19 +10,16 @@ import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
 export async function lockRun(
   tx: EmployerTransaction,
   payRunId: string,
-  mode: 'for_no_key_update' | 'for_key_share' | 'pessimistic_read' = 'for_no_key_update',
+  mode: RowLock = 'for_no_key_update',
 ): Promise<PayRun> {
-  const run = await tx.manager.findOne(PayRun, {
-    where: { employerId: tx.employerId, id: payRunId },
-    lock: { mode },
-  });
+  const run = await findById(tx, PayRun, payRunId, mode);
   if (!run) throw new DomainError('PAY_RUN_NOT_FOUND', 'There is no such pay run.');
   return run;
 }
 
 /** Reads a run without locking it. @throws DomainError PAY_RUN_NOT_FOUND */
 export async function findRun(tx: EmployerTransaction, payRunId: string): Promise<PayRun> {
-  const run = await tx.manager.findOneBy(PayRun, { employerId: tx.employerId, id: payRunId });
+  const run = await findById(tx, PayRun, payRunId);
   if (!run) throw new DomainError('PAY_RUN_NOT_FOUND', 'There is no such pay run.');
   return run;
 }

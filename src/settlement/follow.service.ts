@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BankClientError, isAccessRefused, isAnswerUnusable, isBankError, RateLimited } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
@@ -68,9 +69,7 @@ export class FollowService {
       if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
       throw error;
     }
-    const after = await this.database.inEmployer(employerId, (tx) =>
-      tx.manager.findOneByOrFail(Instruction, { employerId, id }),
-    );
+    const after = await this.database.inEmployer(employerId, (tx) => readById(tx, Instruction, id));
     return lookSoon ? (this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS) : this.nextReadMs(after);
   }
 

@@ -45,6 +45,7 @@ export async function knownAtBank(
     `SELECT payment_id, bank_payment_id, bank_transaction_id FROM bank_payment
      WHERE employer_id = $1 AND instruction_id = $2`,
     [tx.employerId, instructionId],
+    'kept',
   );
   return records.map((record) => ({ paymentId: record.payment_id, bankIds: idsOf(record) }));
 }
@@ -63,6 +64,7 @@ export async function followedPayments(
     `SELECT row_no, payment_id, bank_payment_id, bank_transaction_id, bank_status, bank_rank FROM bank_payment
      WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
     [tx.employerId, instructionId],
+    'kept',
   );
   const payments = await paymentsOf(tx, payRunId, rangeOf(records.map((record) => record.row_no)));
   return records.map((record) => {
@@ -95,6 +97,7 @@ async function paymentsOf(
     `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned FROM payment
      WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
     [tx.employerId, payRunId, firstRow, lastRow],
+    'kept',
   );
   return new Map(payments.map((payment) => [payment.id, payment]));
 }

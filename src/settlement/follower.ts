@@ -5,6 +5,7 @@ import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
+import { findById, readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
@@ -251,13 +252,14 @@ export async function loadFollowed(
   tx: EmployerTransaction,
   instructionId: string,
 ): Promise<Followed | undefined> {
-  const { employerId } = tx;
-  const instruction = await tx.manager.findOneBy(Instruction, { employerId, id: instructionId });
+  const instruction = await findById(tx, Instruction, instructionId);
   if (!instruction) return undefined;
-  const planned = await planOf(tx, instruction);
-  const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: instruction.payRunId });
-  const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
-  const known = await knownAtBank(tx, instruction);
+  const [run, planned, known] = await Promise.all([
+    readById(tx, PayRun, instruction.payRunId),
+    planOf(tx, instruction),
+    knownAtBank(tx, instruction),
+  ]);
+  const account = await readById(tx, EmployerAccount, run.accountId);
   return { instruction, planned, run, account, known };
 }
 

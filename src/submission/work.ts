@@ -1,3 +1,4 @@
+import { findById, readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
@@ -32,12 +33,13 @@ export class Halted extends Error {
 
 /** Reads an instruction with its run, plan and account; locks nothing. */
 export async function loadWork(tx: EmployerTransaction, instructionId: string): Promise<Work | undefined> {
-  const { employerId } = tx;
-  const instruction = await tx.manager.findOneBy(Instruction, { employerId, id: instructionId });
+  const instruction = await findById(tx, Instruction, instructionId);
   if (!instruction) return undefined;
-  const run = await tx.manager.findOneByOrFail(PayRun, { employerId, id: instruction.payRunId });
-  const planned = await planOf(tx, instruction);
-  const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
+  const [run, planned] = await Promise.all([
+    readById(tx, PayRun, instruction.payRunId),
+    planOf(tx, instruction),
+  ]);
+  const account = await readById(tx, EmployerAccount, run.accountId);
   return { instruction, run, planned, account };
 }
 
@@ -186,6 +188,7 @@ export async function payableRows(
      WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4 AND status NOT IN ('HELD', 'EXCLUDED')
      ORDER BY row_no`,
     [tx.employerId, work.planned.payRunId, work.planned.firstRow, work.planned.lastRow],
+    'kept',
   );
   const rows = stored.map((row) => ({
     rowNo: row.row_no,
@@ -219,6 +222,7 @@ export async function withAnswers(
     `SELECT row_no, add_outcome, bank_payment_id, bank_transaction_id FROM bank_payment
      WHERE employer_id = $1 AND instruction_id = $2`,
     [tx.employerId, instruction.id],
+    'kept',
   );
   const answers = new Map(stored.map((answer) => [answer.row_no, answer]));
   return rows.map((row) => {
