@@ -140,7 +140,8 @@ export class Database {
   /**
    * Begins (not by TypeORM, which takes a statement more) and works; what fails is rolled back, and a connection that
    * cannot be rolled back is ended. The first statement of the work goes with the BEGIN: in a process that is busy
-   * every answer waited for costs a turn of its loop.
+   * every answer waited for costs a turn of its loop. Were the BEGIN refused, that statement would belong to no employer
+   * and see no row of any.
    */
   private async carryOut<T>(
     lent: Lent,
