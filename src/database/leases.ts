@@ -148,6 +148,25 @@ function writingWakes(wakes: readonly Wake[]): Statement | undefined {
   ];
 }
 
+/**
+ * Wakes the leases that fit a condition, and answers how many. They are locked in the order of ids by a statement of its
+ * own: one that locked and changed them would lock a second time what another transaction changed meanwhile, and beside
+ * a fence two of them then wait for one another.
+ */
+export async function wakeThose(tx: Transaction, fits: string, values: unknown[] = []): Promise<number> {
+  const locked = await tx.query<{ id: string }>(
+    `SELECT subject_id AS id FROM lease WHERE ${fits} ORDER BY subject_id FOR NO KEY UPDATE`,
+    values,
+  );
+  if (locked.length === 0) return 0;
+  await tx.query(
+    `UPDATE lease SET wake_at = least(wake_at, clock_timestamp()), woken_at = clock_timestamp()
+     WHERE subject_id = ANY ($1)`,
+    [locked.map(({ id }) => id)],
+  );
+  return locked.length;
+}
+
 /** Wakes whatever the kill switches held back, of one employer or of all, at the end of the transaction. */
 export function wakeAll(tx: Transaction, employerId?: string): void {
   tx.beforeCommit('wake', () => [

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { Database } from '../database/database';
-import { wake } from '../database/leases';
+import { wake, wakeThose } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { Metrics } from '../http/metrics';
@@ -89,23 +89,11 @@ export class WebhookInbox {
    */
   private wakeInstructions({ instructions, accounts }: Targets): Promise<number> {
     return this.database.asWorker(async (tx) => {
-      const woken = await tx.query(
-        `UPDATE lease SET wake_at = least(wake_at, clock_timestamp()), woken_at = clock_timestamp()
-         WHERE subject_id IN (
-           SELECT subject_id FROM lease
-           WHERE kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id = ANY ($1)
-           ORDER BY subject_id FOR NO KEY UPDATE)
-         RETURNING subject_id`,
-        [instructions.map(({ id }) => id)],
-      );
-      if (woken.length > 0 || accounts.length > 0) return woken.length;
-      await tx.query(
-        `UPDATE lease SET wake_at = least(wake_at, clock_timestamp()), woken_at = clock_timestamp()
-         WHERE subject_id IN (
-           SELECT subject_id FROM lease
-           WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '1 hour')
-           ORDER BY subject_id FOR NO KEY UPDATE)`,
-      );
+      const named = [instructions.map(({ id }) => id)];
+      const woken = await wakeThose(tx, `kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id = ANY ($1)`, named);
+      if (woken > 0 || accounts.length > 0) return woken;
+      const near = `wake_at < clock_timestamp() + interval '1 hour'`;
+      await wakeThose(tx, `kind = 'FOLLOW' AND (holder IS NOT NULL OR ${near})`);
       return 0;
     });
   }

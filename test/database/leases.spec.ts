@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { LeaseWorker, WakeIn } from '../../src/database/lease-worker';
-import { Claim, fence, Fenced, LeaseKind, Leases, wake, wakeAll } from '../../src/database/leases';
+import { Claim, fence, Fenced, LeaseKind, Leases, wake, wakeAll, wakeThose } from '../../src/database/leases';
 import { newId } from '../../src/database/new-id';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
 
@@ -600,4 +600,21 @@ describe('a worker', () => {
     await Promise.all(replicas.map((worker) => worker.drain()));
     expect(done.sort()).toEqual([...ids].sort());
   });
+});
+
+it('wakes one subject from many deliveries at once, while its lease is fenced, without one waiting for ever', async () => {
+  await due(1_000);
+  const claim = await claimOne();
+  const endMs = Date.now() + 1_500;
+  const often = async (work: () => Promise<unknown>) => {
+    while (Date.now() < endMs) await work();
+  };
+  const woken = () => database.asWorker((tx) => wakeThose(tx, 'subject_id = ANY ($1)', [[claim.subjectId]]));
+  const fenced = () =>
+    database.inEmployer(EMPLOYER, async (tx) => {
+      await fence(tx, claim);
+      await pause(3);
+    });
+  await Promise.all([...Array.from({ length: 5 }, () => often(woken)), often(fenced), often(fenced)]);
+  expect(await woken()).toBe(1);
 });
