@@ -10,10 +10,14 @@ export class TimeAddsByIntents1795132834000 implements MigrationInterface {
   }
 
   async down(db: QueryRunner): Promise<void> {
+    // Forced row-level security would keep every row from the owner as well.
     await db.query(`
-      ALTER TABLE instruction ADD COLUMN last_add_at timestamptz;
-      UPDATE instruction i SET last_add_at = (SELECT max(a.finished_at) FROM add_intent a
+      ALTER TABLE instruction ADD COLUMN last_add_at timestamptz, NO FORCE ROW LEVEL SECURITY;
+      ALTER TABLE add_intent NO FORCE ROW LEVEL SECURITY;
+      UPDATE instruction i SET last_add_at = (SELECT max(coalesce(a.finished_at, a.intended_at)) FROM add_intent a
         WHERE a.employer_id = i.employer_id AND a.instruction_id = i.id);
+      ALTER TABLE add_intent FORCE ROW LEVEL SECURITY;
+      ALTER TABLE instruction FORCE ROW LEVEL SECURITY;
     `);
   }
 }

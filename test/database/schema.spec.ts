@@ -73,6 +73,21 @@ describe('the schema', () => {
     }
   });
 
+  it('says again when an instruction was last added to, where that is taken back', async () => {
+    const older = await testDatabase();
+    try {
+      await execute(older.superuserUrl, twoEmployers());
+      while ((await revertMigration(older.adminUrl)) !== 'TimeAddsByIntents1795132834000');
+      const told = `SELECT i.last_add_at = coalesce(a.finished_at, a.intended_at) AS told
+        FROM instruction i LEFT JOIN add_intent a ON a.instruction_id = i.id ORDER BY i.id`;
+      expect(await select(older.superuserUrl, told)).toEqual(
+        [true, null, true, null].map((one) => ({ told: one })),
+      );
+    } finally {
+      await older.drop();
+    }
+  });
+
   it('has a column for every property of every entity, with its type and nullability, and no other', async () => {
     const source = await new DataSource(dataSourceOptions(database.url, ENTITIES, 2)).initialize();
     try {
