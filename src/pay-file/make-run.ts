@@ -116,7 +116,7 @@ export async function payRows(
     await hashReplacing(tx, personal);
     await insertPayments(tx, run, lastRow);
   } else if (found) {
-    await holdInserted(tx, lastRow);
+    await holdInserted(tx, run.id, lastRow);
   }
   const held = found ? await insertHolds(tx, run.id) : NOTHING_HELD;
   if (held.payments > 0) {

@@ -1,6 +1,7 @@
 import { finished } from 'node:stream/promises';
 import { escapeLiteral } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { newId } from '../database/new-id';
@@ -241,14 +242,19 @@ export function insertion(
     FROM pg_temp.uploaded_row WHERE row_no BETWEEN ${first} AND ${last} AND payable`;
 }
 
-/** Holds the payments of rows that were made payments before they were found to be held. */
-export async function holdInserted(tx: EmployerTransaction, lastRow: number): Promise<void> {
+/** Holds the payments of a run's rows that were made payments before they were found to be held. */
+export async function holdInserted(
+  tx: EmployerTransaction,
+  payRunId: string,
+  lastRow: number,
+): Promise<void> {
   await inParts(lastRow, (first, last) =>
-    tx.query(
+    queryByHash(
+      tx,
       `UPDATE payment p SET status = 'HELD', live = false
-       FROM (SELECT DISTINCT line FROM pg_temp.found_hold) AS found JOIN pg_temp.uploaded_row u USING (line)
-       WHERE p.employer_id = $1 AND p.id = u.id AND u.row_no BETWEEN $2 AND $3`,
-      [tx.employerId, first, last],
+       FROM pg_temp.uploaded_row u
+       WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4 AND p.row_no = u.row_no AND u.held`,
+      [tx.employerId, payRunId, first, last],
     ),
   );
 }

@@ -1,3 +1,4 @@
+import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { FaultPolicy } from '../domain/fault-policy';
@@ -110,10 +111,11 @@ const ADDED_LATER = `SELECT k.payment_id FROM faulty_file f
 async function readHeldInFile(tx: EmployerTransaction, payRunId: string): Promise<HeldInFile> {
   const ofFile = `pay_hold WHERE employer_id = $1 AND pay_run_id = $2
     AND (payment_id IS NULL OR payment_id NOT IN (${ADDED_LATER}))`;
-  const [held] = await tx.query<{ payments: number; amount_minor: string }>(
+  const [held] = await queryByHash<{ payments: number; amount_minor: string }>(
+    tx,
     `SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS amount_minor
      FROM (SELECT DISTINCT payment_id FROM ${ofFile}) AS h
-     JOIN payment p ON p.employer_id = $1 AND p.id = h.payment_id`,
+     JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = h.payment_id`,
     [tx.employerId, payRunId],
   );
   const counts = await tx.query<{ code: HoldCode; count: number }>(

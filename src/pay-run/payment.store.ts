@@ -75,7 +75,7 @@ export interface PaymentMove {
 
 /**
  * Moves payments that go different ways, in one statement, with a line of history each.
- * @param within the rows they are among: no others of the run are looked at
+ * @param within the rows they are among, found by their numbers; otherwise each is found by its id
  */
 export async function movePayments(
   tx: EmployerTransaction,
@@ -83,7 +83,7 @@ export async function movePayments(
   from: PaymentStatus,
   moves: readonly PaymentMove[],
   actor: Actor,
-  within: RowRange = ALL_ROWS,
+  within?: RowRange,
 ): Promise<number> {
   for (const move of moves) assertPaymentMove(from, move.to);
   const moved = await queryByHash<{ id: string; amount_minor: string; n: string }>(
@@ -92,8 +92,8 @@ export async function movePayments(
        charges_minor = m.charges_minor, excluded_reason = CASE WHEN m.status = 'EXCLUDED' THEN m.reason END
      FROM unnest($4::uuid[], $5::text[], $6::date[], $7::bigint[], $9::text[]) WITH ORDINALITY
        AS m(id, status, settled_on, charges_minor, reason, n)
-     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.status = $3
-       AND p.row_no BETWEEN $10 AND $11 AND p.id = ANY ($4) AND p.id = m.id
+     WHERE p.employer_id = $1 AND p.status = $3 AND p.id = ANY ($4) AND p.id = m.id
+       AND ${within ? 'p.pay_run_id = $2 AND p.row_no BETWEEN $10 AND $11' : '(p.pay_run_id = $2) IS TRUE'}
      RETURNING p.id, p.amount_minor, m.n`,
     [
       tx.employerId,
@@ -105,8 +105,7 @@ export async function movePayments(
       moves.map((move) => move.chargesMinor?.toString() ?? null),
       LIVE_PAYMENT_STATUSES,
       moves.map((move) => move.reason ?? null),
-      within.firstRow,
-      within.lastRow,
+      ...(within ? [within.firstRow, within.lastRow] : []),
     ],
   );
   appendHistory(

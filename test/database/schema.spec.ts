@@ -188,6 +188,16 @@ describe('the schema', () => {
     );
     expect(tables.map((row) => row.table_name).sort()).toEqual(['lease', 'person_role', 'service_stop']);
   });
+
+  it('keeps no statistics of which employers have rows, but in the parts of the journal', async () => {
+    const kept = await select(
+      database.superuserUrl,
+      `SELECT attrelid::regclass AS table FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+       WHERE attname = 'employer_id' AND relkind = 'r' AND NOT relispartition AND relnamespace = 'public'::regnamespace
+         AND attstattarget IS DISTINCT FROM 0`,
+    );
+    expect(kept).toEqual([]);
+  });
 });
 
 function wordsIn(definition: string): string[] {

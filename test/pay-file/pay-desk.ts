@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Client } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, DataSourceOptions } from 'typeorm';
 import { AuditEntry } from '../../src/audit/audit-entry';
 import { Clock } from '../../src/config/clock';
 import { Database, EmployerTransaction } from '../../src/database/database';
@@ -30,6 +30,7 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { TestDatabase, testDatabase } from '../support/database';
 import { germanIban } from '../support/pay-rows';
+import { Excess, explainPlans, watchPlans } from '../support/plans';
 
 export const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
 /** The account of the sample `creditor-is-debtor.csv`. */
@@ -82,7 +83,19 @@ export class PayDesk {
 
   static async open(): Promise<PayDesk> {
     const test = await testDatabase();
-    const source = await openDataSource(dataSourceOptions(test.url, ENTITIES, 6));
+    return PayDesk.on(test, dataSourceOptions(test.url, ENTITIES, 6));
+  }
+
+  /** As `open`; the parts of plans that look at more rows than `limit` are noted. */
+  static async watched(limit: number): Promise<{ desk: PayDesk; found: Excess[] }> {
+    const test = await testDatabase();
+    await explainPlans(test.superuserUrl);
+    const { options, found } = watchPlans(dataSourceOptions(test.url, ENTITIES, 6), limit);
+    return { desk: await PayDesk.on(test, options), found };
+  }
+
+  private static async on(test: TestDatabase, options: DataSourceOptions): Promise<PayDesk> {
+    const source = await openDataSource(options);
     return new PayDesk(test, source, new Database(source));
   }
 
