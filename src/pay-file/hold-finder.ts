@@ -91,9 +91,12 @@ async function note(
   await tx.query(`INSERT INTO pg_temp.found_hold (code, ${columns}) ${found}`, [code, ...parameters]);
 }
 
+const SEEN_ACCOUNTS = 'SELECT DISTINCT iban_hash FROM pg_temp.uploaded_row WHERE payable AND account_seen';
+
 /**
  * Each row is held against the first one of its account, so that what is left has one name for each account and no
- * amount twice. Only accounts with several rows are sorted: as a rule there are few.
+ * amount twice. Only accounts with several rows are sorted, and a few that may have: what the reading had not seen before
+ * need not be counted, where all rows were read at once.
  */
 async function findSharedAccounts(tx: EmployerTransaction, joined: string | null): Promise<void> {
   const names: HoldCode = 'IBAN_UNDER_TWO_NAMES';
@@ -101,7 +104,7 @@ async function findSharedAccounts(tx: EmployerTransaction, joined: string | null
   await tx.query(
     `INSERT INTO pg_temp.found_hold (code, line, beside_line)
      WITH pay AS NOT MATERIALIZED (${ROWS_OF_RUN}),
-     shared AS (SELECT iban_hash FROM pay GROUP BY iban_hash HAVING count(*) > 1),
+     shared AS (${joined === null ? SEEN_ACCOUNTS : 'SELECT iban_hash FROM pay GROUP BY iban_hash HAVING count(*) > 1'}),
      compared AS MATERIALIZED (
        SELECT line, added, name_hash <> first_value(name_hash) OVER of_account AS other_name,
          first_value(line) OVER of_account AS first_line,

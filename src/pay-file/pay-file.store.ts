@@ -11,6 +11,7 @@ import { CheckedRow } from '../domain/pay-file';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { hexRowHash } from '../pay-run/run-hash';
 import { FaultyRow, sealCells, sealFaults } from './faulty-row';
+import { SeenHashes } from './seen-hashes';
 
 /** What of a row becomes a payment. */
 const COLUMNS = `line, employee_id, row_no, id, name_sealed, written_name_sealed, name_hash, iban_sealed, iban_hash,
@@ -41,6 +42,7 @@ export async function createRowTable(tx: EmployerTransaction): Promise<void> {
       currency text,
       remittance text,
       row_hash bytea,
+      account_seen boolean,
       corrects integer,
       cells_sealed text,
       faults_sealed text,
@@ -123,29 +125,37 @@ export class RowCopy {
 
   /** In one message, so that the server goes on with the second while this process reads. */
   private statements(rows: RowNumbers): string {
-    const columns = `${COLUMNS}, corrects, cells_sealed, faults_sealed, fault_count`;
+    const columns = `${COLUMNS}, account_seen, corrects, cells_sealed, faults_sealed, fault_count`;
     return `COPY pg_temp.uploaded_row (${columns}) FROM STDIN; ${this.after(rows)}`;
   }
 }
 
-/** A payable row in the text form of COPY. `rowNo` counts from 1; `corrects` is the line of an earlier file. */
+/** Where a row stands: in the file, counted from 1, and in an earlier one that it corrects. */
+export interface RowPlace {
+  rowNo: number;
+  corrects: number | undefined;
+}
+
+/** A payable row in the text form of COPY; `accounts` are those of the rows before it. */
 export function paymentLine(
   personal: PersonalData,
+  accounts: SeenHashes,
   row: CheckedRow,
-  rowNo: number,
-  corrects: number | undefined,
+  { rowNo, corrects }: RowPlace,
 ): string {
   const { employeeId, sepaName, iban } = row;
+  const ibanHash = personal.hexHash(iban);
   const written = row.nameChanged ? copyText(personal.seal(row.name)) : NULL;
   const nameHash = copyBytes(personal.hexHash(normaliseName(sepaName)));
   const name = `${copyText(personal.seal(sepaName))}\t${written}\t${nameHash}`;
-  const account = `${copyText(personal.seal(iban))}\t${copyBytes(personal.hexHash(iban))}\t${row.bic ?? NULL}`;
+  const account = `${copyText(personal.seal(iban))}\t${copyBytes(ibanHash)}\t${row.bic ?? NULL}`;
   const pay = `${row.amountMinor}\t${row.currency}\t${copyText(row.remittance)}\t${copyBytes(hexRowHash(row))}`;
   const keys = `${row.line}\t${copyText(employeeId)}\t${rowNo}\t${newId()}`;
-  return `${keys}\t${name}\t${account}\t${pay}\t${corrects ?? NULL}\t${NULL}\t${NULL}\t${NULL}\n`;
+  const found = `${accounts.see(ibanHash)}\t${corrects ?? NULL}`;
+  return `${keys}\t${name}\t${account}\t${pay}\t${found}\t${NULL}\t${NULL}\t${NULL}\n`;
 }
 
-const NOTHING_PAYABLE = Array<null>(11).fill(null);
+const NOTHING_PAYABLE = Array<null>(12).fill(null);
 
 /** A good row of a file that is refused already: only employees who may not be paid again are looked for. */
 export function keyLine(line: number, employeeId: string, rowNo: number): string {
@@ -153,11 +163,9 @@ export function keyLine(line: number, employeeId: string, rowNo: number): string
 }
 
 /** A row with faults; what can be read of it is told beside its cells. */
-export interface KeptRow extends FaultyRow {
-  rowNo: number;
+export interface KeptRow extends FaultyRow, RowPlace {
   employeeId: string | undefined;
   amountMinor: bigint | undefined;
-  corrects: number | undefined;
 }
 
 /** A row with faults in the text form of COPY. */

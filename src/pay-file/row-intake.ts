@@ -26,6 +26,7 @@ import {
   takeReleases,
 } from './pay-file.store';
 import { linkReplaced } from './replacing';
+import { SeenHashes } from './seen-hashes';
 import { UploadedFile } from './spool';
 import { defaultRemittance, UploadTerms } from './terms';
 
@@ -136,6 +137,7 @@ class RowIntake implements ReadFile {
   ended = false;
   rows = 0;
   faultyRows = 0;
+  private readonly accounts = new SeenHashes();
   private sumMinor = 0n;
   /** An amount that cannot be read is a fault of its own; the total is compared when all were. */
   private allAmountsRead = true;
@@ -211,7 +213,8 @@ class RowIntake implements ReadFile {
       return this.keepBack(record, told, usable ? row.employeeId : undefined, amountMinor);
     }
     if (this.isRefused()) return keyLine(row.line, row.employeeId, this.rows);
-    return paymentLine(this.personal, payment, this.rows, this.corrects(record));
+    const place = { rowNo: this.rows, corrects: this.corrects(record) };
+    return paymentLine(this.personal, this.accounts, payment, place);
   }
 
   isRefused(): boolean {
