@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { escapeLiteral } from 'pg';
 import { Database, Statement, Transaction } from './database';
 
 export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW' | 'ACCOUNT';
@@ -167,14 +168,19 @@ export async function wakeThose(tx: Transaction, fits: string, values: unknown[]
   return locked.length;
 }
 
-/** Wakes whatever the kill switches held back, of one employer or of all, at the end of the transaction. */
+/**
+ * Wakes whatever the kill switches held back, of one employer or of all, at the end of the transaction. As in
+ * `wakeThose` they are locked by a statement of its own; a block sends the two of them as one.
+ */
 export function wakeAll(tx: Transaction, employerId?: string): void {
+  const whose = employerId === undefined ? '' : `AND employer_id = ${escapeLiteral(employerId)}`;
   tx.beforeCommit('wake', () => [
-    `UPDATE lease SET wake_at = clock_timestamp()
-     WHERE subject_id IN (
-       SELECT subject_id FROM lease
-       WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ($1::uuid IS NULL OR employer_id = $1)
-       ORDER BY subject_id FOR NO KEY UPDATE)`,
-    [employerId ?? null],
+    `DO $$ DECLARE held uuid[]; BEGIN
+       held := ARRAY(
+         SELECT subject_id FROM lease
+         WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() ${whose}
+         ORDER BY subject_id FOR NO KEY UPDATE);
+       UPDATE lease SET wake_at = clock_timestamp() WHERE subject_id = ANY (held);
+     END $$`,
   ]);
 }

@@ -602,19 +602,39 @@ describe('a worker', () => {
   });
 });
 
-it('wakes one subject from many deliveries at once, while its lease is fenced, without one waiting for ever', async () => {
-  await due(1_000);
-  const claim = await claimOne();
-  const endMs = Date.now() + 1_500;
-  const often = async (work: () => Promise<unknown>) => {
-    while (Date.now() < endMs) await work();
-  };
-  const woken = () => database.asWorker((tx) => wakeThose(tx, 'subject_id = ANY ($1)', [[claim.subjectId]]));
-  const fenced = () =>
-    database.inEmployer(EMPLOYER, async (tx) => {
-      await fence(tx, claim);
-      await pause(3);
-    });
-  await Promise.all([...Array.from({ length: 5 }, () => often(woken)), often(fenced), often(fenced)]);
-  expect(await woken()).toBe(1);
+describe('while a lease is fenced, without one waiting for ever,', () => {
+  let claim: Claim;
+  beforeEach(async () => {
+    await due(1_000);
+    claim = await claimOne();
+  });
+
+  async function often(...works: (() => Promise<unknown>)[]): Promise<void> {
+    const endMs = Date.now() + 1_500;
+    const fenced = () =>
+      database.inEmployer(EMPLOYER, async (tx) => {
+        await fence(tx, claim);
+        await pause(3);
+      });
+    await Promise.all(
+      [...works, fenced, fenced].map(async (work) => {
+        while (Date.now() < endMs) await work();
+      }),
+    );
+  }
+
+  it('many deliveries at once wake one subject', async () => {
+    const woken = () =>
+      database.asWorker((tx) => wakeThose(tx, 'subject_id = ANY ($1)', [[claim.subjectId]]));
+    await often(...Array.from({ length: 5 }, () => woken));
+    expect(await woken()).toBe(1);
+  });
+
+  it('many kill switches taken back at once wake what sleeps again meanwhile', async () => {
+    const wokenAll = () => database.inEmployer(EMPLOYER, async (tx) => wakeAll(tx, EMPLOYER));
+    const asleep = () => database.asWorker((tx) => tx.query(`UPDATE lease SET wake_at = 'infinity'`));
+    await often(...Array.from({ length: 5 }, () => wokenAll), asleep);
+    await wokenAll();
+    expect((await stored(claim.subjectId)).wake_at).not.toBe(Infinity);
+  });
 });
