@@ -7,6 +7,7 @@ import { EVENTS } from '../bank/types';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
+import { DatabaseAway } from '../database/outage';
 import { describeError } from '../http/describe-error';
 import { showId } from '../http/prefixed-id';
 import { DELIVERY_PATH, hookToKeep, oursAmong, shownAddress } from './hook-choice';
@@ -102,7 +103,8 @@ export class HookService implements BeforeApplicationShutdown {
         return (await this.check(employerId)) ? 'ON' : 'FAILED';
       });
     } catch (error) {
-      this.warn('the hook could not be ensured', error);
+      // An outage is told once, for all work.
+      if (!(error instanceof DatabaseAway)) this.warn('the hook could not be ensured', error);
       return 'FAILED';
     }
   }

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { BEFORE_ALL } from '../database/new-id';
+import { DatabaseAway } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { describeError } from '../http/describe-error';
@@ -60,7 +61,7 @@ export class StandingReconciler {
   /**
    * One pass over an employer, unless another replica made one in the last half of an interval.
    * @returns the breaches told now.
-   * @throws Error after the pass when an invariant could not be asserted.
+   * @throws DatabaseAway at once, Error after the pass when an invariant could not be asserted.
    */
   async check(employerId: string): Promise<Breach[]> {
     if (this.stopping) return [];
@@ -111,6 +112,8 @@ export class StandingReconciler {
         const findings = await this.tell(employerId, invariant, payRunIds, found);
         told.push(...findings.map((finding) => ({ ...finding, invariant: invariant.name })));
       } catch (error) {
+        // An outage is told once, for all work.
+        if (error instanceof DatabaseAway) throw error;
         failed.push(invariant.name);
         this.metrics.failures.inc({ invariant: invariant.name });
         this.logger.error({
