@@ -1,11 +1,5 @@
 import type { z } from 'zod';
-import {
-  type BankClientError,
-  BankUnreachable,
-  ContractDrift,
-  RateLimited,
-  TokenUnavailable,
-} from './errors';
+import { BankUnreachable, ContractDrift, RateLimited, TokenUnavailable } from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
@@ -42,7 +36,7 @@ export interface SessionOptions {
 
 /** Two pauses of a minute; whoever waits longer should be told instead. */
 const LONGEST_QUEUE_MS = 120_000;
-/** A read may meet an idle connection the bank has just closed; the second one is fresh. */
+/** A read may meet an idle connection the bank has just closed, or a broken answer; the second connection is fresh. */
 const READ_ATTEMPTS = 2;
 const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
@@ -56,8 +50,8 @@ export class BankSession {
   }
 
   /**
-   * A GET. Reads change nothing, so one lost to a broken connection is asked again once. An answer with `faultsOf`
-   * is about another record, which is contract drift.
+   * A GET. Reads change nothing, so one lost to a broken connection, or answered with what does not follow the
+   * interface, is asked again once. An answer with `faultsOf` is about another record, which is contract drift.
    * @throws BankUnreachable, TokenUnavailable, RateLimited, Unauthorised, NotAllowed, NotFound, BankError,
    * ContractDrift
    */
@@ -66,20 +60,20 @@ export class BankSession {
     answer: T,
     faultsOf: FaultsOf<z.output<T>> = noFaults,
   ): Promise<z.output<T>> {
-    let failure: BankClientError | undefined;
-    for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const request = { method: 'GET' as const, path, freshConnection: attempt > 1 };
-      const result = await this.exchange(request, true, LONGEST_QUEUE_MS);
-      if (result.kind === 'answer' && isSuccess(result.status)) {
+      try {
+        const result = await this.exchange(request, true, LONGEST_QUEUE_MS);
+        if (result.kind === 'failed' || !isSuccess(result.status))
+          throw readErrorOf(result, this.retryAfterMs(result));
         const record = readAs(answer, result.text);
         const faults = faultsOf(record);
         if (faults.length > 0) throw new ContractDrift(faults);
         return record;
+      } catch (error) {
+        if (attempt === READ_ATTEMPTS || !mayBeBetterAtOnce(error)) throw error;
       }
-      failure = readErrorOf(result, this.retryAfterMs(result));
-      if (!(failure instanceof BankUnreachable && BROKEN_CONNECTION.has(failure.why))) break;
     }
-    throw failure ?? new BankUnreachable('no-attempt', false);
   }
 
   /**
@@ -132,6 +126,11 @@ export class BankSession {
 }
 
 const noFaults = (): string[] => [];
+
+function mayBeBetterAtOnce(error: unknown): boolean {
+  if (error instanceof BankUnreachable) return BROKEN_CONNECTION.has(error.why);
+  return error instanceof ContractDrift;
+}
 
 /** No token or no turn: nothing left, whatever the reason. */
 function notSent(error: unknown): Outcome<never> {

@@ -131,7 +131,7 @@ export const ATTENTION_WORDS = {
   },
   CONTRACT_DRIFT: {
     certain:
-      'An answer of the bank lacks what its interface document promises. Nothing was concluded from it.',
+      'An answer of the bank lacks what its interface document promises. Nothing was concluded from it. It closes by itself once the same is read well.',
     askBank: 'Did the interface change? What was missing or unreadable is named here.',
     actions: ['ACKNOWLEDGE'],
   },

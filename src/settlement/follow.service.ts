@@ -6,7 +6,8 @@ import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { InstructionStatus } from '../domain/instruction';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { accessRefused } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
@@ -18,6 +19,12 @@ const FOLLOWED_AT_ONCE = 200;
 
 /** A read that does not follow the interface is tried again after so long. */
 const DRIFT_PAUSE_MS = 30_000;
+
+/** What clears the drift: with one that lasts, no read succeeds. */
+const READ_AGAIN = 'a later read followed the interface';
+
+/** What ended, and is read for a while longer. */
+const WATCHED: readonly InstructionStatus[] = ['CLOSED', 'ABANDONED', 'RELEASED', 'VOID'];
 
 const DAY_MS = 86_400_000;
 
@@ -69,7 +76,10 @@ export class FollowService {
       if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
       throw error;
     }
-    const after = await this.database.inEmployer(employerId, (tx) => readById(tx, Instruction, id));
+    const after = await this.database.inEmployer(employerId, async (tx) => {
+      if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
+      return readById(tx, Instruction, id);
+    });
     return lookSoon ? (this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS) : this.nextReadMs(after);
   }
 
@@ -128,7 +138,7 @@ export class FollowService {
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
     const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());
-    const watched = ['CLOSED', 'ABANDONED', 'RELEASED', 'VOID'].includes(instruction.status);
+    const watched = WATCHED.includes(instruction.status);
     if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
     if (instruction.status === 'CLOSED') {
       const lookAgainMs = (instruction.closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS - now;
@@ -138,4 +148,8 @@ export class FollowService {
     const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
     return watched && step === delays.length - 1 ? DAY_MS : (delays[step] ?? DAY_MS);
   }
+}
+
+function isRead({ status }: Instruction): boolean {
+  return status === 'SUBMITTED' || WATCHED.includes(status);
 }

@@ -86,7 +86,7 @@ export class Verifier {
         });
         await clear(
           tx,
-          ['ROW_UNSEEN', 'ECHO_MISMATCH'],
+          ['ROW_UNSEEN', 'ECHO_MISMATCH', 'CONTRACT_DRIFT'],
           instruction.id,
           'a later read showed every row as approved',
         );

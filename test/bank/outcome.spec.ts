@@ -229,4 +229,24 @@ describe('the outcome of a call', () => {
     await expect(client.accounts.get('1')).rejects.toThrow(BankUnreachable);
     expect(calls()).toHaveLength(5);
   });
+
+  it.each(['<html>busy</html>', '{"id":"1","stat', '', '{"id":"1"}', '{"id":"2","status":"OPENED"}'])(
+    'of a read answered with %s is asked again once, on a fresh connection; drift is what both answers show',
+    async (broken) => {
+      const whole = { id: '1', status: 'OPENED' };
+      answering(200, whole);
+      await client.accounts.get('1');
+      const usual = bank.handler;
+      bank.handler = (_request, response) => {
+        bank.handler = usual;
+        answer(response, 200, broken);
+      };
+      expect(await client.accounts.get('1')).toMatchObject(whole);
+      const [first, second] = bank.requests.slice(-2);
+      expect([calls().length, first?.socket === second?.socket]).toEqual([3, false]);
+      answering(200, broken);
+      await expect(client.accounts.get('1')).rejects.toThrow(ContractDrift);
+      expect(calls()).toHaveLength(5);
+    },
+  );
 });

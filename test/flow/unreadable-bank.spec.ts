@@ -1,4 +1,5 @@
 import axios from 'axios';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
@@ -193,5 +194,52 @@ describe('a list of payments that is full and always the same, where no other re
     const happened = (await payroll.attention()).map((one) => one.happened);
     expect(happened).toEqual([expect.stringContaining('cannot be read to its end (repeats)')]);
     expect(await timesPaid()).toEqual([]);
+  });
+});
+
+describe('answers to reads that cannot be read', () => {
+  const READS = ['getInstruction', 'listInstructionPaymentTransactions'];
+  const everAsked = () =>
+    select(payroll.database.superuserUrl, 'SELECT kind, resolution FROM attention ORDER BY opened_at');
+  /** Until nobody is asked, with no pause of ours in between. */
+  const closed = () =>
+    eventually(async () => {
+      await execute(
+        payroll.database.superuserUrl,
+        'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL',
+      );
+      return (await kinds()).length === 0;
+    }, 15_000);
+
+  it.each(['garbage', 'truncated'])(
+    'come again at once where it was one of them: nobody is asked and nothing waits (%s)',
+    async (kind) => {
+      await start({ sandbox: { variants: { linkReads: 'allowed' } } });
+      for (const operation of READS) for (const nth of [1, 3]) await payroll.fault({ operation, kind, nth });
+      const id = await payroll.paid(payFile(payRows(8)));
+      await payroll.until(id, ['SETTLED'], 15_000);
+      expect(await everAsked()).toEqual([]);
+      expect(await timesPaid()).toEqual(payRows(8).map(() => 1));
+    },
+  );
+
+  it.each([
+    ['while it is built', 0, 'a later read showed every row as approved'],
+    ['while it is followed', 600_000, 'a later read followed the interface'],
+  ])('are asked about as long as they last, %s', async (_when, stepMs, resolution) => {
+    await start({ sandbox: { stepMs, variants: { linkReads: 'allowed' } } });
+    const broken = async () => {
+      for (const operation of READS) await payroll.fault({ operation, kind: 'garbage', every: 1 });
+    };
+    if (stepMs === 0) await broken();
+    const id = await payroll.paid(payFile(payRows(4)));
+    if (stepMs > 0) {
+      await payroll.until(id, ['FOLLOWING'], 15_000);
+      await broken();
+    }
+    await payroll.askedAbout(id, 'CONTRACT_DRIFT');
+    await payroll.clearFaults();
+    await closed();
+    expect(await everAsked()).toEqual([{ kind: 'CONTRACT_DRIFT', resolution }]);
   });
 });
