@@ -80,6 +80,25 @@ export async function raiseUndecided(tx: EmployerTransaction, alarm: Alarm): Pro
   if (!(await isDecided(tx, alarm))) await raise(tx, alarm);
 }
 
+/**
+ * As `raiseUndecided`, and anew where the open one lacks one of the words that matter: who decides must have read all of
+ * them, so what was proposed on the former goes with it.
+ */
+export async function raiseNaming(
+  tx: EmployerTransaction,
+  alarm: Alarm,
+  words: readonly string[],
+): Promise<void> {
+  if (await isDecided(tx, alarm)) return;
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'there is more to it: told anew'
+     WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL
+       AND EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0)`,
+    [tx.employerId, alarm.kind, alarm.subjectId, words],
+  );
+  await raise(tx, alarm);
+}
+
 /** Closes what evidence has cleared, or two people have decided. */
 export async function clear(
   tx: EmployerTransaction,

@@ -2,7 +2,7 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isPaymentFinal, PaymentStatus } from '../domain/payment';
-import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
@@ -184,7 +184,7 @@ function raiseOf(
   kind: NonNullable<Progress['alarm']>,
 ): Promise<void> {
   const status = shown === bankStatus ? shown : `${shown} after ${bankStatus}`;
-  return raiseUndecided(tx, {
+  const alarm = {
     kind,
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
@@ -192,5 +192,6 @@ function raiseOf(
     happened: `${HAPPENED[kind]}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
-  });
+  };
+  return raiseNaming(tx, alarm, [` ${status} (`]);
 }

@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, readBankStatus } from '../domain/bank-status';
-import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus } from './follow-plan';
 import { HAPPENED, PASSING } from './follow.store';
@@ -39,13 +39,19 @@ export async function tellOfStatuses(
       const where = rows.length > 0 ? `rows ${rows.join(', ')}` : 'the instruction itself';
       return `${status} (${where})`;
     });
-    await raiseUndecided(tx, {
+    const alarm = {
       kind,
       ...aboutInstruction(instruction),
       happened: `${HAPPENED[kind]}: ${shown.join(', ')}.`,
       payments: alarming.reduce((sum, { payments }) => sum + payments, 0),
       amountMinor: alarming.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
-    });
+    };
+    // Not by the rows: they come and go, and each time somebody would be asked again.
+    await raiseNaming(
+      tx,
+      alarm,
+      alarming.map(({ status }) => ` ${status} (`),
+    );
   }
 }
 

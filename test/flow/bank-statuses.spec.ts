@@ -102,3 +102,28 @@ describe('a run with a payee of every kind of end', () => {
     for (const status of ['EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW']) expect(told).toContain(`${status} (rows `);
   });
 });
+
+describe('a second status whose meaning nobody knows', () => {
+  it('is told anew with the first, and what was proposed on the first alone goes with it', async () => {
+    payroll = await Payroll.start({ sandbox: { stepMs: 1_000 } });
+    const scripted = MAGIC_CREDITORS.filter(({ effect }) =>
+      ['undocumentedStatus', 'exchangeError'].includes(effect),
+    );
+    const id = await payroll.paid(payFile(payRows(2).map((row, n) => ({ ...row, iban: scripted[n]!.iban }))));
+    const first = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    const words = async () => (await payroll.attention()).map(({ happened }) => happened);
+    expect(await words()).toEqual([expect.stringMatching(/^(?!.*EXCHANGE_ERROR).* PRO_MANUAL_REVIEW \(/)]);
+    const proposed = await payroll
+      .as('operator')
+      .post(`${first}/actions`, { action: 'ACKNOWLEDGE', reason: 'it is looked at by a person there' });
+    expect(proposed.status).toBe(201);
+    await eventually(async () => (await words()).join().includes('EXCHANGE_ERROR'), 15_000);
+    expect(await words()).toEqual([
+      expect.stringMatching(
+        / PRO_MANUAL_REVIEW \(rows \d\), EXCHANGE_ERROR \(rows \d\)| EXCHANGE_ERROR .*PRO_MANUAL_REVIEW/,
+      ),
+    ]);
+    const confirmed = await payroll.as('second').post(`${first}/actions/confirmation`);
+    expect([confirmed.status, confirmed.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
+  });
+});
