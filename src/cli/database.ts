@@ -1,6 +1,6 @@
 import { defaultDataDirectory, resolveDatabase, ResolvedDatabase, stopDatabase } from '../database/launcher';
 import * as migrations from '../database/migrate';
-import { APP_ROLE, initRoles, OWNER_ROLE } from '../database/roles';
+import { APP_ROLE, databaseOf, initRoles, OWNER_ROLE } from '../database/roles';
 
 /** Where a command runs: environment, checkout and terminal. */
 export interface CommandContext {
@@ -90,10 +90,26 @@ function adminUrlOf(database: ResolvedDatabase): string {
 function credentialsOf(setting: string, text: string, role: string): { database: string; password: string } {
   if (!URL.canParse(text)) throw new CommandRefused(`${setting} is not a URL.`);
   const url = new URL(text);
-  const database = decodeURIComponent(url.pathname.slice(1));
+  if (!isDecodable(url.pathname) || !isDecodable(url.password))
+    throw new CommandRefused(`${setting}: a % of a database's name or a password is written %25.`);
+  const database = databaseOf(url);
+  if (database !== decodeURIComponent(url.pathname.slice(1))) {
+    throw new CommandRefused(
+      `${setting}: a database's name has no ? or #, and its / ; : @ & = + $ , are written as they are, without a %.`,
+    );
+  }
   const password = decodeURIComponent(url.password);
   if (url.username !== role) throw new CommandRefused(`${setting} must name the role ${role}.`);
   if (database === '' || password === '')
     throw new CommandRefused(`${setting} needs a database and a password.`);
   return { database, password };
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -36,8 +36,16 @@ export class UnsafeRole extends Error {}
 /** The same server and user as in `url`, another database. */
 export function urlOfDatabase(url: string, database: string): string {
   const other = new URL(url);
-  other.pathname = `/${encodeURIComponent(database)}`;
+  other.pathname = `/${encodeURI(database)}`;
   return other.href;
+}
+
+/**
+ * The database a connection's URL names, as the driver reads it: what stands for itself in a URL, such as a plus, it does
+ * not decode. @throws URIError
+ */
+export function databaseOf(url: URL): string {
+  return decodeURI(url.pathname.slice(1));
 }
 
 /**

@@ -1,4 +1,6 @@
 import { Client } from 'pg';
+import { CommandRefused, dbInit } from '../../src/cli/database';
+import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import {
   APP_ROLE,
   assertSafeRole,
@@ -167,6 +169,48 @@ describe('initRoles', () => {
       expect(rows[0].rolpassword).toMatch(/^SCRAM-SHA-256\$4096:/);
     });
   });
+});
+
+describe('db:init', () => {
+  const urls = ({ superuserUrl }: TemporaryServer, name: string) => {
+    const of = (role: string, password: string) =>
+      superuserUrl.replace(/\/\/.*@/, `//${role}:${password}@`).replace(/[^/]*$/, name);
+    return { url: of(APP_ROLE, 'app-first'), adminUrl: of(OWNER_ROLE, 'owner-first'), superuserUrl };
+  };
+  const init = (server: TemporaryServer, name: string) => {
+    const { url, adminUrl, superuserUrl } = urls(server, name);
+    const env = { DATABASE_URL: url, DATABASE_ADMIN_URL: adminUrl, DATABASE_SUPERUSER_URL: superuserUrl };
+    return dbInit({ env, checkout: '', print: () => undefined });
+  };
+
+  it.each([
+    ['pay+roll', 'pay+roll'],
+    ['a;b:c@d&e=f$g,h', 'a;b:c@d&e=f$g,h'],
+    ['100%25%20sure', '100% sure'],
+    ['it%27s%20%22Quoted%22', `it's "Quoted"`],
+    ['UpperCase', 'UpperCase'],
+    ['%C3%BCber', 'über'],
+  ])('makes the database that a URL with %s reaches', (written, name) =>
+    everywhere(async (server) => {
+      await init(server, written);
+      const { url, adminUrl } = urls(server, written);
+      for (const reached of [url, adminUrl]) {
+        const source = await openDataSource(dataSourceOptions(reached, [], 1));
+        expect(await source.query('SELECT current_database() AS name')).toEqual([{ name }]);
+        await source.destroy();
+      }
+    }),
+  );
+
+  it.each(['pay%2Broll', 'pay%3Froll', 'pay%23roll', '100%'])(
+    'refuses a URL with %s, which the driver would read otherwise, and says how it is written',
+    async (written) => {
+      const [server] = servers as [TemporaryServer];
+      const refused: unknown = await init(server, written).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(CommandRefused);
+      expect(String(refused)).toMatch(/^Error: DATABASE_URL: .* written /);
+    },
+  );
 });
 
 describe('assertSafeRole', () => {
