@@ -12,6 +12,13 @@ export interface NotReady {
   readonly detail: string;
 }
 
+/** In the words of the bank's document, to be read out to it. */
+const ALLOW_A_READ =
+  'no read of its payments at the bank was found to be allowed, so nothing could be checked before it is submitted: ' +
+  'the bank must allow GET customer-instructions/{id}/payment-transactions or GET payment-transactions (scopes ' +
+  'customer-instruction_view and payment-instruction_view); then probe again. Whether it lets a single payment be read ' +
+  'can only be found out with one that a list has shown';
+
 /** Reads that show the payments of an instruction; without any, no submit could be checked beforehand. */
 const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];
 
@@ -21,7 +28,7 @@ export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AM
   const say = (code: NotReady['code'], detail: string) => reasons.push({ code, detail });
   if (account.probedAt === null) say('NOT_PROBED', 'which reads the bank allows was not found out yet');
   else if (!READS_OF_PAYMENTS.some((read) => account.reads.includes(read))) {
-    say('NO_READ_OF_PAYMENTS', 'no read of its payments at the bank was found to be allowed');
+    say('NO_READ_OF_PAYMENTS', ALLOW_A_READ);
   }
   if (account.unitConfirmed === null) {
     say('UNIT_NOT_CONFIRMED', 'nobody has checked the unit of amounts against its balance');

@@ -190,6 +190,20 @@ describe('the probe', () => {
     expect(codes(checked)).toEqual(['NO_READ_OF_PAYMENTS']);
   });
 
+  it('says which reads the bank must allow where a single payment is all it shows', async () => {
+    const { desk, company, answer } = await attached({}, { variants: { linkReads: 'refused' } });
+    await desk.sandbox('POST', '/sandbox/faults', { operation: 'listPaymentTransactions', kind: '403' });
+    const probed = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    expect(probed.body.findings).toMatchObject({ PAYMENT_LIST: 'refused', PAYMENT: 'unknown' });
+    const told = probed.body.notReady.find(({ code }: { code: string }) => code === 'NO_READ_OF_PAYMENTS');
+    for (const words of [
+      'GET customer-instructions/{id}/payment-transactions or GET payment-transactions',
+      'scopes customer-instruction_view and payment-instruction_view',
+      'a single payment be read can only be found out with one that a list has shown',
+    ])
+      expect(told.detail).toContain(words);
+  });
+
   it('takes nothing from an account while the bank is down, and a read that is refused later', async () => {
     const { desk, company, answer } = await attached();
     await desk.sandbox('POST', '/sandbox/faults', { operation: '*', kind: '500-before' });
