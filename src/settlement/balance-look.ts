@@ -46,7 +46,8 @@ export class BalanceLook {
       const now = await lockRun(tx, run.id);
       const told = await lockInstruction(tx, again?.instructionId ?? instruction.id);
       await fence(tx, claim);
-      if (now.balanceBeforeMinor === null) return;
+      // What another run was submitted for while the bank was asked may be in its answer.
+      if (now.balanceBeforeMinor === null || !(await paidAlone(tx, followed))) return;
       await tx.query(
         `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
         [tx.employerId, run.id],
