@@ -216,10 +216,11 @@ describe('answers to reads that cannot be read', () => {
     async (kind) => {
       await start({ sandbox: { variants: { linkReads: 'allowed' } } });
       for (const operation of READS) for (const nth of [1, 3]) await payroll.fault({ operation, kind, nth });
-      const id = await payroll.paid(payFile(payRows(8)));
+      // One instruction: with two, a third read may be the one asked again.
+      const id = await payroll.paid(payFile(payRows(4)));
       await payroll.until(id, ['SETTLED'], 15_000);
       expect(await everAsked()).toEqual([]);
-      expect(await timesPaid()).toEqual(payRows(8).map(() => 1));
+      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
     },
   );
 
