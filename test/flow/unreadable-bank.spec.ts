@@ -184,7 +184,10 @@ describe('a submitted instruction whose payments do not move, and nothing says w
 
 describe('a list of payments that is full and always the same, where no other read tells whether it is whole', () => {
   it('is told to a person long before the cut-off, since reading it again tells no more', async () => {
-    await start({ rowsPerInstruction: 20, sandbox: { variants: { instructionList: 'whole' } } });
+    await start({
+      rowsPerInstruction: 20,
+      sandbox: { variants: { instructionList: 'whole', linkReads: 'allowed' } },
+    });
     for (const operation of ['getInstruction', 'listPaymentTransactions', 'getPaymentTransaction'])
       await payroll.fault({ operation, kind: '403', every: 1 });
     const probed = await payroll.as('operator').post(payroll.path(`/accounts/${payroll.account}/probe`));
