@@ -4,6 +4,7 @@ import type { BankAccount } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
+import { queryByHash } from '../database/by-hash';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
@@ -205,13 +206,18 @@ async function reservedByOthers(
   tx: EmployerTransaction,
   run: PayRun,
 ): Promise<{ payments: number; amountMinor: bigint }> {
-  const [row] = await tx.query<{ payments: number; reserved: string }>(
-    `SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS reserved
-     FROM pay_run r
-     JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id
-     LEFT JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id AND i.status = 'SUBMITTED'
-     LEFT JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id AND b.row_no = p.row_no
-     WHERE r.employer_id = $1 AND r.account_id = $2 AND r.id <> $3 AND r.status IN ('SUBMITTING', 'FOLLOWING')
+  const [row] = await queryByHash<{ payments: number; reserved: string }>(
+    tx,
+    `WITH others AS MATERIALIZED (
+       SELECT id FROM pay_run
+       WHERE employer_id = $1 AND account_id = $2 AND id <> $3 AND status IN ('SUBMITTING', 'FOLLOWING'))
+     SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS reserved
+     FROM payment p
+     LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
+       AND b.instruction_id = ANY (ARRAY(
+         SELECT id FROM instruction
+         WHERE employer_id = $1 AND pay_run_id = ANY (ARRAY(SELECT id FROM others)) AND status = 'SUBMITTED'))
+     WHERE p.employer_id = $1 AND p.pay_run_id = ANY (ARRAY(SELECT id FROM others))
        AND (p.status = 'AT_BANK' OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
     [tx.employerId, run.accountId, run.id, BANK_LADDER.PRO_DEBIT_HOLD],
   );
