@@ -1,3 +1,4 @@
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { KEPT_BACK } from '../pay-run/kept-back';
@@ -40,9 +41,9 @@ export async function matchRows(tx: EmployerTransaction, faultyFileId: string): 
   );
   const same = await tx.query<{ count: number }>(
     `WITH same AS (
-       DELETE FROM pg_temp.uploaded_row u USING faulty_row k, payment p
+       DELETE FROM pg_temp.uploaded_row u USING faulty_row k, ${byKey('payment', 'k.payment_id')} p
        WHERE k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects AND NOT ${KEPT_BACK}
-         AND p.employer_id = $1 AND p.id = k.payment_id AND ${SAME_PAY}
+         AND ${SAME_PAY}
        RETURNING 1)
      SELECT count(*)::int AS count FROM same`,
     of,

@@ -120,17 +120,19 @@ async function findSharedAccounts(tx: EmployerTransaction, joined: string | null
 
 /** Rows without a release whose employee has a live payment in another run. */
 async function findPaid(tx: EmployerTransaction, run: RunOfKey): Promise<void> {
-  await note(
-    tx,
-    'EMPLOYEE_ALREADY_PAID',
-    'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
-     FROM pg_temp.uploaded_row u
-     JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
-       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
-     WHERE u.payable AND u.release_sequence = 0
-     ORDER BY u.line, p.release_sequence DESC`,
-    [tx.employerId, run.period, run.kindOfPay, run.id],
+  await joiningByHash(tx, () =>
+    note(
+      tx,
+      'EMPLOYEE_ALREADY_PAID',
+      'line, beside_run_id, beside_line',
+      `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+       FROM pg_temp.uploaded_row u
+       JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
+         AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
+       WHERE u.payable AND u.release_sequence = 0
+       ORDER BY u.line, p.release_sequence DESC`,
+      [tx.employerId, run.period, run.kindOfPay, run.id],
+    ),
   );
 }
 

@@ -1,3 +1,4 @@
+import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { refusalOfReplacement, REPLACEMENT_REFUSALS } from '../domain/replacement';
@@ -15,7 +16,8 @@ const ROWS_AT_ONCE = 1_000;
  * be replaced is noted as a fault: its employee may have been paid after all.
  */
 export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promise<void> {
-  await tx.query(
+  await queryByHash(
+    tx,
     `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = unpaid.id
      FROM (${unpaidOfPeriod()}) AS unpaid
      WHERE u.employee_id = unpaid.employee_id AND u.release_sequence = unpaid.release_sequence`,

@@ -1,3 +1,4 @@
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { PaymentStatus } from '../domain/payment';
@@ -43,7 +44,7 @@ export function listHolds(
     `SELECT h.row_no, h.code, h.beside_run_id, h.beside_line, h.bound_minor, h.same_rows, h.outcome, h.reason,
        h.decided_by, h.decided_at, h.payment_id, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.amount_minor,
        p.status
-     FROM pay_hold h LEFT JOIN payment p ON p.employer_id = h.employer_id AND p.id = h.payment_id
+     FROM pay_hold h LEFT JOIN ${byKey('payment', 'h.payment_id')} p ON true
      WHERE h.employer_id = $1 AND h.pay_run_id = $2 AND (h.row_no, h.code) > ($3, $4)
        AND ($5::boolean IS NULL OR $5 = (h.outcome IS NULL))
      ORDER BY h.row_no, h.code LIMIT $6`,

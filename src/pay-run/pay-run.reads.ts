@@ -1,4 +1,6 @@
 import { LessThan } from 'typeorm';
+import { queryByHash } from '../database/by-hash';
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
@@ -156,7 +158,7 @@ async function replacesOf(tx: EmployerTransaction, payRunId: string): Promise<Re
   const [row] = await tx.query<ReplacesTotal>(
     `SELECT count(*)::int AS count, coalesce(sum(p.amount_minor), 0) AS amount_minor,
        count(*) FILTER (WHERE (p.amount_minor, p.iban_hash) <> (o.amount_minor, o.iban_hash))::int AS differing
-     FROM payment p JOIN payment o ON o.employer_id = p.employer_id AND o.id = p.replaces_payment_id
+     FROM payment p JOIN ${byKey('payment', 'p.replaces_payment_id')} o ON true
      WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL
        AND p.status NOT IN ('EXCLUDED', 'HELD')`,
     [tx.employerId, payRunId],
@@ -169,12 +171,13 @@ const LATEST_ATTEMPTS = `
   SELECT DISTINCT ON (p.ordinal) p.ordinal, p.row_count, p.total_minor, i.id, coalesce(i.status, 'PLANNED') AS status,
     coalesce(i.attempt, 0) AS attempt, i.bank_instruction_id, i.bank_status, i.submitted_at, i.outcome, i.ended_reason
   FROM planned_instruction p
-  LEFT JOIN instruction i ON i.employer_id = p.employer_id AND i.planned_instruction_id = p.id
+  LEFT JOIN instruction i ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
+    AND i.planned_instruction_id = p.id
   WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.run_version = $3
   ORDER BY p.ordinal, i.attempt DESC`;
 
 function instructionsOf(tx: EmployerTransaction, run: PayRun): Promise<PlannedRow[]> {
-  return tx.query<PlannedRow>(`${LATEST_ATTEMPTS} LIMIT ${SHOWN_INSTRUCTIONS}`, [
+  return queryByHash<PlannedRow>(tx, `${LATEST_ATTEMPTS} LIMIT ${SHOWN_INSTRUCTIONS}`, [
     tx.employerId,
     run.id,
     run.runVersion,
@@ -185,7 +188,8 @@ function instructionCounts(
   tx: EmployerTransaction,
   run: PayRun,
 ): Promise<{ status: InstructionStatus; count: number }[]> {
-  return tx.query(
+  return queryByHash(
+    tx,
     `SELECT status, count(*)::int AS count FROM (${LATEST_ATTEMPTS}) AS latest GROUP BY status`,
     [tx.employerId, run.id, run.runVersion],
   );
@@ -243,15 +247,18 @@ export const REPLACED_BY = `
    WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND sr.status <> 'CANCELLED'
    ORDER BY s.live DESC, s.id DESC LIMIT 1)`;
 
-/** Why a payment `o` that is replaced ended unpaid: what a person, the bank or the service said of it. */
+/** Why a payment `o` that is replaced, which the bank has as `a` in `i`, ended unpaid: what was said of it. */
 const WHY_ENDED = `
   CASE WHEN o.status = 'EXCLUDED' THEN o.excluded_reason
     WHEN o.returned_at IS NOT NULL THEN 'RETURNED'
-    ELSE (SELECT CASE WHEN o.status = 'VOID' THEN coalesce(e.ended_reason, a.bank_status) ELSE a.bank_status END
-      FROM instruction e
-      JOIN bank_payment a ON a.employer_id = e.employer_id AND a.instruction_id = e.id AND a.row_no = o.row_no
-      WHERE e.employer_id = o.employer_id AND e.pay_run_id = o.pay_run_id AND a.payment_id = o.id
-        AND e.status NOT IN ('ABANDONED', 'CANCELLED') LIMIT 1) END`;
+    WHEN o.status = 'VOID' THEN coalesce(i.ended_reason, a.bank_status) ELSE a.bank_status END`;
+
+/** What the bank has of these payments in the instructions `standing`. */
+function recordsOf(payments: string): string {
+  return `SELECT payment_id, instruction_id, bank_payment_id, bank_status FROM bank_payment
+    WHERE employer_id = $1 AND instruction_id = ANY (ARRAY(SELECT id FROM standing))
+      AND row_no BETWEEN (SELECT min(row_no) FROM ${payments}) AND (SELECT max(row_no) FROM ${payments})`;
+}
 
 /** Payments of a run after a row, in row order. */
 export function listPayments(
@@ -260,12 +267,19 @@ export function listPayments(
   filter: { after: number; status?: PaymentStatus; nameChanged: boolean },
   limit: number,
 ): Promise<PaymentRow[]> {
-  return tx.query<PaymentRow>(
+  return queryByHash<PaymentRow>(
+    tx,
     `WITH page AS MATERIALIZED (
        SELECT * FROM payment
        WHERE employer_id = $1 AND pay_run_id = $2 AND row_no > $3 AND ($4::text IS NULL OR status = $4)
          AND (NOT $6 OR written_name_sealed IS NOT NULL)
-       ORDER BY row_no LIMIT $5)
+       ORDER BY row_no LIMIT $5),
+     replaced AS MATERIALIZED (
+       SELECT DISTINCT ON (o.id) o.* FROM page JOIN ${byKey('payment', 'page.replaces_payment_id')} o ON true),
+     standing AS MATERIALIZED (
+       SELECT id, ended_reason FROM instruction
+       WHERE employer_id = $1 AND status NOT IN ('ABANDONED', 'CANCELLED')
+         AND pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM page UNION SELECT pay_run_id FROM replaced)))
      SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.written_name_sealed, p.iban_sealed, p.bic,
        p.amount_minor, p.currency, p.remittance, p.status, p.excluded_reason, p.replaces_payment_id, p.replaces_reason, p.charges_minor,
        p.settled_on::text AS settled_on, p.returned_at, b.bank_payment_id, b.bank_status,
@@ -273,11 +287,10 @@ export function listPayments(
        o.iban_hash = p.iban_hash AS same_iban, ${WHY_ENDED} AS replaced_why,
        ${REPLACED_BY} AS replaced_by_id
      FROM page p
-     LEFT JOIN payment o ON o.employer_id = p.employer_id AND o.id = p.replaces_payment_id
-     LEFT JOIN (instruction i
-       JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id)
-       ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
-       AND i.status NOT IN ('ABANDONED', 'CANCELLED') AND b.row_no = p.row_no
+     LEFT JOIN (${recordsOf('page')}) b ON b.payment_id = p.id
+     LEFT JOIN replaced o ON o.id = p.replaces_payment_id
+     LEFT JOIN (${recordsOf('replaced')}) a ON a.payment_id = o.id
+     LEFT JOIN standing i ON i.id = a.instruction_id
      ORDER BY p.row_no`,
     [tx.employerId, payRunId, filter.after, filter.status ?? null, limit, filter.nameChanged],
   );
@@ -305,15 +318,24 @@ export function listChanges(
   filter: { after: number; singlePayments: boolean },
   limit: number,
 ): Promise<ChangeRow[]> {
-  return tx.query<ChangeRow>(
-    `SELECT c.seq, c.at, c.subject, c.subject_id, p.ordinal, c.from_status, c.to_status, c.payments,
+  return queryByHash<ChangeRow>(
+    tx,
+    `WITH page AS MATERIALIZED (
+       SELECT * FROM state_change
+       WHERE employer_id = $1 AND pay_run_id = $2 AND seq > $3 AND ($4 OR subject <> 'payment')
+       ORDER BY seq LIMIT $5),
+     ins AS MATERIALIZED (
+       SELECT id, planned_instruction_id FROM instruction
+       WHERE employer_id = $1 AND id = ANY (ARRAY(SELECT subject_id FROM page))),
+     plan AS (
+       SELECT id, ordinal FROM planned_instruction WHERE employer_id = $1
+         AND id = ANY (ARRAY(SELECT subject_id FROM page UNION SELECT planned_instruction_id FROM ins)))
+     SELECT c.seq, c.at, c.subject, c.subject_id, p.ordinal, c.from_status, c.to_status, c.payments,
        c.amount_minor, c.actor, c.reason
-     FROM state_change c
-     LEFT JOIN instruction i ON i.employer_id = c.employer_id AND i.id = c.subject_id
-     LEFT JOIN planned_instruction p
-       ON p.employer_id = c.employer_id AND p.id = coalesce(i.planned_instruction_id, c.subject_id)
-     WHERE c.employer_id = $1 AND c.pay_run_id = $2 AND c.seq > $3 AND ($4 OR c.subject <> 'payment')
-     ORDER BY c.seq LIMIT $5`,
+     FROM page c
+     LEFT JOIN ins i ON i.id = c.subject_id
+     LEFT JOIN plan p ON p.id = coalesce(i.planned_instruction_id, c.subject_id)
+     ORDER BY c.seq`,
     [tx.employerId, payRunId, filter.after, filter.singlePayments, limit],
   );
 }

@@ -1,3 +1,5 @@
+import { queryByHash } from '../database/by-hash';
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { InstructionStatus } from '../domain/instruction';
 import { PaymentStatus } from '../domain/payment';
@@ -83,12 +85,13 @@ async function candidates(
   which: string,
   parameters: readonly unknown[],
 ): Promise<Candidate[]> {
-  const rows = await tx.query<CandidateRow>(
-    `SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned, b.bank_status,
+  const rows = await queryByHash<CandidateRow>(
+    tx,
+    `WITH chosen AS MATERIALIZED (SELECT * FROM payment p WHERE p.employer_id = $1 AND ${which})
+     SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned, b.bank_status,
        EXISTS (WITH RECURSIVE chain AS (
            SELECT p.id, p.replaces_payment_id AS before
-           UNION SELECT o.id, o.replaces_payment_id FROM chain c
-           JOIN payment o ON o.employer_id = p.employer_id AND o.id = c.before)
+           UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)
          SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
          WHERE a.kind = 'CONTRADICTION') AS contradicted,
        EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.resolved_at IS NULL
@@ -101,12 +104,12 @@ async function candidates(
        EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
          AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.id <> p.id
          AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise
-     FROM payment p
-     LEFT JOIN (instruction i
-       JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id)
-       ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
-       AND i.status NOT IN ('ABANDONED', 'CANCELLED') AND b.row_no = p.row_no
-     WHERE p.employer_id = $1 AND ${which}`,
+     FROM chosen p
+     LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
+       AND b.instruction_id = ANY (ARRAY(
+         SELECT id FROM instruction WHERE employer_id = $1 AND status NOT IN ('ABANDONED', 'CANCELLED')
+           AND pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM chosen))))
+     ORDER BY p.row_no`,
     [tx.employerId, DOUBTS_OF_A_PAYMENT, DOUBTS_OF_AN_INSTRUCTION, ...parameters],
   );
   return rows.map((row) => ({
@@ -165,7 +168,7 @@ async function endedInstructions(
   replaced: string,
   of: string | readonly string[],
 ): Promise<EndedInstruction[]> {
-  const rows = await tx.query<{
+  const rows = await queryByHash<{
     instruction_id: string;
     instruction_status: InstructionStatus;
     bank_instruction_id: string;
@@ -178,20 +181,23 @@ async function endedInstructions(
     bank_payment_id: string | null;
     bank_transaction_id: string | null;
   }>(
+    tx,
     `WITH RECURSIVE replaced AS (
        SELECT id FROM (${replaced}) AS chosen
-       UNION SELECT p.replaces_payment_id FROM replaced r
-       JOIN payment p ON p.employer_id = $1 AND p.id = r.id WHERE p.replaces_payment_id IS NOT NULL)
-     SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, run.account_id,
+       UNION SELECT p.replaces_payment_id FROM replaced r JOIN ${byKey('payment', 'r.id')} p ON true
+       WHERE p.replaces_payment_id IS NOT NULL),
+     paid AS MATERIALIZED (SELECT p.* FROM replaced r JOIN ${byKey('payment', 'r.id')} p ON true),
+     at_bank AS MATERIALIZED (
+       SELECT i.*, run.account_id FROM instruction i JOIN ${byKey('pay_run', 'i.pay_run_id')} run ON true
+       WHERE i.employer_id = $1 AND i.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM paid))
+         AND i.bank_instruction_id IS NOT NULL)
+     SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
        i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, b.bank_payment_id,
        b.bank_transaction_id
-     FROM replaced r
-     JOIN payment p ON p.employer_id = $1 AND p.id = r.id
-     JOIN pay_run run ON run.employer_id = p.employer_id AND run.id = p.pay_run_id
-     JOIN instruction i ON i.employer_id = p.employer_id AND i.pay_run_id = p.pay_run_id
-     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id AND b.row_no = p.row_no
-       AND b.payment_id = p.id
-     WHERE i.bank_instruction_id IS NOT NULL
+     FROM paid p
+     JOIN bank_payment b ON b.employer_id = $1 AND b.row_no = p.row_no AND b.payment_id = p.id
+       AND b.instruction_id = ANY (ARRAY(SELECT id FROM at_bank))
+     JOIN at_bank i ON i.id = b.instruction_id
      ORDER BY i.id, p.row_no`,
     [tx.employerId, of],
   );

@@ -171,10 +171,9 @@ async function countOtherRows(tx: EmployerTransaction, run: PayRun): Promise<num
 /** Payments that are known to be in the instructions which may still be submitted. */
 async function countRowsAtBank(tx: EmployerTransaction, run: PayRun): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM instruction i
-     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
-     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status IN ('BUILDING', 'VERIFIED')
-       AND b.add_outcome IN ('ADDED', 'ADOPTED')`,
+    `SELECT count(*)::int AS count FROM bank_payment
+     WHERE employer_id = $1 AND add_outcome IN ('ADDED', 'ADOPTED') AND instruction_id = ANY (ARRAY(
+       SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status IN ('BUILDING', 'VERIFIED')))`,
     [tx.employerId, run.id],
   );
   return row?.count ?? 0;

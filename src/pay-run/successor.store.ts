@@ -1,3 +1,4 @@
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -59,7 +60,7 @@ async function copyPart(
        p.remittance, n.hash, 'READY', true, n.release, p.id, $8
      FROM unnest($3::uuid[], $4::uuid[], $5::int[], $6::bytea[], $7::smallint[])
        AS n(id, replaced, row_no, hash, release)
-     JOIN payment p ON p.employer_id = $1 AND p.id = n.replaced`,
+     JOIN ${byKey('payment', 'n.replaced')} p ON true`,
     [
       tx.employerId,
       copies.payRunId,

@@ -1,3 +1,4 @@
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
@@ -104,7 +105,7 @@ const AGGREGATES = `
       s.pay_run_id AS new_run_id, s.status AS new_status
     FROM payment s
     JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id AND r.status <> 'CANCELLED'
-    JOIN payment o ON o.employer_id = s.employer_id AND o.id = s.replaces_payment_id
+    JOIN ${byKey('payment', 's.replaces_payment_id')} o ON true
     WHERE s.employer_id = $1 AND s.replaces_payment_id IS NOT NULL
       AND (s.period, s.kind_of_pay) IN (SELECT period, kind_of_pay FROM run)),
   faulty AS (
@@ -112,7 +113,7 @@ const AGGREGATES = `
     SELECT f.pay_run_id AS run_id, k.amount_minor, m.id IS NULL AS kept
     FROM faulty_file f
     JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
-    LEFT JOIN payment m ON m.employer_id = f.employer_id AND m.pay_run_id = f.pay_run_id AND m.id = k.payment_id
+    LEFT JOIN ${byKey('payment', 'k.payment_id')} m ON m.pay_run_id = f.pay_run_id
     WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2) AND (m.id IS NOT NULL OR ${KEPT_BACK})),
   superseded AS (
     SELECT old_id AS id FROM link
@@ -136,8 +137,8 @@ const AGGREGATES = `
   UNION ALL
   SELECT 'file', r.id, '', NULL, NULL, count(*), sum(o.amount_minor)
   FROM run r
-  JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id
-  JOIN payment o ON o.employer_id = p.employer_id AND o.id = p.replaces_payment_id
+  JOIN payment p ON p.employer_id = r.employer_id AND p.pay_run_id = r.id AND p.pay_run_id = ANY ($2)
+  JOIN ${byKey('payment', 'p.replaces_payment_id')} o ON true
   WHERE NOT EXISTS (SELECT FROM pay_file f WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id)
   GROUP BY r.id
   UNION ALL

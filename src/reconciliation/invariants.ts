@@ -70,7 +70,10 @@ interface HashedRow extends StoredFields {
   row_hash: Buffer;
 }
 
-/** The next submitted instructions of the employer, oldest first and round again; at least one. */
+/**
+ * The next submitted instructions of the employer, oldest first and round again; at least one. Their rows are looked up by
+ * the key, where a hash join would read every payment of the employer.
+ */
 const HASHED = `
   WITH submitted AS (
     SELECT p.*, s.instruction_id, sum(p.row_count) OVER (ORDER BY p.id <= $2, p.id) - p.row_count AS before
@@ -82,14 +85,13 @@ const HASHED = `
   SELECT p.id AS plan_id, p.pay_run_id, p.instruction_id, m.employee_id, m.name_sealed, m.iban_sealed, m.bic,
     m.amount_minor, m.currency, m.remittance, m.replaces_payment_id, m.row_hash
   FROM slice p
-  JOIN payment m ON m.employer_id = $1 AND m.pay_run_id = p.pay_run_id
-    AND m.row_no BETWEEN p.first_row AND p.last_row AND m.status NOT IN ('HELD', 'EXCLUDED')
+  CROSS JOIN LATERAL (
+    SELECT * FROM payment WHERE employer_id = $1 AND pay_run_id = p.pay_run_id
+      AND row_no BETWEEN p.first_row AND p.last_row AND status NOT IN ('HELD', 'EXCLUDED') OFFSET 0) m
   ORDER BY p.id <= $2, p.id`;
 
 /** What is stored of each row is hashed again: an edited amount or account shows, whatever hash lies beside it. */
 async function changedRows({ tx, personal, position }: Pass): Promise<Finding[]> {
-  // A few ranges of rows are looked up by the key, where a hash join would read every payment of the employer.
-  await tx.query('SET LOCAL enable_nestloop = on');
   const rows = await tx.query<HashedRow>(HASHED, [tx.employerId, position.rowsOfPlan]);
   position.rowsOfPlan = rows.at(-1)?.plan_id ?? BEFORE_ALL;
   const changed = new Map<string, Finding>();

@@ -55,10 +55,10 @@ const ROWS = `
   FROM payment p
   LEFT JOIN (
     SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_status
-    FROM instruction i
-    JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
-    WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status NOT IN ('ABANDONED', 'CANCELLED')
-      AND b.bank_payment_id IS NOT NULL) AS b
+    FROM bank_payment b
+    WHERE b.employer_id = $1 AND b.bank_payment_id IS NOT NULL AND b.instruction_id = ANY (ARRAY(
+      SELECT id FROM instruction
+      WHERE employer_id = $1 AND pay_run_id = $2 AND status NOT IN ('ABANDONED', 'CANCELLED')))) AS b
     ON b.payment_id = p.id AND b.row_no = p.row_no
   WHERE p.employer_id = $1 AND p.pay_run_id = $2
   ORDER BY p.row_no`;

@@ -3,6 +3,7 @@ import { isAccessRefused, isBankError } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { queryByHash } from '../database/by-hash';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { PaidByInstruction, paidAgain } from '../domain/balance';
@@ -91,17 +92,18 @@ async function paidAlone(
     [tx.employerId, run.accountId, run.id, instruction.closedAt, instruction.id, run.balanceReadAt],
   );
   if (beside) return undefined;
-  const rows = await tx.query<
+  const rows = await queryByHash<
     Record<'id' | 'amount_minor' | 'charges_minor' | 'unpaid_minor', string> & { payments: number }
   >(
-    `SELECT i.id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
+    tx,
+    `SELECT b.instruction_id AS id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_minor
-     FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
-     JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
-     WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.status = 'CLOSED'
-     GROUP BY i.id`,
+     FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = b.payment_id
+     WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(
+       SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = 'CLOSED'))
+     GROUP BY b.instruction_id`,
     [tx.employerId, run.id],
   );
   return rows.map((row) => ({

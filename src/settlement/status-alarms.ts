@@ -1,3 +1,4 @@
+import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
@@ -61,7 +62,7 @@ async function tellOfStandstill(tx: EmployerTransaction, instruction: Instructio
     return false;
   const groups = await tx.query<{ status: string | null; payments: number; amount: string }>(
     `SELECT b.bank_status AS status, count(*)::int AS payments, sum(p.amount_minor)::text AS amount
-     FROM bank_payment b JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
+     FROM bank_payment b JOIN ${byKey('payment', 'b.payment_id')} p ON true
      WHERE b.employer_id = $1 AND b.instruction_id = $2 GROUP BY b.bank_status`,
     [tx.employerId, instruction.id],
   );
@@ -84,7 +85,7 @@ async function openStatuses(tx: EmployerTransaction, instruction: Instruction): 
   const groups = await tx.query<StatusGroup>(
     `SELECT b.bank_status AS status, count(*)::int AS payments, sum(p.amount_minor)::text AS amount,
        (array_agg(b.row_no ORDER BY b.row_no))[1:$3] AS rows
-     FROM bank_payment b JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
+     FROM bank_payment b JOIN ${byKey('payment', 'b.payment_id')} p ON true
      WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.bank_status IS NOT NULL AND p.status = 'SUBMITTED'
      GROUP BY b.bank_status ORDER BY min(b.row_no)`,
     [tx.employerId, instruction.id, ROWS_NAMED],

@@ -272,7 +272,7 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     name: 'a plan has a place of its own in its version',
     kind: 'constraint',
     on: 'planned_instruction',
-    object: 'planned_instruction_employer_id_pay_run_id_run_version_ordi_key',
+    object: 'planned_instruction_pay_run_id_employer_id_run_version_ordi_key',
     lawful: insertion('planned_instruction', plan),
     forbidden: insertion('planned_instruction', { ...plan, ordinal: 3 }),
   },

@@ -83,7 +83,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'submit_attempt.submit_attempt_row_hash_check',
   // Wider than the primary key: they are there for a foreign key to refer to.
   'pay_run_version.pay_run_version_employer_id_pay_run_id_run_version_root_has_key',
-  'planned_instruction.planned_instruction_employer_id_pay_run_id_id_key',
+  'planned_instruction.planned_instruction_pay_run_id_employer_id_id_key',
   // Primary keys over a set: the same row twice would say nothing new.
   'allowed_move.allowed_move_pkey',
   'bank_hook.bank_hook_pkey',

@@ -234,6 +234,33 @@ describe('reading pay runs', () => {
     expect([rowsOf(first), rowsOf(second), second.nextCursor]).toEqual([[1, 3], [4], null]);
   });
 
+  it('shows each payment once where two of them were made instead of one', async () => {
+    const old = await office.run(company, rows(7));
+    const run = await office.run(company, rows(1, 2));
+    await office.tamper(
+      `UPDATE payment SET replaces_payment_id = (SELECT id FROM payment WHERE pay_run_id = $2) WHERE pay_run_id = $1 AND row_no = 1`,
+      [run.id, old.id],
+    );
+    await office.tamper(
+      `UPDATE payment SET replaces_payment_id = (SELECT id FROM payment WHERE pay_run_id = $2), status = 'EXCLUDED',
+         live = false, excluded_reason = 'it came twice' WHERE pay_run_id = $1 AND row_no = 2`,
+      [run.id, old.id],
+    );
+    const { body } = await office
+      .as(company, 'finance')
+      .get(`${pathOf(run)}/payments`)
+      .expect(200);
+    const shown = body.items.map((one: { row: number; replaces: { payRunId: string } }) => [
+      one.row,
+      one.replaces.payRunId,
+    ]);
+    const parent = showId('run', old.id);
+    expect(shown).toEqual([
+      [1, parent],
+      [2, parent],
+    ]);
+  });
+
   it('tells the history from the first change on, with who did it', async () => {
     const run = await office.run(company, rows(100, 200));
     await RunAtBank.approved(office, company, run);

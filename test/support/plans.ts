@@ -1,6 +1,7 @@
-import type { Client, ClientConfig } from 'pg';
-import { DataSourceOptions } from 'typeorm';
-import { execute } from './database';
+import type { Client, ClientConfig, Pool } from 'pg';
+import { DataSource, DataSourceOptions } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
+import { execute, select } from './database';
 
 /** A part of a plan that was carried out, as the server explains it. */
 interface PlanNode {
@@ -46,10 +47,42 @@ export function watchPlans(
   class Watched extends extra.Client {
     constructor(config?: ClientConfig) {
       super(config);
-      this.on('notice', ({ message = '' }) => found.push(...excessOf(message, limit)));
+      listen(this, limit, found);
     }
   }
   return { options: { ...options, extra: { ...extra, Client: Watched } }, found };
+}
+
+/** As `watchPlans`, of a source that is open: the connections it has are cut, so that it opens others. */
+export async function watchOpened(
+  source: DataSource,
+  superuserUrl: string,
+  limit: number,
+): Promise<Excess[]> {
+  const found: Excess[] = [];
+  const { master: pool } = source.driver as PostgresDriver as { master: Pool };
+  pool.on('connect', (client) => listen(client, limit, found));
+  await execute(
+    superuserUrl,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'payrun'`,
+  );
+  return found;
+}
+
+function listen(client: Pick<Client, 'on'>, limit: number, found: Excess[]): void {
+  client.on('notice', ({ message = '' }) => found.push(...excessOf(message, limit)));
+}
+
+/** Leaves statistics of every table to the test. */
+export async function withoutAutovacuum(superuserUrl: string): Promise<void> {
+  const tables = await select<{ name: string }>(
+    superuserUrl,
+    `SELECT format('%I', relname) AS name FROM pg_class
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+  );
+  for (const { name } of tables)
+    await execute(superuserUrl, `ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
 }
 
 function excessOf(notice: string, limit: number): Excess[] {
