@@ -1,4 +1,4 @@
-import { Lanes } from '../../src/bank/lanes';
+import { Lanes } from '../../src/config/lanes';
 import type { PayrollOptions } from '../../test/support/payroll';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';

@@ -1,6 +1,7 @@
-import { isLosslessNumber, parse } from 'lossless-json';
+import { isLosslessNumber } from 'lossless-json';
 import { z } from 'zod';
 import { ContractDrift } from './errors';
+import { parseJson } from './json';
 
 /**
  * Answers as the client hands them out, in the order of the interface document. Every id is a string of the
@@ -267,7 +268,7 @@ const NAMED_FIELDS = 5;
 /** @throws ContractDrift; an unparsable body or one nested too deep for the stack is no answer. */
 export function parseBody(body: string): unknown {
   try {
-    return parse(body);
+    return parseJson(body);
   } catch {
     throw new ContractDrift(['body']);
   }

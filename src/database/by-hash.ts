@@ -2,7 +2,8 @@ import { Transaction } from './database';
 
 /**
  * Does work whose statements join rows so fresh that there are no statistics of them, never by a nested loop: soon after
- * an upload either side looks like a single row, and each would be compared with each.
+ * an upload either side looks like a single row, and each would be compared with each. It ends with the work: none of it
+ * may stand within another.
  */
 export async function joiningByHash<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
   await tx.query('SET LOCAL enable_nestloop = off');

@@ -152,19 +152,22 @@ export class Database {
     const { runner, client, bound } = lent;
     bound.allow(connectMs);
     pipelined(client, true);
-    // The server cancels what takes too long; it is not heard when the network is gone.
-    const begun = client.query(`BEGIN; ${setting}`).then(() => bound.allow(statementMs + connectMs));
-    begun.catch(() => undefined);
-    try {
-      // Or TypeORM would lock no row.
-      Object.assign(runner, { isTransactionActive: true });
-      const endings = new Map<Stage, (() => Statement | undefined)[]>(STAGES.map((stage) => [stage, []]));
-      const result = await work({
+    // Or TypeORM would lock no row.
+    Object.assign(runner, { isTransactionActive: true });
+    const endings = new Map<Stage, (() => Statement | undefined)[]>(STAGES.map((stage) => [stage, []]));
+    const [begun, working] = together(client, () => [
+      // The server cancels what takes too long; it is not heard when the network is gone.
+      client.query(`BEGIN; ${setting}`).then(() => bound.allow(statementMs + connectMs)),
+      begin(work, {
         manager: runner.manager,
         query: <Row>(...statement: Statement) => rowsOf<Row>(lent, statement),
         stream: (query) => pipelined(client, false).query(query),
         beforeCommit: (stage, statement) => endings.get(stage)?.push(statement),
-      });
+      }),
+    ]);
+    begun.catch(() => undefined);
+    try {
+      const result = await working;
       const last = STAGES.flatMap((stage) => endings.get(stage) ?? []).map((statement) => statement());
       await begun;
       if (bound.ended) throw new Error('Connection terminated before the commit');
@@ -193,12 +196,13 @@ export class Database {
     client.on('notice', onNotice);
     pipelined(client, true);
     bound.allow(last.length === 0 ? commitMs : statementMs + commitMs);
-    const sent = Promise.all(last.map((statement) => rowsOf(lent, statement))).then(() =>
-      bound.allow(commitMs),
-    );
+    const [sent, committed] = together(client, () => [
+      Promise.all(last.map((statement) => rowsOf(lent, statement))).then(() => bound.allow(commitMs)),
+      client.query('COMMIT'),
+    ]);
     sent.catch(() => undefined);
     try {
-      const { command } = await client.query('COMMIT');
+      const { command } = await committed;
       await sent;
       if (command !== 'COMMIT')
         throw new NothingCommitted('a statement had failed, so nothing was committed');
@@ -236,6 +240,22 @@ function pipelined(client: Client, pipeline: boolean): Client {
   return Object.assign(client, { pipeline });
 }
 
+/** What is sent by `send` before it waits leaves as one write, which wakes the server once. */
+function together<T>(client: Client, send: () => T): T {
+  const { stream } = client.connection;
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
+  }
+}
+
+/** Begins work at once; also what it throws before it waits is its promise's. */
+async function begin<T>(work: (tx: Transaction) => Promise<T>, tx: Transaction): Promise<T> {
+  return work(tx);
+}
+
 function actingFor(employerId: string): string {
   return `SELECT set_config('payrun.employer_id', ${escapeLiteral(employerId)}, true)`;
 }
@@ -258,6 +278,6 @@ async function rowsOf<Row>({ runner, client }: Lent, [text, values, plan]: State
   const name = plan && (KEPT.get(text) ?? `kept_${KEPT.size + 1}`);
   if (name !== undefined) KEPT.set(text, name);
   // Several statements in one text have several results.
-  const result: QueryResult | unknown[] = await client.query({ name, text, values });
+  const result: QueryResult | unknown[] = await pipelined(client, true).query({ name, text, values });
   return Array.isArray(result) ? [] : (result.rows as Row[]);
 }

@@ -1,4 +1,5 @@
 import { ErrorRequestHandler, json, raw, RequestHandler } from 'express';
+import { isStorable } from '../domain/storable-text';
 import { Problem } from './problem';
 
 /** The largest JSON body, an amendment that names ten thousand payments, has 400 kB. */
@@ -7,7 +8,11 @@ const MAX_JSON_BYTES = 1_048_576;
 const MAX_WEBHOOK_BYTES = 262_144;
 
 const REFUSALS: Readonly<Record<string, Problem>> = {
-  'entity.parse.failed': new Problem(400, 'JSON_INVALID', 'The body is not valid JSON.'),
+  'entity.parse.failed': new Problem(
+    400,
+    'JSON_INVALID',
+    'The body is not valid JSON, or a text in it holds NUL or half a character.',
+  ),
   'entity.too.large': new Problem(413, 'BODY_TOO_LARGE', 'The body is larger than this address takes.'),
   'encoding.unsupported': new Problem(415, 'ENCODING_UNSUPPORTED', 'This content encoding is not supported.'),
   'charset.unsupported': new Problem(415, 'CHARSET_UNSUPPORTED', 'This character set is not supported.'),
@@ -20,7 +25,13 @@ export function webhookBody(): RequestHandler {
 
 /** Parses JSON and nothing else: uploads reach their route as a stream that nobody has read. */
 export function jsonBody(): RequestHandler {
-  return json({ type: 'application/json', limit: MAX_JSON_BYTES });
+  return json({ type: 'application/json', limit: MAX_JSON_BYTES, reviver: storable });
+}
+
+function storable(name: string, value: unknown): unknown {
+  if (!isStorable(name) || (typeof value === 'string' && !isStorable(value)))
+    throw new SyntaxError('a text cannot be stored');
+  return value;
 }
 
 /** Names what a parser refused; its own message quotes the body. */

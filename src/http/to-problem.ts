@@ -18,6 +18,9 @@ export interface PassingErrors {
   readonly uncertain: readonly ErrorClass[];
 }
 
+/** What PostgreSQL says of NUL in a text of an address or a form; a body in JSON is refused for it before. */
+const CHARACTER_NOT_IN_REPERTOIRE = '22021';
+
 /** Faults told at once; a client that sends more of them does not read them all. */
 const MAX_FIELD_FAULTS = 100;
 
@@ -73,6 +76,9 @@ function databaseProblem(error: unknown): Problem | undefined {
   const driver = readDriverError(error);
   if (driver === undefined) return undefined;
   if (isTransient(driver.sqlState)) return unavailableProblem();
+  if (driver.sqlState === CHARACTER_NOT_IN_REPERTOIRE) {
+    return new Problem(422, 'TEXT_NOT_STORABLE', 'A text in the request holds NUL, which no text may.');
+  }
   const meaning = meaningOfViolation(driver.sqlState, driver.constraint);
   return meaning === undefined ? undefined : new Problem(409, meaning.code, meaning.detail);
 }

@@ -24,8 +24,7 @@ export async function stopEverything(
   tx: EmployerTransaction,
   { kind, subjectId }: { kind: Stopping; subjectId: string },
 ): Promise<void> {
-  // First, so that two stops and a resume take their turns.
-  await tx.query(`SELECT FROM service_switch FOR UPDATE`);
+  await takeSwitch(tx);
   await tx.query(
     `UPDATE service_switch SET submits_off = true, reason = $1, changed_at = clock_timestamp() WHERE NOT submits_off`,
     [kind],
@@ -36,11 +35,19 @@ export async function stopEverything(
   );
 }
 
+/** Two stops and a resume take their turns. */
+async function takeSwitch(tx: EmployerTransaction): Promise<void> {
+  await tx.query(`SELECT FROM service_switch FOR UPDATE`);
+}
+
 /** Stops everything for what every read shows again as long as it lasts, and tells a person, unless it is decided. */
 export async function stopUnlessDecided(
   tx: EmployerTransaction,
   alarm: Alarm & { kind: Stopping },
 ): Promise<void> {
+  if (await isDecided(tx, alarm)) return;
+  await takeSwitch(tx);
+  // Two people may have decided it while this waited for its turn.
   if (await isDecided(tx, alarm)) return;
   await stopEverything(tx, alarm);
   await raise(tx, alarm);
@@ -141,7 +148,7 @@ async function resumeEverythingAfter(
   tx: EmployerTransaction,
   { kind, subjectId }: Pick<Attention, 'kind' | 'subjectId'>,
 ): Promise<void> {
-  await tx.query(`SELECT FROM service_switch FOR UPDATE`);
+  await takeSwitch(tx);
   await tx.query(
     `UPDATE service_stop SET lifted_at = clock_timestamp()
      WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND lifted_at IS NULL`,

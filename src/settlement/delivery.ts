@@ -1,4 +1,5 @@
 import { isLosslessNumber, parse } from 'lossless-json';
+import { withoutUnstorable } from '../domain/storable-text';
 import type { Delivery } from './webhook-inbox';
 
 /** Ids have been seen at two levels of `data`; deeper than this nothing is looked for. */
@@ -14,9 +15,6 @@ const MAX_NAME_CHARACTERS = 100;
 /** What an event without a name is called. */
 const UNNAMED = 'unnamed';
 
-/** What PostgreSQL cannot hold in a text: U+0000, and halves of surrogate pairs. */
-const UNSTORABLE = /\0|\p{Surrogate}/gu;
-
 /**
  * Reads a verified delivery (Events, Delivery). Only the event's name and ids are taken; a body in any other shape
  * is an event without a name. Numbers stay the text they were, since an id may exceed a float. What no text of the
@@ -31,7 +29,7 @@ export function readDelivery(body: Buffer): Delivery {
   }
   const event = isRecord(delivery) && typeof delivery.event === 'string' ? delivery.event : '';
   return {
-    event: storable(event.slice(0, MAX_NAME_CHARACTERS)) || UNNAMED,
+    event: withoutUnstorable(event.slice(0, MAX_NAME_CHARACTERS)) || UNNAMED,
     references: [...references].slice(0, MAX_REFERENCES),
   };
 }
@@ -47,14 +45,10 @@ function parsed(body: Buffer): unknown {
 function collect(value: unknown, into: Set<string>, depth: number): void {
   const id = isLosslessNumber(value) ? value.value : value;
   if (typeof id === 'string') {
-    if (id.length > 0 && id.length <= MAX_REFERENCE_CHARACTERS) into.add(storable(id));
+    if (id.length > 0 && id.length <= MAX_REFERENCE_CHARACTERS) into.add(withoutUnstorable(id));
   } else if (depth < MAX_DEPTH && typeof value === 'object' && value !== null) {
     for (const part of Object.values(value)) collect(part, into, depth + 1);
   }
-}
-
-function storable(text: string): string {
-  return text.replace(UNSTORABLE, '\uFFFD');
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { Lanes } from '../config/lanes';
 import { BankGateway } from '../bank/gateway';
-import { Lanes } from '../bank/lanes';
 import type { BankPayment } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';

@@ -1,7 +1,7 @@
 import type { Outcome } from '../bank/outcome';
 import type { PreparedAdd } from '../bank/prepared';
 import type { BankPayment } from '../bank/records';
-import { EmployerTransaction } from '../database/database';
+import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { AddOutcome } from '../pay-run/instruction.entity';
@@ -44,6 +44,7 @@ export async function intendAdds(
       epoch,
       finished,
     ],
+    'kept',
   );
   if (!intent) throw new Error('an intent was not written');
   return intent.batch;
@@ -64,8 +65,26 @@ export async function recordAdds(
     if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one.row, one.why ?? 'no reason was given');
     if (one.why?.startsWith('echo-differs')) await raiseEcho(tx, work, one.why);
   }
-  const { instruction } = work;
-  tx.beforeCommit('record', () => [
+  tx.beforeCommit('record', () => recording(tx, work, batch, recorded));
+}
+
+/** As `recordAdds` of a batch that the bank took as a whole, at once: what follows it in time is written after it. */
+export async function recordTaken(
+  tx: EmployerTransaction,
+  work: Work,
+  batch: number,
+  results: readonly AddResult[],
+): Promise<void> {
+  await tx.query(...recording(tx, work, batch, results.flatMap(recordOf)));
+}
+
+function recording(
+  tx: EmployerTransaction,
+  { instruction }: Work,
+  batch: number,
+  recorded: readonly Recorded[],
+): Statement {
+  return [
     `WITH closed AS (
        UPDATE add_intent SET finished_at = clock_timestamp()
        WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3)
@@ -87,7 +106,7 @@ export async function recordAdds(
       recorded.map((one) => one.payment?.status ?? null),
     ],
     'kept',
-  ]);
+  ];
 }
 
 function recordOf({ row, outcome }: AddResult): Recorded[] {

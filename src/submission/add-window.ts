@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Lanes } from '../bank/lanes';
 import { CONFIG, Config } from '../config/env';
+import { Lanes } from '../config/lanes';
 
 /** The intents of so many adds are committed together, and their outcomes too (rule 1). */
 export const BATCH_ROWS = 100;
@@ -44,7 +44,12 @@ export class AddWindow {
     for (const { resolve } of this.waiting.splice(0)) resolve(false);
   }
 
-  /** Waits for the right to intend a batch; false when the process is being stopped. */
+  /** Whether what was begun may go on with another batch: not when the process is being stopped. */
+  get open(): boolean {
+    return !this.closed;
+  }
+
+  /** Waits for the right to intend a batch, and others in its place; false when the process is being stopped. */
   takeBatch(order: number): Promise<boolean> {
     if (this.closed) return Promise.resolve(false);
     if (this.freeBatches > 0) {
@@ -54,7 +59,7 @@ export class AddWindow {
     return new Promise((resolve) => this.waiting.push({ order, resolve }));
   }
 
-  /** Gives the right back once the batch's outcomes are written down, or nobody knows whether they are. */
+  /** Gives the right back once the last batch's outcomes are written down, or nobody knows whether they are. */
   giveBatch(): void {
     const first = this.waiting.reduce<Waiter | undefined>(
       (best, one) => (best === undefined || one.order < best.order ? one : best),

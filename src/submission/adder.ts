@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
 import type { PreparedAdd } from '../bank/prepared';
 import { crashPoint } from '../config/crash-point';
-import { Database } from '../database/database';
+import { Database, EmployerTransaction } from '../database/database';
 import { Claim } from '../database/leases';
-import { AddResult, intendAdds, recordAdds } from './add-record';
+import { NotDurable } from '../database/outage';
+import { AddResult, intendAdds, recordAdds, recordTaken } from './add-record';
 import { AddWindow, BATCH_ROWS, BATCHES_AT_ONCE } from './add-window';
 import { addOf } from './prepared-calls';
 import { assertAccountOpen, assertMayCall, PayableRow, Work } from './work';
@@ -22,7 +23,21 @@ interface Job {
   readonly refusals: AddResult[];
 }
 
-/** Adds rows to an instruction: intents first, then the calls, then their outcomes, batch after batch (rules 1 and 2). */
+/** Rows and the bytes of their adds, whose hashes are the intents. */
+interface Prepared {
+  readonly rows: readonly PayableRow[];
+  readonly prepared: readonly PreparedAdd[];
+}
+
+/** Adds whose intents are committed. */
+interface Batch extends Prepared {
+  readonly number: number;
+}
+
+/**
+ * Adds rows to an instruction: intents first, then the calls, then their outcomes, batch after batch (rules 1 and 2).
+ * Where the bank took a whole batch, its outcomes and the intents of the next are one commit.
+ */
 @Injectable()
 export class Adder {
   constructor(
@@ -59,46 +74,69 @@ export class Adder {
   }
 
   private async line(job: Job): Promise<void> {
-    while (job.left.length > 0 && !job.stopped) {
-      if (!(await this.window.takeBatch(job.order))) return;
-      try {
-        const rows = job.stopped ? [] : job.left.splice(0, BATCH_ROWS);
-        if (rows.length > 0) await this.batch(job, rows);
-      } catch (error) {
-        job.stopped = true;
-        throw error;
-      } finally {
-        this.window.giveBatch();
-      }
+    if (!(await this.window.takeBatch(job.order))) return;
+    try {
+      let batch = await this.begin(job);
+      while (batch !== undefined) batch = await this.carryOut(job, batch);
+    } catch (error) {
+      job.stopped = true;
+      throw error;
+    } finally {
+      this.window.giveBatch();
     }
   }
 
-  /** Intents in one commit, the adds side by side, their outcomes in one commit. */
-  private async batch(job: Job, rows: readonly PayableRow[]): Promise<void> {
-    const { claim, work } = job;
-    const prepared = rows.map((row) => addOf(this.gateway, work, row));
-    const batch = await this.database.inEmployer(claim.employerId, async (tx) => {
-      // Sent together: what may not be called is not committed either.
-      const [right, intent] = await Promise.all([
-        assertMayCall(tx, claim, work, BUILD_TURNS),
-        intendAdds(tx, work, rows, prepared, { epoch: claim.epoch, finished: false }),
-      ]);
-      assertAccountOpen(right);
-      return intent;
-    });
+  /** Takes the next rows and commits their intents; undefined when none are left, or no more may be begun. */
+  private async begin(job: Job): Promise<Batch | undefined> {
+    const next = this.nextOf(job);
+    if (next === undefined) return undefined;
+    const number = await this.database.inEmployer(job.claim.employerId, (tx) => intend(tx, job, next));
     crashPoint('build.adds-intended');
-    const results = await this.sendAll(job, rows, prepared);
+    return { ...next, number };
+  }
+
+  private nextOf(job: Job): Prepared | undefined {
+    if (job.stopped || !this.window.open) return undefined;
+    const rows = job.left.splice(0, BATCH_ROWS);
+    if (rows.length === 0) return undefined;
+    return { rows, prepared: rows.map((row) => addOf(this.gateway, job.work, row)) };
+  }
+
+  /** Makes the adds of a batch side by side and writes their outcomes down. @returns the batch intended next */
+  private async carryOut(job: Job, batch: Batch): Promise<Batch | undefined> {
+    const results = await this.sendAll(job, batch);
     crashPoint('build.adds-sent');
-    await this.database.inEmployerRepeatedly(claim.employerId, (tx) => recordAdds(tx, work, batch, results));
+    const next = results.every(({ outcome }) => outcome.kind === 'yes') ? this.nextOf(job) : undefined;
+    if (next !== undefined) return this.goOn(job, batch, results, next);
+    await this.record(job, batch, results);
+    return this.begin(job);
+  }
+
+  private async record({ claim, work }: Job, batch: Batch, results: readonly AddResult[]): Promise<void> {
+    await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
+      recordAdds(tx, work, batch.number, results),
+    );
     crashPoint('build.adds-recorded');
   }
 
+  /** Where the next may not be called, or its intents cannot be written, the outcomes are recorded all the same. */
+  private async goOn(job: Job, batch: Batch, results: readonly AddResult[], next: Prepared): Promise<Batch> {
+    const { claim, work } = job;
+    try {
+      const number = await this.database.inEmployer(claim.employerId, (tx) =>
+        intend(tx, job, next, () => recordTaken(tx, work, batch.number, results)),
+      );
+      crashPoint('build.adds-recorded');
+      crashPoint('build.adds-intended');
+      return { ...next, number };
+    } catch (error) {
+      if (!(error instanceof NotDurable)) await this.record(job, batch, results);
+      throw error;
+    }
+  }
+
   /** Sends until one answer shows that going on is pointless; rows not sent by then were provably not executed. */
-  private async sendAll(
-    job: Job,
-    rows: readonly PayableRow[],
-    prepared: readonly PreparedAdd[],
-  ): Promise<AddResult[]> {
+  private async sendAll(job: Job, { rows, prepared }: Prepared): Promise<AddResult[]> {
     const results: AddResult[] = [];
     const send = async (row: PayableRow, n: number) => {
       const add = prepared[n];
@@ -115,4 +153,24 @@ export class Adder {
     if (failed) throw failed.reason;
     return results;
   }
+}
+
+/**
+ * Writes the intents down, after what is to be written before them. All is sent together: what may not be called is not
+ * committed either.
+ * @returns the number of the batch
+ */
+async function intend(
+  tx: EmployerTransaction,
+  { claim, work }: Job,
+  { rows, prepared }: Prepared,
+  first: () => Promise<void> = () => Promise.resolve(),
+): Promise<number> {
+  const [right, , number] = await Promise.all([
+    assertMayCall(tx, claim, work, BUILD_TURNS),
+    first(),
+    intendAdds(tx, work, rows, prepared, { epoch: claim.epoch, finished: false }),
+  ]);
+  assertAccountOpen(right);
+  return number;
 }

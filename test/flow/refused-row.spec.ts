@@ -66,7 +66,7 @@ describe('rows the bank does not take', () => {
         (await payroll.attention()).some((one) => one.kind === 'UNKNOWN_STATUS' && one.payRunId === id),
       15_000,
     );
-    expect((await payroll.run(id)).status).toBe('FOLLOWING');
+    await payroll.until(id, ['FOLLOWING']);
     const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
     await payroll.as('operator').post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason: 'the bank looks' });
     expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);

@@ -502,7 +502,8 @@ describe('a payment that moves at the bank after all', () => {
     expect(made.status).toBe(201);
     await execute(
       payroll.database.superuserUrl,
-      `ALTER TABLE payment DISABLE TRIGGER refuse_illegal_payment_move;
+      `SELECT FROM instruction FOR UPDATE;
+       ALTER TABLE payment DISABLE TRIGGER refuse_illegal_payment_move;
        UPDATE payment SET status = 'REJECTED' WHERE status = 'FAILED';
        UPDATE bank_payment SET bank_status = 'EXT_REFUSED' WHERE bank_status = 'FAILED';
        ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,

@@ -71,6 +71,19 @@ describe('bodies', () => {
     expect(answer.text).not.toContain('Jane');
   });
 
+  it.each(['{"a":"\\u0000"}', '{"a":["\\ud800x"]}', '{"\\u0000":1}'])(
+    'refuses the JSON %s, which holds what no text of the database can',
+    async (body) => {
+      const answer = await post('/json').set('Content-Type', 'application/json').send(body);
+      expect([answer.status, JSON.parse(answer.text).code]).toEqual([400, 'JSON_INVALID']);
+    },
+  );
+
+  it('parses a pair of surrogates', async () => {
+    const answer = await post('/json').set('Content-Type', 'application/json').send('{"a":"\\ud83e\\udd80"}');
+    expect(answer.body).toEqual({ body: { a: '🦀' } });
+  });
+
   it('refuses an encoding it does not know', async () => {
     const answer = await post('/json')
       .set('Content-Type', 'application/json')

@@ -107,6 +107,7 @@ describe('an error becomes a problem', () => {
     ],
     ['a name every object has', pgError('23505', { constraint: 'toString' }), 500, 'INTERNAL_ERROR'],
     ['no violation at all', pgError('42P01', { constraint: 'two_people' }), 500, 'INTERNAL_ERROR'],
+    ['a text with NUL', pgError('22021'), 422, 'TEXT_NOT_STORABLE'],
     ['a database shutting down', pgError('57P01'), 503, 'TEMPORARILY_UNAVAILABLE'],
     ['a database connection that failed', pgError('08006'), 503, 'TEMPORARILY_UNAVAILABLE'],
     ['too many connections', pgError('53300'), 503, 'TEMPORARILY_UNAVAILABLE'],

@@ -6,9 +6,10 @@ import { ENTITIES } from '../../src/entities';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
-import { resumeAfter, stopEverything } from '../../src/pay-run/stop';
-import { idsOf, PREPARER, twoEmployers } from '../database/two-employers';
-import { execute, TestDatabase, testDatabase } from '../support/database';
+import { resumeAfter, stopEverything, stopUnlessDecided } from '../../src/pay-run/stop';
+import { APPROVER, idsOf, PREPARER, twoEmployers } from '../database/two-employers';
+import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { eventually } from '../support/payroll';
 
 const [ours, theirs] = [idsOf(1), idsOf(2)];
 let server: TestDatabase;
@@ -74,6 +75,33 @@ describe('a breach that stops everything', () => {
     expect(await submits()).toBe('FOREIGN_RECORD');
     await decided('FOREIGN_RECORD');
     expect(await submits()).toBe('on');
+  });
+
+  it('is not thrown again by a read that was under way while two people decided', async () => {
+    const read = () =>
+      database.inEmployer(ours.employer, (tx) =>
+        stopUnlessDecided(tx, { kind: 'FOREIGN_RECORD', subjectId: ours.run, happened: 'a test' }),
+      );
+    await read();
+    let underWay = Promise.resolve();
+    await database.inEmployer(ours.employer, async (tx) => {
+      const attention = await openAttention(tx, 'FOREIGN_RECORD', ours.run);
+      await resumeAfter(tx, attention);
+      await tx.query(
+        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+           confirmed_at) VALUES ($1, gen_random_uuid(), $2, 'RESUME', 'the bank knows', $3, $4, now())`,
+        [ours.employer, attention.id, PREPARER, APPROVER],
+      );
+      await clear(tx, ['FOREIGN_RECORD'], ours.run, 'two people said so');
+      underWay = read();
+      await eventually(async () => {
+        const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+        return (await select(server.superuserUrl, waiting)).length > 0;
+      }, 5_000);
+    });
+    await underWay;
+    expect(await submits()).toBe('on');
+    expect(await select(server.superuserUrl, `SELECT FROM attention WHERE resolved_at IS NULL`)).toEqual([]);
   });
 
   it('stands while another one is undecided, of whatever kind', async () => {

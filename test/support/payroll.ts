@@ -281,7 +281,7 @@ export class Payroll {
     await eventually(async () => {
       id = (await this.attention()).find((one) => one.payRunId === payRunId && one.kind === kind)?.id;
       return id !== undefined;
-    }, 15_000);
+    }, 30_000);
     return this.path(`/attention/${id}`);
   }
 
