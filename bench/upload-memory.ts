@@ -4,6 +4,8 @@ import { peakDuring } from './peak-memory';
 import { Stand } from './stand';
 
 const LIMIT_BYTES = 200 * 1_000_000;
+/** Of the large file against the small one: more would grow with the file. */
+const LIMIT_GROWTH = 1.1;
 const SMALL_ROWS = 10_000;
 const LARGE_ROWS = 100_000;
 /** What most employers pay in a month, and how long they wait for the answer at the median. */
@@ -38,6 +40,7 @@ async function main(): Promise<void> {
     process.stdout.write(`\n${times} times the rows took ${growth} MB more; the limit is ${limit} MB.\n`);
     if (Math.max(small.peakBytes, large.peakBytes) > LIMIT_BYTES)
       fail('the service took more memory than the limit');
+    if (large.peakBytes > LIMIT_GROWTH * small.peakBytes) fail('the memory grew with the file');
     await measureUsual(stand);
   });
 }

@@ -7,6 +7,7 @@ import { Stand } from './stand';
 const PERIODS = ['2026-01', '2026-02', '2026-03'] as const;
 /** The month that is compared with the one before it, which was settled meanwhile. */
 const COMPARED = '2026-04';
+const LIMIT = 1.5;
 
 /**
  * Times uploads and bare COPYs of the same rows in turn, so that both meet the same machine; at last an upload that is
@@ -31,7 +32,9 @@ async function main(): Promise<void> {
       say(period, uploads.slice(-1), copies.slice(-1));
     }
     say('median', uploads, copies);
-    process.stdout.write(`ratio   ${(median(uploads) / median(copies)).toFixed(2)}\n`);
+    const ratio = median(uploads) / median(copies);
+    process.stdout.write(`ratio   ${ratio.toFixed(2)}; the limit is ${LIMIT}\n`);
+    if (ratio > LIMIT) process.exitCode = 1;
     await bare.settle(last);
     const { seconds } = await stand.upload(service, rows, COMPARED);
     process.stdout.write(`compared with a settled month: ${seconds.toFixed(2)} s\n`);

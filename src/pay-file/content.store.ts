@@ -25,7 +25,7 @@ export type NewPayFile = Omit<
 >;
 
 /**
- * Inserts a pay file whose rows were copied, counting those to be paid, with its content, compressed on the way. A file
+ * Inserts a pay file whose rows are the payments of its run, counting them, with its content, compressed on the way. A file
  * is at most MAX_PAY_FILE_BYTES long, of which the database takes up to 1 GB in one field.
  */
 export async function insertPayFile(
@@ -48,7 +48,7 @@ export async function insertPayFile(
      SELECT $1, $2, $3, $4, (SELECT string_agg(part, ''::bytea ORDER BY n) FROM pg_temp.uploaded_part), 'gzip',
        $5, $6, $7, $8, $9, count(*), sum(amount_minor), count(replaces_payment_id), count(written_name_sealed),
        $10, $11, $12, $13, $14, $15
-     FROM pg_temp.uploaded_row WHERE payable`,
+     FROM payment WHERE employer_id = $1 AND pay_run_id = $10`,
     [
       tx.employerId,
       file.id,

@@ -28,6 +28,7 @@ import {
   listFaultyRows,
 } from './faulty-file.store';
 import { fieldsOf } from './pay-file.controller';
+import { IntakeTurns } from './intake-turns';
 import { readCorrectionFields } from './terms';
 import { UPLOAD_TIMES, withUpload } from './upload';
 
@@ -43,6 +44,7 @@ const byLine = z.object({ line: z.int().min(1) });
 export class CorrectionsController {
   constructor(
     private readonly corrections: Corrections,
+    private readonly turns: IntakeTurns,
     private readonly database: Database,
     private readonly personal: PersonalData,
     private readonly clock: Clock,
@@ -122,8 +124,10 @@ export class CorrectionsController {
   ): Promise<CorrectedAnswer> {
     const limits = { maxBytes: this.config.MAX_PAY_FILE_BYTES, ...UPLOAD_TIMES };
     const done = await withUpload(request, limits, (upload) => {
+      const { file } = upload;
       const fields = readCorrectionFields(fieldsOf(request.query, upload));
-      return this.corrections.take({ employerId, payRunId, personId, file: upload.file, fields });
+      const delivery = { employerId, payRunId, personId, file, fields };
+      return this.turns.take(file.sizeBytes, () => this.corrections.take(delivery));
     });
     return showCorrected(done);
   }

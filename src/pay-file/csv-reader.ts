@@ -20,10 +20,13 @@ export interface CsvRecord {
   cells: string[];
 }
 
+/** Twice the lines of a spreadsheet, which may be saved with all of them; a file of nothing else would be read for minutes. */
+export const MAX_BLANK_LINES = 2_097_152;
+
 /**
  * Reads CSV (RFC 4180) in batches of whole records, the header first. Commas, semicolons, tabs or vertical bars
  * separate the cells, LF, CRLF or CR the lines: both are found on the header line. No cell is trimmed, converted or
- * repaired; blank lines are passed over.
+ * repaired; blank lines are passed over, up to a number.
  * @param tell is told the dialect before the first batch.
  * @throws CsvUnreadable at the first byte that is no character, or quote that leaves the rest without a meaning; records
  * before a quote were yielded.
@@ -61,10 +64,13 @@ async function* readRecords(
   parser.on('data', (record: string[]) => void found.push(record));
   const lineBreak = lineEnding === 'CR' ? '\r' : '\n';
   let line = headerLine;
+  let blank = 0;
   const takeRecords = (): CsvRecord[] => {
     const records: CsvRecord[] = [];
     for (const cells of found.splice(0)) {
       if (cells.length > 1 || cells[0] !== '') records.push({ line, cells });
+      if (cells[0] === '' && cells.every((cell) => cell === '')) blank += 1;
+      if (blank > MAX_BLANK_LINES) throw new CsvUnreadable(fileFault(line, 'TOO_MANY_BLANK_LINES'));
       line += linesOf(cells, lineBreak);
     }
     return records;

@@ -30,8 +30,11 @@ export function faultsOfDeclaration(declared: Declaration, read: ReadRows): PayF
     faults.push(fileFault(line, 'ROWS_NOT_AS_DECLARED', { value: String(declared.rows), message }));
   }
   const { totalMinor } = declared;
-  if (totalMinor !== undefined && read.totalMinor !== undefined && totalMinor !== read.totalMinor) {
-    const value = formatMinor(totalMinor);
+  if (totalMinor === undefined || totalMinor === read.totalMinor) return faults;
+  const value = formatMinor(totalMinor);
+  if (read.totalMinor === undefined) {
+    faults.push(fileFault(line, 'TOTAL_NOT_COMPARED', { value }));
+  } else {
     const message = `A total of ${value} is declared; the amounts add up to ${formatMinor(read.totalMinor)}.`;
     faults.push(fileFault(line, 'TOTAL_NOT_AS_DECLARED', { value, message }));
   }
@@ -76,7 +79,19 @@ const MAX_SHOWN = 40;
 /** The most a file of ten million rows can come to, and room above it. */
 const MAX_TOTAL_MINOR = 10n ** 20n;
 
-function hundredthsIn(text: string, style: AmountStyle | undefined): bigint | undefined {
-  const read = readAmount(text, style, { minMinor: 0n, maxMinor: MAX_TOTAL_MINOR });
+/** A million times the most a payment may be: what ten million rows add up to is stored still. */
+const MAX_ADDED_MINOR = 10n ** 16n;
+
+/** The amount of a row for the total, also where no payment may be of so little or so much; undefined where it says none. */
+export function amountForTotal(text: string, style: AmountStyle | undefined): bigint | undefined {
+  return hundredthsIn(text, style, MAX_ADDED_MINOR);
+}
+
+function hundredthsIn(
+  text: string,
+  style: AmountStyle | undefined,
+  maxMinor = MAX_TOTAL_MINOR,
+): bigint | undefined {
+  const read = readAmount(text, style, { minMinor: 0n, maxMinor });
   return read.ok ? read.amountMinor : undefined;
 }

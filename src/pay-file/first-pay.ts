@@ -5,7 +5,7 @@ import { readDriverError } from '../http/driver-error';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { PayKey } from '../pay-run/pay-key';
 import { NewRun, openRun } from './make-run';
-import { AfterCopy, insertion } from './pay-file.store';
+import { PaymentInsert } from './payment-insert';
 import { copyRows, IntakeContext, ReadFile } from './row-intake';
 import { UploadedFile } from './spool';
 
@@ -24,8 +24,8 @@ export async function isFirstPay(tx: EmployerTransaction, { period, kindOfPay }:
 }
 
 /**
- * Reads the first file of a period into the row table, and makes its rows payments of a draft while the next ones are
- * read: the database takes as long for that as the reading does.
+ * Reads the first file of a period and makes its rows payments of a draft while the next ones are read: the database
+ * takes as long for that as the reading does.
  * @returns undefined where nothing was kept, as some employee stands in it twice: the later rows are to be held
  */
 export async function payWhileReading(
@@ -37,9 +37,8 @@ export async function payWhileReading(
   await tx.query('SAVEPOINT unread');
   const { period, kindOfPay } = made.terms;
   const run = { id: await openRun(tx, made), period, kindOfPay };
-  const pay: AfterCopy = (rows) => insertion(tx, run, rows);
   try {
-    const read = await copyRows(tx, personal, made.file.read(), context, pay);
+    const read = await copyRows(tx, personal, made.file.read(), context, new PaymentInsert(tx, run));
     if (!isRefused(read, context)) return { read, draft: { payRunId: run.id, early: true } };
     await tx.query('ROLLBACK TO SAVEPOINT unread');
     return { read: await readRefused(tx, personal, made.file, context, read) };

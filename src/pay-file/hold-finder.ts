@@ -1,5 +1,4 @@
 import { Not } from 'typeorm';
-import { joiningByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
@@ -8,6 +7,8 @@ import { PayRun } from '../pay-run/pay-run.entity';
 
 /** What is known of payable rows before they are looked through. */
 interface KnownOfRows {
+  /** Where they are, as `payableRows` tells. */
+  rows: string;
   /** Whether they join a run which has payments already: they are held against these as well. */
   joins: boolean;
   /** Whether they are payments by now, the first ones of their period: then each has an employee of its own. */
@@ -15,31 +16,27 @@ interface KnownOfRows {
 }
 
 /**
- * Finds what has to wait for a person before it is paid, among the payable rows of a run, and marks those rows. The
- * releases of the key must have been taken.
+ * Finds what has to wait for a person before it is paid, among the payable rows of a run. The releases of the key must have
+ * been taken; rows are joined by hash only.
  * @returns whether anything was found
  */
 export async function findHolds(
   tx: EmployerTransaction,
   run: RunOfKey,
-  { joins, early }: KnownOfRows,
+  { rows, joins, early }: KnownOfRows,
 ): Promise<boolean> {
   const joined = joins ? run.id : null;
+  const compared: Compared = { rows, joined };
   await createHoldTable(tx);
-  if (!early) await findTwice(tx, joined);
-  await findSharedAccounts(tx, joined);
-  if (!early) await findPaid(tx, run);
-  await findSameRows(tx, run);
-  await findPaidToOthers(tx, run);
-  await findAboveLimits(tx, run, joined);
-  if (joined !== null) await settleFoundBefore(tx, joined);
+  if (!early) await findTwice(tx, compared);
+  await findSharedAccounts(tx, compared);
+  if (!early) await findPaid(tx, run, rows);
+  await findSameRows(tx, run, rows);
+  await findPaidToOthers(tx, run, rows);
+  await findAboveLimits(tx, run, compared);
+  if (joined !== null) await settleFoundBefore(tx, joined, rows);
   const found = await tx.query('SELECT FROM pg_temp.found_hold LIMIT 1');
-  if (found.length === 0) return false;
-  await tx.query(
-    `UPDATE pg_temp.uploaded_row u SET held = true
-     FROM (SELECT DISTINCT line FROM pg_temp.found_hold) AS found WHERE u.line = found.line AND u.payable`,
-  );
-  return true;
+  return found.length > 0;
 }
 
 /** The table goes with the transaction. What has no line is of the run as a whole. */
@@ -57,26 +54,34 @@ async function createHoldTable(tx: EmployerTransaction): Promise<void> {
 
 const COMPARED = 'line, employee_id, name_hash, iban_hash, amount_minor';
 
+/** The payable rows, and the run that they join, if any. */
+interface Compared {
+  rows: string;
+  joined: string | null;
+}
+
 /** The payable rows, and those of an employer's ($2) run ($3) that they join; null: none. */
-const ROWS_OF_RUN = `
-  SELECT ${COMPARED}, true AS added FROM pg_temp.uploaded_row WHERE payable
-  UNION ALL SELECT ${COMPARED}, false FROM payment
-  WHERE employer_id = $2 AND pay_run_id = $3::uuid AND status IN ('READY', 'HELD')`;
+function rowsOfRun({ rows }: Compared): string {
+  return `
+    SELECT ${COMPARED}, true AS added FROM ${rows} AS u
+    UNION ALL SELECT ${COMPARED}, false FROM payment
+    WHERE employer_id = $2 AND pay_run_id = $3::uuid AND status IN ('READY', 'HELD')`;
+}
 
 /** Rows whose employee stands in an earlier line. Only employees with several rows are sorted: as a rule there are few. */
-async function findTwice(tx: EmployerTransaction, joined: string | null): Promise<void> {
+async function findTwice(tx: EmployerTransaction, compared: Compared): Promise<void> {
   await note(
     tx,
     'EMPLOYEE_TWICE',
     'line, beside_line',
-    `WITH pay AS NOT MATERIALIZED (${ROWS_OF_RUN}),
+    `WITH pay AS NOT MATERIALIZED (${rowsOfRun(compared)}),
      several AS (SELECT employee_id FROM pay GROUP BY employee_id HAVING count(*) > 1)
      SELECT $1, line, first_line
      FROM (SELECT line, added, first_value(line) OVER of_employee AS first_line, row_number() OVER of_employee AS n
            FROM pay JOIN several USING (employee_id)
            WINDOW of_employee AS (PARTITION BY employee_id ORDER BY added, line)) AS compared
      WHERE added AND n > 1`,
-    [tx.employerId, joined],
+    [tx.employerId, compared.joined],
   );
 }
 
@@ -98,13 +103,13 @@ const SEEN_ACCOUNTS = 'SELECT DISTINCT iban_hash FROM pg_temp.uploaded_row WHERE
  * amount twice. Only accounts with several rows are sorted, and a few that may have: what the reading had not seen before
  * need not be counted, where all rows were read at once.
  */
-async function findSharedAccounts(tx: EmployerTransaction, joined: string | null): Promise<void> {
+async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): Promise<void> {
   const names: HoldCode = 'IBAN_UNDER_TWO_NAMES';
   const alike: HoldCode = 'IBAN_AND_AMOUNT_TWICE';
   await tx.query(
     `INSERT INTO pg_temp.found_hold (code, line, beside_line)
-     WITH pay AS NOT MATERIALIZED (${ROWS_OF_RUN}),
-     shared AS (${joined === null ? SEEN_ACCOUNTS : 'SELECT iban_hash FROM pay GROUP BY iban_hash HAVING count(*) > 1'}),
+     WITH pay AS NOT MATERIALIZED (${rowsOfRun(compared)}),
+     shared AS (${compared.joined === null ? SEEN_ACCOUNTS : 'SELECT iban_hash FROM pay GROUP BY iban_hash HAVING count(*) > 1'}),
      compared AS MATERIALIZED (
        SELECT line, added, name_hash <> first_value(name_hash) OVER of_account AS other_name,
          first_value(line) OVER of_account AS first_line,
@@ -114,25 +119,23 @@ async function findSharedAccounts(tx: EmployerTransaction, joined: string | null
          alike AS (PARTITION BY iban_hash, amount_minor ORDER BY added, line))
      SELECT $1::text, line, first_line FROM compared WHERE added AND other_name
      UNION ALL SELECT '${alike}', line, first_alike FROM compared WHERE added AND n > 1`,
-    [names, tx.employerId, joined],
+    [names, tx.employerId, compared.joined],
   );
 }
 
 /** Rows without a release whose employee has a live payment in another run. */
-async function findPaid(tx: EmployerTransaction, run: RunOfKey): Promise<void> {
-  await joiningByHash(tx, () =>
-    note(
-      tx,
-      'EMPLOYEE_ALREADY_PAID',
-      'line, beside_run_id, beside_line',
-      `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
-       FROM pg_temp.uploaded_row u
-       JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
-         AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
-       WHERE u.payable AND u.release_sequence = 0
-       ORDER BY u.line, p.release_sequence DESC`,
-      [tx.employerId, run.period, run.kindOfPay, run.id],
-    ),
+async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
+  await note(
+    tx,
+    'EMPLOYEE_ALREADY_PAID',
+    'line, beside_run_id, beside_line',
+    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+     FROM ${rows} AS u
+     JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
+       AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
+     WHERE u.release_sequence = 0
+     ORDER BY u.line, p.release_sequence DESC`,
+    [tx.employerId, run.period, run.kindOfPay, run.id],
   );
 }
 
@@ -141,7 +144,7 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey): Promise<void> {
  * whatever order: as when a file comes again with new employee ids, or as another kind of pay. Both sides are counted
  * first, so that equal rows never meet one by one.
  */
-async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey): Promise<void> {
+async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey, rows: string): Promise<void> {
   const others = await tx.manager.existsBy(PayRun, { employerId: tx.employerId, period, id: Not(id) });
   if (!others) return;
   await note(
@@ -152,8 +155,8 @@ async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey): 
        SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows FROM payment
        WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id <> $4 GROUP BY 1, 2, 3),
      mine AS (
-       SELECT iban_hash, amount_minor, count(*) AS rows FROM pg_temp.uploaded_row
-       WHERE payable AND EXISTS (SELECT FROM theirs) GROUP BY 1, 2)
+       SELECT iban_hash, amount_minor, count(*) AS rows FROM ${rows} AS u
+       WHERE EXISTS (SELECT FROM theirs) GROUP BY 1, 2)
      SELECT $1, t.pay_run_id, sum(least(t.rows, m.rows))
      FROM theirs t JOIN mine m USING (iban_hash, amount_minor)
      GROUP BY t.pay_run_id
@@ -168,28 +171,26 @@ async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey): 
  * as when a payroll comes in several files and a person is in two of them under two employee ids. The run is a DRAFT
  * here. Of rows alike in one file the first stands for all, and what the whole run is held for needs no second hold.
  */
-async function findPaidToOthers(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
+async function findPaidToOthers(tx: EmployerTransaction, { period }: PayKey, rows: string): Promise<void> {
   const others = await tx.query<{ id: string }>(
     `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND status NOT IN ('DRAFT', 'CANCELLED')`,
     [tx.employerId, period],
   );
   if (others.length === 0) return;
-  await joiningByHash(tx, () =>
-    note(
-      tx,
-      'IBAN_AND_AMOUNT_TWICE',
-      'line, beside_run_id, beside_line',
-      `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
-       FROM pg_temp.uploaded_row u
-       JOIN payment p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor
-         AND p.employee_id <> u.employee_id
-       WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND (p.live OR p.status = 'HELD') AND u.payable
-         AND NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = $1 AND h.line = u.line)
-         AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
-           WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id)
-       ORDER BY u.line, p.id`,
-      [tx.employerId, others.map(({ id }) => id)],
-    ),
+  await note(
+    tx,
+    'IBAN_AND_AMOUNT_TWICE',
+    'line, beside_run_id, beside_line',
+    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+     FROM ${rows} AS u
+     JOIN payment p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor
+       AND p.employee_id <> u.employee_id
+     WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND (p.live OR p.status = 'HELD')
+       AND NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = $1 AND h.line = u.line)
+       AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
+         WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id)
+     ORDER BY u.line, p.id`,
+    [tx.employerId, others.map(({ id }) => id)],
   );
 }
 
@@ -197,21 +198,21 @@ async function findPaidToOthers(tx: EmployerTransaction, { period }: PayKey): Pr
  * What the whole run is held for already needs no second hold. Once that was released, it was so of the rows that were
  * there then: the rows that join are held by themselves.
  */
-async function settleFoundBefore(tx: EmployerTransaction, joined: string): Promise<void> {
+async function settleFoundBefore(tx: EmployerTransaction, joined: string, rows: string): Promise<void> {
   const before = `pay_hold b WHERE b.employer_id = $1 AND b.pay_run_id = $2 AND b.row_no = 0 AND b.code = h.code
     AND h.line IS NULL`;
   await tx.query(
     `INSERT INTO pg_temp.found_hold (line, code, beside_run_id, bound_minor, same_rows)
      SELECT u.line, h.code, h.beside_run_id, h.bound_minor, h.same_rows
-     FROM pg_temp.found_hold h, pg_temp.uploaded_row u
-     WHERE u.payable AND EXISTS (SELECT FROM ${before} AND b.outcome IS NOT NULL)`,
+     FROM pg_temp.found_hold h, ${rows} AS u
+     WHERE EXISTS (SELECT FROM ${before} AND b.outcome IS NOT NULL)`,
     [tx.employerId, joined],
   );
   await tx.query(`DELETE FROM pg_temp.found_hold h USING ${before}`, [tx.employerId, joined]);
 }
 
 /** Notes what is above the limits that the employer has set; without a limit nothing is read. */
-async function findAboveLimits(tx: EmployerTransaction, key: PayKey, joined: string | null): Promise<void> {
+async function findAboveLimits(tx: EmployerTransaction, key: PayKey, compared: Compared): Promise<void> {
   const limits = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
   const { paymentLimitMinor, runLimitMinor, increaseLimitBp } = limits;
   if (paymentLimitMinor !== null) {
@@ -219,7 +220,7 @@ async function findAboveLimits(tx: EmployerTransaction, key: PayKey, joined: str
       tx,
       'PAYMENT_ABOVE_LIMIT',
       'line, bound_minor',
-      `SELECT $1, line, $2::bigint FROM pg_temp.uploaded_row WHERE payable AND amount_minor > $2::bigint`,
+      `SELECT $1, line, $2::bigint FROM ${compared.rows} AS u WHERE amount_minor > $2::bigint`,
       [paymentLimitMinor.toString()],
     );
   }
@@ -228,11 +229,11 @@ async function findAboveLimits(tx: EmployerTransaction, key: PayKey, joined: str
       tx,
       'RUN_ABOVE_LIMIT',
       'bound_minor',
-      `SELECT $1, $4::bigint FROM (${ROWS_OF_RUN}) AS pay HAVING sum(amount_minor) > $4::bigint`,
-      [tx.employerId, joined, runLimitMinor.toString()],
+      `SELECT $1, $4::bigint FROM (${rowsOfRun(compared)}) AS pay HAVING sum(amount_minor) > $4::bigint`,
+      [tx.employerId, compared.joined, runLimitMinor.toString()],
     );
   }
-  if (increaseLimitBp !== null) await findAboveHistory(tx, key, increaseLimitBp);
+  if (increaseLimitBp !== null) await findAboveHistory(tx, key, compared.rows, increaseLimitBp);
 }
 
 /** Periods looked back at: of three payments the median passes over one odd one, and a million employees stay quick. */
@@ -242,6 +243,7 @@ const HISTORY_PERIODS = 3;
 async function findAboveHistory(
   tx: EmployerTransaction,
   key: PayKey,
+  rows: string,
   increaseLimitBp: number,
 ): Promise<void> {
   await note(
@@ -257,9 +259,9 @@ async function findAboveHistory(
            ORDER BY period DESC LIMIT ${HISTORY_PERIODS})
        GROUP BY p.employee_id)
      SELECT $1, u.line, bound
-     FROM pg_temp.uploaded_row u JOIN usual USING (employee_id),
+     FROM ${rows} AS u JOIN usual USING (employee_id),
        LATERAL (SELECT usual.amount_minor * (10000 + $5::bigint) / 10000) AS most(bound)
-     WHERE u.payable AND u.amount_minor > bound`,
+     WHERE u.amount_minor > bound`,
     [tx.employerId, key.period, key.kindOfPay, increaseLimitBp],
   );
 }

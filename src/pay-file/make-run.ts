@@ -13,7 +13,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
 import { findHolds } from './hold-finder';
-import { HeldRows, holdInserted, insertHolds, insertPayments } from './pay-file.store';
+import { HeldRows, holdInserted, insertHolds, insertPayments, markHeld, payableRows } from './pay-file.store';
 import { Reading } from './reading';
 import { hashReplacing } from './replacing';
 import { UploadedFile } from './spool';
@@ -109,16 +109,16 @@ export async function payRows(
   run: RunOfKey,
   { personId, lastRow, joins, early }: Paying,
 ): Promise<HeldRows> {
-  const found = joins
-    ? await joiningByHash(tx, () => findHolds(tx, run, { joins }))
-    : await findHolds(tx, run, { joins, early });
+  const rows = payableRows(tx, run, early);
+  const found = await joiningByHash(tx, () => findHolds(tx, run, { rows, joins, early }));
   if (!early) {
+    if (found) await markHeld(tx);
     await hashReplacing(tx, personal);
     await insertPayments(tx, run, lastRow);
   } else if (found) {
     await holdInserted(tx, run.id, lastRow);
   }
-  const held = found ? await insertHolds(tx, run.id) : NOTHING_HELD;
+  const held = found ? await joiningByHash(tx, () => insertHolds(tx, run.id, rows)) : NOTHING_HELD;
   if (held.payments > 0) {
     const subject = { subject: 'payments_of_run', subjectId: run.id, payRunId: run.id } as const;
     appendHistory(tx, [{ ...subject, from: 'READY', to: 'HELD', actor: `person:${personId}`, ...held }]);

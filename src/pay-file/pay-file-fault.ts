@@ -62,6 +62,10 @@ export const FILE_FAULT_CODES = {
     meaning: 'The file has more rows than one file may have.',
     remedy: 'Split the payroll into several files.',
   },
+  TOO_MANY_BLANK_LINES: {
+    meaning: 'The file has more blank lines than two spreadsheets.',
+    remedy: 'Delete the blank lines, or copy the rows into a new file.',
+  },
   TOTALS_LINE_IS_A_ROW: {
     meaning: 'The profile says that this line holds totals, and it looks like somebody’s pay.',
     remedy: 'Correct the number of totals lines in the profile: no row is left out.',
@@ -81,6 +85,11 @@ export const FILE_FAULT_CODES = {
   TOTAL_NOT_AS_DECLARED: {
     meaning: 'The amounts add up to another total than is declared.',
     remedy: 'Look for an amount that was changed, or correct what is declared.',
+  },
+  TOTAL_NOT_COMPARED: {
+    meaning:
+      'A total is declared, and an amount of the file cannot be read: nobody knows whether they agree.',
+    remedy: 'Correct the amount, or declare no total for this upload.',
   },
   EMPLOYEE_NOT_REPAYABLE: {
     meaning: 'An earlier payment of the employee ended in a way that may have paid after all.',

@@ -19,6 +19,7 @@ import { Me, SignedIn } from '../http/signed-in';
 import { SkipIdempotency } from '../identity/idempotency.interceptor';
 import { sendContent } from './content.store';
 import { PayFileIntake } from './intake';
+import { IntakeTurns } from './intake-turns';
 import { PayFile } from './pay-file.entity';
 import { ApiUploadFields, PayFileBody, UploadAnswerBody } from './pay-file.dto';
 import { PayFilePreview, Preview } from './preview';
@@ -34,6 +35,7 @@ import { UploadAnswer } from './upload-answer';
 export class PayFileController {
   constructor(
     private readonly intake: PayFileIntake,
+    private readonly turns: IntakeTurns,
     private readonly previews: PayFilePreview,
     private readonly database: Database,
     @Inject(CONFIG) private readonly config: Pick<Config, 'MAX_PAY_FILE_BYTES'>,
@@ -57,8 +59,10 @@ export class PayFileController {
   ): Promise<UploadAnswer> {
     const limits = { maxBytes: this.config.MAX_PAY_FILE_BYTES, ...UPLOAD_TIMES };
     const { answer, replayed } = await withUpload(request, limits, (upload) => {
+      const { file } = upload;
       const fields = readUploadFields(fieldsOf(request.query, upload));
-      return this.intake.take({ employerId, personId: me.personId, file: upload.file, fields });
+      const delivery = { employerId, personId: me.personId, file, fields };
+      return this.turns.take(file.sizeBytes, () => this.intake.take(delivery));
     });
     if (replayed) response.setHeader('Replayed', 'true');
     return answer;

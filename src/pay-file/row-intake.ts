@@ -7,25 +7,17 @@ import { PayFileProfile } from '../domain/pay-file-profile';
 import { PayKey } from '../pay-run/pay-key';
 import { CsvRecord, readCsv } from './csv-reader';
 import { CsvUnreadable } from './csv-unreadable';
-import { Declaration, faultsOfDeclaration, readTotalsLine } from './declaration';
+import { amountForTotal, Declaration, faultsOfDeclaration, readTotalsLine } from './declaration';
 import { Dialect } from './dialect';
 import { faultOfUnreadable } from './encoding-question';
 import { FileRows, lineOfEntry, readRow, saidOf } from './file-rows';
 import { createNoteTable, keepNotedRows, tellNoted } from './noted-fault';
 import { Columns } from './pay-file-columns';
 import { cellFault, COLUMN_NAMES, fileFault, PayFileFault, PayFileFaults } from './pay-file-fault';
-import {
-  AfterCopy,
-  analyseRows,
-  createRowTable,
-  faultyLine,
-  keyLine,
-  KeptRow,
-  paymentLine,
-  RowCopy,
-  takeReleases,
-} from './pay-file.store';
+import { analyseRows, takeReleases } from './pay-file.store';
+import { payableRow } from './payable-row';
 import { linkReplaced } from './replacing';
+import { createRowTable, faultyLine, keyLine, KeptRow, RowCopy, RowSink, TakenRow } from './row-copy';
 import { SeenHashes } from './seen-hashes';
 import { UploadedFile } from './spool';
 import { defaultRemittance, UploadTerms } from './terms';
@@ -78,22 +70,22 @@ export async function createRowTables(tx: EmployerTransaction): Promise<void> {
 /**
  * Reads a pay file and copies its rows into the row table, those with faults beside those without. Good rows of a file
  * that is refused already are kept by employee only, so that a wrong file costs little.
- * @param pay makes payments of rows as soon as they are copied; once the file is refused for them it is not read on
+ * @param paying makes payments of the rows instead; once the file is refused for them it is not read on
  */
 export async function copyRows(
   tx: EmployerTransaction,
   personal: PersonalData,
   bytes: AsyncIterable<Buffer>,
   context: IntakeContext,
-  pay?: AfterCopy,
+  paying?: RowSink,
 ): Promise<ReadFile> {
   const intake = new RowIntake(personal, context);
-  const copy = new RowCopy(tx, pay);
+  const sink = paying ?? new RowCopy(tx);
   try {
     const tell = (dialect: Dialect): void => void (intake.file.dialect = dialect);
     for await (const records of readCsv(bytes, saidOf(context.profile), tell)) {
-      await copy.add(intake.take(records), intake.rows);
-      if (intake.ended || (pay && intake.isRefused())) break;
+      await sink.add(intake.take(records));
+      if (intake.ended || (paying && intake.isRefused())) break;
       // Bytes that are there already would be read on and on, while the database waits to be heard.
       await setImmediate();
     }
@@ -102,7 +94,7 @@ export async function copyRows(
     if (!(error instanceof CsvUnreadable)) throw error;
     intake.faults.addOfFile([faultOfUnreadable(error, intake.file.dialect)]);
   }
-  await copy.end();
+  await sink.end();
   return intake;
 }
 
@@ -153,8 +145,8 @@ class RowIntake implements ReadFile {
     return this.allAmountsRead ? this.sumMinor : undefined;
   }
 
-  /** The lines of the row table for the records; the first record of all is the header. */
-  take(records: readonly CsvRecord[]): string[] {
+  /** The rows of the records; the first record of all is the header. */
+  take(records: readonly CsvRecord[]): TakenRow[] {
     const hadHeader = this.file.header !== undefined;
     const rows = this.file.take(records);
     const { header } = this.file;
@@ -163,12 +155,12 @@ class RowIntake implements ReadFile {
       this.ended = header !== undefined;
       return [];
     }
-    const lines: string[] = [];
+    const taken: TakenRow[] = [];
     for (const record of rows) {
       if (this.ended) break;
-      lines.push(this.takeRow(record, header.columns));
+      taken.push(this.takeRow(record, header.columns));
     }
-    return lines;
+    return taken;
   }
 
   /** Tells what only the end of the file shows. */
@@ -189,8 +181,8 @@ class RowIntake implements ReadFile {
     ]);
   }
 
-  /** The row's line of the row table, or nothing. */
-  private takeRow(record: CsvRecord, columns: Columns): string {
+  /** The row, or an empty line. */
+  private takeRow(record: CsvRecord, columns: Columns): TakenRow {
     const row = readRow(record, columns);
     if (!row) return '';
     this.rows += 1;
@@ -205,16 +197,15 @@ class RowIntake implements ReadFile {
       return this.keepBack(record, [row]);
     }
     const { payment, faults } = checkRow(row, this.context);
-    const amountMinor = payment?.amountMinor ?? this.amountOf(row.amount);
-    this.addUp(amountMinor);
+    this.addUp(payment?.amountMinor ?? amountForTotal(row.amount, this.context.amounts));
     if (!payment) {
       const told = faults.map((fault) => cellFault(fault, columns.names));
       const usable = !faults.some((fault) => fault.column === 'employeeId');
-      return this.keepBack(record, told, usable ? row.employeeId : undefined, amountMinor);
+      return this.keepBack(record, told, usable ? row.employeeId : undefined, this.amountOf(row.amount));
     }
     if (this.isRefused()) return keyLine(row.line, row.employeeId, this.rows);
     const place = { rowNo: this.rows, corrects: this.corrects(record) };
-    return paymentLine(this.personal, this.accounts, payment, place);
+    return payableRow(this.personal, this.accounts, payment, place);
   }
 
   isRefused(): boolean {

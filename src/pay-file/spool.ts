@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { Problem } from '../http/problem';
+import { PassingBytes } from './tidy-heap';
 
 /** Two hundred rows or so: checked in some milliseconds, and little enough to be gone from memory right after. */
 const PIECE_BYTES = 16_384;
@@ -33,6 +34,7 @@ export class Spool {
   /** @throws Problem 413 when more comes than may. */
   async fill(source: AsyncIterable<Buffer>): Promise<UploadedFile> {
     const hash = createHash('sha256');
+    const passing = new PassingBytes();
     let sizeBytes = 0;
     for await (const chunk of source) {
       sizeBytes += chunk.length;
@@ -41,12 +43,14 @@ export class Spool {
       }
       hash.update(chunk);
       await this.handle.appendFile(chunk);
+      passing.add(chunk.length);
     }
     return { sha256: hash.digest(), sizeBytes, read: (pieceBytes) => Readable.from(this.pieces(pieceBytes)) };
   }
 
   /** Not a stream of the file: one that is left before its end closes the descriptor. */
   private async *pieces(pieceBytes = PIECE_BYTES): AsyncGenerator<Buffer> {
+    const passing = new PassingBytes();
     for (let position = 0; ;) {
       const part = Buffer.allocUnsafe(READ_BYTES);
       const { bytesRead } = await this.handle.read(part, 0, READ_BYTES, position);
@@ -55,6 +59,7 @@ export class Spool {
         yield part.subarray(at, Math.min(at + pieceBytes, bytesRead));
       }
       position += bytesRead;
+      passing.add(bytesRead);
     }
   }
 }

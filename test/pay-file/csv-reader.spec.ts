@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { CsvRecord, readCsv } from '../../src/pay-file/csv-reader';
+import { CsvRecord, MAX_BLANK_LINES, readCsv } from '../../src/pay-file/csv-reader';
 import { CsvUnreadable } from '../../src/pay-file/csv-unreadable';
 import { MAX_RECORD_BYTES } from '../../src/pay-file/dialect';
 
@@ -154,6 +154,13 @@ describe('reading CSV', () => {
       code: 'ROW_TOO_LONG',
     });
   });
+
+  it('gives up on more blank lines than any spreadsheet leaves, and on none that it may leave', async () => {
+    const most = `a,b\n${'\n'.repeat(MAX_BLANK_LINES)}`;
+    expect(lines(await read(most))).toEqual([1]);
+    const { line, code } = await faultOf(`${most},\n`);
+    expect([line, code]).toEqual([MAX_BLANK_LINES + 2, 'TOO_MANY_BLANK_LINES']);
+  }, 30_000);
 
   it('reads every row of the sample payroll', async () => {
     const records = await read(readFileSync(`${__dirname}/../../samples/payroll-250.csv`), 1000);

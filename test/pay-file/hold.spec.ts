@@ -36,6 +36,7 @@ const settle = (of: Desk, period: string): Promise<void> =>
   );
 
 const SHARED = germanIban(77);
+const NOT_AN_IBAN = 'DE00000000000000000000';
 
 describe('rows of one file that look like a mistake', () => {
   it('are held beside the first, and the others wait for approval', async () => {
@@ -102,29 +103,69 @@ describe('rows of one file that look like a mistake', () => {
       cents: fc.integer({ min: 1, max: 3 }),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 12 }), async (rows) => {
-        const mine = await desk.employer();
-        await desk.upload(
-          mine,
-          csv(...rows.map((r) => row(r.employee, `0.0${r.cents}`, `${r.name} Smith`, germanIban(r.account)))),
-        );
-        const expected = rows.flatMap((r, n): Found[] => {
-          const first = (same: (other: typeof r) => boolean) => rows.findIndex(same);
-          const employee = first((other) => other.employee === r.employee);
-          const account = first((other) => other.account === r.account);
-          const alike = first((other) => other.account === r.account && other.cents === r.cents);
-          return [
-            ...(employee < n ? [[n + 2, 'EMPLOYEE_TWICE', employee + 2] as Found] : []),
-            ...(alike < n ? [[n + 2, 'IBAN_AND_AMOUNT_TWICE', alike + 2] as Found] : []),
-            ...(rows[account]?.name === r.name
-              ? []
-              : [[n + 2, 'IBAN_UNDER_TWO_NAMES', account + 2] as Found]),
-          ];
-        });
-        expect(await holds(mine)).toEqual(expected);
-      }),
+      fc.asyncProperty(
+        fc.array(one, { minLength: 1, maxLength: 12 }),
+        fc.boolean(),
+        async (made, distinct) => {
+          const rows = made.map((r, n) => (distinct ? { ...r, employee: `E${n}` } : r));
+          const mine = await desk.employer();
+          await desk.upload(
+            mine,
+            csv(
+              ...rows.map((r) => row(r.employee, `0.0${r.cents}`, `${r.name} Smith`, germanIban(r.account))),
+            ),
+          );
+          const expected = rows.flatMap((r, n): Found[] => {
+            const first = (same: (other: typeof r) => boolean) => rows.findIndex(same);
+            const employee = first((other) => other.employee === r.employee);
+            const account = first((other) => other.account === r.account);
+            const alike = first((other) => other.account === r.account && other.cents === r.cents);
+            return [
+              ...(employee < n ? [[n + 2, 'EMPLOYEE_TWICE', employee + 2] as Found] : []),
+              ...(alike < n ? [[n + 2, 'IBAN_AND_AMOUNT_TWICE', alike + 2] as Found] : []),
+              ...(rows[account]?.name === r.name
+                ? []
+                : [[n + 2, 'IBAN_UNDER_TWO_NAMES', account + 2] as Found]),
+            ];
+          });
+          expect(await holds(mine)).toEqual(expected);
+        },
+      ),
       { numRuns: 60 },
     );
+  });
+
+  it('are found wherever they stand in a long file, among rows that are faulty', async () => {
+    await desk.set(employer, { faultPolicy: { policy: 'hold' } });
+    const rows = Array.from({ length: 12_000 }, (_, n) =>
+      row(`E${n}`, `${n + 1}.00`, `Ann Smith ${n % 26}`, n % 1_000 === 7 ? NOT_AN_IBAN : germanIban(n + 1)),
+    );
+    rows[11_990] = row('E11990', '7.00', 'Bob Smith', germanIban(3));
+    rows[5_000] = row('E5000', '3.00', 'Ann Smith 2', germanIban(3));
+    const { answer } = await desk.upload(employer, csv(...rows));
+    expect(answer).toMatchObject({ payments: 11_986, held: { payments: 2 }, file: { rows: 11_988 } });
+    expect(await holds()).toEqual([
+      [5_002, 'IBAN_AND_AMOUNT_TWICE', 4],
+      [11_992, 'IBAN_UNDER_TWO_NAMES', 4],
+    ]);
+    const kept = await desk.query<{ row_no: number }>(
+      employer,
+      'SELECT row_no FROM faulty_row ORDER BY row_no',
+    );
+    expect(kept).toEqual(Array.from({ length: 12 }, (_, n) => ({ row_no: n * 1_000 + 8 })));
+    const [paid] = await desk.query(
+      employer,
+      `SELECT count(*)::int AS rows, count(DISTINCT id)::int AS ids, sum(row_no)::int AS numbers,
+         bool_and(line = row_no + 1 AND employee_id = 'E' || (row_no - 1)) AS in_place FROM payment`,
+    );
+    const numbers = (12_000 * 12_001) / 2 - kept.reduce((sum, { row_no }) => sum + row_no, 0);
+    expect(paid).toEqual({ rows: 11_988, ids: 11_988, numbers, in_place: true });
+  });
+
+  it('are none of the rows of a long file that pays one account, each time under one name and another amount', async () => {
+    const rows = Array.from({ length: 12_000 }, (_, n) => row(`E${n}`, `${n + 1}.00`, 'Ann Smith', SHARED));
+    const { answer } = await desk.upload(employer, csv(...rows));
+    expect(answer).toMatchObject({ payments: 12_000, total: '72006000.00', held: { payments: 0 } });
   });
 });
 

@@ -157,7 +157,7 @@ describe('a good pay file', () => {
     ]);
   });
 
-  it('carries any cell that is payable through COPY unchanged', async () => {
+  it('carries any cell that is payable into the database unchanged, with or without an employee twice', async () => {
     const employeeId = fc.string({
       unit: fc.constantFrom('\\', 'N', '.', "'", '"', ',', 'a', '9'),
       minLength: 1,
@@ -169,6 +169,9 @@ describe('a good pay file', () => {
         const quoted = ids.map((id) => row(`"${id.replaceAll('"', '""')}"`));
         await desk.upload(own, csv(...quoted));
         expect((await payments(own)).map((payment) => payment.employeeId)).toEqual(ids);
+        const other = await desk.employer();
+        await desk.upload(other, csv(...quoted, ...quoted.slice(0, 1)));
+        expect((await payments(other)).map((payment) => payment.employeeId)).toEqual([...ids, ids[0]]);
       }),
       { numRuns: 25 },
     );

@@ -87,8 +87,18 @@ describe('a file that is copied in several parts', () => {
     expect((await upload(bytes)).answer.payments).toBe(ROWS);
   });
 
-  it('is not stored when the database refuses one of the parts', async () => {
-    // As a full disk would, in the middle of the file.
+  // As a full disk would, in the middle of the file.
+  it('is not stored when the database refuses to pay one of the parts', async () => {
+    await desk.asSuperuser('ALTER TABLE payment ADD CONSTRAINT narrow CHECK (row_no < 5000) NOT VALID');
+    try {
+      await expect(upload(csv(...rows))).rejects.toMatchObject({ code: '23514' });
+    } finally {
+      await desk.asSuperuser('ALTER TABLE payment DROP CONSTRAINT narrow');
+    }
+    expect(await desk.stored(employer)).toEqual(NOTHING);
+  });
+
+  it('is not stored when the database refuses to look at one of the parts, with an employee twice', async () => {
     await desk.asSuperuser(
       `CREATE FUNCTION narrow_row_table() RETURNS event_trigger LANGUAGE plpgsql AS $$
        BEGIN
@@ -100,7 +110,7 @@ describe('a file that is copied in several parts', () => {
          EXECUTE FUNCTION narrow_row_table()`,
     );
     try {
-      await expect(upload(csv(...rows))).rejects.toMatchObject({ code: '23514' });
+      await expect(upload(csv(...rows, ...rows.slice(0, 1)))).rejects.toMatchObject({ code: '23514' });
     } finally {
       await desk.asSuperuser('DROP EVENT TRIGGER narrow_row_table; DROP FUNCTION narrow_row_table');
     }

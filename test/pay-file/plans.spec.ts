@@ -82,6 +82,21 @@ const STORIES: Record<string, (employer: Desk) => Promise<string>> = {
       )
     ).answer.id;
   },
+  'rows above what is usual, beside another kind of pay': async (employer) => {
+    await paid(employer, GOOD);
+    await desk.upload(
+      employer,
+      file((n) => pay(n + 5_000, `B${n}`)),
+      { kindOfPay: 'BONUS' },
+    );
+    await desk.set(employer, { increaseLimitBp: 1 });
+    return (
+      await desk.upload(
+        employer,
+        file((n) => row(`E${n}`, `${n + 9}.00`)),
+      )
+    ).answer.id;
+  },
   'a month in which everything differs from the one before': async (employer) => {
     await paid(employer, GOOD);
     const rows = file((n) =>

@@ -124,11 +124,12 @@ describe('a file read by a profile', () => {
     ]);
   });
 
-  it('is told its faults by its own headers, with the total left out where an amount cannot be read', async () => {
+  it('is told its faults by its own headers, with the total not compared where an amount cannot be read', async () => {
     const bad = german((text) => text.replace('2.000,50', '2000.50').replace('27.11.2026;A', '28.11.2026;A'));
     expect(await found(bad)).toEqual([
       [4, 'Zahlungsdatum', 'EXECUTION_DATE_DIFFERS'],
       [5, 'Ausz. Betrag', 'AMOUNT_FORMAT'],
+      [6, null, 'TOTAL_NOT_COMPARED'],
     ]);
   });
 
@@ -290,6 +291,31 @@ describe('a file without a profile', () => {
     await expect(
       desk.upload(employer, file, { declaredRows: '2', declaredTotal: '3.30' }),
     ).resolves.toBeDefined();
+  });
+
+  it('is refused where a total is declared and an amount cannot be read, also if faulty rows are held', async () => {
+    await desk.set(employer, { faultPolicy: { policy: 'hold' } });
+    const file = csv(row('E1', '1.10'), row('E2', 'two euros'));
+    expect(await found(file, { declaredTotal: '1.10' })).toEqual([
+      [1, null, 'TOTAL_NOT_COMPARED'],
+      [3, 'amount', 'AMOUNT_FORMAT'],
+    ]);
+    await expect(desk.upload(employer, file, { declaredRows: '2' })).resolves.toBeDefined();
+    expect(await found(file, { declaredRows: '2', declaredTotal: '1.10' })).toEqual([
+      [1, null, 'TOTAL_NOT_COMPARED'],
+    ]);
+  });
+
+  it('may have amounts that cannot be paid, which are part of its total nevertheless', async () => {
+    await desk.set(employer, { faultPolicy: { policy: 'hold' } });
+    const file = csv(row('E1', '1.10'), row('E2', '0.00'), row('E3', '1000000000.00'));
+    const { answer } = await desk.upload(employer, file, {
+      declaredRows: '3',
+      declaredTotal: '1000000001.10',
+    });
+    expect(answer).toMatchObject({ payments: 1, total: '1.10' });
+    const most = csv(...Array.from({ length: 20_000 }, (_, n) => row(`E${n}`, '9'.repeat(17))));
+    expect(await found(most, { declaredTotal: '1.00' })).toContainEqual([1, null, 'TOTAL_NOT_COMPARED']);
   });
 
   it('is told what is declared also where its rows have other faults', async () => {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { withTidyHeap } from '../../src/pay-file/tidy-heap';
+import { PassingBytes, withTidyHeap } from '../../src/pay-file/tidy-heap';
 
 /** Something that nobody holds any more. */
 async function garbage(): Promise<WeakRef<object>> {
@@ -8,6 +8,24 @@ async function garbage(): Promise<WeakRef<object>> {
   await setImmediate();
   return left;
 }
+
+/** The most bytes outside the heap while so many chunks come and go. */
+async function mostHeld(chunks: number, passing: PassingBytes): Promise<number> {
+  const before = process.memoryUsage().arrayBuffers;
+  let most = 0;
+  for (let n = 0; n < chunks; n += 1) {
+    passing.add(Buffer.alloc(65_536).length);
+    await setImmediate();
+    most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+  }
+  return most;
+}
+
+describe('bytes that pass', () => {
+  it('are given back before they are some megabytes', async () => {
+    expect(await mostHeld(400, new PassingBytes())).toBeLessThan(9_000_000);
+  });
+});
 
 describe('a heap that is kept tidy', () => {
   it('is tidied before a large file is read', async () => {
