@@ -119,10 +119,10 @@ describe('under faults of the bank and the network', () => {
   it('builds an instruction that was gone at the gate again and submits it, though its run submits already', async () => {
     const other = await Payroll.start({
       rowsPerInstruction: PER_INSTRUCTION,
-      sandbox: { variants: { linkReads: 'allowed' } },
+      sandbox: { variants: { linkReads: 'allowed', instructionList: 'paged' } },
     });
     try {
-      // The third read of two instructions is the first of the gate.
+      // The third read of two instructions is the first of the gate, where lists in pages need none to be believed.
       await other.fault({ operation: 'getInstruction', kind: '404', nth: 3 });
       const id = await other.paid(payFile(payRows(ROWS)));
       await other.until(id, ['SETTLED'], 20_000);
