@@ -10,6 +10,8 @@ const LIMIT_SPEED_UP = 1.8;
 /** Requests in any minute beyond the budget that are taken as the network's doing. */
 const LIMIT_EXCESS = 1.02;
 const LIMIT_BYTES = 250 * 1_000_000;
+const FEW_ROWS = 1_000;
+const MANY_ROWS = 100_000;
 
 interface Figures {
   seconds: number;
@@ -17,7 +19,7 @@ interface Figures {
   mostInAMinute: number;
 }
 
-/** Arguments: rows, and rounds. One replica, then two, then two within a budget that both share. */
+/** Arguments: rows, and rounds. One replica, then two, then two within a budget that both share; then few rows and many. */
 async function main(): Promise<void> {
   const [rows = DEFAULT_ROWS, rounds = DEFAULT_ROUNDS] = process.argv.slice(2).map(Number);
   process.stdout.write(`${rows} rows, a bank that answers after ${LATENCY_MS} ms\n`);
@@ -34,11 +36,13 @@ async function main(): Promise<void> {
   const perMinute = Math.ceil(rows / 1.5);
   const paced = await onStage((stage) => measure(stage, rows, 2, perMinute));
   say(`two, ${perMinute} a minute`, [paced]);
-  const small = await onStage((stage) => measure(stage, 1_000, 1));
-  const peakBytes = Math.max(...one.map((figures) => figures.peakBytes));
+  const few = await onStage((stage) => measure(stage, FEW_ROWS, 1));
+  const many = await onStage((stage) => measure(stage, MANY_ROWS, 1));
+  const peakBytes = Math.max(...[...one, ...two, paced, few, many].map((figures) => figures.peakBytes));
   process.stdout.write(
     `two replicas are ${speedUp.toFixed(2)} times as fast as one; at most ${paced.mostInAMinute} requests in a minute ` +
-      `of ${perMinute}; peak RSS ${megabytes(small.peakBytes)} MB with 1000 rows, ${megabytes(peakBytes)} MB with ${rows}\n`,
+      `of ${perMinute}; peak RSS ${megabytes(few.peakBytes)} MB with ${FEW_ROWS} rows, ${megabytes(many.peakBytes)} MB ` +
+      `with ${MANY_ROWS}\n`,
   );
   if (
     speedUp >= LIMIT_SPEED_UP &&

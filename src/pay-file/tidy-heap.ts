@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { growAtMost, keepHeapSmall } from '../config/heap';
 
 /** Some ten thousand rows: what is less makes too little garbage to be worth the twentieth of a second. */
 export const LARGE_BYTES = 1_000_000;
@@ -7,20 +8,19 @@ export const LARGE_BYTES = 1_000_000;
 let underWay = 0;
 
 /**
- * Reads a file with a heap that is tidied before a tenth of it is garbage. By itself V8 lets garbage double and double
- * again where the machine has memory to spare: after some large files half a gigabyte, of which an eighth is in use.
- * Nothing else makes so much of it, and would pay a third more CPU for this. A large file begins with a tidy heap: how
- * much more may come is only thought over when it is tidied.
+ * Reads a file with a heap that is tidied before a tenth of it is garbage. Nothing else makes so much of it, and would
+ * pay a third more CPU for this. A large file begins with a tidy heap: how much more may come is only thought over when
+ * it is tidied.
  */
 export async function withTidyHeap<T>(sizeBytes: number, read: () => Promise<T>): Promise<T> {
-  if (underWay === 0) setFlagsFromString('--heap-growing-percent=10');
+  if (underWay === 0) growAtMost(10);
   underWay += 1;
   try {
     if (sizeBytes > LARGE_BYTES) collect();
     return await read();
   } finally {
     underWay -= 1;
-    if (underWay === 0) setFlagsFromString('--heap-growing-percent=0');
+    if (underWay === 0) keepHeapSmall();
   }
 }
 
