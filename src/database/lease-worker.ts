@@ -16,6 +16,8 @@ interface WorkerOptions {
   step: (claim: Claim) => Promise<WakeIn>;
   /** Failures that belong to the trade, such as a bank that is down: told as a warning. */
   foreseen?: (error: unknown) => boolean;
+  /** Called when the last step under way ended and no more was due: what it woke of another kind may be. */
+  onIdle?: () => Promise<unknown>;
 }
 
 /** A name for this process among the holders of leases, another one after each start. */
@@ -27,6 +29,8 @@ export function leaseHolder(): string {
 const FAILURE_PAUSE_MS = 5_000;
 /** The same where only the database failed it: a deadlock is over, and while it is away nothing is claimed anyway. */
 const DATABASE_PAUSE_MS = 1_000;
+/** Two kinds that wake one another go round no faster than this. */
+const IDLE_PAUSE_MS = 200;
 
 /**
  * Claims due work of one kind and runs its steps side by side, prolonging each lease while its step runs. A step
@@ -35,9 +39,10 @@ const DATABASE_PAUSE_MS = 1_000;
 export class LeaseWorker {
   private readonly logger = new Logger(LeaseWorker.name);
   private readonly running = new Set<Promise<void>>();
-  private claiming = false;
+  private claiming: Promise<number> | undefined;
   /** The last claim was answered in full, so more may be due than there was room for. */
   private moreDue = false;
+  private toldIdleAtMs = -Infinity;
   private stopping = false;
 
   constructor(
@@ -49,12 +54,8 @@ export class LeaseWorker {
   async tick(): Promise<number> {
     const room = this.options.atOnce - this.running.size;
     if (room <= 0 || this.stopping || this.claiming) return 0;
-    this.claiming = true;
-    try {
-      return await this.claim(room);
-    } finally {
-      this.claiming = false;
-    }
+    this.claiming = this.claim(room).finally(() => (this.claiming = undefined));
+    return this.claiming;
   }
 
   private async claim(room: number): Promise<number> {
@@ -69,6 +70,7 @@ export class LeaseWorker {
       const work = this.run(claim).finally(() => {
         this.running.delete(work);
         if (this.moreDue) this.refill();
+        else this.tellIfIdle();
       });
       this.running.add(work);
     }
@@ -77,14 +79,24 @@ export class LeaseWorker {
 
   /** Where work waits, the place of what ended is not left empty until the next tick. */
   private refill(): void {
-    this.tick().catch(() => {
-      this.moreDue = false;
-    });
+    this.tick().then(
+      () => this.tellIfIdle(),
+      () => (this.moreDue = false),
+    );
+  }
+
+  private tellIfIdle(): void {
+    const now = performance.now();
+    if (this.running.size > 0 || this.stopping || now - this.toldIdleAtMs < IDLE_PAUSE_MS) return;
+    this.toldIdleAtMs = now;
+    // What it did not take, the next tick takes.
+    this.options.onIdle?.().catch(() => undefined);
   }
 
   /** Takes no more work and waits for the steps under way. */
   async drain(): Promise<void> {
     this.stopping = true;
+    await this.claiming?.catch(() => undefined);
     await Promise.all(this.running);
   }
 

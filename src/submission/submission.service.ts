@@ -52,6 +52,7 @@ export class SubmissionService {
       atOnce: RUNS_AT_ONCE,
       step: (claim) => runWorker.step(claim),
       foreseen: isBankError,
+      onIdle: () => this.instructions.tick(),
     });
     this.instructions = new LeaseWorker(leases, {
       kind: 'INSTRUCTION',
@@ -60,6 +61,7 @@ export class SubmissionService {
       atOnce: INSTRUCTIONS_AT_ONCE,
       step: (claim) => this.stepInstruction(claim),
       foreseen: isBankError,
+      onIdle: () => this.runs.tick(),
     });
   }
 

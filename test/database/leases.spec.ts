@@ -389,10 +389,16 @@ describe('a worker', () => {
 
   function workerOf(
     step: (claim: Claim) => Promise<WakeIn>,
-    { atOnce = 4, leaseMs = LEASE_MS, holder = 'worker', of = leases } = {},
+    {
+      atOnce = 4,
+      leaseMs = LEASE_MS,
+      holder = 'worker',
+      of = leases,
+      onIdle = undefined as (() => Promise<unknown>) | undefined,
+    } = {},
     foreseen?: (error: unknown) => boolean,
   ): LeaseWorker {
-    const worker = new LeaseWorker(of, { kind: 'RUN', holder, leaseMs, atOnce, step, foreseen });
+    const worker = new LeaseWorker(of, { kind: 'RUN', holder, leaseMs, atOnce, step, foreseen, onIdle });
     workers.push(worker);
     return worker;
   }
@@ -421,6 +427,44 @@ describe('a worker', () => {
     work.letGo();
     await until(() => work.begun.length === 3);
     expect(new Set(work.begun.map(({ subjectId }) => subjectId)).size).toBe(3);
+  });
+
+  it('says that it is idle when the last step under way ended and no more is due', async () => {
+    await due(1_000, 1_000);
+    const [first, second] = [held(), held()];
+    const onIdle = jest.fn(() => Promise.resolve());
+    const steps = [first.step, second.step];
+    const worker = workerOf((claim) => steps.shift()?.(claim) ?? Promise.resolve('never'), {
+      atOnce: 2,
+      onIdle,
+    });
+    expect(await worker.tick()).toBe(2);
+    first.letGo();
+    await until(() => second.begun.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(onIdle).not.toHaveBeenCalled();
+    second.letGo();
+    await until(() => onIdle.mock.calls.length === 1);
+  });
+
+  it('says so five times a second at most, where two kinds wake one another', async () => {
+    await due(1_000);
+    const onIdle = jest.fn(() => Promise.resolve());
+    let steps = 0;
+    const step = () => Promise.resolve((steps += 1));
+    const worker = workerOf(step, { onIdle });
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
+    const again = async () => {
+      const before = steps;
+      await until(async () => (await worker.tick()) === 0 && steps > before);
+    };
+    await again();
+    await until(() => onIdle.mock.calls.length === 1);
+    for (let n = 0; n < 5; n += 1) await again();
+    expect(onIdle).toHaveBeenCalledTimes(1);
+    clock.mockReturnValue(200);
+    await again();
+    await until(() => onIdle.mock.calls.length === 2);
   });
 
   it('prolongs the lease while the step runs, for longer than the lease is', async () => {

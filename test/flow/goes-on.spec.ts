@@ -1,0 +1,16 @@
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+describe('a run', () => {
+  it('goes on from state to state without waiting for the clock', async () => {
+    const payroll = await Payroll.start({ rowsPerInstruction: 4, settings: { TICK_MS: '3600000' } });
+    try {
+      const id = await payroll.paid(payFile(payRows(8)));
+      // The one time that this service looks for work by itself.
+      await payroll.addReplica();
+      await payroll.until(id, ['SUBMITTING'], 20_000);
+    } finally {
+      await payroll.close();
+    }
+  }, 40_000);
+});
