@@ -77,7 +77,17 @@ export async function isDecided(
 
 /** Opens an attention about what every read shows again as long as it lasts, unless it is decided. */
 export async function raiseUndecided(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
-  if (!(await isDecided(tx, alarm))) await raise(tx, alarm);
+  if (!(await isDecidedByNow(tx, alarm))) await raise(tx, alarm);
+}
+
+/** As `isDecided`, once the two people who decide at this moment are through: what they close is not opened again. */
+async function isDecidedByNow(tx: EmployerTransaction, alarm: Alarm): Promise<boolean> {
+  await tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL
+     FOR NO KEY UPDATE`,
+    [tx.employerId, alarm.kind, alarm.subjectId],
+  );
+  return isDecided(tx, alarm);
 }
 
 /**
@@ -89,7 +99,7 @@ export async function raiseNaming(
   alarm: Alarm,
   words: readonly string[],
 ): Promise<void> {
-  if (await isDecided(tx, alarm)) return;
+  if (await isDecidedByNow(tx, alarm)) return;
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'there is more to it: told anew'
      WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL
