@@ -10,7 +10,7 @@ describe('payrun', () => {
   beforeAll(async () => {
     commandLine();
     database = await testDatabase();
-  }, 60_000);
+  });
   afterAll(() => database.drop());
 
   async function payrun(...args: string[]): Promise<{ code: number | null; output: string }> {

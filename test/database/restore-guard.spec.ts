@@ -159,7 +159,7 @@ describe('a restored database', () => {
       await disconnect();
       await other.stop();
     }
-  }, 60_000);
+  });
 
   it('ends, as far as is known, where a service last gave a sign of life in it', async () => {
     const { guard } = await started();

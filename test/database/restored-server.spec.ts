@@ -67,7 +67,7 @@ describe('a PostgreSQL server that is stopped and started', () => {
     await ownedBy(server);
     await launch();
     await runMigrations(running.databaseAdminUrl);
-  }, 60_000);
+  });
   afterAll(async () => {
     await stop();
     for (const path of [root, server.path]) await rm(path, { recursive: true, force: true });
@@ -92,7 +92,7 @@ describe('a PostgreSQL server that is stopped and started', () => {
     expect((await serviceStarts()).join()).toContain('another timeline (2 instead of 1)');
     await recovered({ hotStandby: 'on' });
     expect((await serviceStarts()).join()).toContain('another timeline (3 instead of 2)');
-  }, 120_000);
+  });
 });
 
 /** What the test wrote belongs to the server's account. */

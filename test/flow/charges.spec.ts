@@ -62,5 +62,5 @@ describe('a bank that charges for each payment', () => {
     await payroll.until(id, ['SETTLED'], 40_000);
     expect(await low()).toBeUndefined();
     expect(await balance()).toBe(0n);
-  }, 90_000);
+  });
 });

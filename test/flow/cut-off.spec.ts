@@ -76,7 +76,7 @@ describe('a bank that promises to turn a submit away before executing it', () =>
     expect((await payroll.calls()).submit).toBe(before + 3);
     expect((await payroll.ledger()).payees).toEqual([]);
     await payroll.clearFaults();
-  }, 60_000);
+  });
 
   it.each(['429', '401'])(
     'has it sent again after a %s and a read that says INITIATED, and everybody is paid once',

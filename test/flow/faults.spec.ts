@@ -91,7 +91,7 @@ describe('under faults of the bank and the network', () => {
     const id = await payroll.paid(payFile(rows));
     await payroll.until(id, ['SETTLED'], 60_000);
     expect(await timesPaid(rows)).toEqual(once(rows));
-  }, 70_000);
+  });
 
   it('goes on initiating while nothing is answered, tells a person after some tries, and pays everybody once', async () => {
     const patient = await Payroll.start({
@@ -114,7 +114,7 @@ describe('under faults of the bank and the network', () => {
     } finally {
       await patient.close();
     }
-  }, 40_000);
+  });
 
   it('builds an instruction that was gone at the gate again and submits it, though its run submits already', async () => {
     const other = await Payroll.start({
@@ -133,5 +133,5 @@ describe('under faults of the bank and the network', () => {
     } finally {
       await other.close();
     }
-  }, 40_000);
+  });
 });

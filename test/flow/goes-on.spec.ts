@@ -12,5 +12,5 @@ describe('a run', () => {
     } finally {
       await payroll.close();
     }
-  }, 40_000);
+  });
 });

@@ -19,7 +19,7 @@ describe('what nobody should upload', () => {
     payroll = await Payroll.start();
     await payroll.stopServices();
     service = await payroll.spawn();
-  }, 120_000);
+  });
   afterAll(() => payroll.close());
 
   const residentBytes = async () => {
@@ -178,5 +178,5 @@ describe('what nobody should upload', () => {
     expect((await uploads).map(({ status }) => status)).toEqual(files.map(() => 201));
     expect([...others]).toEqual([200]);
     expect(await residentBytes()).toBeLessThan(MAX_RESIDENT_BYTES);
-  }, 120_000);
+  });
 });

@@ -76,7 +76,7 @@ describe('while PostgreSQL fails, the service', () => {
     });
     await payroll.stopServices();
     service = await payroll.spawn();
-  }, 120_000);
+  });
   afterEach(() => proxy.restore());
   afterAll(async () => {
     await payroll.close();
@@ -199,7 +199,7 @@ describe('while PostgreSQL fails, the service', () => {
     // What was under way when it went may say so, but nothing that began since.
     const ofTicks = told.filter((line) => /not be ensured|not asserted|a tick failed/.test(line));
     expect(ofTicks.length).toBeLessThan(4);
-  }, 60_000);
+  });
 
   it.each<[CommitFault, RegExp[], Calls]>([
     ['answer lost', EVERY_COMMIT, { initiate: 1, add: PER_INSTRUCTION, submit: 1 }],
@@ -237,7 +237,7 @@ describe('while PostgreSQL fails, the service', () => {
     await Promise.all(hits);
     await restarts;
     await allPaidOnce(id, rows);
-  }, 90_000);
+  });
 
   it('answers 503 in time while its pool is exhausted from outside, and goes on', async () => {
     const rows = freshRows();
@@ -260,7 +260,7 @@ describe('while PostgreSQL fails, the service', () => {
     }
     expect((await payroll.as('finance').get(payroll.path(''))).status).toBe(200);
     await allPaidOnce(id, rows);
-  }, 60_000);
+  });
 
   it('does deadlocks and serialization failures again, or answers 503, and leaves no doubt at the bank', async () => {
     const failing = {
@@ -294,7 +294,7 @@ describe('while PostgreSQL fails, the service', () => {
       [id],
     );
     expect(doubted).toEqual([]);
-  }, 60_000);
+  });
 });
 
 /** The first two rows written to the table fail as after a deadlock or in a serializable world. */

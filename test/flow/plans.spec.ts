@@ -264,18 +264,18 @@ describe('no row is compared with each other one, from an upload to the last rep
   it('while the tables have no statistics', async () => {
     await pay(0);
     expect(over(LIMIT)).toEqual([]);
-  }, 120_000);
+  });
 
   it('while the statistics say that the tables are empty', async () => {
     await analyze();
     await pay(0);
     expect(over(LIMIT)).toEqual([]);
-  }, 120_000);
+  });
 
   it('while the statistics are those of the upload', async () => {
     await pay(0, analyze);
     expect(over(LIMIT)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 it('of many years no more is read than the months that are asked for, with the statistics of the years before', async () => {
@@ -287,4 +287,4 @@ it('of many years no more is read than the months that are asked for, with the s
   found.splice(0);
   await pay(1);
   expect(over(2 * LIMIT)).toEqual([]);
-}, 180_000);
+});

@@ -53,7 +53,7 @@ describe('the budget of requests that replicas share', () => {
     await payroll.until(id, ['SETTLED'], 30_000);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(Array(30).fill(1));
     expect((await shared(payroll)).pauseLeftMs).toBeLessThan(0);
-  }, 60_000);
+  });
 
   it('slows both down to a lower limit that the bank names, before it turns anything away', async () => {
     payroll = await Payroll.start({
@@ -69,7 +69,7 @@ describe('the budget of requests that replicas share', () => {
     expect((await callsOf(payroll)) - before).toBeLessThanOrEqual(3.6 * 4 + 3);
     expect((await callsOf(payroll)) - before).toBeGreaterThan(3);
     expect((await shared(payroll)).pauseLeftMs).toBeLessThan(0);
-  }, 60_000);
+  });
 
   it('pauses the other replica too when one is told 429, and a replica that is started meanwhile', async () => {
     payroll = await Payroll.start({
@@ -93,7 +93,7 @@ describe('the budget of requests that replicas share', () => {
     const stopped = await callsOf(payroll);
     expect(await askBankThrough(payroll, 0)).toMatchObject({ status: 503 });
     expect(await callsOf(payroll)).toBe(stopped);
-  }, 60_000);
+  });
 });
 
 describe('the estimate of a run', () => {

@@ -14,7 +14,7 @@ describe('the standing reconciler over sound payrolls', () => {
     payroll = await startMixedPayroll({ RECONCILE_MS: String(RECONCILE_MS) });
     await payroll.addReplica();
     runs = await mixedPayrolls(payroll);
-  }, 180_000);
+  });
   afterAll(() => payroll.close());
 
   const stored = <R>(sql: string) => select<R>(payroll.database.superuserUrl, sql);

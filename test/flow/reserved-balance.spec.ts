@@ -50,5 +50,5 @@ describe('a run beside one of which an instruction is parked', () => {
     const id = await payroll.paid(payFile(rows(50, 2)), { kindOfPay: 'BONUS' });
     await payroll.until(id, ['SETTLED'], 15_000);
     expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('LOW_BALANCE');
-  }, 60_000);
+  });
 });

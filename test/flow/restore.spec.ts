@@ -178,7 +178,7 @@ describe('a database restored to a moment before the submit of a run that was pa
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
     await soundly();
-  }, 90_000);
+  });
 });
 
 describe('a restored run that is being submitted, of which the bank shows one instruction otherwise than approved', () => {
@@ -198,7 +198,7 @@ describe('a restored run that is being submitted, of which the bank shows one in
     expect(await kinds()).toContain('TOTAL_MISMATCH_AFTER_SUBMIT');
     expect(await submitsOff()).toMatchObject({ submitsOff: true });
     expect((await timesPaid()).sort()).toEqual([1, 1, 1, 2]);
-  }, 90_000);
+  });
 });
 
 describe('a database restored to a moment from which the record cannot be taken up', () => {
@@ -229,7 +229,7 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
     expect((await payroll.calls()).initiate).toBe(built);
     await soundly();
-  }, 90_000);
+  });
 
   it('never pays it again while it cannot be taken up, be it that nobody stops it, and has it cancelled', async () => {
     const { run, built } = await restoredBeforeApproval();
@@ -247,7 +247,7 @@ describe('a database restored to a moment from which the record cannot be taken 
       .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it was paid before the restore' });
     expect(cancelled.data).toMatchObject({ status: 'CANCELLED' });
     await soundly();
-  }, 90_000);
+  });
 
   it('names what was paid of a run that was forgotten too', async () => {
     await start();
@@ -259,7 +259,7 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(happened).toContain(
       'for a run that was forgotten too: uploading its pay file again would pay twice: 2 with 4',
     );
-  }, 60_000);
+  });
 });
 
 describe('a database restored, at a bank that neither lets links be read nor lists parties and message ids', () => {
@@ -286,7 +286,7 @@ describe('a database restored, at a bank that neither lets links be read nor lis
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
     await soundly();
-  }, 90_000);
+  });
 
   it('cannot tell what it had not built from what is not its own, and goes on by the word of the bank alone', async () => {
     const { id, happened } = await restoredTo(MOMENTS[0]!);
@@ -302,7 +302,7 @@ describe('a database restored, at a bank that neither lets links be read nor lis
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
     await soundly();
-  }, 90_000);
+  });
 });
 
 describe('after a restore', () => {
@@ -324,7 +324,7 @@ describe('after a restore', () => {
       'no submitted instruction of this employer that was forgotten',
     );
     expect((await resume()).status).toBe(200);
-  }, 60_000);
+  });
 
   it("takes the bank's written word where it does not let its list be read", async () => {
     await start();
@@ -336,7 +336,7 @@ describe('after a restore', () => {
     const path = payroll.path(`/attention/${(await question())!.id}`);
     await payroll.as('operator').delete(`${path}/actions`);
     expect((await resume('letter of the bank, 4711')).status).toBe(200);
-  }, 60_000);
+  });
 
   it('everybody is stopped until the last employer has decided', async () => {
     await start();
@@ -354,7 +354,7 @@ describe('after a restore', () => {
     expect(told).toEqual([{ n: '2' }]);
     expect((await resume()).status).toBe(200);
     expect((await submitsOff()).submitsOff).toBe(true);
-  }, 60_000);
+  });
 });
 
 describe('an administrator who knows of a restore that shows nowhere', () => {
@@ -380,7 +380,7 @@ describe('an administrator who knows of a restore that shows nowhere', () => {
       'service.restore-told',
       'service.restored',
     ]);
-  }, 60_000);
+  });
 });
 
 describe('a service whose database fails over to a server that may have lost commits', () => {
@@ -409,7 +409,7 @@ describe('a service whose database fails over to a server that may have lost com
     expect((await resume()).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 30_000);
     expect((await timesPaid()).every((count) => count === 1)).toBe(true);
-  }, 90_000);
+  });
 
   it('submits nothing that no witness outside would remember', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'payrun-flow-witness-'));
@@ -427,7 +427,7 @@ describe('a service whose database fails over to a server that may have lost com
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1]);
     await rm(directory, { recursive: true });
-  }, 60_000);
+  });
 
   it('is no failover when the service, or another one, is only started again', async () => {
     await start({ replicas: 2 });
@@ -441,5 +441,5 @@ describe('a service whose database fails over to a server that may have lost com
     const { data } = await payroll.as('operator').get<string>('/metrics');
     expect(data).toContain('payrun_restore_guard{sees="another_timeline"} 1');
     expect(data).toContain('payrun_restore_guard{sees="older_copy"} 0');
-  }, 60_000);
+  });
 });

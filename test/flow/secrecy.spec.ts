@@ -9,7 +9,7 @@ describe('salaries are secret', () => {
     buildWithCrashPoints();
     payroll = await Payroll.start({ settings: { LOG_LEVEL: 'debug' } });
     await payroll.stopServices();
-  }, 120_000);
+  });
   afterAll(() => payroll.close());
 
   it('no name, IBAN or amount of a person is in logs, metrics or the references sent to the bank', async () => {

@@ -96,7 +96,7 @@ describe('a submitted run whose bank cannot be read any more', () => {
     await following({ sandbox: { variants: { tokenLifetimeS: 1 } } });
     await payroll.fault({ operation: 'token', kind: '401', every: 1 });
     await asked(['CREDENTIALS']);
-  }, 60_000);
+  });
 
   it('asks by time alone where the bank is down, and not before', async () => {
     const id = await following();
@@ -109,7 +109,7 @@ describe('a submitted run whose bank cannot be read any more', () => {
     expect(happened).toContain('Nothing can be read');
     await bankGoesOn(id);
     await asked([]);
-  }, 60_000);
+  });
 });
 
 describe('a bank that cannot be read while a run is being submitted', () => {
@@ -152,7 +152,7 @@ describe('a service that is stopped while the bank cannot be read', () => {
     await payroll.clearFaults();
     await eventually(async () => (await verified()) === 0, 20_000);
     expect(await kinds()).toContain('STALE_DATE');
-  }, 60_000);
+  });
 });
 
 describe('a submitted instruction whose payments do not move, and nothing says why', () => {
@@ -179,7 +179,7 @@ describe('a submitted instruction whose payments do not move, and nothing says w
     await payroll.until(id, ['SETTLED'], 20_000);
     await asked([]);
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
-  }, 60_000);
+  });
 });
 
 describe('a list of payments that is full and always the same, where no other read tells whether it is whole', () => {

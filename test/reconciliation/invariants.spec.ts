@@ -434,7 +434,7 @@ describe('the standing reconciler', () => {
       `INSERT INTO employer (id, name, time_zone) VALUES ('${newId()}', 'Another', 'Europe/Paris');
        DELETE FROM reconciler_pass`,
     );
-  }, 180_000);
+  });
   afterAll(() => payroll?.close());
   beforeEach(async () => {
     copy = await Copy.of(template, employerId);

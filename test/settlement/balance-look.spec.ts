@@ -30,7 +30,7 @@ describe('a run whose account has lost as much again as it paid', () => {
     employerId = readId('emp', payroll.employer);
     await payroll.stopServices();
     source = await openDataSource(dataSourceOptions(payroll.database.url, ENTITIES, 4));
-  }, 60_000);
+  });
   afterAll(async () => {
     await source.destroy();
     await payroll.close();

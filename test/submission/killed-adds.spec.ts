@@ -20,7 +20,7 @@ describe('the service killed with -9 between two batches of adds', () => {
     buildWithCrashPoints();
     payroll = await Payroll.start({ rowsPerInstruction: ROWS, settings: { LEASE_MS: '1000' } });
     await payroll.stopServices();
-  }, 120_000);
+  });
   afterEach(() => payroll.endProcesses());
   afterAll(() => payroll.close());
 

@@ -38,7 +38,7 @@ describe('the service killed with -9 while it submits', () => {
       settings: { LEASE_MS: '1000', SUBMIT_DOUBT_MS: '700' },
     });
     await payroll.stopServices();
-  }, 120_000);
+  });
   afterEach(() => payroll.endProcesses());
   afterAll(() => payroll.close());
 

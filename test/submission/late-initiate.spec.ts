@@ -37,5 +37,5 @@ describe('an initiation that is answered after its instruction was given up', ()
     const call = { callId: last!.callId, attempt: 1 };
     await overtaken.recordInitiate(work!, call, { kind: 'yes', status: 201, value });
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['REBUILD_LIMIT']);
-  }, 60_000);
+  });
 });

@@ -53,7 +53,7 @@ describe('a submit that was not sent', () => {
     expect(await statuses()).toEqual(['SUBMIT_INTENT']);
     expect(await select(payroll.database.superuserUrl, outcome)).toEqual([{ outcome: 'IN_DOUBT' }]);
     expect((await payroll.calls()).submit).toBe(1);
-  }, 40_000);
+  });
 
   it('is not parked after an outage before the process that knows it could say so', async () => {
     const { id, attempt } = await submitting({ BANK_TIMEOUT_MS: '8000', SUBMIT_DOUBT_MS: '3000' });
@@ -70,5 +70,5 @@ describe('a submit that was not sent', () => {
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await payroll.attention()).toEqual([]);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
-  }, 60_000);
+  });
 });

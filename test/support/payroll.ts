@@ -373,13 +373,16 @@ async function skipClosedDays(bank: Sandbox): Promise<void> {
   if (date !== today) await axios.post(`${bank.url}/sandbox/clock`, { now: `${date}T00:00:00Z` });
 }
 
-/** Waits until something holds. */
+/** How many times slower a machine may be than the one the waits were tried on; only what fails waits so long. */
+const PATIENCE = 4;
+
+/** Waits until something holds; `timeoutMs` on a quick machine. */
 export async function eventually(
   holds: () => Promise<boolean>,
   timeoutMs: number,
   why: () => string = () => 'it never held',
 ): Promise<void> {
-  const end = Date.now() + timeoutMs;
+  const end = Date.now() + PATIENCE * timeoutMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(why());
     await new Promise((resolve) => setTimeout(resolve, 25));
