@@ -77,17 +77,7 @@ export async function isDecided(
 
 /** Opens an attention about what every read shows again as long as it lasts, unless it is decided. */
 export async function raiseUndecided(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
-  if (!(await isDecidedByNow(tx, alarm))) await raise(tx, alarm);
-}
-
-/** As `isDecided`, once the two people who decide at this moment are through: what they close is not opened again. */
-async function isDecidedByNow(tx: EmployerTransaction, alarm: Alarm): Promise<boolean> {
-  await tx.query(
-    `SELECT FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL
-     FOR NO KEY UPDATE`,
-    [tx.employerId, alarm.kind, alarm.subjectId],
-  );
-  return isDecided(tx, alarm);
+  await raiseNaming(tx, alarm, []);
 }
 
 /**
@@ -99,13 +89,15 @@ export async function raiseNaming(
   alarm: Alarm,
   words: readonly string[],
 ): Promise<void> {
-  if (await isDecidedByNow(tx, alarm)) return;
-  await tx.query(
-    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'there is more to it: told anew'
-     WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL
-       AND EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0)`,
-    [tx.employerId, alarm.kind, alarm.subjectId, words],
+  // Before the decisions: two people may decide what is open at this moment, and it must not be asked once more.
+  const open = await tx.query<{ happened: string }>(
+    `SELECT happened FROM attention
+     WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
+    [tx.employerId, alarm.kind, alarm.subjectId],
   );
+  if (open.some(({ happened }) => words.every((word) => happened.includes(word)))) return;
+  if (await isDecided(tx, alarm)) return;
+  if (open.length > 0) await clear(tx, [alarm.kind], alarm.subjectId, 'there is more to it: told anew');
   await raise(tx, alarm);
 }
 

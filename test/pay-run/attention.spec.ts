@@ -1,12 +1,10 @@
 import { DataSource } from 'typeorm';
-import { Database } from '../../src/database/database';
+import { Database, EmployerTransaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { ENTITIES } from '../../src/entities';
-import { Attention } from '../../src/pay-run/attention.entity';
-import { clear, raiseNaming, raiseUndecided } from '../../src/pay-run/attention.store';
+import { Alarm, clear, raiseNaming, raiseUndecided } from '../../src/pay-run/attention.store';
 import { APPROVER, idsOf, PREPARER, twoEmployers } from '../database/two-employers';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
-import { eventually } from '../support/payroll';
 
 const ours = idsOf(1);
 const kind = 'UNKNOWN_STATUS';
@@ -34,28 +32,29 @@ const open = () => select(server.superuserUrl, `SELECT happened FROM attention W
 
 describe.each([
   ['raiseUndecided', raiseUndecided],
-  [
-    'raiseNaming',
-    (...[tx, alarm]: Parameters<typeof raiseUndecided>) => raiseNaming(tx, alarm, [' PRO_ODD (']),
-  ],
+  ['raiseNaming', (tx: EmployerTransaction, alarm: Alarm) => raiseNaming(tx, alarm, [' PRO_ODD ('])],
 ])('what every read shows again (%s)', (_, tell) => {
-  const read = (alarm: Parameters<typeof raiseUndecided>[1] = shown) =>
-    database.inEmployer(ours.employer, (tx) => tell(tx, alarm));
+  /** `meanwhile` happens behind each statement of the read. */
+  const read = (alarm: Alarm = shown, meanwhile: () => Promise<void> = () => Promise.resolve()) =>
+    database.inEmployer(ours.employer, (tx) => {
+      const query: typeof tx.query = async (...statement) => {
+        const rows = await tx.query<never>(...statement);
+        await meanwhile();
+        return rows;
+      };
+      return tell({ ...tx, query }, alarm);
+    });
 
-  /** Two people decide; `meanwhile` happens after their decision and before its commit. */
-  const decided = (meanwhile: () => Promise<void> = () => Promise.resolve()) =>
+  /** Two people decide what is open, if anything is. */
+  const decided = () =>
     database.inEmployer(ours.employer, async (tx) => {
-      const { id } = await tx.manager
-        .createQueryBuilder(Attention, 'a')
-        .where('a.kind = :kind AND a.resolvedAt IS NULL', { kind })
-        .getOneOrFail();
       await tx.query(
-        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
-           confirmed_at) VALUES ($1, gen_random_uuid(), $2, 'ACKNOWLEDGE', 'the bank looks', $3, $4, now())`,
-        [ours.employer, id, PREPARER, APPROVER],
+        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+         SELECT employer_id, gen_random_uuid(), id, 'ACKNOWLEDGE', 'the bank looks', $2, $3, now()
+         FROM attention WHERE employer_id = $1 AND resolved_at IS NULL`,
+        [ours.employer, PREPARER, APPROVER],
       );
       await clear(tx, [kind], ours.run, 'two people said so');
-      await meanwhile();
     });
 
   it('is asked once, and not again once two people have decided it', async () => {
@@ -69,15 +68,7 @@ describe.each([
 
   it('is not asked again by a read that was under way while two people decided', async () => {
     await read();
-    let underWay = Promise.resolve();
-    await decided(async () => {
-      underWay = read();
-      await eventually(async () => {
-        const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-        return (await select(server.superuserUrl, waiting)).length > 0;
-      }, 5_000);
-    });
-    await underWay;
+    await read(shown, decided);
     expect(await open()).toEqual([]);
   });
 
