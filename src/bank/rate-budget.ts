@@ -36,6 +36,9 @@ const MINUTE_MS = 60_000;
 /** A header that asks for more is a mistake or an outage a person should see. */
 const LONGEST_PAUSE_MS = 60 * MINUTE_MS;
 
+/** A bank that turns requests away and asks for no wait is not asked again without one. */
+const SHORTEST_PAUSE_MS = 1_000;
+
 /** How long an answer asks everybody to wait, in ms: 0 where it does not. */
 export function pauseOf(signal: RateSignal): number {
   const told = signal.status === 429 || signal.remaining === 0;
@@ -85,7 +88,7 @@ export class MinuteBudget implements RateBudget {
   }
 }
 
-/** Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date (RFC 9110); any other is absent. */
+/** Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date (RFC 9110), a second at least; any other is absent. */
 export function rateSignalOf(answer: HttpAnswer, clock: BankClock): RateSignal {
   return {
     status: answer.status,
@@ -97,9 +100,13 @@ export function rateSignalOf(answer: HttpAnswer, clock: BankClock): RateSignal {
 
 function retryAfterMs(value: string | undefined, clock: BankClock): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d+$/.test(value)) return Math.min(Number.parseInt(value, 10) * 1_000, LONGEST_PAUSE_MS);
+  if (/^\d+$/.test(value)) return withinBounds(Number.parseInt(value, 10) * 1_000);
   const at = DateTime.fromHTTP(value);
-  return at.isValid ? Math.min(Math.max(at.toMillis() - clock.nowMs(), 0), LONGEST_PAUSE_MS) : undefined;
+  return at.isValid ? withinBounds(at.toMillis() - clock.nowMs()) : undefined;
+}
+
+function withinBounds(pauseMs: number): number {
+  return Math.min(Math.max(pauseMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
 }
 
 function wholeNumber(value: string | undefined): number | undefined {

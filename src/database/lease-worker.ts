@@ -43,6 +43,7 @@ export class LeaseWorker {
   /** The last claim was answered in full, so more may be due than there was room for. */
   private moreDue = false;
   private toldIdleAtMs = -Infinity;
+  private idleTimer: NodeJS.Timeout | undefined;
   private stopping = false;
 
   constructor(
@@ -86,8 +87,16 @@ export class LeaseWorker {
   }
 
   private tellIfIdle(): void {
+    if (this.running.size > 0 || this.stopping || this.idleTimer) return;
     const now = performance.now();
-    if (this.running.size > 0 || this.stopping || now - this.toldIdleAtMs < IDLE_PAUSE_MS) return;
+    const earlyMs = this.toldIdleAtMs + IDLE_PAUSE_MS - now;
+    if (earlyMs > 0) {
+      this.idleTimer = setTimeout(() => {
+        this.idleTimer = undefined;
+        this.tellIfIdle();
+      }, earlyMs);
+      return;
+    }
     this.toldIdleAtMs = now;
     // What it did not take, the next tick takes.
     this.options.onIdle?.().catch(() => undefined);
@@ -96,6 +105,7 @@ export class LeaseWorker {
   /** Takes no more work and waits for the steps under way. */
   async drain(): Promise<void> {
     this.stopping = true;
+    clearTimeout(this.idleTimer);
     await this.claiming?.catch(() => undefined);
     await Promise.all(this.running);
   }

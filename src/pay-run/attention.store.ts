@@ -101,7 +101,7 @@ export async function raiseNaming(
   await raise(tx, alarm);
 }
 
-/** Closes what evidence has cleared, or two people have decided. */
+/** Closes what evidence has cleared. */
 export async function clear(
   tx: EmployerTransaction,
   kinds: readonly AttentionKind[],

@@ -9,7 +9,6 @@ import { DomainError } from '../domain/errors';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { clear } from '../pay-run/attention.store';
 import { actionsFor, AttentionAction } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
@@ -122,7 +121,12 @@ export class AttentionDesk {
           'The action was confirmed or withdrawn by somebody else meanwhile.',
         );
       }
-      await clear(tx, [attention.kind], attention.subjectId, `${action.action}: ${action.reason}`);
+      // By its id: what was asked anew about the same meanwhile, nobody has read yet.
+      await tx.query(
+        `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
+         WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL`,
+        [employerId, attention.id, `${action.action}: ${action.reason}`],
+      );
       await this.audit(tx, personId, 'confirmed', attention, action);
     });
   }

@@ -187,7 +187,7 @@ describe('what an event says', () => {
     await start({ settings: { BANK_LAG_BOUND_MS: '700' } });
     const reads = (await payroll.calls()).getAccount ?? 0;
     await signed('account.status.blocked', { accountNumber: ACCOUNT });
-    await eventually(async () => (await payroll.calls()).getAccount === reads + 1, 5_000);
+    await eventually(async () => ((await payroll.calls()).getAccount ?? 0) > reads, 5_000);
     await eventually(async () => (await payroll.calls()).getAccount === reads + 2, 5_000);
     await pause(1_000);
     expect((await payroll.calls()).getAccount).toBe(reads + 2);

@@ -1,8 +1,12 @@
 import { DataSource } from 'typeorm';
+import { Clock } from '../../src/config/clock';
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
+import { PersonalData } from '../../src/database/personal-data';
 import { ENTITIES } from '../../src/entities';
 import { Alarm, clear, raiseNaming, raiseUndecided } from '../../src/pay-run/attention.store';
+import { AttentionDesk } from '../../src/submission/attention-desk';
+import { Burial } from '../../src/submission/burial';
 import { APPROVER, idsOf, PREPARER, twoEmployers } from '../database/two-employers';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
 
@@ -78,5 +82,33 @@ describe.each([
     const more = { ...shown, happened: 'The bank showed PRO_ODD (rows 2), PRO_EVEN (rows 3).' };
     await read(more);
     expect(await open()).toEqual([{ happened: more.happened }]);
+  });
+});
+
+describe('what two people confirm', () => {
+  it('closes what they have read, and not what was asked anew about the same meanwhile', async () => {
+    const personal = {} as PersonalData;
+    const burial = {} as Burial;
+    const desk = (of: Database) =>
+      new AttentionDesk(of, personal, burial, { now: () => new Date() } as Clock);
+    const tell = (status: string) =>
+      database.inEmployer(ours.employer, (tx) =>
+        raiseNaming(tx, { ...shown, happened: `The bank showed ${status} (rows 2).` }, [` ${status} (`]),
+      );
+    await tell('PRO_ODD');
+    const [told] = await select<{ id: string }>(
+      server.superuserUrl,
+      'SELECT id FROM attention WHERE resolved_at IS NULL',
+    );
+    const proposed = { action: 'ACKNOWLEDGE', reason: 'the bank looks' } as const;
+    await desk(database).propose(ours.employer, told!.id, PREPARER, proposed);
+    let transactions = 0;
+    const inEmployer: Database['inEmployer'] = async (employerId, work) => {
+      transactions += 1;
+      if (transactions === 2) await tell('PRO_EVEN');
+      return database.inEmployer(employerId, work);
+    };
+    await desk({ inEmployer } as Database).confirm(ours.employer, told!.id, APPROVER);
+    expect(await open()).toEqual([{ happened: 'The bank showed PRO_EVEN (rows 2).' }]);
   });
 });
