@@ -192,7 +192,7 @@ describe('a database that is away', () => {
       database.outsideEmployers(async (tx) => {
         await tx.query('SELECT 1');
         await end();
-        await pause(100);
+        await pause(1_000);
       }),
     );
     expect(last.error).toBeInstanceOf(DatabaseAway);

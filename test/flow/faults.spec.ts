@@ -96,7 +96,7 @@ describe('under faults of the bank and the network', () => {
   it('goes on initiating while nothing is answered, tells a person after some tries, and pays everybody once', async () => {
     const patient = await Payroll.start({
       rowsPerInstruction: ROWS,
-      settings: { REBUILD_LIMIT: '1', BANK_TIMEOUT_MS: '500' },
+      settings: { REBUILD_LIMIT: '1' },
     });
     try {
       const initiates = async () => (await patient.calls()).initiate ?? 0;

@@ -12,12 +12,12 @@ const INSTRUCTIONS = 2;
 const ROWS = PER_INSTRUCTION * INSTRUCTIONS;
 
 /** In the proportions of the defaults. */
-const CONNECT_MS = 400;
+const CONNECT_MS = 600;
 const SETTINGS = {
   DATABASE_CONNECT_MS: String(CONNECT_MS),
-  DATABASE_STATEMENT_MS: '1000',
-  DATABASE_COMMIT_MS: '400',
-  LEASE_MS: '1200',
+  DATABASE_STATEMENT_MS: '1500',
+  DATABASE_COMMIT_MS: '600',
+  LEASE_MS: '4000',
   SUBMIT_DOUBT_MS: '3000',
   LOG_LEVEL: 'warn',
   PUBLIC_URL: 'http://127.0.0.1:9',
@@ -25,7 +25,7 @@ const SETTINGS = {
   RECONCILE_MS: '500',
 };
 /** Longer than each of them: what ten minutes are to the defaults. */
-const AWAY_MS = 4_000;
+const AWAY_MS = 6_000;
 /** A request waits for the pool, for a connection and its first answer, and for a busy machine. */
 const ANSWER_MS = 3 * CONNECT_MS + 2_000;
 
@@ -211,20 +211,16 @@ describe('while PostgreSQL fails, the service', () => {
     ],
     ['never arrives', [INITIATE_INTENDED, ADDS_INTENDED, SUBMIT_INTENDED], NOTHING],
     ['cut before', [INITIATE_INTENDED, ADDS_INTENDED, SUBMIT_INTENDED, SUBMIT_RECORDED], NOTHING],
-  ])(
-    'sends nothing on a COMMIT that met "%s", and pays everybody once',
-    async (fault, moments, unsent) => {
-      const rows = freshRows();
-      const left = await unsentOf(async () => {
-        const hits = moments.map((moment) => proxy.atCommit(moment, fault));
-        const id = await begin(rows);
-        await allPaidOnce(id, rows);
-        await Promise.all(hits);
-      });
-      expect(left).toEqual(unsent);
-    },
-    60_000,
-  );
+  ])('sends nothing on a COMMIT that met "%s", and pays everybody once', async (fault, moments, unsent) => {
+    const rows = freshRows();
+    const left = await unsentOf(async () => {
+      const hits = moments.map((moment) => proxy.atCommit(moment, fault));
+      const id = await begin(rows);
+      await allPaidOnce(id, rows);
+      await Promise.all(hits);
+    });
+    expect(left).toEqual(unsent);
+  });
 
   it('goes on after a restart of the server at every step', async () => {
     const rows = freshRows();
@@ -256,7 +252,7 @@ describe('while PostgreSQL fails, the service', () => {
     await outside.end();
     for (const { answer, ms } of asked) {
       expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5']);
-      expect(ms).toBeLessThan(1_000 + ANSWER_MS);
+      expect(ms).toBeLessThan(1_500 + ANSWER_MS);
     }
     expect((await payroll.as('finance').get(payroll.path(''))).status).toBe(200);
     await allPaidOnce(id, rows);

@@ -121,44 +121,40 @@ const MOMENTS = [
 ];
 
 describe('a database restored to a moment before the submit of a run that was paid since', () => {
-  it.each(MOMENTS)(
-    'pays nobody twice and ends the run as the bank has it: $when',
-    async (moment) => {
-      await start(RECONCILED);
-      const run = await payroll.uploaded(payFile(payRows(6)));
-      await moment.hold(run.id);
-      await payroll.approve(run);
-      await payroll.until(run.id, [moment.status], 20_000);
-      if (moment.status === 'BUILDING')
-        await eventually(async () => ((await payroll.calls()).add ?? 0) === 6, 10_000);
-      await backedUp();
-      await execute(backup!.superuserUrl, moment.inBackup);
-      expect((await payroll.run(run.id)).status).toBe(moment.status);
-      await moment.goOn(run.id);
-      await payroll.until(run.id, ['SETTLED'], 20_000);
+  it.each(MOMENTS)('pays nobody twice and ends the run as the bank has it: $when', async (moment) => {
+    await start(RECONCILED);
+    const run = await payroll.uploaded(payFile(payRows(6)));
+    await moment.hold(run.id);
+    await payroll.approve(run);
+    await payroll.until(run.id, [moment.status], 20_000);
+    if (moment.status === 'BUILDING')
+      await eventually(async () => ((await payroll.calls()).add ?? 0) === 6, 10_000);
+    await backedUp();
+    await execute(backup!.superuserUrl, moment.inBackup);
+    expect((await payroll.run(run.id)).status).toBe(moment.status);
+    await moment.goOn(run.id);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
 
-      await restored();
-      await told();
-      expect(await submitsOff()).toMatchObject({ submitsOff: true, reason: 'RESTORED' });
-      expect((await resume()).data.code).toBe('NOT_RECONCILED');
-      const { happened, payments } = await answered();
-      expect(happened).toContain('another database of the cluster');
-      expect(happened).toContain('taken back into the record, to be followed: 3 with 6 payments');
-      const paid = (await payroll.ledger()).instructions.filter(({ submits }) => submits > 0);
-      for (const { id } of paid) expect(happened).toContain(String(id));
-      expect(payments).toBe(6);
-      // What the bank has is followed to its end while everything is still stopped.
-      await payroll.until(run.id, ['SETTLED'], 20_000);
-      expect((await resume()).status).toBe(200);
-      expect((await submitsOff()).submitsOff).toBe(false);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
-      const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
-      expect(report.data).toMatchObject({ difference: '0.00' });
-      await soundly();
-    },
-    90_000,
-  );
+    await restored();
+    await told();
+    expect(await submitsOff()).toMatchObject({ submitsOff: true, reason: 'RESTORED' });
+    expect((await resume()).data.code).toBe('NOT_RECONCILED');
+    const { happened, payments } = await answered();
+    expect(happened).toContain('another database of the cluster');
+    expect(happened).toContain('taken back into the record, to be followed: 3 with 6 payments');
+    const paid = (await payroll.ledger()).instructions.filter(({ submits }) => submits > 0);
+    for (const { id } of paid) expect(happened).toContain(String(id));
+    expect(payments).toBe(6);
+    // What the bank has is followed to its end while everything is still stopped.
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    expect((await resume()).status).toBe(200);
+    expect((await submitsOff()).submitsOff).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
+    expect(report.data).toMatchObject({ difference: '0.00' });
+    await soundly();
+  });
 
   it('sends the rest of a run of which a part was submitted, once people resumed', async () => {
     await start(RECONCILED);
@@ -185,13 +181,13 @@ describe('a restored run that is being submitted, of which the bank shows one in
   it('follows that one too, asks about it, and comes to its end', async () => {
     await start({ sandbox: { variants: { addAfterSubmit: 'accepted' } } });
     await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
-    await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2, delayMs: 12_000 });
+    await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2, delayMs: 25_000 });
     const id = await payroll.paid(payFile(payRows(4)));
     await payroll.until(id, ['VERIFIED'], 20_000);
     await backedUp();
     await payroll.clearFaults();
     await payroll.until(id, ['SETTLED'], 20_000);
-    await eventually(async () => (await timesPaid()).includes(2), 20_000);
+    await eventually(async () => (await timesPaid()).includes(2), 30_000);
     await restored();
     await answered();
     await payroll.until(id, ['SETTLED'], 20_000);

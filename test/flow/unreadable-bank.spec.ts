@@ -57,7 +57,6 @@ describe('a submit that was not answered, at a bank that cannot be read afterwar
       await asked([]);
       expect(await timesPaid()).toEqual([1, 1, 1, 1]);
     },
-    60_000,
   );
 });
 
@@ -76,21 +75,17 @@ describe('a submitted run whose bank cannot be read any more', () => {
     await payroll.until(id, ['SETTLED'], 20_000);
   };
 
-  it.each(['403', '401'])(
-    'asks about the access that is refused, and goes on trying (%s)',
-    async (kind) => {
-      const id = await following();
-      await bankFails(kind);
-      await asked(['CREDENTIALS']);
-      expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).not.toBeNull();
-      // Not resumed yet: a stopped employer is followed all the same.
-      await bankGoesOn(id);
-      expect(await kinds()).toEqual(['CREDENTIALS']);
-      await resume();
-      expect(await kinds()).toEqual([]);
-    },
-    60_000,
-  );
+  it.each(['403', '401'])('asks about the access that is refused, and goes on trying (%s)', async (kind) => {
+    const id = await following();
+    await bankFails(kind);
+    await asked(['CREDENTIALS']);
+    expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).not.toBeNull();
+    // Not resumed yet: a stopped employer is followed all the same.
+    await bankGoesOn(id);
+    expect(await kinds()).toEqual(['CREDENTIALS']);
+    await resume();
+    expect(await kinds()).toEqual([]);
+  });
 
   it('asks about a token that is refused', async () => {
     await following({ sandbox: { variants: { tokenLifetimeS: 1 } } });
@@ -132,7 +127,6 @@ describe('a bank that cannot be read while a run is being submitted', () => {
       expect(unsubmitted.length).toBeGreaterThanOrEqual(released.length);
       expect((await timesPaid()).every((count) => count === 1)).toBe(true);
     },
-    90_000,
   );
 });
 

@@ -97,6 +97,5 @@ describe('the service killed with -9 while it submits', () => {
       expect(parked.sort()).toEqual(unknown.sort());
       expect(await kindsOf()).toEqual(unknown.map(() => 'SUBMIT_UNKNOWN'));
     },
-    90_000,
   );
 });
