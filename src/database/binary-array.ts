@@ -12,23 +12,50 @@ const FIRST_BYTES = 32_768;
 /** Of a UTF-16 unit in UTF-8; to count them exactly would take as long as to write them. */
 export const MOST_BYTES_OF_A_UNIT = 3;
 
+/** What an array is made of: an int4 is a number, an int8 a bigint, a bytea its hexadecimal digits, anything else its text. */
+export type Element = string | number | bigint | null;
+
+/** A whole array as a parameter. The driver's own way, text, takes either side several times as long. */
+export function binaryArray(type: ElementType, elements: readonly Element[]): Buffer {
+  const bytes = elements.reduce<number>((sum, element) => sum + mostBytesOf(element), HEADER_BYTES);
+  const array = new BinaryArray(type, bytes);
+  for (const element of elements) array.add(element);
+  return array.take();
+}
+
+/** Makes parameters of the same rows: an array for each column, of what `of` finds in a row. */
+export function arraysOf<Row>(
+  rows: readonly Row[],
+): (type: ElementType, of: (row: Row) => Element) => Buffer {
+  return (type, of) => binaryArray(type, rows.map(of));
+}
+
+/** With its length before it. */
+function mostBytesOf(element: Element): number {
+  return LENGTH_BYTES + (typeof element === 'string' ? element.length * MOST_BYTES_OF_A_UNIT : 8);
+}
+
 /**
  * An array as a parameter in PostgreSQL's binary form (`array_recv`), which costs the server less than text does. Its
  * bytes are used again for the next array.
  */
 export class BinaryArray {
-  private bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  private bytes: Buffer;
   private end = HEADER_BYTES;
   private length = 0;
   private nulls = 0;
 
-  constructor(private readonly type: ElementType) {}
+  constructor(
+    private readonly type: ElementType,
+    firstBytes = FIRST_BYTES,
+  ) {
+    this.bytes = Buffer.allocUnsafeSlow(firstBytes);
+  }
 
-  /** Adds an element: an int4 is a number, an int8 a bigint, a bytea its hexadecimal digits, anything else its text. */
-  add(value: string | number | bigint | null): void {
+  add(value: Element): void {
     const at = this.end + LENGTH_BYTES;
-    const most = typeof value === 'string' ? value.length * MOST_BYTES_OF_A_UNIT : 8;
-    if (at + most > this.bytes.length) this.grow(at + most);
+    const most = this.end + mostBytesOf(value);
+    if (most > this.bytes.length) this.grow(most);
     const written = value === null ? 0 : this.write(value, at);
     this.bytes.writeInt32BE(value === null ? -1 : written, this.end);
     this.end = at + written;

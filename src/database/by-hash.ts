@@ -6,8 +6,8 @@ import { Transaction } from './database';
  * may stand within another.
  */
 export async function joiningByHash<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
-  await tx.query('SET LOCAL enable_nestloop = off');
-  const done = await work();
+  const off = tx.query('SET LOCAL enable_nestloop = off');
+  const [done] = await Promise.all([work(), off]);
   await tx.query('SET LOCAL enable_nestloop TO DEFAULT');
   return done;
 }
@@ -17,6 +17,7 @@ export function queryByHash<Row = Record<string, unknown>>(
   tx: Transaction,
   sql: string,
   parameters: unknown[],
+  plan?: 'kept',
 ): Promise<Row[]> {
-  return joiningByHash(tx, () => tx.query<Row>(sql, parameters));
+  return joiningByHash(tx, () => tx.query<Row>(sql, parameters, plan));
 }

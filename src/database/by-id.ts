@@ -44,6 +44,31 @@ export async function readById<Row extends ObjectLiteral>(
   return row;
 }
 
+/**
+ * Writes fields of a row of the employer, found by its id and what else it must still be, as TypeORM writes them and with
+ * a plan that is kept.
+ */
+export async function updateById<Row extends ObjectLiteral>(
+  tx: EmployerTransaction,
+  entity: EntityTarget<Row>,
+  still: Partial<Row> & { id: string },
+  fields: Partial<Row>,
+): Promise<void> {
+  const { driver } = tx.manager.connection;
+  const { columns, tableName } = tx.manager.connection.getMetadata(entity);
+  const values: unknown[] = [tx.employerId];
+  const given = (row: Partial<Row>) =>
+    columns
+      .filter((column) => row[column.propertyName] !== undefined)
+      .map((column) => {
+        values.push(driver.preparePersistentValue(row[column.propertyName], column));
+        return `${column.databaseName} = $${values.length}`;
+      });
+  const [set, where] = [given(fields), given(still)];
+  const update = `UPDATE ${tableName} SET ${set.join(', ')} WHERE employer_id = $1 AND ${where.join(' AND ')}`;
+  await tx.query(update, values, 'kept');
+}
+
 const SELECTS = new Map<EntityTarget<ObjectLiteral>, string>();
 
 function selectOf({ connection }: EntityManager, entity: EntityTarget<ObjectLiteral>): string {

@@ -1,3 +1,4 @@
+import { arraysOf } from '../database/binary-array';
 import { EmployerTransaction, Statement } from '../database/database';
 
 /** Who moved it: a person, or the service itself. */
@@ -37,6 +38,7 @@ export function appendHistory(tx: EmployerTransaction, changes: readonly StateCh
 
 function writingHistory(employerId: string, changes: readonly StateChange[]): Statement | undefined {
   if (changes.length === 0) return undefined;
+  const arrayOf = arraysOf(changes);
   return [
     `WITH taken AS (
        INSERT INTO fact_sequence (employer_id, last_seq) VALUES ($1, $2)
@@ -52,15 +54,15 @@ function writingHistory(employerId: string, changes: readonly StateChange[]): St
     [
       employerId,
       changes.length,
-      changes.map((change) => change.subject),
-      changes.map((change) => change.subjectId),
-      changes.map((change) => change.payRunId),
-      changes.map((change) => change.from),
-      changes.map((change) => change.to),
-      changes.map((change) => change.actor),
-      changes.map((change) => change.reason ?? null),
-      changes.map((change) => change.payments ?? 0),
-      changes.map((change) => (change.amountMinor ?? 0n).toString()),
+      arrayOf('text', (change) => change.subject),
+      arrayOf('uuid', (change) => change.subjectId),
+      arrayOf('uuid', (change) => change.payRunId),
+      arrayOf('text', (change) => change.from),
+      arrayOf('text', (change) => change.to),
+      arrayOf('text', (change) => change.actor),
+      arrayOf('text', (change) => change.reason ?? null),
+      arrayOf('int4', (change) => change.payments ?? 0),
+      arrayOf('int8', (change) => change.amountMinor ?? 0n),
     ],
     'kept',
   ];

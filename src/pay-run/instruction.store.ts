@@ -1,4 +1,4 @@
-import { findById, readById } from '../database/by-id';
+import { findById, readById, updateById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
@@ -55,11 +55,8 @@ export async function moveInstruction(
 ): Promise<void> {
   const from = instruction.status;
   assertInstructionMove(from, to);
-  await tx.manager.update(
-    Instruction,
-    { employerId: tx.employerId, id: instruction.id, status: from },
-    { ...patch, status: to, ...(reason === undefined ? {} : { endedReason: reason }) },
-  );
+  const still = { id: instruction.id, status: from };
+  await updateById(tx, Instruction, still, { ...patch, status: to, endedReason: reason });
   Object.assign(instruction, patch, { status: to });
   appendHistory(tx, [
     {

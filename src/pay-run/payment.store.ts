@@ -1,3 +1,4 @@
+import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { assertPaymentMove, LIVE_PAYMENT_STATUSES, PaymentStatus } from '../domain/payment';
@@ -44,6 +45,7 @@ export async function movePaymentSet(tx: EmployerTransaction, move: SetMove): Pr
       firstRow,
       lastRow,
     ],
+    'kept',
   );
   const moved = { count: Number(row?.count ?? 0), amountMinor: BigInt(row?.sum ?? 0) };
   if (moved.count === 0) return moved;
@@ -86,11 +88,12 @@ export async function movePayments(
   within?: RowRange,
 ): Promise<number> {
   for (const move of moves) assertPaymentMove(from, move.to);
+  const arrayOf = arraysOf(moves);
   const moved = await queryByHash<{ id: string; amount_minor: string; n: string }>(
     tx,
-    `UPDATE payment p SET status = m.status, live = m.status = ANY ($8::text[]), settled_on = m.settled_on,
+    `UPDATE payment p SET status = m.status, live = m.status = ANY ($8::text[]), settled_on = m.settled_on::date,
        charges_minor = m.charges_minor, excluded_reason = CASE WHEN m.status = 'EXCLUDED' THEN m.reason END
-     FROM unnest($4::uuid[], $5::text[], $6::date[], $7::bigint[], $9::text[]) WITH ORDINALITY
+     FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bigint[], $9::text[]) WITH ORDINALITY
        AS m(id, status, settled_on, charges_minor, reason, n)
      WHERE p.employer_id = $1 AND p.status = $3 AND p.id = ANY ($4) AND p.id = m.id
        AND ${within ? 'p.pay_run_id = $2 AND p.row_no BETWEEN $10 AND $11' : '(p.pay_run_id = $2) IS TRUE'}
@@ -99,14 +102,15 @@ export async function movePayments(
       tx.employerId,
       payRunId,
       from,
-      moves.map((move) => move.paymentId),
-      moves.map((move) => move.to),
-      moves.map((move) => move.settledOn ?? null),
-      moves.map((move) => move.chargesMinor?.toString() ?? null),
+      arrayOf('uuid', (move) => move.paymentId),
+      arrayOf('text', (move) => move.to),
+      arrayOf('text', (move) => move.settledOn ?? null),
+      arrayOf('int8', (move) => move.chargesMinor ?? null),
       LIVE_PAYMENT_STATUSES,
-      moves.map((move) => move.reason ?? null),
+      arrayOf('text', (move) => move.reason ?? null),
       ...(within ? [within.firstRow, within.lastRow] : []),
     ],
+    'kept',
   );
   appendHistory(
     tx,

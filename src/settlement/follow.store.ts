@@ -1,3 +1,4 @@
+import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
@@ -114,19 +115,21 @@ export async function recordProgress(
   progress: readonly Progress[],
 ): Promise<void> {
   if (progress.length === 0) return;
+  const arrayOf = arraysOf(progress);
   await queryByHash(
     tx,
     `UPDATE bank_payment b SET bank_status = s.status, bank_rank = greatest(b.bank_rank, s.rank),
        bank_status_at = clock_timestamp(), last_seen_at = clock_timestamp()
-     FROM unnest($3::int[], $4::text[], $5::smallint[]) AS s(row_no, status, rank)
+     FROM unnest($3::int[], $4::text[], $5::int[]) AS s(row_no, status, rank)
      WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no`,
     [
       tx.employerId,
       instruction.id,
-      progress.map((one) => one.payment.rowNo),
-      progress.map((one) => one.bankStatus),
-      progress.map((one) => one.rank),
+      arrayOf('int4', (one) => one.payment.rowNo),
+      arrayOf('text', (one) => one.bankStatus),
+      arrayOf('int4', (one) => one.rank),
     ],
+    'kept',
   );
   const moves = progress.flatMap(({ payment, move }) =>
     move ? [{ paymentId: payment.paymentId, ...move }] : [],

@@ -1,6 +1,7 @@
 import type { Outcome } from '../bank/outcome';
 import type { PreparedAdd } from '../bank/prepared';
 import type { BankPayment } from '../bank/records';
+import { arraysOf } from '../database/binary-array';
 import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
@@ -39,7 +40,7 @@ export async function intendAdds(
     [
       tx.employerId,
       instruction.id,
-      rows.map((row) => row.rowNo),
+      arraysOf(rows)('int4', (row) => row.rowNo),
       Buffer.concat(prepared.map((add) => add.bodyHash)),
       epoch,
       finished,
@@ -84,6 +85,7 @@ function recording(
   batch: number,
   recorded: readonly Recorded[],
 ): Statement {
+  const arrayOf = arraysOf(recorded);
   return [
     `WITH closed AS (
        UPDATE add_intent SET finished_at = clock_timestamp()
@@ -98,12 +100,12 @@ function recording(
       tx.employerId,
       instruction.id,
       batch,
-      recorded.map((one) => one.row.rowNo),
-      recorded.map((one) => one.row.paymentId),
-      recorded.map((one) => one.payment?.bankPaymentId ?? null),
-      recorded.map((one) => one.payment?.ids[1] ?? null),
-      recorded.map((one) => one.outcome),
-      recorded.map((one) => one.payment?.status ?? null),
+      arrayOf('int4', (one) => one.row.rowNo),
+      arrayOf('uuid', (one) => one.row.paymentId),
+      arrayOf('text', (one) => one.payment?.bankPaymentId ?? null),
+      arrayOf('text', (one) => one.payment?.ids[1] ?? null),
+      arrayOf('text', (one) => one.outcome),
+      arrayOf('text', (one) => one.payment?.status ?? null),
     ],
     'kept',
   ];

@@ -67,6 +67,7 @@ export class Builder {
         `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
          VALUES ($1, $2, 'initiate', $3, $4, $5, $6, $7)`,
         [claim.employerId, callId, instruction.id, prepared.path, prepared.bodyHash, attempt, claim.epoch],
+        'kept',
       );
       return prepared;
     });
@@ -101,6 +102,7 @@ export class Builder {
           `UPDATE instruction SET bank_instruction_id = $3, bank_status = $4
            WHERE employer_id = $1 AND id = $2 AND bank_instruction_id IS NULL`,
           [tx.employerId, instruction.id, outcome.value.bankInstructionId, outcome.value.status],
+          'kept',
         );
         const { status } = await lockInstruction(tx, instruction.id);
         // Whoever was overtaken may hear this after the instruction was given up, and people were asked about it.
@@ -163,6 +165,7 @@ export class Builder {
          JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $3 AND p.row_no = intended.row_no
          ON CONFLICT DO NOTHING`,
         [tx.employerId, work.instruction.id, work.run.id],
+        'kept',
       );
       return payableRows(tx, this.personal, work);
     });
@@ -199,6 +202,7 @@ async function initiatesOf(tx: EmployerTransaction, instructionId: string): Prom
      WHERE employer_id = $1 AND instruction_id = $2 AND operation = 'initiate'
        AND outcome IS DISTINCT FROM 'NO'`,
     [tx.employerId, instructionId],
+    'kept',
   );
   return row?.n ?? 1;
 }

@@ -12,6 +12,7 @@ export async function finishCall(
     `UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
      WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, callId, told, outcome.kind === 'yes' ? null : whyOf(outcome)],
+    'kept',
   );
 }
 

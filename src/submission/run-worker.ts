@@ -214,11 +214,13 @@ export class RunWorker {
       tx.query<{ id: string }>(
         'SELECT id FROM planned_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3',
         [tx.employerId, run.id, run.runVersion],
+        'kept',
       ),
       tx.query<{ id: string }>(
         `SELECT planned_instruction_id AS id FROM instruction
          WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)`,
         [tx.employerId, run.id, states],
+        'kept',
       ),
     ]);
     const done = new Set(reached.map(({ id }) => id));

@@ -19,6 +19,7 @@ export async function finishAttempt(
     `UPDATE submit_attempt SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
      WHERE employer_id = $1 AND instruction_id = $2 AND outcome IS DISTINCT FROM 'PROVEN_UNSENT'`,
     [tx.employerId, instruction.id, outcome, detail],
+    'kept',
   );
 }
 

@@ -194,6 +194,7 @@ export class Submitter {
       `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
        VALUES ($1, $2, 'submit', $3, $4, $5, 1, $6)`,
       [tx.employerId, ids.callId, instruction.id, prepared.path, prepared.bodyHash, claim.epoch],
+      'kept',
     );
     return this.mark(tx);
   }

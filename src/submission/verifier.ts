@@ -64,6 +64,7 @@ export class Verifier {
         `SELECT extract(epoch FROM clock_timestamp() - max(coalesce(finished_at, intended_at))) * 1000 AS ms
          FROM add_intent WHERE employer_id = $1 AND instruction_id = $2`,
         [work.instruction.employerId, work.instruction.id],
+        'kept',
       ),
     );
     return Number(row?.ms ?? 0);
@@ -162,6 +163,7 @@ async function adopt(
     const payment = matched.get(row.rowNo);
     return payment ? [{ row, payment }] : [];
   });
+  if (seen.length === 0) return;
   await tx.query(
     `UPDATE bank_payment b SET add_outcome = 'ADOPTED', bank_payment_id = a.bank_payment_id,
        bank_transaction_id = a.bank_transaction_id, bank_status = a.status, last_seen_at = clock_timestamp()

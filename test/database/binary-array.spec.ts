@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { BinaryArray, ElementType } from '../../src/database/binary-array';
+import { BinaryArray, binaryArray, Element, ElementType } from '../../src/database/binary-array';
 import { TestDatabase, testDatabase } from '../support/database';
 
 let server: TestDatabase;
@@ -15,8 +15,6 @@ afterAll(async () => {
   await client.end();
   await server.drop();
 });
-
-type Element = string | number | bigint | null;
 
 const ELEMENTS: Record<ElementType, fc.Arbitrary<Element>> = {
   int4: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
@@ -45,9 +43,9 @@ describe('an array in binary form', () => {
       await fc.assert(
         fc.asyncProperty(elements, async (written) => {
           for (const element of written) array.add(element);
-          expect(await read(type, array.take())).toEqual(
-            written.map((element) => (element === null ? null : String(element))),
-          );
+          const texts = written.map((element) => (element === null ? null : String(element)));
+          expect(await read(type, array.take())).toEqual(texts);
+          expect(await read(type, binaryArray(type, written))).toEqual(texts);
         }),
       );
     },

@@ -1,5 +1,5 @@
 import { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
-import { findById, readById } from '../../src/database/by-id';
+import { findById, readById, updateById } from '../../src/database/by-id';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { Database } from '../../src/database/database';
 import { EmployerAccount } from '../../src/employer/employer.entity';
@@ -70,4 +70,34 @@ it('stays locked to the end of the transaction where that is asked for', async (
   expect(await whileRead('for_key_share')).toBe(true);
   expect(await whileRead('pessimistic_read')).toBe(false);
   expect(await whileRead('for_no_key_update')).toBe(false);
+});
+
+describe('fields written by the id of their row', () => {
+  const read = (employerId: string) =>
+    database.inEmployer(employerId, (tx) => tx.manager.findOneByOrFail(PayRun, { employerId }));
+  const fields = {
+    balanceBeforeMinor: 9_007_199_254_740_993n,
+    balanceReadAt: new Date('2026-03-02T10:00:00.123Z'),
+    lapseReason: null,
+    stoppedReason: undefined,
+  };
+
+  it('are what TypeORM reads again, and what is not given stays', async () => {
+    const before = await read(OURS);
+    await database.inEmployer(OURS, (tx) => updateById(tx, PayRun, { id: before.id }, fields));
+    const { stoppedReason, ...given } = fields;
+    expect(stoppedReason).toBeUndefined();
+    expect(await read(OURS)).toEqual({ ...before, ...given });
+  });
+
+  it('are not written where the row is another employer’s, or not what it was', async () => {
+    const [ours, theirs] = [await read(OURS), await read(THEIRS)];
+    const other = ours.status === 'SETTLED' ? 'FAILED' : 'SETTLED';
+    const later = { balanceBeforeMinor: 1n };
+    await database.inEmployer(OURS, async (tx) => {
+      await updateById(tx, PayRun, { id: theirs.id }, later);
+      await updateById(tx, PayRun, { id: ours.id, status: other }, later);
+    });
+    expect([await read(OURS), await read(THEIRS)]).toEqual([ours, theirs]);
+  });
 });
