@@ -1,5 +1,4 @@
 import { DataSource } from 'typeorm';
-import { Clock } from '../../src/config/clock';
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { PersonalData } from '../../src/database/personal-data';
@@ -90,7 +89,7 @@ describe('what two people confirm', () => {
     const personal = {} as PersonalData;
     const burial = {} as Burial;
     const desk = (of: Database) =>
-      new AttentionDesk(of, personal, burial, { now: () => new Date() } as Clock);
+      new AttentionDesk(of, personal, burial, { now: () => new Date() });
     const tell = (status: string) =>
       database.inEmployer(ours.employer, (tx) =>
         raiseNaming(tx, { ...shown, happened: `The bank showed ${status} (rows 2).` }, [` ${status} (`]),
