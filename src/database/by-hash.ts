@@ -17,7 +17,6 @@ export function queryByHash<Row = Record<string, unknown>>(
   tx: Transaction,
   sql: string,
   parameters: unknown[],
-  plan?: 'kept',
 ): Promise<Row[]> {
-  return joiningByHash(tx, () => tx.query<Row>(sql, parameters, plan));
+  return joiningByHash(tx, () => tx.query<Row>(sql, parameters));
 }

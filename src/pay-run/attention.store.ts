@@ -90,12 +90,12 @@ export async function raiseNaming(
   words: readonly string[],
 ): Promise<void> {
   // Before the decisions: two people may decide what is open at this moment, and it must not be asked once more.
-  const open = await tx.query<{ happened: string }>(
-    `SELECT happened FROM attention
-     WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
-    [tx.employerId, alarm.kind, alarm.subjectId],
+  const open = await tx.query<{ names_all: boolean }>(
+    `SELECT NOT EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0) AS names_all
+     FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
+    [tx.employerId, alarm.kind, alarm.subjectId, words],
   );
-  if (open.some(({ happened }) => words.every((word) => happened.includes(word)))) return;
+  if (open.some((one) => one.names_all)) return;
   if (await isDecided(tx, alarm)) return;
   if (open.length > 0) await clear(tx, [alarm.kind], alarm.subjectId, 'there is more to it: told anew');
   await raise(tx, alarm);

@@ -45,7 +45,6 @@ export async function movePaymentSet(tx: EmployerTransaction, move: SetMove): Pr
       firstRow,
       lastRow,
     ],
-    'kept',
   );
   const moved = { count: Number(row?.count ?? 0), amountMinor: BigInt(row?.sum ?? 0) };
   if (moved.count === 0) return moved;
@@ -110,7 +109,6 @@ export async function movePayments(
       arrayOf('text', (move) => move.reason ?? null),
       ...(within ? [within.firstRow, within.lastRow] : []),
     ],
-    'kept',
   );
   appendHistory(
     tx,

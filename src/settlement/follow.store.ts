@@ -129,7 +129,6 @@ export async function recordProgress(
       arrayOf('text', (one) => one.bankStatus),
       arrayOf('int4', (one) => one.rank),
     ],
-    'kept',
   );
   const moves = progress.flatMap(({ payment, move }) =>
     move ? [{ paymentId: payment.paymentId, ...move }] : [],

@@ -94,7 +94,7 @@ export class AttentionDesk {
 
   /**
    * The second person's word: the action is carried out and the attention resolved, in one transaction.
-   * @throws DomainError SAME_PERSON, ACTION_NOT_FOUND, and those of the action itself
+   * @throws DomainError SAME_PERSON, ACTION_NOT_FOUND, ATTENTION_IS_RESOLVED, and those of the action itself
    */
   async confirm(employerId: string, attentionId: string, personId: string): Promise<void> {
     const { attention, action } = await this.database.inEmployer(employerId, async (tx) => ({
@@ -122,11 +122,17 @@ export class AttentionDesk {
         );
       }
       // By its id: what was asked anew about the same meanwhile, nobody has read yet.
-      await tx.query(
+      const closed = await tx.query(
         `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
-         WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL`,
+         WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL RETURNING id`,
         [employerId, attention.id, `${action.action}: ${action.reason}`],
       );
+      if (closed.length === 0 && action.action === 'RESUME') {
+        throw new DomainError(
+          'ATTENTION_IS_RESOLVED',
+          'It was resolved meanwhile, or told anew: read what is asked now.',
+        );
+      }
       await this.audit(tx, personId, 'confirmed', attention, action);
     });
   }

@@ -4,6 +4,7 @@ import { dataSourceOptions, openDataSource } from '../../src/database/data-sourc
 import { PersonalData } from '../../src/database/personal-data';
 import { ENTITIES } from '../../src/entities';
 import { Alarm, clear, raiseNaming, raiseUndecided } from '../../src/pay-run/attention.store';
+import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
 import { APPROVER, idsOf, PREPARER, twoEmployers } from '../database/two-employers';
@@ -75,6 +76,18 @@ describe.each([
     expect(await open()).toEqual([]);
   });
 
+  it('is told once also where the bank’s word holds what no database stores', async () => {
+    const odd = { ...shown, happened: 'The bank showed PRO_ODD (rows 2), PRO_\ud800 (rows 3).' };
+    const tellOdd = () =>
+      database.inEmployer(ours.employer, (tx) => raiseNaming(tx, odd, [' PRO_ODD (', ' PRO_\ud800 (']));
+    await tellOdd();
+    const [told] = await select(server.superuserUrl, 'SELECT id FROM attention WHERE resolved_at IS NULL');
+    await tellOdd();
+    expect(await select(server.superuserUrl, 'SELECT id FROM attention WHERE resolved_at IS NULL')).toEqual([
+      told,
+    ]);
+  });
+
   it('is asked again when it is something else than was decided', async () => {
     await read();
     await decided();
@@ -85,11 +98,21 @@ describe.each([
 });
 
 describe('what two people confirm', () => {
+  const deskOf = (of: Database) =>
+    new AttentionDesk(of, {} as PersonalData, {} as Burial, { now: () => new Date() });
+
+  /** The database, where `meanwhile` happens before the nth transaction. */
+  const before = (nth: number, meanwhile: () => Promise<void>): Database => {
+    let transactions = 0;
+    const inEmployer: Database['inEmployer'] = async (employerId, work) => {
+      transactions += 1;
+      if (transactions === nth) await meanwhile();
+      return database.inEmployer(employerId, work);
+    };
+    return { inEmployer } as Database;
+  };
+
   it('closes what they have read, and not what was asked anew about the same meanwhile', async () => {
-    const personal = {} as PersonalData;
-    const burial = {} as Burial;
-    const desk = (of: Database) =>
-      new AttentionDesk(of, personal, burial, { now: () => new Date() });
     const tell = (status: string) =>
       database.inEmployer(ours.employer, (tx) =>
         raiseNaming(tx, { ...shown, happened: `The bank showed ${status} (rows 2).` }, [` ${status} (`]),
@@ -100,14 +123,34 @@ describe('what two people confirm', () => {
       'SELECT id FROM attention WHERE resolved_at IS NULL',
     );
     const proposed = { action: 'ACKNOWLEDGE', reason: 'the bank looks' } as const;
-    await desk(database).propose(ours.employer, told!.id, PREPARER, proposed);
-    let transactions = 0;
-    const inEmployer: Database['inEmployer'] = async (employerId, work) => {
-      transactions += 1;
-      if (transactions === 2) await tell('PRO_EVEN');
-      return database.inEmployer(employerId, work);
-    };
-    await desk({ inEmployer } as Database).confirm(ours.employer, told!.id, APPROVER);
+    await deskOf(database).propose(ours.employer, told!.id, PREPARER, proposed);
+    await deskOf(before(2, () => tell('PRO_EVEN'))).confirm(ours.employer, told!.id, APPROVER);
     expect(await open()).toEqual([{ happened: 'The bank showed PRO_EVEN (rows 2).' }]);
+  });
+
+  it('lets nothing go on where another question took the place of theirs meanwhile', async () => {
+    const stopping = (happened: string) =>
+      database.inEmployer(ours.employer, (tx) =>
+        stopUnlessDecided(tx, { kind: 'FOREIGN_RECORD', subjectId: ours.run, happened }),
+      );
+    await stopping('one payment');
+    const [told] = await select<{ id: string }>(
+      server.superuserUrl,
+      'SELECT id FROM attention WHERE resolved_at IS NULL',
+    );
+    await deskOf(database).propose(ours.employer, told!.id, PREPARER, { action: 'RESUME', reason: 'known' });
+    const confirming = deskOf(
+      before(2, async () => {
+        await database.inEmployer(ours.employer, (tx) =>
+          clear(tx, ['FOREIGN_RECORD'], ours.run, 'told anew'),
+        );
+        await stopping('two payments');
+      }),
+    ).confirm(ours.employer, told!.id, APPROVER);
+    await expect(confirming).rejects.toMatchObject({ code: 'ATTENTION_IS_RESOLVED' });
+    expect(await open()).toEqual([{ happened: 'two payments' }]);
+    expect(await select(server.superuserUrl, 'SELECT submits_off FROM service_switch')).toEqual([
+      { submits_off: true },
+    ]);
   });
 });
