@@ -88,7 +88,10 @@ export class MinuteBudget implements RateBudget {
   }
 }
 
-/** Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date (RFC 9110), a second at least; any other is absent. */
+/**
+ * Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date (RFC 9110), a second at least; any other
+ * is absent.
+ */
 export function rateSignalOf(answer: HttpAnswer, clock: BankClock): RateSignal {
   return {
     status: answer.status,

@@ -441,7 +441,7 @@ describe('a worker', () => {
     expect(await worker.tick()).toBe(2);
     first.letGo();
     await until(() => second.begun.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     expect(onIdle).not.toHaveBeenCalled();
     second.letGo();
     await until(() => onIdle.mock.calls.length === 1);

@@ -20,12 +20,11 @@ async function shared(payroll: Payroll): Promise<{ learned: number | null; pause
   return { learned: row?.learned ?? null, pauseLeftMs: Number(row?.left) };
 }
 
-/** Asks one of the replicas for what it must ask the bank for. */
-async function askBankThrough(payroll: Payroll, replica: number): Promise<{ status: number; ms: number }> {
+/** Asks one of the replicas for what it must ask the bank for. @returns the status of its answer */
+async function askBankThrough(payroll: Payroll, replica: number): Promise<number> {
   payroll.url = payroll.services[replica]!.url;
-  const began = Date.now();
   const { status } = await payroll.as('operator').get(payroll.path('/bank-accounts'));
-  return { status, ms: Date.now() - began };
+  return status;
 }
 
 describe('the budget of requests that replicas share', () => {
@@ -79,21 +78,20 @@ describe('the budget of requests that replicas share', () => {
     });
     await payroll.fault({ operation: 'listAccounts', kind: '429', nth: 1, retryAfterS: 6 });
     const told = Date.now();
-    expect((await askBankThrough(payroll, 0)).status).toBe(503);
+    expect(await askBankThrough(payroll, 0)).toBe(503);
     await eventually(async () => (await shared(payroll)).pauseLeftMs > 0, 1_000);
     const before = await callsOf(payroll);
-    const other = await askBankThrough(payroll, 1);
-    expect(other.status).toBe(200);
+    expect(await askBankThrough(payroll, 1)).toBe(200);
     expect(Date.now() - told).toBeGreaterThan(5_900);
     expect((await callsOf(payroll)) - before).toBeGreaterThan(0);
 
     await payroll.fault({ operation: 'listAccounts', kind: '429', nth: 1, retryAfterS: 600 });
-    expect((await askBankThrough(payroll, 0)).status).toBe(503);
+    expect(await askBankThrough(payroll, 0)).toBe(503);
     await eventually(async () => (await shared(payroll)).pauseLeftMs > 500_000, 1_000);
     await payroll.stopServices();
     await payroll.addReplica();
     const stopped = await callsOf(payroll);
-    expect(await askBankThrough(payroll, 0)).toMatchObject({ status: 503 });
+    expect(await askBankThrough(payroll, 0)).toBe(503);
     expect(await callsOf(payroll)).toBe(stopped);
   });
 });

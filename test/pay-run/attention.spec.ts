@@ -1,36 +1,25 @@
-import { DataSource } from 'typeorm';
 import { Database, EmployerTransaction } from '../../src/database/database';
-import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { PersonalData } from '../../src/database/personal-data';
-import { ENTITIES } from '../../src/entities';
 import { Alarm, clear, raiseNaming, raiseUndecided } from '../../src/pay-run/attention.store';
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
-import { APPROVER, idsOf, PREPARER, twoEmployers } from '../database/two-employers';
-import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
+import { select, TestDatabase } from '../support/database';
+import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const ours = idsOf(1);
 const kind = 'UNKNOWN_STATUS';
 const shown = { kind, subjectId: ours.run, happened: 'The bank showed PRO_ODD (rows 2).' } as const;
 
+let office: NothingAsked;
 let server: TestDatabase;
-let source: DataSource;
 let database: Database;
 beforeEach(async () => {
-  server = await testDatabase();
-  await execute(server.superuserUrl, twoEmployers());
-  await execute(
-    server.superuserUrl,
-    `UPDATE attention SET resolved_at = now(), resolution = 'before the test'`,
-  );
-  source = await openDataSource(dataSourceOptions(server.url, ENTITIES, 2));
-  database = new Database(source);
+  office = await nothingAsked();
+  ({ server, database } = office);
 });
-afterEach(async () => {
-  await source.destroy();
-  await server.drop();
-});
+afterEach(() => office.close());
 
 const open = () => select(server.superuserUrl, `SELECT happened FROM attention WHERE resolved_at IS NULL`);
 

@@ -1,36 +1,25 @@
-import { DataSource } from 'typeorm';
 import { Database, EmployerTransaction } from '../../src/database/database';
-import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { KillSwitch } from '../../src/employer/kill-switch';
-import { ENTITIES } from '../../src/entities';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { resumeAfter, stopEverything, stopUnlessDecided } from '../../src/pay-run/stop';
-import { APPROVER, idsOf, PREPARER, twoEmployers } from '../database/two-employers';
-import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
+import { select, TestDatabase } from '../support/database';
 import { eventually } from '../support/payroll';
+import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const [ours, theirs] = [idsOf(1), idsOf(2)];
+let office: NothingAsked;
 let server: TestDatabase;
-let source: DataSource;
 let database: Database;
 let people: KillSwitch;
 beforeEach(async () => {
-  server = await testDatabase();
-  await execute(server.superuserUrl, twoEmployers());
-  await execute(
-    server.superuserUrl,
-    `UPDATE attention SET resolved_at = now(), resolution = 'before the test'`,
-  );
-  source = await openDataSource(dataSourceOptions(server.url, ENTITIES, 2));
-  database = new Database(source);
+  office = await nothingAsked();
+  ({ server, database } = office);
   people = new KillSwitch(database);
 });
-afterEach(async () => {
-  await source.destroy();
-  await server.drop();
-});
+afterEach(() => office.close());
 
 type Breach = 'FOREIGN_RECORD' | 'INVARIANT_BREACH';
 
