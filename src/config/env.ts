@@ -128,7 +128,7 @@ const SETTINGS = {
     })
     .default([15_000, 60_000, 300_000, 900_000])
     .describe(
-      'Delays between reads of an open instruction, each used for FOLLOW_STEP_MS, the last for good.',
+      'Delays before reads of an open instruction, each for FOLLOW_STEP_MS, the last for good. Totals a submit left open are read at once.',
     ),
   FOLLOW_STEP_MS: durationMs.default(300_000).describe('How long each of FOLLOW_DELAYS_MS is used.'),
   ACCOUNT_READ_MS: z.coerce

@@ -114,16 +114,21 @@ interface Wake {
   kind: LeaseKind;
   employerId: string;
   subjectId: string;
+  inMs: number;
 }
 
 const WAKES = new WeakMap<Transaction, Map<string, Wake>>();
 
-/** Puts subjects on the work list, or wakes them when they are on it, at the end of the transaction. */
+/**
+ * Puts subjects on the work list, or wakes them when they are on it, at the end of the transaction.
+ * @param inMs when they are due; those that are due earlier stay so
+ */
 export function wake(
   tx: Transaction,
   kind: LeaseKind,
   employerId: string,
   subjectIds: readonly string[],
+  inMs = 0,
 ): void {
   let wakes = WAKES.get(tx);
   if (!wakes) {
@@ -132,7 +137,10 @@ export function wake(
     WAKES.set(tx, gathered);
     tx.beforeCommit('wake', () => writingWakes([...gathered.values()]));
   }
-  for (const subjectId of subjectIds) wakes.set(subjectId, { kind, employerId, subjectId });
+  for (const subjectId of subjectIds) {
+    const earlierMs = wakes.get(subjectId)?.inMs ?? inMs;
+    wakes.set(subjectId, { kind, employerId, subjectId, inMs: Math.min(inMs, earlierMs) });
+  }
 }
 
 /** One statement in the order of ids, so that two transactions never wait for one another's leases. */
@@ -140,11 +148,17 @@ function writingWakes(wakes: readonly Wake[]): Statement | undefined {
   if (wakes.length === 0) return undefined;
   return [
     `INSERT INTO lease (subject_id, kind, employer_id, wake_at, woken_at)
-     SELECT w.id, w.kind, w.employer_id, clock_timestamp(), clock_timestamp()
-     FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS w(id, kind, employer_id) ORDER BY w.id
+     SELECT w.id, w.kind, w.employer_id, clock_timestamp() + make_interval(secs => w.in_ms / 1000), clock_timestamp()
+     FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::double precision[]) AS w(id, kind, employer_id, in_ms)
+     ORDER BY w.id
      ON CONFLICT (subject_id) DO UPDATE
        SET wake_at = least(lease.wake_at, excluded.wake_at), woken_at = excluded.woken_at, kind = excluded.kind`,
-    [wakes.map((one) => one.subjectId), wakes.map((one) => one.kind), wakes.map((one) => one.employerId)],
+    [
+      wakes.map((one) => one.subjectId),
+      wakes.map((one) => one.kind),
+      wakes.map((one) => one.employerId),
+      wakes.map((one) => one.inMs),
+    ],
     'kept',
   ];
 }

@@ -26,13 +26,14 @@ export async function finishAttempt(
 /**
  * A submit is known to be executed: the check of its totals and the change of state are this one transaction
  * (rule 9). Totals the bank does not show yet are polled; a mismatch stops everything.
+ * @param readInMs when its payments are read first where its totals are known to be right; at once otherwise
  */
 export async function recordExecuted(
   tx: EmployerTransaction,
   work: Pick<Work, 'run' | 'planned' | 'account' | 'instruction'>,
   instruction: Instruction,
   shown: BankInstruction | undefined,
-  { evidence, at }: { evidence: string; at: Date },
+  { evidence, at, readInMs = 0 }: { evidence: string; at: Date; readInMs?: number },
 ): Promise<void> {
   const { planned } = work;
   const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
@@ -50,6 +51,6 @@ export async function recordExecuted(
     actor: 'service',
   });
   if (totals === 'different') await totalsDiffer(tx, instruction, planned);
-  wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+  wake(tx, 'FOLLOW', tx.employerId, [instruction.id], totals === 'equal' ? readInMs : 0);
   wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
 }

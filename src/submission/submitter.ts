@@ -238,6 +238,7 @@ export class Submitter {
         await recordExecuted(tx, work, instruction, outcome.kind === 'yes' ? outcome.value : undefined, {
           evidence: 'the answer',
           at: this.clock.now(),
+          readInMs: this.config.FOLLOW_DELAYS_MS[0],
         });
         return 'never';
       case 'unsent':

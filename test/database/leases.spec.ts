@@ -287,6 +287,28 @@ describe('giving back', () => {
     expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
   });
 
+  it('leaves what was woken for later until then, and asks for it earlier where somebody does', async () => {
+    const wakeIn = (inMs: number) =>
+      database.inEmployer(EMPLOYER, async (tx) => wake(tx, 'RUN', EMPLOYER, [claim.subjectId], inMs));
+    await wakeIn(60_000);
+    await leases.release(claim, 'never');
+    const [{ in_ms: inMs } = { in_ms: NaN }] = await select<{ in_ms: number }>(
+      server.superuserUrl,
+      `SELECT extract(epoch FROM wake_at - clock_timestamp())::float8 * 1000 AS in_ms FROM lease WHERE subject_id = $1`,
+      [claim.subjectId],
+    );
+    expect(inMs).toBeGreaterThan(0);
+    expect(inMs).toBeLessThanOrEqual(60_000);
+    await wakeIn(600_000);
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+    await database.inEmployer(EMPLOYER, async (tx) => {
+      wake(tx, 'RUN', EMPLOYER, [claim.subjectId], 600_000);
+      wake(tx, 'RUN', EMPLOYER, [claim.subjectId]);
+      wake(tx, 'RUN', EMPLOYER, [claim.subjectId], 600_000);
+    });
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toHaveLength(1);
+  });
+
   it.each<WakeIn>(['never', 60_000])(
     '(%s) does not lose a wake that came during the lease',
     async (wakeIn) => {

@@ -35,6 +35,28 @@ describe('following a submitted run', () => {
     expect(inbox.every((one) => one.event.length > 0)).toBe(true);
   });
 
+  it.each([
+    ['after the first delay, where its answer showed that the totals are right', 'at-once', false],
+    ['at once, where its answer did not', 'later', true],
+  ] as const)('reads what was submitted %s', async (_when, submitRuns, atOnce) => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { submitRuns, linkReads: 'allowed' } },
+      settings: { FOLLOW_DELAYS_MS: '600000' },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    const readSinceSubmit = async () => {
+      const [instruction] = await select<{ read: boolean }>(
+        payroll!.database.superuserUrl,
+        `SELECT woken_at IS NULL AS read FROM lease WHERE kind = 'FOLLOW'`,
+      );
+      return instruction?.read === true;
+    };
+    if (atOnce) return eventually(readSinceSubmit, 10_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await readSinceSubmit()).toBe(false);
+  });
+
   it('compares what ended once more soon after, by one call, and reads it whole where somebody asked for it', async () => {
     payroll = await Payroll.start({
       settings: { SUBMIT_DOUBT_MS: '5000' },
