@@ -3,7 +3,7 @@ import { median } from './median';
 import { PayOffice, SETTLED, SUBMITTED } from './pay-office';
 import { residentBytes } from './peak-memory';
 
-const DEFAULT_ROWS = 20_000;
+const DEFAULT_ROWS = 100_000;
 const DEFAULT_ROUNDS = 5;
 const LATENCY_MS = 50;
 const LIMIT_SPEED_UP = 1.8;
@@ -11,7 +11,9 @@ const LIMIT_SPEED_UP = 1.8;
 const LIMIT_EXCESS = 1.02;
 const LIMIT_BYTES = 250 * 1_000_000;
 const FEW_ROWS = 1_000;
-const MANY_ROWS = 100_000;
+/** A run that takes a minute and a half at a budget two replicas could pass: there are whole minutes to count in. */
+const PACED_ROWS = 20_000;
+const PACED_MINUTES = 1.5;
 
 interface Figures {
   seconds: number;
@@ -19,7 +21,7 @@ interface Figures {
   mostInAMinute: number;
 }
 
-/** Arguments: rows, and rounds. One replica, then two, then two within a budget that both share; then few rows and many. */
+/** Arguments: rows, and rounds. One replica, then two; then two within a budget that both share, and few rows by one. */
 async function main(): Promise<void> {
   const [rows = DEFAULT_ROWS, rounds = DEFAULT_ROUNDS] = process.argv.slice(2).map(Number);
   process.stdout.write(`${rows} rows, a bank that answers after ${LATENCY_MS} ms\n`);
@@ -32,17 +34,15 @@ async function main(): Promise<void> {
     say('two replicas', two.slice(-1));
   }
   const speedUp = median(one.map(({ seconds }, n) => seconds / (two[n]?.seconds ?? NaN)));
-  // A run that takes a minute and a half: there are whole minutes to count in.
-  const perMinute = Math.ceil(rows / 1.5);
-  const paced = await onStage((stage) => measure(stage, rows, 2, perMinute));
+  const perMinute = Math.ceil(PACED_ROWS / PACED_MINUTES);
+  const paced = await onStage((stage) => measure(stage, PACED_ROWS, 2, perMinute));
   say(`two, ${perMinute} a minute`, [paced]);
   const few = await onStage((stage) => measure(stage, FEW_ROWS, 1));
-  const many = await onStage((stage) => measure(stage, MANY_ROWS, 1));
-  const peakBytes = Math.max(...[...one, ...two, paced, few, many].map((figures) => figures.peakBytes));
+  const peakBytes = Math.max(...[...one, ...two, paced, few].map((figures) => figures.peakBytes));
   process.stdout.write(
     `two replicas are ${speedUp.toFixed(2)} times as fast as one; at most ${paced.mostInAMinute} requests in a minute ` +
-      `of ${perMinute}; peak RSS ${megabytes(few.peakBytes)} MB with ${FEW_ROWS} rows, ${megabytes(many.peakBytes)} MB ` +
-      `with ${MANY_ROWS}\n`,
+      `of ${perMinute}; peak RSS ${megabytes(few.peakBytes)} MB with ${FEW_ROWS} rows, ${megabytes(peakBytes)} MB ` +
+      `with ${rows}\n`,
   );
   if (
     speedUp >= LIMIT_SPEED_UP &&
@@ -56,7 +56,8 @@ async function main(): Promise<void> {
 
 async function measure(stage: Stage, rows: number, replicas: number, perMinute?: number): Promise<Figures> {
   const budget = perMinute === undefined ? {} : { BANK_REQUESTS_PER_MINUTE: String(perMinute) };
-  const office = await PayOffice.open(stage, LATENCY_MS, budget);
+  // What was submitted is read as late as in production, where nothing settles within a second.
+  const office = await PayOffice.open(stage, LATENCY_MS, { FOLLOW_DELAYS_MS: undefined, ...budget });
   while (office.services.length < replicas) await office.startService();
   const run = await office.upload(rows, '2026-01');
   const started = Date.now();
