@@ -3,7 +3,7 @@ import type { BankInstruction, BankPayment } from './records';
 
 /**
  * Fields of an answer that contradict what was sent; absent is not different. The execution date is left out: a bank
- * may move it to its next banking day, and the check before the submit looks at it.
+ * may move it to its next banking day.
  */
 export function echoFaultsOfInitiate(sent: InitiateInstruction, echo: BankInstruction): string[] {
   return differing([

@@ -1,3 +1,5 @@
+import type { LoggedAs } from '../config/describe-error';
+
 /** What every error of the bank client is, so that a caller can tell the bank's faults from its own. */
 export abstract class BankClientError extends Error {
   constructor(message: string) {
@@ -57,8 +59,9 @@ export interface BankErrorBody {
   raw: string;
 }
 
-/** An answer that is not a success. The message is the bank's own, masked. */
-export class BankError extends BankClientError {
+/** An answer that is not a success. The message is the bank's own, masked; it may name a person all the same. */
+export class BankError extends BankClientError implements LoggedAs {
+  readonly loggedAs: string;
   readonly code?: string;
   readonly hint?: string;
   readonly raw: string;
@@ -67,9 +70,9 @@ export class BankError extends BankClientError {
     readonly status: number,
     body: BankErrorBody,
   ) {
-    super(
-      `The bank answered ${status}${body.code ? ` ${body.code}` : ''}${body.message ? `: ${body.message}` : ''}`,
-    );
+    const loggedAs = `The bank answered ${status}${body.code ? ` ${body.code}` : ''}`;
+    super(body.message ? `${loggedAs}: ${body.message}` : loggedAs);
+    this.loggedAs = loggedAs;
     this.code = body.code;
     this.hint = body.hint;
     this.raw = body.raw;

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { describeError } from '../config/describe-error';
 import { paceOf, type TurnRequest, type Turns } from '../domain/request-pace';
 import { RateLimited } from './errors';
 import { pauseOf, type BankClock, type RateBudget, type RateSignal, SYSTEM_CLOCK } from './rate-budget';
@@ -162,8 +163,8 @@ export class SharedBudget implements RateBudget {
   }
 
   private complain(error: unknown): void {
-    const why = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
-    this.logger.warn(`The rate shared by all replicas could not be reached: ${why}`);
+    const message = 'the rate shared by all replicas could not be reached';
+    this.logger.warn({ message, error: describeError(error) });
   }
 
   private async outlastPauses(): Promise<void> {

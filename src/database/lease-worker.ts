@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { Logger } from '@nestjs/common';
+import { describeError } from '../config/describe-error';
 import { Claim, Fenced, LeaseKind, Leases } from './leases';
 import { newId } from './new-id';
 import { DatabaseAway, isPassing, NotDurable } from './outage';
@@ -134,10 +135,10 @@ export class LeaseWorker {
   private tell({ kind, subjectId }: Claim, error: unknown): void {
     // An outage is told once, for all work.
     if (error instanceof DatabaseAway) return;
-    const { name, message } = error instanceof Error ? error : new Error('unknown');
-    const told = `${kind} ${subjectId} failed: ${name}: ${message}`;
-    if (passes(error) || this.options.foreseen?.(error)) this.logger.warn(told);
-    else this.logger.error(told);
+    const message = `${kind} ${subjectId} failed`;
+    const { stack, ...described } = describeError(error);
+    if (passes(error) || this.options.foreseen?.(error)) this.logger.warn({ message, error: described });
+    else this.logger.error({ message, error: { ...described, stack } });
   }
 }
 

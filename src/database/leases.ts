@@ -120,7 +120,8 @@ interface Wake {
 const WAKES = new WeakMap<Transaction, Map<string, Wake>>();
 
 /**
- * Puts subjects on the work list, or wakes them when they are on it, at the end of the transaction.
+ * Puts subjects on the work list, or wakes them when they are on it, at the end of the transaction. What is followed
+ * stays so: who wakes an instruction for the bank's calls may not know yet that it was submitted meanwhile.
  * @param inMs when they are due; those that are due earlier stay so
  */
 export function wake(
@@ -152,7 +153,8 @@ function writingWakes(wakes: readonly Wake[]): Statement | undefined {
      FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::double precision[]) AS w(id, kind, employer_id, in_ms)
      ORDER BY w.id
      ON CONFLICT (subject_id) DO UPDATE
-       SET wake_at = least(lease.wake_at, excluded.wake_at), woken_at = excluded.woken_at, kind = excluded.kind`,
+       SET wake_at = least(lease.wake_at, excluded.wake_at), woken_at = excluded.woken_at,
+         kind = CASE WHEN lease.kind = 'FOLLOW' THEN lease.kind ELSE excluded.kind END`,
     [
       wakes.map((one) => one.subjectId),
       wakes.map((one) => one.kind),

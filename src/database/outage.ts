@@ -58,6 +58,19 @@ export function isPassing(error: unknown): boolean {
   return isRefusal(error) && PASSING_SQL_STATE.test(textOf(driverErrorOf(error), 'code'));
 }
 
+/**
+ * Does what is left of a request that committed something before.
+ * @throws NotDurable where the database failed it: it is not for sure that nothing was carried out
+ */
+export async function afterCommit<T>(rest: () => Promise<T>): Promise<T> {
+  try {
+    return await rest();
+  } catch (error) {
+    if (!isPassing(error)) throw error;
+    throw new NotDurable('the database failed a request that was carried out in part', { cause: error });
+  }
+}
+
 /** Losses that follow one another within this time are one outage. */
 const ONE_OUTAGE_MS = 5_000;
 
@@ -80,7 +93,8 @@ export class Availability {
     this.available = true;
     if (this.lostAtMs === undefined || this.nowMs() - this.lostAtMs < ONE_OUTAGE_MS) return;
     this.lostAtMs = undefined;
-    this.logger.log('the database is back');
+    // As loud as the loss: where only warnings are logged, it would seem to last.
+    this.logger.warn('the database is back');
   }
 }
 

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Outcome } from '../bank/outcome';
 import { Clock } from '../config/clock';
 import { Database } from '../database/database';
+import { afterCommit } from '../database/outage';
 import { newId } from '../database/new-id';
 
 /** A call to the bank that changes something there. */
@@ -42,11 +43,13 @@ export class BankCalls {
     });
     const outcome = await send();
     const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
-    await this.database.inEmployer(employerId, (tx) =>
-      tx.query(
-        `UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
-         WHERE employer_id = $1 AND id = $2`,
-        [employerId, callId, told, wordsOf(outcome)],
+    await afterCommit(() =>
+      this.database.inEmployerRepeatedly(employerId, (tx) =>
+        tx.query(
+          `UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
+           WHERE employer_id = $1 AND id = $2`,
+          [employerId, callId, told, wordsOf(outcome)],
+        ),
       ),
     );
     return outcome;

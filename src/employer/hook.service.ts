@@ -8,7 +8,7 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { DatabaseAway } from '../database/outage';
-import { describeError } from '../http/describe-error';
+import { describeError } from '../config/describe-error';
 import { showId } from '../http/prefixed-id';
 import { DELIVERY_PATH, hookToKeep, oursAmong, shownAddress } from './hook-choice';
 import {

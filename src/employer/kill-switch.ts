@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { append, INSTALLATION_CHAIN } from '../audit/audit';
+import { append } from '../audit/audit';
+import { STOPPED, whoStopped } from '../audit/who-stopped';
 import { Database, EmployerTransaction, Transaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { showId } from '../http/prefixed-id';
@@ -7,8 +8,7 @@ import { Problem } from '../http/problem';
 import { Employer } from './employer.entity';
 import { lockEmployer } from './employer.store';
 
-const STOPPED = 'employer.stopped';
-const SERVICE_STOPPED = 'service.stopped';
+const SERVICE = 'service';
 
 /** Whether submits are off for the whole installation, since when and why. */
 export interface ServiceSwitch {
@@ -33,7 +33,8 @@ export class KillSwitch {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
       const { stoppedAt } = employer;
-      if (stoppedAt !== null && (await whoStopped(tx, employerId, STOPPED, stoppedAt)) !== undefined) {
+      const subject = showId('emp', employerId);
+      if (stoppedAt !== null && (await whoStopped(tx, 'employer', subject, stoppedAt)) !== undefined) {
         return employer;
       }
       await tx.query(
@@ -42,7 +43,7 @@ export class KillSwitch {
          WHERE id = $1`,
         [employerId, reason],
       );
-      await append(tx, { personId, action: STOPPED, subject: showId('emp', employerId), detail: { reason } });
+      await append(tx, { personId, action: STOPPED.employer, subject, detail: { reason } });
       return lockEmployer(tx);
     });
   }
@@ -56,7 +57,8 @@ export class KillSwitch {
     return this.database.inEmployer(employerId, async (tx) => {
       const employer = await lockEmployer(tx);
       if (employer.stoppedAt === null) throw notStopped();
-      const stoppedBy = await whoStopped(tx, employerId, STOPPED, employer.stoppedAt);
+      const subject = showId('emp', employerId);
+      const stoppedBy = await whoStopped(tx, 'employer', subject, employer.stoppedAt);
       if (stoppedBy === undefined || (await breachIsOpen(tx))) throw attentionDecides();
       if (stoppedBy === personId) {
         throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
@@ -64,7 +66,7 @@ export class KillSwitch {
       await tx.manager.update(Employer, { id: employerId }, { stoppedAt: null, stoppedReason: null });
       wakeAll(tx, employerId);
       const detail = { reason, stoppedReason: employer.stoppedReason };
-      await append(tx, { personId, action: 'employer.resumed', subject: showId('emp', employerId), detail });
+      await append(tx, { personId, action: 'employer.resumed', subject, detail });
       return { ...employer, stoppedAt: null, stoppedReason: null };
     });
   }
@@ -87,7 +89,7 @@ export class KillSwitch {
          SET submits_off = true, reason = $1, changed_at = date_trunc('milliseconds', clock_timestamp())`,
         [reason],
       );
-      await append(tx, { personId, action: SERVICE_STOPPED, subject: 'service', detail: { reason } });
+      await append(tx, { personId, action: STOPPED.service, subject: SERVICE, detail: { reason } });
       return readSwitch(tx);
     });
   }
@@ -107,7 +109,7 @@ export class KillSwitch {
         `UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = clock_timestamp() WHERE submits_off`,
       );
       wakeAll(tx);
-      await append(tx, { personId, action: 'service.resumed', subject: 'service', detail: { reason } });
+      await append(tx, { personId, action: 'service.resumed', subject: SERVICE, detail: { reason } });
       return readSwitch(tx);
     });
   }
@@ -130,23 +132,8 @@ async function breachIsOpen(tx: EmployerTransaction): Promise<boolean> {
   return open.length > 0;
 }
 
-/** Undefined where the service itself threw the switch. */
-async function whoStopped(
-  tx: Transaction,
-  chainId: string,
-  action: string,
-  stoppedAt: Date,
-): Promise<string | undefined> {
-  const [entry] = await tx.query<{ person_id: string }>(
-    `SELECT person_id FROM audit_entry WHERE chain_id = $1 AND action = $2 AND at >= $3
-     ORDER BY seq DESC LIMIT 1`,
-    [chainId, action, stoppedAt],
-  );
-  return entry?.person_id;
-}
-
 function whoStoppedService(tx: Transaction, { changedAt }: ServiceSwitch): Promise<string | undefined> {
-  return whoStopped(tx, INSTALLATION_CHAIN, SERVICE_STOPPED, changedAt);
+  return whoStopped(tx, 'service', SERVICE, changedAt);
 }
 
 async function readSwitch(tx: Transaction, lock: 'FOR UPDATE' | '' = ''): Promise<ServiceSwitch> {

@@ -4,6 +4,7 @@ import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { append } from '../audit/audit';
 import { Database } from '../database/database';
+import { afterCommit } from '../database/outage';
 import { Allow, EMPLOYER_ROLES } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
@@ -57,7 +58,7 @@ export class PeopleController {
       const subject = showId('per', personId);
       await append(tx, { personId: me.personId, action: 'role.granted', subject, detail: { role } });
     });
-    return this.list(employerId);
+    return afterCommit(() => this.list(employerId));
   }
 
   @Delete(':personId/roles/:role')

@@ -3,7 +3,7 @@ import { Request, Response } from 'express';
 import { LoggerModule, Params } from 'nestjs-pino';
 import { Options } from 'pino-http';
 import { CONFIG, Config } from '../config/env';
-import { describeError } from './describe-error';
+import { describeError } from '../config/describe-error';
 import { routeOf } from './route';
 
 /** Addresses asked every few seconds by machines. */

@@ -1,6 +1,6 @@
 import { ArgumentsHost, Catch, ExceptionFilter, Inject, Logger } from '@nestjs/common';
 import { Request, Response } from 'express';
-import { describeError } from './describe-error';
+import { describeError } from '../config/describe-error';
 import { Problem } from './problem';
 import { requestIdOf } from './request-id';
 import { PassingErrors, toProblem } from './to-problem';

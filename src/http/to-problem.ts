@@ -3,7 +3,7 @@ import { HttpException } from '@nestjs/common';
 import { ZodValidationException } from 'nestjs-zod';
 import { z } from 'zod';
 import { DomainError } from '../domain/errors';
-import { readDriverError } from './driver-error';
+import { readDriverError } from '../config/driver-error';
 import { isTransient, meaningOfViolation, statusOfDomainCode } from './error-status';
 import { Problem } from './problem';
 

@@ -4,7 +4,7 @@ import { NestInterceptor, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Response } from 'express';
 import { catchError, concatMap, Observable, of } from 'rxjs';
-import { describeError } from '../http/describe-error';
+import { describeError } from '../config/describe-error';
 import { Problem } from '../http/problem';
 import { SignedInRequest } from '../http/signed-in';
 import { IdempotencyKeys, KeyedRequest, Reservation } from './idempotency-keys';
@@ -70,10 +70,19 @@ export class IdempotencyInterceptor implements NestInterceptor {
       }),
       concatMap(async (body) => {
         if (response.statusCode >= 500) await this.release(reservation);
-        else await this.keys.complete(reservation, response.statusCode, body);
+        else await this.complete(reservation, response.statusCode, body);
         return body;
       }),
     );
+  }
+
+  /** What was carried out is answered, also where the answer cannot be kept now: the key may be taken over later. */
+  private async complete(reservation: Reservation, status: number, body: unknown): Promise<void> {
+    try {
+      await this.keys.complete(reservation, status, body);
+    } catch (error) {
+      this.logger.warn({ message: 'an answer was not kept by its key', error: describeError(error) });
+    }
   }
 
   /** A key that cannot be given back now may be taken over later; the failure itself is what the client must hear. */

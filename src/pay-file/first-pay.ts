@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { refusesFile } from '../domain/fault-policy';
-import { readDriverError } from '../http/driver-error';
+import { readDriverError } from '../config/driver-error';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { PayKey } from '../pay-run/pay-key';
 import { NewRun, openRun } from './make-run';

@@ -7,7 +7,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { refusesFile } from '../domain/fault-policy';
 import { findEmployer } from '../employer/employer.store';
-import { readDriverError } from '../http/driver-error';
+import { readDriverError } from '../config/driver-error';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { BankCalendar } from '../pay-run/execution-date';

@@ -4,20 +4,22 @@ import { DomainError } from '../domain/errors';
 import { InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal } from '../domain/pay-run';
 import { PayRun } from './pay-run.entity';
-import { DECIDED_BY_RESUMING } from './stop';
+import { DECIDED_BY_RESUMING, whoStoppedRun } from './stop';
 
 /** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
 const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMIT_INTENT'];
 
 /**
- * The run's kill switch: from the commit on nothing is sent to the bank for it. What the bank has stays there.
- * @throws DomainError RUN_IS_FINISHED, ALREADY_STOPPED
+ * The run's kill switch: from the commit on nothing is sent to the bank for it. What the bank has stays there. A stop
+ * that the service threw becomes the person's too, so that resolving the attention alone does not take it back.
+ * @throws DomainError RUN_IS_FINISHED, ALREADY_STOPPED where a person did it
  */
 export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
   if (isPayRunFinal(run.status)) {
     throw new DomainError('RUN_IS_FINISHED', `The run is ${run.status}: there is nothing left to stop.`);
   }
-  if (run.stoppedAt !== null) throw new DomainError('ALREADY_STOPPED', 'The run is stopped already.');
+  if ((await whoStoppedRun(tx, run)) !== undefined)
+    throw new DomainError('ALREADY_STOPPED', 'The run is stopped already.');
   await tx.query(
     // Not finer than the audit's clock, by which the two are put in order.
     `UPDATE pay_run SET stopped_at = date_trunc('milliseconds', clock_timestamp()), stopped_reason = $3

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { Json } from '../audit/audit-entry';
+import { STOPPED } from '../audit/who-stopped';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
@@ -26,11 +27,10 @@ import { readRun, RunRecord } from './pay-run.reads';
 import { lockRun } from './pay-run.store';
 import { Command } from './run-command';
 import { assertSendable, SendSettings } from './send-outlook';
+import { whoStoppedRun } from './stop';
 
 /** What is written to the audit chain of what was done; no name, IBAN or amount of a person. */
 type Audited = Record<string, Json | undefined>;
-
-const STOPPED = 'pay-run.stopped';
 
 /** What people do to a run: each in one transaction with the run locked, and its audit entry. */
 @Injectable()
@@ -117,7 +117,7 @@ export class PayRunCommands {
 
   /** Throws the run's kill switch. @throws those of `stopRun` */
   stop(command: Command, reason: string): Promise<RunRecord> {
-    return this.carryOut(command, STOPPED, async (tx, run) => {
+    return this.carryOut(command, STOPPED.payRun, async (tx, run) => {
       await stopRun(tx, run, reason);
       return { status: run.status, reason };
     });
@@ -126,7 +126,7 @@ export class PayRunCommands {
   /** Takes it back. @throws those of `resumeRun`; Problem 403 SECOND_PERSON_REQUIRED for the person who stopped it */
   resume(command: Command, reason: string): Promise<RunRecord> {
     return this.carryOut(command, 'pay-run.resumed', async (tx, run) => {
-      if ((await whoStopped(tx, run)) === command.personId) {
+      if ((await whoStoppedRun(tx, run)) === command.personId) {
         throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the run may not resume it.');
       }
       await resumeRun(tx, run);
@@ -168,16 +168,6 @@ async function raiseRevision(tx: EmployerTransaction, run: PayRun): Promise<void
     tx.employerId,
     run.id,
   ]);
-}
-
-/** Undefined where the service itself stopped the run. */
-async function whoStopped(tx: EmployerTransaction, run: PayRun): Promise<string | undefined> {
-  const [entry] = await tx.query<{ person_id: string }>(
-    `SELECT person_id FROM audit_entry WHERE chain_id = $1 AND action = $2 AND subject = $3 AND at >= $4
-     ORDER BY seq DESC LIMIT 1`,
-    [tx.employerId, STOPPED, showId('run', run.id), run.stoppedAt],
-  );
-  return entry?.person_id;
 }
 
 function actorOf({ personId }: Command): Actor {

@@ -1,6 +1,8 @@
+import { whoStopped } from '../audit/who-stopped';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
+import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
 import { aboutInstruction, Alarm, isDecided, raise } from './attention.store';
 import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
@@ -108,7 +110,7 @@ const STOPS_EMPLOYER: readonly AttentionKind[] = ['CREDENTIALS', 'INVARIANT_BREA
 
 /**
  * Takes back the stop that an attention threw, and no other: where another open attention stops the run, the employer
- * or everything too, that stop stands and names the other as its reason.
+ * or everything too, that stop stands and names the other as its reason. A stop that is a person's stands too.
  */
 export async function resumeAfter(
   tx: EmployerTransaction,
@@ -124,23 +126,53 @@ async function resumeRunAfter(
   tx: EmployerTransaction,
   { id, payRunId }: Pick<Attention, 'id' | 'payRunId'>,
 ): Promise<void> {
-  const other = await openBeside(tx, id, DECIDED_BY_RESUMING, payRunId);
-  if (other !== undefined) return;
+  if (payRunId === null || (await openBeside(tx, id, DECIDED_BY_RESUMING, payRunId)) !== undefined) return;
+  await resumeUnlessPersons(tx, payRunId);
+}
+
+/** Takes back a stop of a run by the service, for whatever it was or for one reason; a person's stop stands. */
+export async function resumeUnlessPersons(
+  tx: EmployerTransaction,
+  payRunId: string,
+  reason?: string,
+): Promise<void> {
+  const [run] = await tx.query<{ stoppedAt: Date | null; reason: string | null }>(
+    `SELECT stopped_at AS "stoppedAt", stopped_reason AS reason FROM pay_run
+     WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    [tx.employerId, payRunId],
+  );
+  if (!run?.stoppedAt || (reason !== undefined && run.reason !== reason)) return;
+  if ((await whoStoppedRun(tx, { id: payRunId, stoppedAt: run.stoppedAt })) !== undefined) return;
   await tx.query(
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, payRunId],
   );
 }
 
+/** The person whose stop of a run stands; undefined where it runs, or the service itself stopped it. */
+export async function whoStoppedRun(
+  tx: EmployerTransaction,
+  { id, stoppedAt }: Pick<PayRun, 'id' | 'stoppedAt'>,
+): Promise<string | undefined> {
+  return stoppedAt === null ? undefined : whoStopped(tx, 'payRun', showId('run', id), stoppedAt);
+}
+
 async function resumeEmployerAfter(
   tx: EmployerTransaction,
   { id, kind }: Pick<Attention, 'id' | 'kind'>,
 ): Promise<void> {
+  const [employer] = await tx.query<{ stoppedAt: Date }>(
+    `SELECT stopped_at AS "stoppedAt" FROM employer WHERE id = $1 AND stopped_reason = $2 FOR NO KEY UPDATE`,
+    [tx.employerId, kind],
+  );
+  if (!employer) return;
+  const subject = showId('emp', tx.employerId);
+  if ((await whoStopped(tx, 'employer', subject, employer.stoppedAt)) !== undefined) return;
   const other = await openBeside(tx, id, STOPS_EMPLOYER);
   await tx.query(
-    `UPDATE employer SET stopped_at = CASE WHEN $3::text IS NOT NULL THEN stopped_at END, stopped_reason = $3
-     WHERE id = $1 AND stopped_reason = $2`,
-    [tx.employerId, kind, other ?? null],
+    `UPDATE employer SET stopped_at = CASE WHEN $2::text IS NOT NULL THEN stopped_at END, stopped_reason = $2
+     WHERE id = $1`,
+    [tx.employerId, other ?? null],
   );
 }
 

@@ -5,7 +5,7 @@ import { BEFORE_ALL } from '../database/new-id';
 import { DatabaseAway } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
-import { describeError } from '../http/describe-error';
+import { describeError } from '../config/describe-error';
 import { tellOf } from './breach';
 import { Finding, Invariant, Position, words } from './invariant';
 import { INVARIANTS } from './invariants';

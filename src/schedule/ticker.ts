@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { DatabaseAway } from '../database/outage';
-import { describeError } from '../http/describe-error';
+import { describeError } from '../config/describe-error';
 
 /** Work that is done again and again in every process. */
 export interface Tick {

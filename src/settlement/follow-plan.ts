@@ -69,6 +69,26 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   return seen.status === payment.bankStatus && change === 'none' ? undefined : progress;
 }
 
+/** The payments as they stand once their progress is written down. */
+export function advanced(
+  payments: readonly FollowedPayment[],
+  progress: readonly Progress[],
+): FollowedPayment[] {
+  const steps = new Map(progress.map((step) => [step.payment.rowNo, step]));
+  return payments.map((payment) => {
+    const step = steps.get(payment.rowNo);
+    if (!step) return payment;
+    const { bankStatus, rank, move, returned } = step;
+    return {
+      ...payment,
+      bankStatus,
+      rank,
+      status: move?.to ?? payment.status,
+      returned: payment.returned || returned,
+    };
+  });
+}
+
 function alarmOf(change: ReturnType<typeof climb>['change'], status: string): Progress['alarm'] {
   if (change === 'contradiction') return 'CONTRADICTION';
   return change === 'unknown' ? 'UNKNOWN_STATUS' : alarmOfStatus(status);

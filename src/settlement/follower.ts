@@ -10,7 +10,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { addBankingDays, localDate } from '../domain/business-day';
-import { isPaymentFinal, PaymentStatus } from '../domain/payment';
+import { isPaymentFinal } from '../domain/payment';
 import { sendingCloses } from '../domain/send-window';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -22,7 +22,7 @@ import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { totalsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
-import { alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
+import { advanced, alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
 import { followedPayments, knownAtBank, KnownAtBank, recordProgress } from './follow.store';
 import { PaymentSource } from './payment-source';
 import { tellOfStatuses } from './status-alarms';
@@ -85,8 +85,8 @@ export class Follower {
     const instruction = await lockInstruction(tx, followed.instruction.id);
     await fence(tx, claim);
     if (instruction.status !== 'SUBMITTED') return;
-    await tellOfStatuses(tx, instruction, this.shouldHaveMoved(followed.run, instruction));
     const payments = await followedPayments(tx, this.personal, instruction);
+    await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
     const open = payments.filter(({ status }) => !isPaymentFinal(status));
     await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
   }
@@ -134,19 +134,13 @@ export class Follower {
     shown: BankInstruction | undefined,
   ): Promise<void> {
     const instruction = await this.recordTotals(tx, claim, followed, shown);
-    const payments = await followedPayments(tx, this.personal, instruction);
-    const progress = await this.hold(tx, instruction, payments, seen);
+    const before = await followedPayments(tx, this.personal, instruction);
+    const progress = await this.hold(tx, instruction, before, seen);
     await recordProgress(tx, instruction, progress);
-    await tellOfStatuses(tx, instruction, this.shouldHaveMoved(followed.run, instruction));
+    const payments = advanced(before, progress);
+    await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
     if (instruction.status !== 'SUBMITTED') return;
-    const moved = new Map(
-      progress.flatMap((one) => (one.move ? [[one.payment.rowNo, one.move.to] as const] : [])),
-    );
-    const statuses = payments.map((payment) => ({
-      payment,
-      status: moved.get(payment.rowNo) ?? payment.status,
-    }));
-    const closed = await this.close(tx, followed, instruction, statuses);
+    const closed = await this.close(tx, followed, instruction, payments);
     if (closed && !isWholeSeen(followed.account, instruction, seen))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
   }
@@ -203,20 +197,15 @@ export class Follower {
     tx: EmployerTransaction,
     followed: Followed,
     instruction: Instruction,
-    statuses: readonly { payment: FollowedPayment; status: PaymentStatus }[],
+    payments: readonly FollowedPayment[],
   ): Promise<boolean> {
-    const open = statuses.filter(({ status }) => !isPaymentFinal(status));
+    const open = payments.filter(({ status }) => !isPaymentFinal(status));
     if (open.length > 0) {
-      await this.askAfterPatience(
-        tx,
-        followed,
-        open.map(({ payment }) => payment),
-        '',
-      );
+      await this.askAfterPatience(tx, followed, open, '');
       return false;
     }
-    const settled = statuses.filter(({ status }) => status === 'SETTLED').length;
-    const outcome = settled === statuses.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+    const settled = payments.filter(({ status }) => status === 'SETTLED').length;
+    const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
     await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: this.clock.now(), outcome });
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);

@@ -3,6 +3,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Database, EmployerTransaction } from '../database/database';
+import { afterCommit } from '../database/outage';
 import { formatMinor } from '../domain/money';
 import { Allow } from '../http/allow';
 import { decodeCursor, limitParam, pageOf } from '../http/cursor';
@@ -102,7 +103,7 @@ export class AttentionController {
     @Param('attentionId', new IdParam('att')) id: string,
   ) {
     await this.desk.confirm(employerId, id, me.personId);
-    return this.show(me, employerId, id);
+    return afterCommit(() => this.show(me, employerId, id));
   }
 
   @Delete(':attentionId/actions')

@@ -7,6 +7,7 @@ import { SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
 import type { SeenPayment } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
+import { resumeUnlessPersons } from '../pay-run/stop';
 import { intendAdds } from './add-record';
 import { BATCH_ROWS } from './add-window';
 import { RowsChanged } from './builder';
@@ -80,13 +81,12 @@ export class ForgottenRecord {
        WHERE employer_id = $1 AND bank_instruction_id = $2`,
       [tx.employerId, prepared.bankInstructionId],
     );
-    await tx.query(
-      `UPDATE pay_run r SET stopped_at = NULL, stopped_reason = NULL
-       WHERE r.employer_id = $1 AND r.id = $2 AND r.stopped_reason = 'RESTORED' AND NOT EXISTS (
-         SELECT FROM forgotten_instruction f
-         WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id AND f.adopted_at IS NULL)`,
+    const forgotten = await tx.query(
+      `SELECT FROM forgotten_instruction
+       WHERE employer_id = $1 AND pay_run_id = $2 AND adopted_at IS NULL LIMIT 1`,
       [tx.employerId, work.run.id],
     );
+    if (forgotten.length === 0) await resumeUnlessPersons(tx, work.run.id, 'RESTORED');
     await recordExecuted(tx, work, instruction, shown, { evidence: EVIDENCE, at });
   }
 

@@ -3,6 +3,7 @@ import { Gauge } from 'prom-client';
 import { append } from '../audit/audit';
 import { isBankError } from '../bank/errors';
 import { Clock } from '../config/clock';
+import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
@@ -66,7 +67,8 @@ export class Restores {
     } catch (error) {
       this.nextReadMs = this.clock.now().getTime() + TRY_AGAIN_MS;
       if (!isBankError(error)) throw error;
-      this.logger.warn({ message: 'the bank could not be read after a restore', why: error.message });
+      const message = 'the bank could not be read after a restore';
+      this.logger.warn({ message, error: describeError(error) });
     }
   }
 

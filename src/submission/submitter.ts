@@ -22,6 +22,9 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { movePaymentSet } from '../pay-run/payment.store';
+import { instructionsOf } from '../pay-run/replaced.store';
+import { SecondLook } from '../pay-run/second-look';
+import { tellOfMoved } from '../pay-run/stop-successors';
 import { Abandonment } from './abandonment';
 import { finishCall, whyOf } from './call-record';
 import { afterSubmitAnswer } from './decision';
@@ -31,9 +34,22 @@ import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
-import { assertAccountOpen, assertMayCall, Halted, hashOfRows, payableRows, submitsOff, Work } from './work';
+import {
+  assertAccountOpen,
+  assertMayCall,
+  assertUnchanged,
+  Halted,
+  hashOfRows,
+  PayableRow,
+  payableRows,
+  submitsOff,
+  Work,
+} from './work';
 
 const READ_AGAIN_MS = 1_000;
+
+/** How often what a payment replaces is read again while it cannot be seen, or moved. */
+const LOOK_AGAIN_MS = 15_000;
 
 /** What a submit is allowed to take before the cut-off: its time-out is the most it can. */
 const UNSENT_PAUSE_MS = 2_000;
@@ -53,6 +69,7 @@ export class Submitter {
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
     private readonly guard: RestoreGuard,
+    private readonly secondLook: SecondLook,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -79,7 +96,8 @@ export class Submitter {
       case 'unread':
         return this.expire(claim, work, false);
       case 'equal':
-        return this.isTooLate(work) ? this.expire(claim, work, true) : this.submit(claim, work);
+        if (this.isTooLate(work)) return this.expire(claim, work, true);
+        return (await this.replacedStand(claim, work, rows)) ? this.submit(claim, work) : LOOK_AGAIN_MS;
       case 'fewer':
       case 'wait':
         return this.isTooLate(work) ? this.expire(claim, work, true) : READ_AGAIN_MS;
@@ -111,6 +129,24 @@ export class Submitter {
       if (isBankError(error) && this.isTooLate(work)) return { kind: 'unread' };
       throw error;
     }
+  }
+
+  /**
+   * Before any repay the bank is read again, also where the run gate did: since then the run may have been stopped for
+   * days. What moved stops the run and is told; what is not shown is waited for.
+   */
+  private async replacedStand(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<boolean> {
+    const replaced = rows.flatMap(({ replacesPaymentId }) => replacesPaymentId ?? []);
+    if (replaced.length === 0) return true;
+    const { moved, unseen } = await this.secondLook.at(claim.employerId, (tx) =>
+      instructionsOf(tx, replaced),
+    );
+    if (moved.length > 0)
+      await this.database.inEmployer(claim.employerId, async (tx) => {
+        await assertUnchanged(tx, claim, work);
+        await tellOfMoved(tx, moved);
+      });
+    return moved.length + unseen.length === 0;
   }
 
   private async expire(claim: Claim, work: Work, read: boolean): Promise<'never'> {

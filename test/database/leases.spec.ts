@@ -353,6 +353,15 @@ describe('giving back', () => {
 });
 
 describe('waking', () => {
+  it('leaves what is followed to those who follow it, whoever did not know that', async () => {
+    const id = newId();
+    const wakeAs = (kind: LeaseKind) =>
+      database.inEmployer(EMPLOYER, async (tx) => wake(tx, kind, EMPLOYER, [id]));
+    for (const kind of ['INSTRUCTION', 'FOLLOW', 'INSTRUCTION'] as const) await wakeAs(kind);
+    expect(await leases.claim('INSTRUCTION', 'first', 1, LEASE_MS)).toEqual([]);
+    expect(await leases.claim('FOLLOW', 'first', 1, LEASE_MS)).toHaveLength(1);
+  });
+
   it('counts only when its transaction commits', async () => {
     const id = newId();
     const failed = database.inEmployer(EMPLOYER, async (tx) => {
@@ -546,6 +555,8 @@ describe('a worker', () => {
   it('tells of a failure that was foreseen as a warning, and of any other as an error', async () => {
     await due(1_000, 1_000);
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const telling = (message: string) =>
+      expect.objectContaining({ error: expect.objectContaining({ message }) });
     const failures = [new RangeError('the bank is down'), new Error('nobody thought of this')];
     const worker = workerOf(
       () => Promise.reject(failures.pop() ?? new Error('too often')),
@@ -555,9 +566,9 @@ describe('a worker', () => {
     await worker.tick();
     await worker.drain();
     expect(warned).toHaveBeenCalledTimes(1);
-    expect(warned).toHaveBeenCalledWith(expect.stringContaining('the bank is down'));
+    expect(warned).toHaveBeenCalledWith(telling('the bank is down'));
     expect(logged).toHaveBeenCalledTimes(1);
-    expect(logged).toHaveBeenCalledWith(expect.stringContaining('nobody thought of this'));
+    expect(logged).toHaveBeenCalledWith(telling('nobody thought of this'));
   });
 
   it('drops a step that was fenced off, without touching the new holder’s lease', async () => {
@@ -599,9 +610,23 @@ describe('a worker', () => {
       expect(row?.holder).toBeNull();
       expect(Number(row?.pause)).toBeGreaterThan(4);
       expect(Number(row?.pause)).toBeLessThanOrEqual(5);
-      expect(logged).toHaveBeenCalledWith(`RUN ${id} failed: TypeError: of an unforeseen cause`);
+      const error = expect.objectContaining({ type: 'TypeError', message: 'of an unforeseen cause' });
+      expect(logged).toHaveBeenCalledWith({ message: `RUN ${id} failed`, error });
     },
   );
+
+  it('tells of a statement that failed by its code, for its message quotes what was written', async () => {
+    await due(1_000);
+    const worker = workerOf(async () => {
+      await database.asWorker((tx) => tx.query(`SELECT $1::text::smallint`, ['245000']));
+      return 'never';
+    });
+    await worker.tick();
+    await worker.drain();
+    const told = JSON.stringify(logged.mock.calls);
+    expect(told).toContain('22003');
+    expect(told).not.toContain('245000');
+  });
 
   it('goes on at once as long as a step answers 0, under the one lease', async () => {
     const [id] = await due(1_000);

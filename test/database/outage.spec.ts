@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Database, EmployerTransaction, Transaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { newId } from '../../src/database/new-id';
-import { Availability, DatabaseAway, NotDurable } from '../../src/database/outage';
+import { afterCommit, Availability, DatabaseAway, NotDurable } from '../../src/database/outage';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
 import { CommitFault, DatabaseProxy } from '../support/database-proxy';
 
@@ -337,7 +337,7 @@ describe('work that may be done again', () => {
 
 describe('an outage in the log', () => {
   it('is told once, with its cause and nothing of a row, and once that it is over', () => {
-    const [warned, told] = [Logger.prototype.warn, Logger.prototype.log] as jest.Mock[];
+    const warned = Logger.prototype.warn as jest.Mock;
     let nowMs = 0;
     const availability = new Availability(() => nowMs);
     const refused = () => new DatabaseAway(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
@@ -349,14 +349,29 @@ describe('an outage in the log', () => {
     nowMs += 10_000;
     availability.reached();
     availability.reached();
-    expect(warned!.mock.calls).toEqual([['the database is away: ECONNREFUSED; work waits until it is back']]);
-    expect(told!.mock.calls).toEqual([['the database is back']]);
+    expect(warned.mock.calls.flat()).toEqual([
+      'the database is away: ECONNREFUSED; work waits until it is back',
+      'the database is back',
+    ]);
     availability.lost(refused());
-    expect(warned).toHaveBeenCalledTimes(2);
+    expect(warned).toHaveBeenCalledTimes(3);
   });
 
   it('names what the server said by its code', () => {
     const ended = Object.assign(new Error('for Jane Doe'), { severity: 'FATAL', code: '57P01' });
     expect(new DatabaseAway(ended).message).toBe('the database is away: SQLSTATE 57P01');
+  });
+});
+
+describe('what is left of a request after its commit', () => {
+  it('leaves it open whether anything was carried out, where the database fails it', async () => {
+    const { error } = await failureOf(afterCommit(() => Promise.reject(new DatabaseAway(new Error('gone')))));
+    expect(error).toBeInstanceOf(NotDurable);
+  });
+
+  it('fails as it is, where it fails by itself', async () => {
+    const own = new RangeError('too far');
+    expect((await failureOf(afterCommit(() => Promise.reject(own)))).error).toBe(own);
+    expect(await afterCommit(async () => 'done')).toBe('done');
   });
 });

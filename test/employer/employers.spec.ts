@@ -1,6 +1,8 @@
 import { Leases, wake } from '../../src/database/leases';
 import { newId } from '../../src/database/new-id';
+import { DatabaseAway } from '../../src/database/outage';
 import { apiDocument } from '../../src/http/openapi';
+import { People } from '../../src/identity/people.service';
 import { makePerson } from '../http/test-app';
 import { Body, Company, Desk, person } from './desk';
 
@@ -194,6 +196,19 @@ describe('roles at an employer', () => {
       ['role.granted', 'finance'],
       ['role.revoked', 'finance'],
     ]);
+  });
+
+  it('are not said not to be granted where only the list of them could not be read any more', async () => {
+    const company = await desk.employer('Larch Ltd');
+    const { personId } = await makePerson(desk.database, 'Newcomer');
+    const list = jest.spyOn(People.prototype, 'peopleOfEmployer');
+    list.mockRejectedValueOnce(new DatabaseAway(new Error('gone')));
+    const path = `/people/${person(personId)}/roles`;
+    const granted = await company.asAdministrator('POST', path, { role: 'finance' });
+    expect([granted.status, granted.body.code]).toEqual([503, 'OUTCOME_UNKNOWN']);
+    const { body } = await company.asAdministrator('GET', '/people');
+    expect(body.items).toContainEqual(expect.objectContaining({ roles: ['finance'] }));
+    list.mockRestore();
   });
 
   it('cannot be given to somebody who does not exist', async () => {

@@ -8,7 +8,7 @@ import { Fenced } from '../../src/database/leases';
 import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { DomainError, IllegalTransition } from '../../src/domain/errors';
 import { PageQuery } from '../../src/http/cursor';
-import { describeError } from '../../src/http/describe-error';
+import { describeError } from '../../src/config/describe-error';
 import { Problem } from '../../src/http/problem';
 import { httpApp } from './test-app';
 

@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { Request, Response } from 'express';
 import request from 'supertest';
+import { DatabaseAway } from '../../src/database/outage';
 import { Allow } from '../../src/http/allow';
 import { showId } from '../../src/http/prefixed-id';
 import { Problem } from '../../src/http/problem';
@@ -98,6 +99,14 @@ describe('an Idempotency-Key', () => {
     expect([again.status, again.headers['idempotent-replayed']]).toEqual([201, 'true']);
     expect(again.text).toBe(first.text);
     expect(executed).toBe(1);
+  });
+
+  it('does not take back an answer that could not be kept: what was asked for is done', async () => {
+    const keeping = jest.spyOn(IdempotencyKeys.prototype, 'complete');
+    keeping.mockRejectedValueOnce(new DatabaseAway(new Error('gone')));
+    const answer = await post(newKey(), {});
+    keeping.mockRestore();
+    expect([answer.status, answer.body.nth]).toEqual([201, 1]);
   });
 
   it('keeps an answer without a body, and its status', async () => {

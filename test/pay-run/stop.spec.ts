@@ -1,9 +1,14 @@
+import { append } from '../../src/audit/audit';
+import { STOPPED } from '../../src/audit/who-stopped';
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { KillSwitch } from '../../src/employer/kill-switch';
+import { showId } from '../../src/http/prefixed-id';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
-import { resumeAfter, stopEverything, stopUnlessDecided } from '../../src/pay-run/stop';
+import { stopRun } from '../../src/pay-run/kill-switch';
+import { lockRun } from '../../src/pay-run/pay-run.store';
+import { resumeAfter, resumeUnlessPersons, stopEverything, stopUnlessDecided } from '../../src/pay-run/stop';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
 import { eventually } from '../support/payroll';
@@ -145,4 +150,88 @@ describe('a stopped employer', () => {
     await decided('INVARIANT_BREACH', ours, ours.run);
     expect(await stoppedEmployer()).toBe('runs');
   });
+
+  it("stays stopped by a person's stop, though its reason is the word of the attention that two people decide", async () => {
+    await database.inEmployer(ours.employer, (tx) =>
+      raise(tx, { kind: 'CREDENTIALS', subjectId: ours.employer, happened: 'a test' }),
+    );
+    await people.stopEmployer(ours.employer, PREPARER, 'CREDENTIALS');
+    await decided('CREDENTIALS', ours, ours.employer);
+    expect(await stoppedEmployer()).toBe('CREDENTIALS');
+  });
+});
+
+describe('a stopped run', () => {
+  const stoppedRun = async () => {
+    const [row] = await database.inEmployer(ours.employer, (tx) =>
+      tx.query<{ reason: string | null }>(`SELECT stopped_reason AS reason FROM pay_run WHERE id = $1`, [
+        ours.run,
+      ]),
+    );
+    return row?.reason ?? 'runs';
+  };
+  const stopByService = () =>
+    database.inEmployer(ours.employer, async (tx) => {
+      await raise(tx, {
+        kind: 'ECHO_MISMATCH',
+        subjectId: ours.run,
+        payRunId: ours.run,
+        happened: 'a test',
+      });
+      await tx.query(
+        `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'an echo differed' WHERE id = $1`,
+        [ours.run],
+      );
+    });
+  const stopByPerson = (reason: string) =>
+    database.inEmployer(ours.employer, async (tx) => {
+      await stopRun(tx, await lockRun(tx, ours.run), reason);
+      const subject = showId('run', ours.run);
+      await append(tx, { personId: PREPARER, action: STOPPED.payRun, subject, detail: { reason } });
+    });
+
+  it('goes on when two people decided what the service stopped it for', async () => {
+    await stopByService();
+    await decided('ECHO_MISMATCH');
+    expect(await stoppedRun()).toBe('runs');
+  });
+
+  it('stays stopped where a person had stopped it before', async () => {
+    await stopByPerson('a look first');
+    await database.inEmployer(ours.employer, (tx) =>
+      raise(tx, { kind: 'ECHO_MISMATCH', subjectId: ours.run, payRunId: ours.run, happened: 'a test' }),
+    );
+    await decided('ECHO_MISMATCH');
+    expect(await stoppedRun()).toBe('a look first');
+  });
+
+  it("stays stopped where a person made the service's stop their own", async () => {
+    await stopByService();
+    await stopByPerson('we want to see this');
+    await expect(stopByPerson('a second reason')).rejects.toMatchObject({ code: 'ALREADY_STOPPED' });
+    await decided('ECHO_MISMATCH');
+    expect(await stoppedRun()).toBe('we want to see this');
+  });
+
+  it.each([
+    ['of the service', () => database.inEmployer(ours.employer, stopAsAfterRestore), 'runs'],
+    ['of a person, whatever its reason', () => stopByPerson('RESTORED'), 'RESTORED'],
+  ])('goes on after a restore where the stop was one %s', async (_whose, stop, expected) => {
+    await stop();
+    await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, 'RESTORED'));
+    expect(await stoppedRun()).toBe(expected);
+  });
+
+  it('stays stopped after a restore for what it was stopped before', async () => {
+    await stopByService();
+    await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, 'RESTORED'));
+    expect(await stoppedRun()).toBe('an echo differed');
+  });
+
+  async function stopAsAfterRestore(tx: EmployerTransaction): Promise<void> {
+    await tx.query(
+      `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'RESTORED' WHERE id = $1`,
+      [ours.run],
+    );
+  }
 });

@@ -17,6 +17,11 @@ export interface DescribedError {
   readonly cause?: DescribedError;
 }
 
+/** An error whose message repeats what somebody else wrote, and which says itself what of it may be logged. */
+export interface LoggedAs {
+  readonly loggedAs: string;
+}
+
 /**
  * An error for the log, without personal data: messages of the database and of JSON parsers are left out because
  * they quote what was written, IBANs in other messages become country and last four, and only the frames of the
@@ -27,7 +32,8 @@ export function describeError(error: unknown, causes = MAX_CAUSES): DescribedErr
   const driver = readDriverError(error);
   return {
     type: error.constructor.name,
-    ...(driver === undefined && !(error instanceof SyntaxError) && { message: maskMessage(error.message) }),
+    ...(driver === undefined &&
+      !(error instanceof SyntaxError) && { message: maskMessage(messageOf(error)) }),
     ...(driver !== undefined && {
       code: driver.sqlState,
       constraint: driver.constraint,
@@ -36,6 +42,10 @@ export function describeError(error: unknown, causes = MAX_CAUSES): DescribedErr
     stack: framesOf(error),
     ...(error.cause !== undefined && causes > 0 && { cause: describeError(error.cause, causes - 1) }),
   };
+}
+
+function messageOf(error: Error & Partial<LoggedAs>): string {
+  return error.loggedAs ?? error.message;
 }
 
 function maskMessage(message: string): string {
