@@ -25,7 +25,7 @@ export const INSTRUCTION_INITIAL: InstructionStatus = 'PLANNED';
  */
 export const INSTRUCTION_TRANSITIONS: StateTable<InstructionStatus> = {
   PLANNED: ['BUILDING', 'CANCELLED'],
-  BUILDING: ['VERIFIED', 'ABANDONED'],
+  BUILDING: ['VERIFIED', 'ABANDONED', 'RELEASED'],
   VERIFIED: ['SUBMIT_INTENT', 'ABANDONED', 'RELEASED'],
   SUBMIT_INTENT: ['SUBMITTED', 'VERIFIED', 'SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'],
   SUBMITTED: ['CLOSED'],
@@ -61,6 +61,9 @@ export const INSTRUCTION_FINALS = finalStates(INSTRUCTION_STATUSES, INSTRUCTION_
 export function isInstructionLive(status: InstructionStatus): boolean {
   return status !== 'ABANDONED' && status !== 'CANCELLED';
 }
+
+/** The states before the submit attempt: where the cut-off passes, an instruction in one of them is released. */
+export const INSTRUCTION_UNSENT: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED'];
 
 /** The states in which an instruction's submit is parked for people. */
 export const INSTRUCTION_PARKED: readonly InstructionStatus[] = ['SUBMIT_REFUSED', 'SUBMIT_UNKNOWN'];

@@ -28,7 +28,7 @@ export class EmployerSwitchController {
   @Post('stop')
   @HttpCode(200)
   @Allow('operator', 'approver', 'finance')
-  @ApiOperation({ summary: 'Stops everything this employer sends to the bank' })
+  @ApiOperation({ summary: 'Stops whatever pay runs of this employer send to the bank' })
   @ApiOkResponse({ type: EmployerBody })
   async stop(
     @Param('employerId', new IdParam('emp')) employerId: string,

@@ -10,6 +10,7 @@ import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
@@ -61,7 +62,8 @@ export class Builder {
     const begun = await this.database.inEmployer(claim.employerId, async (tx) => {
       assertAccountOpen(await assertMayCall(tx, claim, work, BUILD_TURNS));
       attempt = await initiatesOf(tx, instruction.id);
-      if (instruction.status === 'PLANNED') await this.begin(tx, work);
+      if (instruction.status === 'PLANNED')
+        await beginBuilding(tx, work, await lockInstruction(tx, instruction.id));
       const prepared = initiateOf(this.gateway, this.personal, work, referenceOf(work, attempt));
       await tx.query(
         `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch)
@@ -75,18 +77,6 @@ export class Builder {
     const outcome = await this.gateway.sendInitiate(begun);
     crashPoint('build.initiated');
     return this.recordInitiate(work, { callId, attempt }, outcome);
-  }
-
-  private async begin(tx: EmployerTransaction, { run, planned, instruction }: Work): Promise<void> {
-    await moveInstruction(tx, await lockInstruction(tx, instruction.id), 'BUILDING', 'service');
-    const moved = await movePaymentSet(tx, {
-      payRunId: run.id,
-      planned,
-      from: 'APPROVED',
-      to: 'AT_BANK',
-      actor: 'service',
-    });
-    if (moved.count !== planned.rowCount || moved.amountMinor !== planned.totalMinor) throw new RowsChanged();
   }
 
   private recordInitiate(
@@ -189,6 +179,23 @@ export class Builder {
         return 'never';
     }
   }
+}
+
+/** PLANNED → BUILDING, with its payments. @throws RowsChanged where they are not those that were planned */
+export async function beginBuilding(
+  tx: EmployerTransaction,
+  { run, planned }: Pick<Work, 'run' | 'planned'>,
+  instruction: Instruction,
+): Promise<void> {
+  await moveInstruction(tx, instruction, 'BUILDING', 'service');
+  const moved = await movePaymentSet(tx, {
+    payRunId: run.id,
+    planned,
+    from: 'APPROVED',
+    to: 'AT_BANK',
+    actor: 'service',
+  });
+  if (moved.count !== planned.rowCount || moved.amountMinor !== planned.totalMinor) throw new RowsChanged();
 }
 
 /** The first try again is at once, since a lost answer is common; then 1, 2, 4 … seconds. */

@@ -5,7 +5,13 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
-import { INSTRUCTION_ENDED, INSTRUCTION_SENT, InstructionStatus } from '../domain/instruction';
+import {
+  INSTRUCTION_ENDED,
+  INSTRUCTION_SENT,
+  INSTRUCTION_STATUSES,
+  INSTRUCTION_UNSENT,
+  InstructionStatus,
+} from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
@@ -51,9 +57,7 @@ export class RunWorker {
       case 'VERIFIED':
         return this.verified(claim, run);
       case 'SUBMITTING':
-        return this.locked(claim, 'SUBMITTING', (tx, now) =>
-          this.advance(tx, now, INSTRUCTION_SENT, 'FOLLOWING'),
-        );
+        return this.locked(claim, 'SUBMITTING', (tx, now) => this.submitted(tx, now));
       case 'FOLLOWING':
         return this.locked(claim, 'FOLLOWING', (tx, now) => this.finish(tx, now));
       case 'CANCELLING':
@@ -163,15 +167,16 @@ export class RunWorker {
     await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: null });
   }
 
-  private async advance(
-    tx: EmployerTransaction,
-    run: PayRun,
-    when: readonly InstructionStatus[],
-    to: PayRunStatus,
-  ): Promise<WakeIn> {
-    if (!(await this.everyInstruction(tx, run, when))) return this.lookAgainMs;
-    await moveRun(tx, run, to, 'service');
-    return 0;
+  /** SUBMITTING → FOLLOWING when nothing of it is left to be submitted. */
+  private async submitted(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
+    if (await this.everyInstruction(tx, run, INSTRUCTION_SENT)) {
+      await moveRun(tx, run, 'FOLLOWING', 'service');
+      return 0;
+    }
+    // What waits for people, such as a row that the bank refused, is released by nobody else.
+    const { kind } = await this.windowOf(tx, run, 0);
+    if (kind === 'late') await wakeLive(tx, run, INSTRUCTION_UNSENT);
+    return this.lookAgainMs;
   }
 
   /** FOLLOWING ends when every instruction did; how, is said by its payments. */
@@ -228,10 +233,14 @@ export class RunWorker {
   }
 }
 
-/** Wakes the run's instructions that are under way. @returns whether there are any */
-async function wakeLive(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+/** Wakes the run's instructions that are under way, or those in some states. @returns whether there are any */
+async function wakeLive(
+  tx: EmployerTransaction,
+  run: PayRun,
+  states: readonly InstructionStatus[] = INSTRUCTION_STATUSES,
+): Promise<boolean> {
   const alive = await liveInstructions(tx, run);
-  const ids = alive.map(({ id }) => id);
+  const ids = alive.filter(({ status }) => states.includes(status)).map(({ id }) => id);
   if (ids.length > 0) wake(tx, 'INSTRUCTION', tx.employerId, ids);
   return ids.length > 0;
 }

@@ -112,10 +112,7 @@ export class SubmissionService {
       case 'VERIFIED':
         if (obstacle === 'ENDED' && work.run.status !== 'SUBMITTING')
           return this.abandonment.end(claim, work);
-        if (obstacle === 'STOPPED' && this.submitter.isTooLate(work)) return this.submitter.step(claim, work);
-        if (obstacle !== undefined) return STOPPED_PAUSE_MS;
-        if (work.instruction.status !== 'VERIFIED') return this.builder.step(claim, work);
-        return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
+        return this.stepUnsent(claim, work, obstacle);
       case 'SUBMIT_INTENT':
       case 'SUBMIT_UNKNOWN':
       case 'SUBMIT_REFUSED':
@@ -128,6 +125,15 @@ export class SubmissionService {
       case 'RELEASED':
         return 'never';
     }
+  }
+
+  /** Past the cut-off a run that is being submitted is finished, also where it is stopped. */
+  private async stepUnsent(claim: Claim, work: Work, obstacle: Obstacle | undefined): Promise<WakeIn> {
+    const late = this.submitter.isTooLate(work);
+    if (obstacle !== undefined && !(obstacle === 'STOPPED' && late)) return STOPPED_PAUSE_MS;
+    if (work.instruction.status !== 'VERIFIED')
+      return late ? this.submitter.giveUp(claim, work) : this.builder.step(claim, work);
+    return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
   }
 
   private async halted(work: Work, obstacle: Obstacle): Promise<WakeIn> {

@@ -14,6 +14,7 @@ import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { Employer } from '../employer/employer.entity';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { standingApprovals } from '../pay-run/approval';
@@ -26,6 +27,7 @@ import { instructionsOf } from '../pay-run/replaced.store';
 import { SecondLook } from '../pay-run/second-look';
 import { tellOfMoved } from '../pay-run/stop-successors';
 import { Abandonment } from './abandonment';
+import { beginBuilding } from './builder';
 import { finishCall, whyOf } from './call-record';
 import { afterSubmitAnswer } from './decision';
 import { InstructionReader, ReadBack } from './read-back';
@@ -76,7 +78,7 @@ export class Submitter {
 
   /** Whether the cut-off passed while the run was being submitted: nothing of it is sent any more. */
   isTooLate({ run, instruction }: Pick<Work, 'run' | 'instruction'>): boolean {
-    if (run.status !== 'SUBMITTING' || instruction.status !== 'VERIFIED') return false;
+    if (run.status !== 'SUBMITTING' || !INSTRUCTION_UNSENT.includes(instruction.status)) return false;
     const hours = bankHours(this.config);
     const { BANK_TIMEOUT_MS } = this.config;
     return submitWindow(run, run.createdAt, this.clock.now(), hours, BANK_TIMEOUT_MS).kind === 'late';
@@ -117,6 +119,11 @@ export class Submitter {
         await this.holdRun(work, `an instruction differed at the gate: ${reading.why}`);
         return this.abandonment.rebuild(claim, work, reading.why);
     }
+  }
+
+  /** Past the cut-off an instruction that is built again in mid-run is released too. @throws Halted after a restore */
+  giveUp(claim: Claim, work: Work): Promise<'never'> {
+    return this.expire(claim, work, false);
   }
 
   private async readUnlessLate(
@@ -303,6 +310,7 @@ export class Submitter {
   /** The cut-off passed in mid-run: what was not submitted is not paid by this run any more. */
   private async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
     const reason = 'the cut-off passed before its submit';
+    if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
     await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
     await movePaymentSet(tx, {
       payRunId: work.run.id,

@@ -1,3 +1,7 @@
+import axios from 'axios';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { PATHS } from '../../src/bank/types';
+import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -51,6 +55,72 @@ describe('the cut-off of the execution date', () => {
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
     expect(report.data).toMatchObject({ explained: true });
   });
+});
+
+describe('the cut-off of the execution date in a run whose instruction is gone at the bank', () => {
+  let payroll: Payroll;
+  let date: string;
+  beforeEach(async () => {
+    ({ payroll, date } = await Payroll.startOnPayday({ sandbox: { variants: { linkReads: 'allowed' } } }));
+  });
+  afterEach(() => payroll.close());
+
+  it.each([
+    [
+      'BUILDING',
+      'because the bank refuses to open another',
+      `SELECT 1`,
+      () => payroll.fault({ operation: 'initiate', kind: '422', every: 1 }),
+    ],
+    [
+      'PLANNED',
+      'because the run was stopped',
+      `CREATE FUNCTION stop_again() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a look'; RETURN NULL; END $$;
+       CREATE TRIGGER when_built_again AFTER INSERT ON instruction FOR EACH ROW
+         WHEN (NEW.attempt > 1) EXECUTE FUNCTION stop_again()`,
+      async () => undefined,
+    ],
+  ])(
+    'missed while an instruction is still %s again, %s: it is released too',
+    async (state, _why, sql, hinder) => {
+      const rows = payRows(2);
+      const { superuserUrl } = payroll.database;
+      await execute(
+        superuserUrl,
+        `CREATE FUNCTION stop_it() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN NEW.stopped_at = now(); NEW.stopped_reason = 'a look first'; RETURN NEW; END $$;
+       CREATE TRIGGER as_soon_as_submitting BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (OLD.status = 'VERIFIED' AND NEW.status = 'SUBMITTING') EXECUTE FUNCTION stop_it()`,
+      );
+      const run = await payroll.uploaded(payFile(rows), {
+        executionDate: date,
+        submitAt: `${date}T10:00:00Z`,
+      });
+      await payroll.approve(run);
+      await payroll.until(run.id, ['SUBMITTING'], 20_000);
+      const [built] = (await payroll.run(run.id)).instructions;
+      await axios.delete(payroll.bank.url + PATHS.creditTransfer(built.bankInstructionId), {
+        headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+      });
+      await hinder();
+      await execute(
+        superuserUrl,
+        `${sql}; UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL;
+       UPDATE lease SET wake_at = now() WHERE kind = 'INSTRUCTION'`,
+      );
+      const states = async () =>
+        (await payroll.run(run.id)).instructions.map((one: { status: string }) => one.status);
+      await eventually(async () => (await states()).includes(state), 20_000);
+      payroll.clock.set(new Date(Date.parse(`${date}${CUT_OFF}`) + 1_000));
+      await payroll.until(run.id, ['FAILED'], 30_000);
+      expect(await states()).toEqual(['RELEASED']);
+      expect((await payroll.ledger()).payees).toEqual([]);
+      expect((await payroll.attention()).map(({ kind }) => kind)).toContain('STALE_DATE');
+      const payments = await payroll.as('approver').get(payroll.path(`/pay-runs/${run.id}/payments`));
+      expect(payments.data.items.map((one: { status: string }) => one.status)).toEqual(['VOID', 'VOID']);
+    },
+  );
 });
 
 describe('a bank that promises to turn a submit away before executing it', () => {
