@@ -126,6 +126,22 @@ describe('the account', () => {
     expect(await desk.refusal(own, FILE)).toMatchObject({ status: 422, code: 'ACCOUNT_MISSING' });
   });
 
+  it('is the only one that the bank has not closed, and no closed one that is named', async () => {
+    const own = await desk.employer(2);
+    const close = `UPDATE employer_account SET bank_status = 'CLOSED' WHERE id = $1`;
+    const accountId = showId('acc', own.accountId);
+    const named = await desk.upload(own, FILE, { accountId });
+    await desk.query(own, close, [own.accountId]);
+    const { answer } = await desk.upload(own, csv(row('E2')), { kindOfPay: 'BONUS' });
+    expect(answer.accountId).not.toBe(accountId);
+    const problem = await desk.refusal(own, csv(row('E3')), { accountId });
+    expect(problem).toMatchObject({ status: 422, code: 'ACCOUNT_IS_CLOSED' });
+    expect(problem.detail).toContain('name another account');
+    expect(await desk.upload(own, FILE, { accountId })).toEqual({ answer: named.answer, replayed: true });
+    await desk.query(own, `UPDATE employer_account SET bank_status = 'CLOSED'`);
+    expect(await desk.refusal(own, csv(row('E3')))).toMatchObject({ code: 'ACCOUNT_MISSING' });
+  });
+
   it('may be named among several, and is not another employer’s', async () => {
     const own = await desk.employer(2);
     const accountId = showId('acc', own.accountId);
