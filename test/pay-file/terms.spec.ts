@@ -73,6 +73,26 @@ describe('the execution date', () => {
     await expect(desk.upload(employer, FILE, { executionDate: day }, intake)).resolves.toBeDefined();
   });
 
+  it.each([
+    ['EXECUTION_DATE_PAST', '2026-10-30'],
+    ['CUT_OFF_PASSED', '2026-11-02'],
+    ['EXECUTION_DATE_TOO_FAR', '2027-11-04'],
+  ])('refused as %s after the cut-off of a day is told to be the next day', async (code, executionDate) => {
+    const intake = desk.intake({ now: new Date('2026-11-02T15:00:00Z'), closedDays: ['2026-11-03'] });
+    const problem = await desk.refusal(employer, FILE, { executionDate }, intake);
+    expect(problem).toMatchObject({ code, extra: { nextBankingDay: '2026-11-04' } });
+    await expect(desk.upload(employer, FILE, { executionDate: '2026-11-04' }, intake)).resolves.toBeDefined();
+  });
+
+  it('is told to be the first day where the next one is further ahead than the employer lets it be', async () => {
+    await desk.set(employer, { daysAheadLimit: 26 });
+    const problem = await desk.refusal(employer, FILE, { executionDate: '2026-11-28' });
+    expect(problem).toMatchObject({
+      code: 'EXECUTION_DATE_NOT_A_BANKING_DAY',
+      extra: { nextBankingDay: '2026-11-02' },
+    });
+  });
+
   it('is not further ahead than the employer lets it be', async () => {
     await desk.set(employer, { daysAheadLimit: 25 });
     const problem = await desk.refusal(employer, FILE, { executionDate: '2026-11-30' });
