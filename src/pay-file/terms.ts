@@ -2,7 +2,7 @@ import { ZodValidationException } from 'nestjs-zod';
 import { Not } from 'typeorm';
 import { z } from 'zod';
 import { EmployerTransaction } from '../database/database';
-import { instantOf, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
+import { instantOf, isBankingDay, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
 import { ENCODINGS } from '../domain/pay-file-encoding';
 import { PayRunStatus } from '../domain/pay-run';
 import { DEFAULT_TEMPLATE, fillTemplate, wordsOfKind } from '../domain/remittance-template';
@@ -271,8 +271,9 @@ function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod, b
     throw new Problem(409, 'PERIOD_HAS_A_RUN', detail, { payRunId, supplementOf: payRunId });
   }
   const cutOff = instantOf(scheduled.executionDate, bank.cutOff, bank.timeZone);
-  // A month whose day has passed, as when its run was cancelled, is paid on another.
-  if (executionDate !== scheduled.executionDate && bank.now < cutOff) {
+  // A month whose day has passed, as when its run was cancelled, or is a closed day since, is paid on another.
+  const keepsDate = bank.now < cutOff && isBankingDay(scheduled.executionDate, bank.closedDays);
+  if (executionDate !== scheduled.executionDate && keepsDate) {
     const detail = `The schedule pays this period on ${scheduled.executionDate}; leave the date out or correct it.`;
     throw new Problem(422, 'EXECUTION_DATE_NOT_SCHEDULED', detail, {
       executionDate: scheduled.executionDate,

@@ -271,6 +271,15 @@ describe('an employer with a schedule', () => {
     await expect(desk.upload(employer, FILE, { executionDate: '2026-11-27' }, late)).resolves.toBeDefined();
   });
 
+  it('may pay a month whose day became a closed day on another', async () => {
+    await schedule();
+    const intake = desk.intake({ closedDays: ['2026-11-26'] });
+    const problem = await desk.refusal(employer, FILE, { executionDate: '' }, intake);
+    expect(problem.code).toBe('EXECUTION_DATE_NOT_A_BANKING_DAY');
+    const executionDate = String(problem.extra['nextBankingDay']);
+    await expect(desk.upload(employer, FILE, { executionDate }, intake)).resolves.toBeDefined();
+  });
+
   it('makes one run of two files that come at once', async () => {
     await schedule();
     const ended = await Promise.allSettled(
