@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isIsoDate } from '../domain/business-day';
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 const list = z.string().transform((text) =>
@@ -7,7 +8,10 @@ const list = z.string().transform((text) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
-const durationMs = z.coerce.number().int().min(0).max(86_400_000);
+const atMostADayMs = z.coerce.number().int().max(86_400_000);
+const durationMs = atMostADayMs.min(0);
+/** Less would be over before its work was begun. */
+const patienceMs = atMostADayMs.min(100);
 /** Less would take a busy server for a dead one. */
 const databaseMs = z.coerce.number().int().min(100).max(3_600_000);
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 15:30');
@@ -80,11 +84,14 @@ const SETTINGS = {
   BANK_CLIENT_ID: z.string().min(1).optional().describe('Client id.'),
   BANK_CLIENT_SECRET: z.string().min(1).optional().describe('Client secret.'),
   BANK_SCOPE: z.string().optional().describe('Scopes to ask for, space separated.'),
-  BANK_TIMEOUT_MS: durationMs.default(30_000).describe('Total time of one request to the bank.'),
+  BANK_TIMEOUT_MS: patienceMs.default(30_000).describe('Total time of one request to the bank.'),
   BANK_LAG_BOUND_MS: durationMs.default(30_000).describe('How old a read at the bank can be.'),
   BANK_TIME_ZONE: timeZone.default('Europe/Paris').describe('Zone of the cut-off and of bank dates.'),
   BANK_CUT_OFF: timeOfDay.default('16:00').describe('Latest time to submit for the same day.'),
-  BANK_CLOSED_DAYS: list.default([]).describe('Dates closed besides the TARGET ones, comma separated.'),
+  BANK_CLOSED_DAYS: list
+    .refine((days) => days.every(isIsoDate), 'must be comma separated dates such as 2026-12-31')
+    .default([])
+    .describe('Dates closed besides the TARGET ones, comma separated.'),
   BANK_REJECTS_BEFORE_EXECUTING: flag
     .default(false)
     .describe('Set only if the bank confirms that 401 and 429 on a submit never execute it.'),
@@ -116,8 +123,8 @@ const SETTINGS = {
   SUBMIT_DOUBT_MS: durationMs
     .default(120_000)
     .describe('How long an unanswered submit is polled before it is parked.'),
-  LEASE_MS: durationMs.default(30_000).describe('Length of a work lease.'),
-  TICK_MS: durationMs.default(1_000).describe('How often the service looks for work.'),
+  LEASE_MS: patienceMs.default(30_000).describe('Length of a work lease.'),
+  TICK_MS: atMostADayMs.min(10).default(1_000).describe('How often the service looks for work.'),
   FOLLOW_DELAYS_MS: list
     .transform((items, context) => {
       const delays = items.map(Number);

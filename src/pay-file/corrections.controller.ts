@@ -36,7 +36,7 @@ import { UPLOAD_TIMES, withUpload } from './upload';
 const ROW_BYTES = 200;
 
 const CSV = { content: { 'text/csv': { schema: { type: 'string', format: 'binary' } } } } as const;
-const byLine = z.object({ line: z.int().min(1) });
+const byLine = z.object({ line: z.int32().min(1) });
 
 /** Rows that are kept back for their faults, and their way back into a run. */
 @ApiTags('pay files')

@@ -1,7 +1,8 @@
 import { ZodValidationException } from 'nestjs-zod';
+import { Not } from 'typeorm';
 import { z } from 'zod';
 import { EmployerTransaction } from '../database/database';
-import { instantOf, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
+import { instantOf, isBankingDay, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
 import { ENCODINGS } from '../domain/pay-file-encoding';
 import { PayRunStatus } from '../domain/pay-run';
 import { DEFAULT_TEMPLATE, fillTemplate, wordsOfKind } from '../domain/remittance-template';
@@ -145,7 +146,7 @@ export interface UploadTerms {
 
 /**
  * Completes the fields from the employer's account and schedule. The month of the schedule is locked.
- * @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN`, `EXECUTION_DATE_MISSING`, and those of `resolveParent`
+ * @throws Problem 422 `EXECUTION_DATE_MISSING`, and those of `resolveParent` and `resolveAccount`
  */
 export async function resolveTerms(tx: EmployerTransaction, fields: UploadOfPeriod): Promise<UploadTerms> {
   const parent = await resolveParent(tx, fields);
@@ -195,7 +196,7 @@ async function resolveParent(
 /** After the approval corrected rows are a supplement, never an addition; before it the run itself is corrected. */
 const UNAPPROVED: readonly PayRunStatus[] = ['DRAFT', 'READY', 'CANCELLING', 'CANCELLED'];
 
-/** The account named, or the only one. @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN` */
+/** The account named, or the only one that is not closed. @throws Problem 422 `ACCOUNT_MISSING`, `ACCOUNT_UNKNOWN` */
 export async function resolveAccount(
   tx: EmployerTransaction,
   id: string | undefined,
@@ -206,12 +207,22 @@ export async function resolveAccount(
     if (account) return account;
     throw new Problem(422, 'ACCOUNT_UNKNOWN', 'The employer has no such account.');
   }
-  const [account, another] = await tx.manager.find(EmployerAccount, { where: { employerId }, take: 2 });
+  const [account, another] = await tx.manager.find(EmployerAccount, {
+    where: { employerId, bankStatus: Not('CLOSED') },
+    take: 2,
+  });
   if (account && !another) return account;
   const detail = account
     ? 'The employer has several accounts: name one.'
-    : 'The employer has no account yet.';
+    : 'The employer has no account that is not closed: connect or open one.';
   throw new Problem(422, 'ACCOUNT_MISSING', detail);
+}
+
+/** Checks that the bank did not close the account, as far as is known. @throws Problem 422 `ACCOUNT_IS_CLOSED` */
+export function assertNotClosed({ bankStatus }: EmployerAccount): void {
+  if (bankStatus !== 'CLOSED') return;
+  const detail = 'The bank says the account is closed: name another account of the employer.';
+  throw new Problem(422, 'ACCOUNT_IS_CLOSED', detail);
 }
 
 async function findScheduled(
@@ -235,15 +246,16 @@ async function findScheduled(
 }
 
 /**
- * Checks the dates of a new run.
- * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertExecutionDate` and
- * `assertSubmitInTime`
+ * Checks the account and the dates of a new run.
+ * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertNotClosed`,
+ * `assertExecutionDate` and `assertSubmitInTime`
  */
 export function assertTerms(
   terms: UploadTerms,
   bank: BankCalendar,
   limits: Pick<Employer, 'daysAheadLimit'>,
 ): void {
+  assertNotClosed(terms.account);
   if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled, bank);
   assertExecutionDate(terms.executionDate, bank, limits);
   assertSubmitInTime(terms.executionDate, terms.submitAt, bank);
@@ -259,8 +271,9 @@ function assertSchedulable(executionDate: IsoDate, scheduled: ScheduledPeriod, b
     throw new Problem(409, 'PERIOD_HAS_A_RUN', detail, { payRunId, supplementOf: payRunId });
   }
   const cutOff = instantOf(scheduled.executionDate, bank.cutOff, bank.timeZone);
-  // A month whose day has passed, as when its run was cancelled, is paid on another.
-  if (executionDate !== scheduled.executionDate && bank.now < cutOff) {
+  // A month whose day has passed, as when its run was cancelled, or is a closed day since, is paid on another.
+  const keepsDate = bank.now < cutOff && isBankingDay(scheduled.executionDate, bank.closedDays);
+  if (executionDate !== scheduled.executionDate && keepsDate) {
     const detail = `The schedule pays this period on ${scheduled.executionDate}; leave the date out or correct it.`;
     throw new Problem(422, 'EXECUTION_DATE_NOT_SCHEDULED', detail, {
       executionDate: scheduled.executionDate,

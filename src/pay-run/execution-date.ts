@@ -1,6 +1,7 @@
 import {
   addDays,
   ClosedDays,
+  earliestExecutionDate,
   instantOf,
   isBankingDay,
   IsoDate,
@@ -33,20 +34,19 @@ export function assertExecutionDate(
 ): void {
   const { now, timeZone, cutOff, closedDays } = bank;
   const today = localDate(now, timeZone);
-  const refuse = (code: string, why: string, after: IsoDate): never => {
-    const day = nextBankingDay(after, closedDays);
+  const refuse = (code: string, why: string, day = earliestExecutionDate(now, bank)): never => {
     throw new Problem(422, code, `The execution date ${why}; ${day} will do.`, { nextBankingDay: day });
   };
-  if (date < today) refuse('EXECUTION_DATE_PAST', 'is in the past', addDays(today, -1));
+  if (date < today) refuse('EXECUTION_DATE_PAST', 'is in the past');
   if (date === today && localTime(now, timeZone) >= cutOff) {
-    refuse('CUT_OFF_PASSED', `is today, and the bank's cut-off at ${cutOff} has passed`, today);
+    refuse('CUT_OFF_PASSED', `is today, and the bank's cut-off at ${cutOff} has passed`);
   }
   const daysAhead = daysAheadLimit ?? MAX_DAYS_AHEAD;
-  if (date > addDays(today, daysAhead)) {
-    refuse('EXECUTION_DATE_TOO_FAR', `is more than ${daysAhead} days ahead`, addDays(today, -1));
-  }
+  const last = addDays(today, daysAhead);
+  if (date > last) refuse('EXECUTION_DATE_TOO_FAR', `is more than ${daysAhead} days ahead`);
   if (!isBankingDay(date, closedDays)) {
-    refuse('EXECUTION_DATE_NOT_A_BANKING_DAY', 'is no banking day', date);
+    const next = nextBankingDay(date, closedDays);
+    refuse('EXECUTION_DATE_NOT_A_BANKING_DAY', 'is no banking day', next <= last ? next : undefined);
   }
 }
 

@@ -11,7 +11,7 @@ import { Allow } from '../http/allow';
 import { decodeCursor, pageOf } from '../http/cursor';
 import { etagOf } from '../http/etag';
 import { IdParam, showId } from '../http/prefixed-id';
-import { HoldDocument, HoldListQuery, HoldPage, HoldReleaseRequest } from './hold.dto';
+import { holdCode, HoldDocument, HoldListQuery, HoldPage, HoldReleaseRequest } from './hold.dto';
 import { HoldRow, listHolds } from './hold.store';
 import { PayRunCommands } from './pay-run.commands';
 import { RunBody } from './pay-run.dto';
@@ -19,7 +19,7 @@ import { findRun } from './pay-run.store';
 import { showOptional, showRun } from './pay-run.view';
 import { Command, RunCommand } from './run-command';
 
-const position = z.object({ row: z.int().min(0), code: z.string().max(40) });
+const position = z.object({ row: z.int32().min(0), code: holdCode });
 const BEFORE_ALL = { row: -1, code: '' };
 
 /** What of a run waits for a person before the approval. */

@@ -28,8 +28,8 @@ import { SendSettings } from './send-outlook';
 const SEE_PAYMENTS = ['preparer', 'approver', 'finance'] as const satisfies EmployerRole[];
 
 const byId = z.object({ id: z.uuid() });
-const byRow = z.object({ row: z.int().min(1) });
-const byPlace = z.object({ n: z.int().min(1) });
+const byRow = z.object({ row: z.int32().min(1) });
+const byPlace = z.object({ n: z.int32().min(1) });
 const bySeq = z.object({ seq: z.int().min(1) });
 
 /** Pay runs and what is in them. */

@@ -3,7 +3,7 @@ import { Config } from '../config/env';
 import { lastSeen } from '../database/bank-lists';
 import { requestsPerMinute } from '../database/bank-rate';
 import { EmployerTransaction } from '../database/database';
-import { earliestExecutionDate } from '../domain/business-day';
+import { BankHours, earliestExecutionDate, isBankingDay, nextBankingDay } from '../domain/business-day';
 import { PayRunStatus } from '../domain/pay-run';
 import {
   estimateSend,
@@ -83,7 +83,8 @@ export async function sendOutlook(
 /**
  * Checks that the run, approved now, can be sent entirely before the cut-off of its execution date. Other runs may
  * take their share of the bank's limit meanwhile: what is approved here can still lapse when it is due.
- * @throws Problem 409 `CUT_OFF_CANNOT_BE_MET`, with the numbers and the first execution date that will do
+ * @throws Problem 409 `CUT_OFF_CANNOT_BE_MET`, with the numbers and the first execution date that will do, and
+ * `EXECUTION_DATE_NOT_A_BANKING_DAY` where that date became a closed day of the bank
  */
 export async function assertSendable(
   tx: EmployerTransaction,
@@ -96,7 +97,7 @@ export async function assertSendable(
   const opens = sendingOpens(run.submitAt, now, hours);
   const finishesBy = new Date(Math.max(opens.getTime(), now.getTime()) + ms);
   const cutOff = sendingCloses(run.executionDate, hours);
-  if (finishesBy < cutOff) return;
+  if (finishesBy < cutOff) return assertBankOpen(run, hours);
   const date = earliestExecutionDate(finishesBy, hours);
   const seconds = Math.ceil(ms / 1_000);
   throw new Problem(
@@ -113,6 +114,15 @@ export async function assertSendable(
       earliestExecutionDate: date,
     },
   );
+}
+
+function assertBankOpen({ executionDate }: PayRun, { closedDays }: BankHours): void {
+  if (isBankingDay(executionDate, closedDays)) return;
+  const day = nextBankingDay(executionDate, closedDays);
+  const detail =
+    `The execution date ${executionDate} is no banking day. ` +
+    `Amend the run to another execution date (${day} will do).`;
+  throw new Problem(409, 'EXECUTION_DATE_NOT_A_BANKING_DAY', detail, { nextBankingDay: day });
 }
 
 async function shapeOf(tx: EmployerTransaction, run: PayRun): Promise<SendShape> {

@@ -6,9 +6,9 @@ import { CONFIG, Config } from '../config/env';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { Period, periodOf } from '../domain/business-day';
-import { EmployerAccount } from '../employer/employer.entity';
 import { notFound, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
+import { assertNotClosed, resolveAccount } from '../pay-file/terms';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { bankHours } from '../submission/submit-window';
 import { firstMissedCutOff } from './period-dates';
@@ -41,7 +41,7 @@ export class PaySchedules {
 
   /**
    * Creates a schedule and makes its first periods.
-   * @throws Problem 422 `ACCOUNT_UNKNOWN`, `SUBMIT_AT_TOO_LATE`, 409 `TOO_MANY_SCHEDULES`; breaks
+   * @throws Problem 422 `ACCOUNT_UNKNOWN`, `ACCOUNT_IS_CLOSED`, `SUBMIT_AT_TOO_LATE`, 409 `TOO_MANY_SCHEDULES`; breaks
    * `one_active_schedule_per_kind_of_pay` when the account has one of this kind of pay.
    */
   async create(tx: EmployerTransaction, personId: string, terms: NewSchedule): Promise<PaySchedule> {
@@ -104,9 +104,7 @@ export class PaySchedules {
 
   private async assertAcceptable(tx: EmployerTransaction, terms: NewSchedule): Promise<void> {
     const { employerId } = tx;
-    if (!(await tx.manager.existsBy(EmployerAccount, { employerId, id: terms.accountId }))) {
-      throw new Problem(422, 'ACCOUNT_UNKNOWN', 'The employer has no such account.');
-    }
+    assertNotClosed(await resolveAccount(tx, terms.accountId));
     if ((await tx.manager.countBy(PaySchedule, { employerId, active: true })) >= MAX_ACTIVE_SCHEDULES) {
       const detail = `An employer has at most ${MAX_ACTIVE_SCHEDULES} active schedules.`;
       throw new Problem(409, 'TOO_MANY_SCHEDULES', detail);

@@ -65,6 +65,33 @@ export function missingPeriods(
   return missing;
 }
 
+/** A month as it was made: its dates then, and the run bound to it. */
+export interface MadePeriod extends PeriodDates {
+  readonly payRunId: string | null;
+}
+
+/**
+ * The months that were made with other dates than they have now, as when a closed day of the bank was learnt since,
+ * with those of now. A month keeps its dates once it has a run or its execution date is past at the bank.
+ */
+export function movedPeriods(
+  schedule: ScheduleTerms,
+  made: readonly MadePeriod[],
+  now: Date,
+  bank: Pick<BankHours, 'timeZone' | 'closedDays'>,
+): PeriodDates[] {
+  const today = localDate(now, bank.timeZone);
+  return made
+    .filter(({ payRunId, executionDate }) => payRunId === null && executionDate >= today)
+    .map((before) => ({ before, dates: datesOf(schedule, before.period, bank.closedDays) }))
+    .filter(({ before, dates }) => !sameDates(before, dates))
+    .map(({ dates }) => dates);
+}
+
+function sameDates(one: PeriodDates, other: PeriodDates): boolean {
+  return one.executionDate === other.executionDate && one.submitAt.getTime() === other.submitAt.getTime();
+}
+
 /** The first of the twelve months from `first` whose run would reach the bank after its cut-off, if there is one. */
 export function firstMissedCutOff(
   schedule: ScheduleTerms,

@@ -6,9 +6,12 @@ import { Database, EmployerTransaction } from '../database/database';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { bankHours } from '../submission/submit-window';
 import { forEveryEmployer } from './every-employer';
-import { missingPeriods, PeriodDates } from './period-dates';
+import { MadePeriod, missingPeriods, movedPeriods, PeriodDates } from './period-dates';
 
-/** Makes the months of every active schedule ahead of time. The table's key makes any number of makers make one row. */
+/**
+ * Makes the months of every active schedule ahead of time, and gives those without a run the dates they have by the
+ * bank's days of now. The table's key makes any number of makers make one row.
+ */
 @Injectable()
 export class PeriodMaker {
   constructor(
@@ -18,7 +21,7 @@ export class PeriodMaker {
   ) {}
 
   /**
-   * Makes what is missing for every employer. @returns how many periods this maker made.
+   * Makes what is missing for every employer. @returns how many periods this maker made or moved.
    * @throws Error after the last employer when any failed.
    */
   async tick(): Promise<number> {
@@ -29,7 +32,10 @@ export class PeriodMaker {
     return made;
   }
 
-  /** Makes what is missing for the schedules of the transaction's employer. @returns how many periods were made. */
+  /**
+   * Makes what is missing for the schedules of the transaction's employer, and moves what has other dates now.
+   * @returns how many periods were made or moved.
+   */
   async makePeriods(tx: EmployerTransaction): Promise<number> {
     const { employerId } = tx;
     // The lock makes a deactivation wait, or this see it: none is made for a schedule that has ended.
@@ -42,18 +48,27 @@ export class PeriodMaker {
     const bank = bankHours(this.config);
     let count = 0;
     for (const schedule of schedules) {
-      const missing = missingPeriods(schedule, made.get(schedule.id) ?? new Set(), this.clock.now(), bank);
-      if (missing.length > 0) count += await this.insert(tx, schedule.id, missing);
+      const before = made.get(schedule.id) ?? [];
+      const known = new Set(before.map(({ period }) => period));
+      const now = this.clock.now();
+      const missing = missingPeriods(schedule, known, now, bank);
+      const due = [...missing, ...movedPeriods(schedule, before, now, bank)];
+      if (due.length > 0) count += await this.store(tx, schedule.id, due);
     }
     return count;
   }
 
-  private async insert(tx: EmployerTransaction, scheduleId: string, periods: PeriodDates[]): Promise<number> {
-    const inserted = await tx.query(
-      `INSERT INTO schedule_period (employer_id, schedule_id, period, execution_date, submit_at, created_at)
+  private async store(tx: EmployerTransaction, scheduleId: string, periods: PeriodDates[]): Promise<number> {
+    // An upload may have bound its run since the months were read: then the month keeps its dates.
+    const stored = await tx.query(
+      `INSERT INTO schedule_period AS s (employer_id, schedule_id, period, execution_date, submit_at, created_at)
        SELECT $1, $2, p.period, p.execution_date, p.submit_at, $6
        FROM unnest($3::text[], $4::date[], $5::timestamptz[]) AS p (period, execution_date, submit_at)
-       ON CONFLICT DO NOTHING RETURNING period`,
+       ON CONFLICT (employer_id, schedule_id, period)
+       DO UPDATE SET execution_date = EXCLUDED.execution_date, submit_at = EXCLUDED.submit_at
+       WHERE s.pay_run_id IS NULL
+         AND (s.execution_date, s.submit_at) <> (EXCLUDED.execution_date, EXCLUDED.submit_at)
+       RETURNING period`,
       [
         tx.employerId,
         scheduleId,
@@ -63,21 +78,22 @@ export class PeriodMaker {
         this.clock.now(),
       ],
     );
-    return inserted.length;
+    return stored.length;
   }
 }
 
 async function madePeriods(
   tx: EmployerTransaction,
   schedules: readonly PaySchedule[],
-): Promise<Map<string, Set<string>>> {
+): Promise<Map<string, MadePeriod[]>> {
   const rows = await tx.manager.find(SchedulePeriod, {
-    select: { employerId: true, scheduleId: true, period: true },
     where: { employerId: tx.employerId, scheduleId: In(schedules.map(({ id }) => id)) },
+    // Makers that move the same months lock them in one order.
+    order: { period: 'ASC' },
   });
-  const bySchedule = new Map<string, Set<string>>();
-  for (const { scheduleId, period } of rows) {
-    bySchedule.set(scheduleId, (bySchedule.get(scheduleId) ?? new Set()).add(period));
+  const bySchedule = new Map<string, MadePeriod[]>();
+  for (const row of rows) {
+    bySchedule.set(row.scheduleId, [...(bySchedule.get(row.scheduleId) ?? []), row]);
   }
   return bySchedule;
 }

@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Database } from '../database/database';
+import { isIsoDate } from '../domain/business-day';
 import { Allow } from '../http/allow';
 import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
 import { IdParam, showId } from '../http/prefixed-id';
@@ -29,9 +30,13 @@ class BankEventPage extends createZodDto(
   z.object({ items: z.array(eventItem), nextCursor: z.string().nullable() }),
 ) {}
 
-/** As PostgreSQL writes a moment: a cursor's text reaches a cast. */
-const MOMENT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?[+-]\d{2}(:\d{2}){0,2}$/;
-const position = z.object({ at: z.string().regex(MOMENT), id: z.uuid() });
+/** As PostgreSQL writes a moment after its date: a cursor's text reaches a cast. */
+const TIME = / ([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?[+-](0\d|1[0-5])(:[0-5]\d){0,2}$/;
+const moment = z
+  .string()
+  .regex(TIME)
+  .refine((text) => isIsoDate(text.replace(TIME, '')));
+const position = z.object({ at: moment, id: z.uuid() });
 
 /** What the bank reported on its own account. Events are never believed; they only have things read again. */
 @ApiTags('accounts')

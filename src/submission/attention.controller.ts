@@ -11,6 +11,7 @@ import { IdParam, notFound, showId } from '../http/prefixed-id';
 import { Me, type SignedIn } from '../http/signed-in';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor } from '../pay-run/attention-words';
+import { reason } from '../pay-run/pay-run.dto';
 import { AttentionDesk } from './attention-desk';
 
 class AttentionQuery extends createZodDto(
@@ -22,10 +23,10 @@ class AttentionQuery extends createZodDto(
 ) {}
 
 class ActionBody extends createZodDto(
-  z.object({
+  z.strictObject({
     action: z.enum(['ACKNOWLEDGE', 'TRY_AGAIN', 'EXECUTED', 'NOT_EXECUTED', 'EXCLUDE_PAYMENT', 'RESUME']),
-    reason: z.string().min(3).max(500),
-    evidence: z.string().min(3).max(200).optional(),
+    reason,
+    evidence: z.string().trim().min(3).max(200).optional(),
   }),
 ) {}
 

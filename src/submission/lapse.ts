@@ -2,6 +2,9 @@ import { EmployerTransaction } from '../database/database';
 import { raise } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 
+/** Why an approval lapses whose execution date became a closed day of the bank. */
+export const DATE_CLOSED = 'the bank is closed on the execution date';
+
 /** Marks the approval of a run as lapsed and tells why. */
 export async function lapseRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
   run.lapseReason = reason;

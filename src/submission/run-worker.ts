@@ -23,7 +23,7 @@ import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
-import { lapseRun } from './lapse';
+import { DATE_CLOSED, lapseRun } from './lapse';
 import { RunGate } from './run-gate';
 import { bankHours, submitWindow, Window } from './submit-window';
 import { obstacleOf } from './work';
@@ -91,6 +91,7 @@ export class RunWorker {
     const window = await this.windowOf(tx, run, ms);
     if (window.kind === 'early') return Math.min(window.ms, this.lookAgainMs);
     if (window.kind === 'late') return this.lapse(tx, run, 'the cut-off of the execution date cannot be met');
+    if (window.kind === 'closed') return this.lapse(tx, run, DATE_CLOSED);
     if (!(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
     for (const part of await plannedInstructions(tx, run)) await planAttempt(tx, part, 1);
@@ -138,14 +139,14 @@ export class RunWorker {
     return early === 'never' ? this.gate.step(claim, run) : early;
   }
 
-  /** What takes a run that has nothing submitted out of its way: an amendment, a lapse, a missed cut-off. */
+  /** What takes a run that has nothing submitted out of its way: an amendment, a lapse, a date that cannot be met. */
   private async endedEarly(tx: EmployerTransaction, run: PayRun): Promise<WakeIn | undefined> {
     const obstacle = await obstacleOf(tx, run);
     if (obstacle === 'STOPPED' || obstacle === 'RESTORED') return this.lookAgainMs;
     if (obstacle === undefined) {
-      const window = await this.windowOf(tx, run, 0);
-      if (window.kind !== 'late') return undefined;
-      await this.lapse(tx, run, 'the cut-off of the execution date passed');
+      const { kind } = await this.windowOf(tx, run, 0);
+      if (kind !== 'late' && kind !== 'closed') return undefined;
+      await this.lapse(tx, run, kind === 'late' ? 'the cut-off of the execution date passed' : DATE_CLOSED);
     }
     if (await wakeLive(tx, run)) return this.lookAgainMs;
     const amendment = await openAmendment(tx, run.id);

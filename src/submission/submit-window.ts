@@ -1,10 +1,13 @@
-import type { BankHours } from '../domain/business-day';
+import { BankHours, isBankingDay } from '../domain/business-day';
 import { sendingCloses, sendingOpens } from '../domain/send-window';
 
 export { bankHours } from '../config/bank-hours';
 
-/** Whether a run may be sent now: not yet (and for how long), or open, or too late for its execution date. */
-export type Window = { kind: 'early'; ms: number } | { kind: 'open' } | { kind: 'late' };
+/**
+ * Whether a run may be sent now: not yet (and for how long), or open, or too late for its execution date, or never on
+ * that date, which became a closed day of the bank.
+ */
+export type Window = { kind: 'early'; ms: number } | { kind: 'open' } | { kind: 'late' } | { kind: 'closed' };
 
 /**
  * The window of a run: from its `submitAt`, or else the earliest banking day allowed after the approval, to the
@@ -19,6 +22,7 @@ export function submitWindow(
 ): Window {
   const closes = sendingCloses(run.executionDate, hours).getTime() - expectedMs;
   if (now.getTime() >= closes) return { kind: 'late' };
+  if (!isBankingDay(run.executionDate, hours.closedDays)) return { kind: 'closed' };
   const ms = sendingOpens(run.submitAt, approvedAt, hours).getTime() - now.getTime();
   return ms > 0 ? { kind: 'early', ms } : { kind: 'open' };
 }

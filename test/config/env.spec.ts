@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ConfigurationError, readConfig, settingsTable } from '../../src/config/env';
 
 const REQUIRED = {
@@ -99,6 +100,36 @@ describe('the configuration', () => {
       BANK_CUT_OFF: 'must be a time such as 15:30',
       PAYRUN_HASH_KEY: 'must be at least 32 characters',
     });
+  });
+
+  it.each(['31.12.2026', '2026-12-31, 2026-02-30', '2026-12-31;2027-01-04'])(
+    'takes no closed days that are no dates: %s',
+    (days) => {
+      const faults = faultsOf({ ...REQUIRED, BANK_CLOSED_DAYS: days, PORT: 'eighty' });
+      expect(Object.keys(faults).sort()).toEqual(['BANK_CLOSED_DAYS', 'PORT']);
+      expect(faults.BANK_CLOSED_DAYS).toBe('must be comma separated dates such as 2026-12-31');
+      expect(readConfig({ ...REQUIRED, BANK_CLOSED_DAYS: '2026-12-31, 2027-01-04' })).toMatchObject({
+        BANK_CLOSED_DAYS: ['2026-12-31', '2027-01-04'],
+      });
+    },
+  );
+
+  it('takes no duration of nothing where nothing can be done in it', () => {
+    const durations = settingsTable().filter(({ name }) => name.endsWith('_MS') && !name.includes('DELAYS'));
+    const nothing = Object.fromEntries(durations.map(({ name }) => [name, '0']));
+    const taken = durations.filter(({ name }) => faultsOf({ ...REQUIRED, ...nothing })[name] === undefined);
+    expect(taken.map(({ name }) => name)).toEqual(['BANK_LAG_BOUND_MS', 'SUBMIT_DOUBT_MS', 'FOLLOW_STEP_MS']);
+  });
+
+  it('is not complete by the example: who starts with a copy is told what only they know', () => {
+    const lines = readFileSync(`${__dirname}/../../.env.example`, 'utf8').split('\n');
+    const settings = lines.filter((line) => /^[A-Z]/.test(line)).map((line) => line.split('=', 2));
+    expect(Object.keys(faultsOf(Object.fromEntries(settings))).sort()).toEqual([
+      'BANK_ACCESS_TOKEN',
+      'BANK_AMOUNT_UNIT',
+      'BANK_WEBHOOK_SECRETS',
+      'PAYRUN_HASH_KEY',
+    ]);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { PATHS } from '../../src/bank/types';
+import { encodeCursor } from '../../src/http/cursor';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -235,6 +236,9 @@ describe('what an event says', () => {
     await eventually(async () => (await list()).items.length === 4, 5_000);
     const first = await list({ limit: 1 });
     expect(first.items).toMatchObject([{ event: 'card.melted', known: false, times: 2 }]);
+    const { id } = JSON.parse(Buffer.from(first.nextCursor, 'base64url').toString()) as { id: string };
+    for (const at of ['2026-99-99 99:99:99+00', '2026-02-30 10:00:00+00', '2026-02-01 10:00:00+16'])
+      expect(await list({ cursor: encodeCursor({ at, id }) })).toMatchObject({ code: 'CURSOR_INVALID' });
     const rest = (await list({ cursor: first.nextCursor })).items as EventItem[];
     expect(rest.map(({ event, known }) => [event, known]).sort()).toEqual([
       ['iban_structure.created', true],

@@ -114,6 +114,10 @@ describe('a submit whose outcome nobody knows', () => {
       (await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'why not' })).data
         .code,
     ).toBe('ACTION_NOT_OFFERED');
+    for (const fault of [{ reason: '   ' }, { evidence: ' \t ' }, { action_: 'EXECUTED' }]) {
+      const body = { action: 'EXECUTED', reason: 'seen in the portal', ...fault };
+      expect((await payroll.as('second').post(`${path}/actions`, body)).data.code).toBe('VALIDATION_FAILED');
+    }
     await payroll.as('second').post(`${path}/actions`, { action: 'EXECUTED', reason: 'seen in the portal' });
     expect((await payroll.as('second').post(`${path}/actions/confirmation`)).data.code).toBe('SAME_PERSON');
     expect((await payroll.as('finance').post(`${path}/actions/confirmation`)).status).toBe(403);

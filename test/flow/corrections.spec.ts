@@ -1,3 +1,4 @@
+import { encodeCursor } from '../../src/http/cursor';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -40,6 +41,9 @@ describe('rows that are kept back for their faults', () => {
     expect(listed.data.items).toMatchObject([{ line: 3, faults: [{ line: 3, code: 'AMOUNT_TOO_SMALL' }] }]);
     const cursor = encodeURIComponent(listed.data.nextCursor);
     const rest = await payroll.as('approver').get(at(id, `faulty-rows?cursor=${cursor}`));
+    const beyond = encodeCursor({ line: 2 ** 31 });
+    const forged = await payroll.as('approver').get(at(id, `faulty-rows?cursor=${beyond}`));
+    expect([forged.status, forged.data.code]).toEqual([422, 'CURSOR_INVALID']);
     expect(rest.data.items.map((one: { line: number }) => one.line)).toEqual([6]);
     expect((await payroll.as('operator').get(at(id, 'corrections.csv'))).status).toBe(403);
     const got = await payroll.as('preparer').get(at(id, 'corrections.csv'));

@@ -33,6 +33,24 @@ describe('the cut-off of the execution date', () => {
     expect(tooLate.data.code).toBe('CUT_OFF_PASSED');
   });
 
+  it('became a closed day since the approval: the approval lapses, and is not given again for that date', async () => {
+    const run = await payroll.uploaded(payFile(payRows(4)), {
+      executionDate: date,
+      submitAt: `${date}T15:00:00Z`,
+    });
+    await payroll.approve(run);
+    await payroll.stopServices();
+    payroll.url = (await payroll.addReplica({ BANK_CLOSED_DAYS: date })).url;
+    await payroll.until(run.id, ['READY'], 15_000);
+    const [lapsed] = await payroll.attention();
+    expect(lapsed?.kind).toBe('APPROVAL_LAPSED');
+    expect(lapsed?.happened).toBe(
+      'The approval lapsed: the bank is closed on the execution date. Amend the run and have it approved again.',
+    );
+    const again = await payroll.approve(run);
+    expect([again.status, again.data.code]).toEqual([409, 'EXECUTION_DATE_NOT_A_BANKING_DAY']);
+  });
+
   it('missed in mid-run: what was submitted is followed, the rest is released and never submitted', async () => {
     const rows = payRows(24);
     await payroll.fault({ operation: 'submit', kind: 'slow-drip', every: 1, delayMs: 30 });

@@ -73,6 +73,26 @@ describe('the execution date', () => {
     await expect(desk.upload(employer, FILE, { executionDate: day }, intake)).resolves.toBeDefined();
   });
 
+  it.each([
+    ['EXECUTION_DATE_PAST', '2026-10-30'],
+    ['CUT_OFF_PASSED', '2026-11-02'],
+    ['EXECUTION_DATE_TOO_FAR', '2027-11-04'],
+  ])('refused as %s after the cut-off of a day is told to be the next day', async (code, executionDate) => {
+    const intake = desk.intake({ now: new Date('2026-11-02T15:00:00Z'), closedDays: ['2026-11-03'] });
+    const problem = await desk.refusal(employer, FILE, { executionDate }, intake);
+    expect(problem).toMatchObject({ code, extra: { nextBankingDay: '2026-11-04' } });
+    await expect(desk.upload(employer, FILE, { executionDate: '2026-11-04' }, intake)).resolves.toBeDefined();
+  });
+
+  it('is told to be the first day where the next one is further ahead than the employer lets it be', async () => {
+    await desk.set(employer, { daysAheadLimit: 26 });
+    const problem = await desk.refusal(employer, FILE, { executionDate: '2026-11-28' });
+    expect(problem).toMatchObject({
+      code: 'EXECUTION_DATE_NOT_A_BANKING_DAY',
+      extra: { nextBankingDay: '2026-11-02' },
+    });
+  });
+
   it('is not further ahead than the employer lets it be', async () => {
     await desk.set(employer, { daysAheadLimit: 25 });
     const problem = await desk.refusal(employer, FILE, { executionDate: '2026-11-30' });
@@ -124,6 +144,22 @@ describe('the account', () => {
   it.each([0, 2])('must be named, or made, when the employer has %i', async (accounts) => {
     const own = await desk.employer(accounts);
     expect(await desk.refusal(own, FILE)).toMatchObject({ status: 422, code: 'ACCOUNT_MISSING' });
+  });
+
+  it('is the only one that the bank has not closed, and no closed one that is named', async () => {
+    const own = await desk.employer(2);
+    const close = `UPDATE employer_account SET bank_status = 'CLOSED' WHERE id = $1`;
+    const accountId = showId('acc', own.accountId);
+    const named = await desk.upload(own, FILE, { accountId });
+    await desk.query(own, close, [own.accountId]);
+    const { answer } = await desk.upload(own, csv(row('E2')), { kindOfPay: 'BONUS' });
+    expect(answer.accountId).not.toBe(accountId);
+    const problem = await desk.refusal(own, csv(row('E3')), { accountId });
+    expect(problem).toMatchObject({ status: 422, code: 'ACCOUNT_IS_CLOSED' });
+    expect(problem.detail).toContain('name another account');
+    expect(await desk.upload(own, FILE, { accountId })).toEqual({ answer: named.answer, replayed: true });
+    await desk.query(own, `UPDATE employer_account SET bank_status = 'CLOSED'`);
+    expect(await desk.refusal(own, csv(row('E3')))).toMatchObject({ code: 'ACCOUNT_MISSING' });
   });
 
   it('may be named among several, and is not another employer’s', async () => {
@@ -233,6 +269,15 @@ describe('an employer with a schedule', () => {
     const problem = await desk.refusal(employer, FILE, { executionDate: '' }, late);
     expect(problem.code).toBe('CUT_OFF_PASSED');
     await expect(desk.upload(employer, FILE, { executionDate: '2026-11-27' }, late)).resolves.toBeDefined();
+  });
+
+  it('may pay a month whose day became a closed day on another', async () => {
+    await schedule();
+    const intake = desk.intake({ closedDays: ['2026-11-26'] });
+    const problem = await desk.refusal(employer, FILE, { executionDate: '' }, intake);
+    expect(problem.code).toBe('EXECUTION_DATE_NOT_A_BANKING_DAY');
+    const executionDate = String(problem.extra['nextBankingDay']);
+    await expect(desk.upload(employer, FILE, { executionDate }, intake)).resolves.toBeDefined();
   });
 
   it('makes one run of two files that come at once', async () => {

@@ -27,6 +27,17 @@ describe('approving a pay run', () => {
     expect(after.headers['etag']).not.toBe(before.headers['etag']);
   });
 
+  it('refuses a run whose execution date became a closed day of the bank, and names a date that will do', async () => {
+    const run = await office.run(company, rows(100), { executionDate: '2026-11-28' });
+    const seen = { rootHash: run.rootHash?.toString('hex'), total: '1.00' };
+    const { body } = await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(409);
+    expect(body).toMatchObject({
+      code: 'EXECUTION_DATE_NOT_A_BANKING_DAY',
+      detail: expect.stringContaining('Amend the run to another execution date (2026-11-30 will do)'),
+      nextBankingDay: '2026-11-30',
+    });
+  });
+
   it('refuses a run that cannot be sent whole before its cut-off, with the numbers, and stores nothing', async () => {
     const cutOff = '2026-11-27T15:00:00.000Z';
     const submitAt = new Date(Date.parse(cutOff) - 20_000);

@@ -1,3 +1,4 @@
+import { encodeCursor } from '../../src/http/cursor';
 import { showId } from '../../src/http/prefixed-id';
 import { BankRate } from '../../src/database/bank-rate';
 import { apiDocument } from '../../src/http/openapi';
@@ -159,6 +160,18 @@ describe('reading pay runs', () => {
     await office.as(own, 'finance').get('/pay-runs?status=PAID').expect(422);
     const forged = await office.as(own, 'finance').get('/pay-runs?cursor=bm9uc2Vuc2U').expect(422);
     expect(forged.body.code).toBe('CURSOR_INVALID');
+  });
+
+  it.each([
+    ['/payments', { row: 2 ** 31 }],
+    ['/differences?kind=JOINED', { n: 2 ** 31 }],
+    ['/holds', { row: 2 ** 31, code: 'PAYMENT_ABOVE_LIMIT' }],
+    ['/holds', { row: 1, code: 'A\u0000' }],
+  ])('takes no cursor of %s that holds what no row can: %j', async (list, position) => {
+    const run = await office.run(company, rows(1));
+    const path = pathOf(run, `${list}${list.includes('?') ? '&' : '?'}cursor=${encodeCursor(position)}`);
+    const { body } = await office.as(company, 'finance').get(path).expect(422);
+    expect(body.code).toBe('CURSOR_INVALID');
   });
 
   it('shows payments to those who may know salaries, with the IBAN masked', async () => {

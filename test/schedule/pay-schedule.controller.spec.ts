@@ -101,6 +101,15 @@ it('refuses an account of another employer', async () => {
   expect([refused.status, refused.body.code]).toEqual([422, 'ACCOUNT_UNKNOWN']);
 });
 
+it('refuses an account that the bank has closed', async () => {
+  const { call, employerId, accountId } = await employerApi(app);
+  await app.database.inEmployer(employerId, (tx) =>
+    tx.query(`UPDATE employer_account SET bank_status = 'CLOSED'`),
+  );
+  const refused = await call('post', 'schedules', { ...TERMS, accountId });
+  expect([refused.status, refused.body.code]).toEqual([422, 'ACCOUNT_IS_CLOSED']);
+});
+
 it('refuses a submit after the cut-off of its own execution date, and names both moments', async () => {
   const { call, accountId } = await employerApi(app);
   const late = { ...TERMS, accountId, submitDaysBefore: 0, submitTime: '16:00' };

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { isBankingDay, isIsoDate, localDate, localTime } from '../../src/domain/business-day';
-import { datesOf, firstMissedCutOff, missingPeriods, ScheduleTerms } from '../../src/schedule/period-dates';
+import {
+  datesOf,
+  firstMissedCutOff,
+  missingPeriods,
+  movedPeriods,
+  ScheduleTerms,
+} from '../../src/schedule/period-dates';
 
 const TERMS: ScheduleTerms = {
   dayOfMonth: 25,
@@ -74,6 +80,48 @@ describe('the submit', () => {
     expect(submitAt('2026-10', { ...cairo, dayOfMonth: 29, submitTime: '23:30' })).toBe(
       '2026-10-29T20:30:00.000Z',
     );
+  });
+});
+
+describe('the periods to move', () => {
+  const made = ['2026-04', '2026-05', '2026-06'].map((period) => ({
+    ...datesOf(TERMS, period),
+    payRunId: null as string | null,
+  }));
+  const moved = (now: string, closedDays: string[], months = made) =>
+    movedPeriods(TERMS, months, new Date(now), { ...BANK, closedDays: new Set(closedDays) });
+
+  it('are none while the days of the bank are those they were made by', () => {
+    expect(moved('2026-04-01T10:00:00Z', [])).toEqual([]);
+    expect(moved('2026-04-01T10:00:00Z', ['2026-04-30'])).toEqual([]);
+  });
+
+  it('are those whose date became a closed day, or was one', () => {
+    const closed = ['2026-04-24', '2026-06-25'];
+    const now = '2026-04-01T10:00:00Z';
+    expect(moved(now, closed)).toEqual([
+      { period: '2026-04', executionDate: '2026-04-23', submitAt: new Date('2026-04-23T07:00:00Z') },
+      { period: '2026-06', executionDate: '2026-06-24', submitAt: new Date('2026-06-24T07:00:00Z') },
+    ]);
+    const back = moved(now, [], [{ ...made[0]!, executionDate: '2026-04-23' }]);
+    expect(back.map(({ executionDate }) => executionDate)).toEqual(['2026-04-24']);
+  });
+
+  it('are those whose submit is on another day for a closed day before their date', () => {
+    const terms = { ...TERMS, submitDaysBefore: 1 };
+    const bank = { ...BANK, closedDays: new Set(['2026-06-24']) };
+    const june = { ...datesOf(terms, '2026-06'), payRunId: null };
+    expect(movedPeriods(terms, [june], new Date('2026-06-01T10:00:00Z'), bank)).toEqual([
+      { ...june, payRunId: undefined, submitAt: new Date('2026-06-23T07:00:00Z') },
+    ]);
+  });
+
+  it('are none that have a run, and none whose date has passed', () => {
+    const closed = ['2026-04-24', '2026-06-25'];
+    expect(moved('2026-06-25T20:00:00Z', closed).map(({ period }) => period)).toEqual(['2026-06']);
+    expect(moved('2026-06-25T22:00:00Z', closed)).toEqual([]);
+    const bound = made.map((month) => ({ ...month, payRunId: 'its run' }));
+    expect(moved('2026-04-01T10:00:00Z', closed, bound)).toEqual([]);
   });
 });
 

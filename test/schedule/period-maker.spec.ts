@@ -34,6 +34,22 @@ afterEach(async () => {
 const months = async (schedule: PaySchedule) =>
   (await periodsOf(one.database, schedule)).map(({ period }) => period);
 
+/** Binds a run of no rows to a month of a schedule. */
+async function bindRun({ id }: PaySchedule, period: string) {
+  await execute(
+    store.superuserUrl,
+    `WITH run AS (
+       INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, status, row_count,
+         total_minor, currency, schedule_id, created_by)
+       SELECT p.employer_id, gen_random_uuid(), s.account_id, p.period, s.kind_of_pay, p.execution_date, 'DRAFT', 0,
+         0, 'EUR', s.id, s.created_by
+       FROM schedule_period p JOIN pay_schedule s ON s.id = p.schedule_id
+       WHERE s.id = $1 AND p.period = $2 RETURNING id)
+     UPDATE schedule_period SET pay_run_id = (SELECT id FROM run) WHERE schedule_id = $1 AND period = $2`,
+    [id, period],
+  );
+}
+
 it('makes one row of each month, however often and in however many processes', async () => {
   const schedules = [
     await makeSchedule(one.database, '2026-03-10T10:00:00Z'),
@@ -87,16 +103,21 @@ it('gives each month the dates of its terms, around Easter and the closed days o
   ]);
 });
 
-it('leaves a month that was made as it is, with the run bound to it', async () => {
+it('moves the months without a run, once, when a closed day of the bank is learnt, and no month that has one', async () => {
   const schedule = await makeSchedule(one.database, '2026-03-10T10:00:00Z');
   await one.maker.tick();
-  await one.database.inEmployer(schedule.employerId, (tx) =>
-    tx.query(`UPDATE schedule_period SET submit_at = '2026-03-01T00:00:00Z' WHERE period = '2026-03'`),
-  );
-  expect(await other.maker.tick()).toBe(0);
-  expect((await periodsOf(one.database, schedule))[0]).toMatchObject({
-    submitAt: new Date('2026-03-01T00:00:00Z'),
-  });
+  const [march, april, may] = await periodsOf(one.database, schedule);
+  await bindRun(schedule, '2026-05');
+  const learnt = testConfig({ BANK_CLOSED_DAYS: '2026-04-24,2026-05-25' });
+  const replicas = [await openReplica(store.url, clock, learnt), await openReplica(store.url, clock, learnt)];
+  const moved = await Promise.all(replicas.map(({ maker }) => maker.tick()));
+  for (const { dataSource } of replicas) await dataSource.destroy();
+  expect(moved.sort()).toEqual([0, 1]);
+  expect(await periodsOf(one.database, schedule)).toEqual([
+    march,
+    { ...april, executionDate: '2026-04-23', submitAt: new Date('2026-04-21T07:00:00Z') },
+    { ...may, payRunId: expect.any(String) },
+  ]);
 });
 
 it('makes no more months of a schedule that was deactivated', async () => {

@@ -52,4 +52,11 @@ describe('when a run may be submitted', () => {
       window({ ...run, executionDate: '2026-11-19' }, '2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z').kind,
     ).toBe('late');
   });
+
+  it('never on a closed day of the bank, and after its cut-off it is late as on any other', () => {
+    const run = { executionDate: '2026-11-26', submitAt: '2026-11-26T10:00:00Z' };
+    for (const now of ['2026-11-25T10:00:00Z', '2026-11-26T14:59:59Z'])
+      expect(window(run, '2026-11-25T09:00:00Z', now)).toEqual({ kind: 'closed' });
+    expect(window(run, '2026-11-25T09:00:00Z', '2026-11-26T15:00:00Z').kind).toBe('late');
+  });
 });
