@@ -2,10 +2,11 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
-import { Database, EmployerTransaction } from '../database/database';
+import { Database, Transaction } from '../database/database';
 import { Allow } from '../http/allow';
 import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
 import { IdParam, showId } from '../http/prefixed-id';
+import { INSTALLATION_CHAIN } from './audit';
 import { verifyChain } from './verify-chain';
 
 const position = z.object({ seq: z.int().min(1) });
@@ -51,31 +52,59 @@ export class AuditController {
   @ApiOkResponse({ type: AuditPage })
   async list(
     @Param('employerId', new IdParam('emp')) employerId: string,
-    @Query() { limit, cursor }: PageQuery,
+    @Query() query: PageQuery,
   ): Promise<Page<AuditItem>> {
-    const before = cursor === undefined ? undefined : decodeCursor(cursor, position).seq;
-    const rows = await this.database.inEmployer(employerId, (tx) => entriesBefore(tx, before, limit + 1));
-    return pageOf(rows.map(show), limit, ({ seq }) => ({ seq }));
+    return this.database.inEmployer(employerId, (tx) => pageOfChain(tx, employerId, query));
   }
 
   @Get('verification')
   @ApiOperation({ summary: 'Computes the whole chain again' })
   @ApiOkResponse({ type: VerificationBody })
   async verify(@Param('employerId', new IdParam('emp')) employerId: string): Promise<VerificationBody> {
-    const { entries, brokenAt } = await this.database.inEmployer(employerId, (tx) =>
-      verifyChain(tx, employerId),
-    );
-    const intact = brokenAt === undefined;
-    return { intact, entries, brokenAt: intact ? null : Number(brokenAt) };
+    return this.database.inEmployer(employerId, (tx) => verdictOn(tx, employerId));
   }
 }
 
-function entriesBefore(tx: EmployerTransaction, before: number | undefined, limit: number): Promise<Row[]> {
-  return tx.query<Row>(
+/** The installation's audit chain: its switch, its people and their keys. */
+@ApiTags('audit')
+@Allow('administrator')
+@Controller('v1/service/audit')
+export class ServiceAuditController {
+  constructor(private readonly database: Database) {}
+
+  @Get()
+  @ApiOperation({ summary: 'Audit entries of the installation, newest first' })
+  @ApiOkResponse({ type: AuditPage })
+  async list(@Query() query: PageQuery): Promise<Page<AuditItem>> {
+    return this.database.outsideEmployers((tx) => pageOfChain(tx, INSTALLATION_CHAIN, query));
+  }
+
+  @Get('verification')
+  @ApiOperation({ summary: 'Computes the whole chain of the installation again' })
+  @ApiOkResponse({ type: VerificationBody })
+  async verify(): Promise<VerificationBody> {
+    return this.database.outsideEmployers((tx) => verdictOn(tx, INSTALLATION_CHAIN));
+  }
+}
+
+async function pageOfChain(
+  tx: Transaction,
+  chainId: string,
+  { limit, cursor }: PageQuery,
+): Promise<Page<AuditItem>> {
+  const before = cursor === undefined ? null : decodeCursor(cursor, position).seq;
+  const rows = await tx.query<Row>(
     `SELECT seq, at, person_id, action, subject, detail, entry_hash FROM audit_entry
      WHERE chain_id = $1 AND ($2::bigint IS NULL OR seq < $2) ORDER BY seq DESC LIMIT $3`,
-    [tx.employerId, before ?? null, limit],
+    [chainId, before, limit + 1],
   );
+  return pageOf(rows.map(show), limit, ({ seq }) => ({ seq }));
+}
+
+async function verdictOn(tx: Transaction, chainId: string): Promise<VerificationBody> {
+  const { entries, brokenAt } = await verifyChain(tx, chainId);
+  const intact = brokenAt === undefined;
+  return { intact, entries, brokenAt: intact ? null : Number(brokenAt) };
 }
 
 function show(row: Row): AuditItem {

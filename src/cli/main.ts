@@ -5,6 +5,7 @@ import { EMPLOYER_ROLES, EmployerRole } from '../http/allow';
 import { bank } from './bank';
 import { CommandContext, dbInit, dbStop, onDatabase, revertMigration, runMigrations } from './database';
 import { demo } from './demo';
+import { linesOfKeys, linesOfPeople } from './lists';
 import { Register, withRegister } from './people';
 import { Interrupted } from './stage';
 import { start } from './start';
@@ -55,8 +56,11 @@ function addDatabaseCommands(payrun: Command, context: CommandContext): void {
     .action(() => dbStop(context));
 }
 
+/** Prints what `work` answers. */
+type InRegister = (work: (register: Register) => Promise<string>) => Promise<void>;
+
 function addPeopleCommands(payrun: Command, context: CommandContext): void {
-  const inRegister = (work: (register: Register) => Promise<string>) =>
+  const inRegister: InRegister = (work) =>
     onDatabase(context, async ({ databaseUrl }) => context.print(await withRegister(databaseUrl, work)));
   payrun
     .command('restored <reason>')
@@ -67,8 +71,12 @@ function addPeopleCommands(payrun: Command, context: CommandContext): void {
         return 'Nothing is submitted until the bank was read and two people of every employer resumed.';
       }),
     );
-  const role = () => new Argument('<role>').choices(EMPLOYER_ROLES);
+  addPersonCommands(payrun, inRegister);
+  addRoleCommands(payrun, inRegister);
+  addKeyCommands(payrun, inRegister);
+}
 
+function addPersonCommands(payrun: Command, inRegister: InRegister): void {
   const person = payrun.command('person').description('people who work with the service');
   person
     .command('create <name>')
@@ -77,7 +85,24 @@ function addPeopleCommands(payrun: Command, context: CommandContext): void {
     .action((name: string, { administrator }: { administrator?: true }) =>
       inRegister((register) => register.createPerson(name, administrator ?? false)),
     );
+  person
+    .command('list')
+    .description('everybody: id, name, whether an administrator, and since when disabled')
+    .action(() => inRegister(async (register) => linesOfPeople(await register.everybody())));
+  person
+    .command('disable <person>')
+    .description(
+      'end every access of a person, by the id, at once and for good; not of the last administrator',
+    )
+    .action((personId: string) =>
+      inRegister(async (register) =>
+        (await register.disablePerson(personId)) ? 'Disabled.' : 'The person was disabled already.',
+      ),
+    );
+}
 
+function addRoleCommands(payrun: Command, inRegister: InRegister): void {
+  const role = () => new Argument('<role>').choices(EMPLOYER_ROLES);
   const roles = payrun.command('role').description('what a person may do at an employer');
   roles
     .command('grant <person> <employer>')
@@ -95,7 +120,9 @@ function addPeopleCommands(payrun: Command, context: CommandContext): void {
         (await register.revokeRole(personId, employerId, name)) ? 'Revoked.' : 'It was not held.',
       ),
     );
+}
 
+function addKeyCommands(payrun: Command, inRegister: InRegister): void {
   const key = payrun.command('key').description('API keys');
   key
     .command('issue <person>')
@@ -107,6 +134,12 @@ function addPeopleCommands(payrun: Command, context: CommandContext): void {
         const issued = await register.issueKey(personId, label, days);
         return `${issued.keyId}\n${issued.key}`;
       }),
+    );
+  key
+    .command('list <person>')
+    .description('the keys of a person: id, made, expires, revoked, label; never the key itself')
+    .action((personId: string) =>
+      inRegister(async (register) => linesOfKeys(await register.keysOf(personId))),
     );
   key
     .command('revoke <key>')

@@ -6,7 +6,8 @@ import { recordRestore } from '../database/restore-guard';
 import { ENTITIES } from '../entities';
 import { EmployerRole } from '../http/allow';
 import { readId, showId } from '../http/prefixed-id';
-import { IssuedKey, People } from '../identity/people.service';
+import { Person } from '../identity/person.entity';
+import { IssuedKey, KnownKey, People } from '../identity/people.service';
 
 const DAY_MS = 86_400_000;
 /** One command does one thing at a time. */
@@ -31,6 +32,32 @@ export class Register {
       await append(tx, { action: 'person.created', subject, detail: { administrator } });
       return subject;
     });
+  }
+
+  /** Everybody, disabled people last. */
+  async everybody(): Promise<Person[]> {
+    const people = await this.database.outsideEmployers((tx) => this.people.everybody(tx));
+    return people.map((person) => ({ ...person, id: showId('per', person.id) }));
+  }
+
+  /**
+   * Ends every access of a person, at once and for good.
+   * @returns false when the person was disabled already.
+   * @throws DomainError PERSON_NOT_FOUND, LAST_ADMINISTRATOR; Problem 404
+   */
+  disablePerson(personId: string): Promise<boolean> {
+    return this.database.outsideEmployers(async (tx) => {
+      const disabled = await this.people.disablePerson(tx, readId('per', personId));
+      if (disabled) await append(tx, { action: 'person.disabled', subject: personId, detail: {} });
+      return disabled;
+    });
+  }
+
+  /** The keys of a person, revoked ones last; no key can be read. @throws DomainError PERSON_NOT_FOUND; Problem 404 */
+  async keysOf(personId: string): Promise<KnownKey[]> {
+    const id = readId('per', personId);
+    const keys = await this.database.outsideEmployers((tx) => this.people.keysOf(tx, id));
+    return keys.map((key) => ({ ...key, id: showId('key', key.id) }));
   }
 
   /** The key can be read now and never again. @throws DomainError PERSON_NOT_FOUND, PERSON_DISABLED; Problem 404 */

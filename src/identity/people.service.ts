@@ -11,6 +11,10 @@ import { ApiKey, Person, PersonRole } from './person.entity';
 const MAX_NAME_CHARACTERS = 140;
 /** More people than work on one employer's payroll. */
 const MAX_LISTED_PEOPLE = 1_000;
+/** More people than any installation lets in; the disabled are listed last, so it is they who would be left out. */
+const MAX_REGISTERED_PEOPLE = 10_000;
+/** A new key every other day, for as long as the oldest of them may be good. */
+const MAX_LISTED_KEYS = 2_000;
 
 /** A key at the only moment when it can be read. */
 export interface IssuedKey {
@@ -25,6 +29,9 @@ export interface PersonWithRoles {
   readonly disabled: boolean;
   readonly roles: EmployerRole[];
 }
+
+/** What is known of a key once it was issued; the key itself is not. */
+export type KnownKey = Pick<ApiKey, 'id' | 'label' | 'createdAt' | 'expiresAt' | 'revokedAt'>;
 
 /** Persons, their keys and roles. Works inside the caller's transaction, so that the audit entry commits with it. */
 @Injectable()
@@ -49,11 +56,26 @@ export class People {
     return person;
   }
 
-  /** Ends every access of a person, at once and for good. @throws DomainError PERSON_NOT_FOUND. */
-  async disablePerson(tx: Transaction, personId: string): Promise<void> {
-    await this.findPerson(tx, personId);
+  /** Everybody, disabled people last, by name. */
+  async everybody(tx: Transaction): Promise<Person[]> {
+    return tx.manager.find(Person, {
+      order: { disabledAt: { direction: 'ASC', nulls: 'FIRST' }, name: 'ASC', id: 'ASC' },
+      take: MAX_REGISTERED_PEOPLE,
+    });
+  }
+
+  /**
+   * Ends every access of a person, at once and for good.
+   * @returns false when the person was disabled already.
+   * @throws DomainError PERSON_NOT_FOUND, LAST_ADMINISTRATOR where nobody else could make an employer or grant a role.
+   */
+  async disablePerson(tx: Transaction, personId: string): Promise<boolean> {
+    const { administrator, disabledAt } = await this.findPerson(tx, personId);
+    if (disabledAt !== null) return false;
+    if (administrator) await requireAnotherAdministrator(tx, personId);
     const when = { id: personId, disabledAt: IsNull() };
-    await tx.manager.update(Person, when, { disabledAt: this.clock.now() });
+    const { affected } = await tx.manager.update(Person, when, { disabledAt: this.clock.now() });
+    return affected === 1;
   }
 
   /**
@@ -109,6 +131,17 @@ export class People {
     return { keyId, key };
   }
 
+  /** The keys of a person, revoked ones last, the newest first. @throws DomainError PERSON_NOT_FOUND. */
+  async keysOf(tx: Transaction, personId: string): Promise<KnownKey[]> {
+    await this.findPerson(tx, personId);
+    return tx.query<KnownKey>(
+      `SELECT id, label, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+       FROM api_key WHERE person_id = $1
+       ORDER BY revoked_at IS NOT NULL, created_at DESC, id DESC LIMIT ${MAX_LISTED_KEYS}`,
+      [personId],
+    );
+  }
+
   /** Makes a key useless from the next request on; may be repeated. @throws DomainError API_KEY_NOT_FOUND. */
   async revokeKey(tx: Transaction, keyId: string): Promise<void> {
     const key = await tx.manager.findOneBy(ApiKey, { id: keyId });
@@ -121,4 +154,16 @@ export class People {
     if (person === null) throw new DomainError('PERSON_NOT_FOUND', 'There is no such person.');
     return person;
   }
+}
+
+/** Locks every enabled administrator, so that of two people who disable one another one is refused. */
+async function requireAnotherAdministrator(tx: Transaction, personId: string): Promise<void> {
+  const enabled = await tx.query<{ id: string }>(
+    'SELECT id FROM person WHERE administrator AND disabled_at IS NULL ORDER BY id FOR UPDATE',
+  );
+  if (enabled.some(({ id }) => id !== personId)) return;
+  throw new DomainError(
+    'LAST_ADMINISTRATOR',
+    'This is the last administrator who is not disabled: make another one first, with person create and --administrator.',
+  );
 }

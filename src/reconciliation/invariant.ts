@@ -25,11 +25,14 @@ export interface Position {
   /** The last entry of the audit chain that was computed again, and its hash in hexadecimal. */
   auditSeq: string;
   auditHash: string;
+  /** The same of the chain of the installation. */
+  installationSeq: string;
+  installationHash: string;
 }
 
 /** One pass over one employer. */
 export interface Pass {
-  /** Reads only, and only the employer. */
+  /** Reads only, and only the employer; for an invariant of the installation, only what belongs to no employer. */
   readonly tx: EmployerTransaction;
   readonly personal: PersonalData;
   /** The runs of this pass. */
@@ -47,6 +50,8 @@ export interface Invariant {
   readonly scope: Scope;
   /** Asserted over another part of the data in each pass: what this one did not find may be there all the same. */
   readonly sliced: boolean;
+  /** Asserted over what belongs to no employer; each employer is told of a breach. */
+  readonly ofInstallation?: true;
   /** At most `MOST_FINDINGS`. */
   find(pass: Pass): Promise<Finding[]>;
 }

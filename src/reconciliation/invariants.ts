@@ -1,4 +1,5 @@
-import { CHAIN_START, verifySlice } from '../audit/verify-chain';
+import { INSTALLATION_CHAIN } from '../audit/audit';
+import { CHAIN_START, ChainPosition, ChainVerdict, verifySlice } from '../audit/verify-chain';
 import { BEFORE_ALL } from '../database/new-id';
 import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { rowHash } from '../pay-run/run-hash';
@@ -39,6 +40,15 @@ export const INVARIANTS: readonly Invariant[] = [
     scope: 'internal',
     sliced: true,
     find: brokenChain,
+  },
+  {
+    name: 'installation-audit-chain',
+    sentence:
+      'No entry of the audit chain of the installation was changed, taken out, put in or cut off; each employer is told.',
+    scope: 'internal',
+    sliced: true,
+    ofInstallation: true,
+    find: brokenInstallationChain,
   },
 ];
 
@@ -106,14 +116,29 @@ async function changedRows({ tx, personal, position }: Pass): Promise<Finding[]>
 }
 
 async function brokenChain({ tx, position }: Pass): Promise<Finding[]> {
-  const from =
-    position.auditHash === ''
-      ? CHAIN_START
-      : { seq: BigInt(position.auditSeq), hash: Buffer.from(position.auditHash, 'hex') };
-  const { brokenAt, next } = await verifySlice(tx, tx.employerId, from, AUDIT_ENTRIES);
-  position.auditSeq = next.seq.toString();
-  position.auditHash = next.seq === 0n ? '' : next.hash.toString('hex');
+  const from = positionOf(position.auditSeq, position.auditHash);
+  const verdict = await verifySlice(tx, tx.employerId, from, AUDIT_ENTRIES);
+  [position.auditSeq, position.auditHash] = textsOf(verdict.next);
+  return brokenIn(tx.employerId, verdict);
+}
+
+async function brokenInstallationChain({ tx, position }: Pass): Promise<Finding[]> {
+  const from = positionOf(position.installationSeq, position.installationHash);
+  const verdict = await verifySlice(tx, INSTALLATION_CHAIN, from, AUDIT_ENTRIES);
+  [position.installationSeq, position.installationHash] = textsOf(verdict.next);
+  return brokenIn(tx.employerId, verdict);
+}
+
+function positionOf(seq: string, hash: string): ChainPosition {
+  return hash === '' ? CHAIN_START : { seq: BigInt(seq), hash: Buffer.from(hash, 'hex') };
+}
+
+function textsOf({ seq, hash }: ChainPosition): [seq: string, hash: string] {
+  return [seq.toString(), seq === 0n ? '' : hash.toString('hex')];
+}
+
+function brokenIn(employerId: string, { brokenAt }: ChainVerdict): Finding[] {
   if (brokenAt === undefined) return [];
   const detail = `at entry ${brokenAt}`;
-  return [{ subjectId: tx.employerId, payRunId: null, instructionId: null, found: 1, detail }];
+  return [{ subjectId: employerId, payRunId: null, instructionId: null, found: 1, detail }];
 }

@@ -35,6 +35,8 @@ const START: Position = {
   rowsOfPlan: BEFORE_ALL,
   auditSeq: '0',
   auditHash: '',
+  installationSeq: '0',
+  installationHash: '',
 };
 
 /** A breach that was told in a pass. */
@@ -132,10 +134,13 @@ export class StandingReconciler {
     position: Position,
     payRunIds: readonly string[],
   ): Promise<Finding[]> {
-    return this.database.inEmployer(employerId, async (tx) => {
+    const find = async (tx: EmployerTransaction) => {
       await tx.query(READING);
       return invariant.find({ tx, personal: this.personal, payRunIds, position });
-    });
+    };
+    return invariant.ofInstallation
+      ? this.database.outsideEmployers((tx) => find({ ...tx, employerId }))
+      : this.database.inEmployer(employerId, find);
   }
 
   private async tell(

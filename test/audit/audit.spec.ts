@@ -250,6 +250,44 @@ describe('the audit over HTTP', () => {
     expect((await get('/verification')).body).toEqual({ intact: false, entries: 1, brokenAt: 2 });
   });
 
+  it('of the installation is read page by page and computed again, by administrators', async () => {
+    const ada = await makePerson(running.database, 'Ada', {}, true);
+    const fay = await makePerson(running.database, 'Fay', { [await chainOf(1)]: ['finance'] });
+    const stop = (reason: string) =>
+      running.database.outsideEmployers((tx) =>
+        append(tx, {
+          personId: ada.personId,
+          action: 'service.stopped',
+          subject: 'service',
+          detail: { reason },
+        }),
+      );
+    await stop('first');
+    const last = Number(await stop('second'));
+    const get = (query: string, who = ada) =>
+      request(running.server).get(`/v1/service/audit${query}`).set('Authorization', who.authorization);
+
+    const first = await get('?limit=1');
+    expect(first.body.items).toEqual([
+      expect.objectContaining({
+        seq: last,
+        person: showId('per', ada.personId),
+        action: 'service.stopped',
+        detail: { reason: 'second' },
+      }),
+    ]);
+    const second = await get(`?limit=1&cursor=${first.body.nextCursor}`);
+    expect([second.body.items[0].seq, second.body.items[0].detail]).toEqual([last - 1, { reason: 'first' }]);
+    for (const path of ['', '/verification']) expect((await get(path, fay)).status).toBe(403);
+
+    expect((await get('/verification')).body).toEqual({ intact: true, entries: last, brokenAt: null });
+    await tamper(
+      INSTALLATION_CHAIN,
+      `UPDATE audit_entry SET detail = '{}' WHERE chain_id = $1 AND seq = ${last}`,
+    );
+    expect((await get('/verification')).body).toEqual({ intact: false, entries: last - 1, brokenAt: last });
+  });
+
   it('shows nobody the chain of another employer', async () => {
     const [own, foreign] = [await newEmployer(), await chainOf(1)];
     const fay = await makePerson(running.database, 'Fay', { [own]: ['finance'] });

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { hashOfKey } from '../../src/identity/api-key';
-import { select, type TestDatabase, testDatabase } from '../support/database';
+import { execute, select, type TestDatabase, testDatabase } from '../support/database';
 import { commandLine } from './compiled';
 import { launch } from './processes';
 
@@ -33,6 +33,31 @@ describe('payrun', () => {
     expect(await payrun('key', 'revoke', keyId)).toEqual({ code: 0, output: 'Revoked.\n' });
   });
 
+  it('lists people and keys, and locks a leaver out, but not the last administrator', async () => {
+    const made = async (...args: string[]) => (await payrun('person', 'create', ...args)).output.trim();
+    const [boss, leaver] = [await made('Bo', '--administrator'), await made('Lea Leaver')];
+    const issued = await payrun('key', 'issue', leaver, '--label', 'laptop');
+    const [keyId = '', key = ''] = issued.output.split('\n');
+    const keys = await payrun('key', 'list', leaver);
+    expect(keys.output).toMatch(
+      new RegExp(`^  Key +Made +Expires +Revoked +Label\n  ${keyId} .* -  +laptop\n$`),
+    );
+    expect(keys.output).not.toContain(key.slice(3));
+
+    expect(await payrun('person', 'disable', leaver)).toEqual({ code: 0, output: 'Disabled.\n' });
+    const again = await payrun('person', 'disable', leaver);
+    expect(again).toEqual({ code: 0, output: 'The person was disabled already.\n' });
+    const everybody = (await payrun('person', 'list')).output.split('\n');
+    expect(everybody[0]).toMatch(/^ {2}Person +Name +Administrator +Disabled$/);
+    expect(everybody).toContainEqual(expect.stringMatching(new RegExp(`^  ${boss}  Bo +yes +-$`)));
+    expect(everybody.at(-2)).toMatch(new RegExp(`^  ${leaver}  Lea Leaver +no +20\\d\\d-`));
+    expect((await payrun('key', 'issue', leaver)).output).toContain('The person is disabled.');
+
+    await execute(database.superuserUrl, `UPDATE person SET disabled_at = now() WHERE name <> 'Bo'`);
+    const last = await payrun('person', 'disable', boss);
+    expect(last).toEqual({ code: 1, output: expect.stringContaining('make another one first') });
+  });
+
   it('says that the database was restored, from which moment on nothing is submitted', async () => {
     expect((await payrun('restored', 'the disk was rolled back')).code).toBe(0);
     const known = await select(database.url, 'SELECT database_is_known() AS known');
@@ -46,6 +71,8 @@ describe('payrun', () => {
 
   it.each([
     [['key', 'issue', 'per_0'], 'There is no such person.'],
+    [['key', 'list', 'per_0'], 'There is no such person.'],
+    [['person', 'disable', 'per_0'], 'There is no such person.'],
     [['key', 'issue', 'per_0', '--days', '0'], 'whole number from 1 to 3650'],
     [
       ['role', 'grant', 'per_0', 'emp_0', 'king'],

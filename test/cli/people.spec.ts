@@ -56,6 +56,45 @@ describe('the register of the command line', () => {
     expect(rows).toHaveLength(1);
   });
 
+  it('disables a person once, with an entry, and never the last administrator', async () => {
+    const leaver = await register((one) => one.createPerson('Lea', true));
+    const before = (await audited(INSTALLATION_CHAIN)).length;
+    const disable = () => register((one) => one.disablePerson(leaver));
+    expect([await disable(), await disable()]).toEqual([true, false]);
+    expect((await audited(INSTALLATION_CHAIN)).slice(before)).toEqual([
+      { action: 'person.disabled', subject: leaver, person_id: null },
+    ]);
+    const everybody = await register((one) => one.everybody());
+    expect(everybody.at(-1)).toMatchObject({ id: leaver, disabledAt: expect.any(Date) });
+    const last = everybody.filter(({ administrator, disabledAt }) => administrator && disabledAt === null);
+    expect(last).toHaveLength(1);
+    await expect(register((one) => one.disablePerson(last[0]!.id))).rejects.toMatchObject({
+      code: 'LAST_ADMINISTRATOR',
+    });
+    expect(await audited(INSTALLATION_CHAIN)).toHaveLength(before + 1);
+  });
+
+  it('lists the keys of a person, revoked ones last, and never what opens anything', async () => {
+    const personId = await register((one) => one.createPerson('Kay', false));
+    const [old, lost, now] = await register(async (one) => [
+      await one.issueKey(personId, 'old', 30),
+      await one.issueKey(personId, 'lost', 30),
+      await one.issueKey(personId, 'now', 30),
+    ]);
+    await register((one) => one.revokeKey(lost.keyId));
+    await execute(
+      database.superuserUrl,
+      `UPDATE api_key SET created_at = created_at - interval '1 day' WHERE label = 'old'`,
+    );
+    const keys = await register((one) => one.keysOf(personId));
+    expect(keys.map(({ id, label, revokedAt }) => [id, label, revokedAt !== null])).toEqual([
+      [now.keyId, 'now', false],
+      [old.keyId, 'old', false],
+      [lost.keyId, 'lost', true],
+    ]);
+    expect(Object.keys(keys[0]!).sort()).toEqual(['createdAt', 'expiresAt', 'id', 'label', 'revokedAt']);
+  });
+
   it('grants a role once and takes it back once, with an entry for what changed', async () => {
     const personId = await register((one) => one.createPerson('Alma', false));
     const answers = await register(async (one) => [

@@ -261,6 +261,31 @@ describe('people', () => {
     }
   });
 
+  it('are all listed, disabled ones last', async () => {
+    const { personId } = await makePerson(running.database, 'Aaron');
+    const disable = () => running.database.outsideEmployers((tx) => people.disablePerson(tx, personId));
+    expect([await disable(), await disable()]).toEqual([true, false]);
+    const all = await running.database.outsideEmployers((tx) => people.everybody(tx));
+    expect(all.at(-1)).toMatchObject({ id: personId, name: 'Aaron', administrator: false });
+    const enabled = all.slice(0, -1).map(({ name, disabledAt }) => [name, disabledAt]);
+    expect(enabled).toEqual(enabled.map(([name]) => [name, null]).sort());
+    expect(enabled.map(([name]) => name)).toContain('Kim');
+  });
+
+  it('who are administrators are disabled as long as one is left, also when two disable one another', async () => {
+    const made = await Promise.all(
+      ['Ada', 'Alan'].map((name) => makePerson(running.database, name, {}, true)),
+    );
+    const disabled = await Promise.allSettled(
+      made.map(({ personId }) =>
+        running.database.outsideEmployers((tx) => people.disablePerson(tx, personId)),
+      ),
+    );
+    expect(disabled.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const refused = disabled.find((one) => one.status === 'rejected');
+    expect(refused?.reason).toMatchObject({ code: 'LAST_ADMINISTRATOR' });
+  });
+
   it('and keys that are not there are said not to be', async () => {
     const revoke = running.database.outsideEmployers((tx) => people.revokeKey(tx, newId()));
     await expect(revoke).rejects.toMatchObject({ code: 'API_KEY_NOT_FOUND' });

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { append, INSTALLATION_CHAIN } from '../../src/audit/audit';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { Database } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
@@ -60,9 +61,9 @@ class Copy {
   }
 
   /** A pass, as if the last one were long ago. Answers the names of what was told and of whom. */
-  async check(): Promise<string[]> {
+  async check(employerId = this.employerId): Promise<string[]> {
     await execute(this.store.superuserUrl, `UPDATE reconciler_pass SET checked_at = '-infinity'`);
-    const told = await this.reconciler.check(this.employerId);
+    const told = await this.reconciler.check(employerId);
     return told.map(({ invariant }) => invariant).sort();
   }
 
@@ -414,12 +415,24 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       told: ['audit-chain'],
     },
   ],
+  'installation-audit-chain': [
+    {
+      what: 'an entry put in at the end of the installation’s chain',
+      run: undefined,
+      sql: () => [
+        `INSERT INTO audit_entry SELECT '00000000-0000-0000-0000-000000000000', 1000, at, person_id, action, subject,
+           detail, previous_hash, entry_hash FROM audit_entry LIMIT 1`,
+      ],
+      told: ['installation-audit-chain'],
+    },
+  ],
 };
 
 describe('the standing reconciler', () => {
   let payroll: Payroll;
   let template: string;
   let employerId: string;
+  const anotherId = newId();
   let runs: Record<keyof Mixed, string>;
   let copy: Copy;
   beforeAll(async () => {
@@ -431,7 +444,7 @@ describe('the standing reconciler', () => {
     template = new URL(payroll.database.superuserUrl).pathname.slice(1);
     await execute(
       payroll.database.superuserUrl,
-      `INSERT INTO employer (id, name, time_zone) VALUES ('${newId()}', 'Another', 'Europe/Paris');
+      `INSERT INTO employer (id, name, time_zone) VALUES ('${anotherId}', 'Another', 'Europe/Paris');
        DELETE FROM reconciler_pass`,
     );
   });
@@ -528,6 +541,19 @@ describe('the standing reconciler', () => {
     for (let n = 0; n < ended + 2; n += 1) passes.push(await copy.check());
     const told = passes.map((names) => names.filter((name) => name === 'conservation').length);
     expect(told).toEqual([...Array(ended).fill(1), 0, 0]);
+  });
+
+  it('goes through the chain of the installation with each employer, and stops each of them', async () => {
+    await copy.database.outsideEmployers((tx) =>
+      append(tx, { action: 'service.stopped', subject: 'service', detail: { reason: 'incident' } }),
+    );
+    expect(await copy.check()).toEqual([]);
+    await copy.tamper(
+      `UPDATE audit_entry SET detail = '{}' WHERE chain_id = '${INSTALLATION_CHAIN}' AND action = 'service.stopped'`,
+    );
+    expect(await copy.check()).toEqual(['installation-audit-chain']);
+    expect(await copy.check(anotherId)).toEqual(['installation-audit-chain']);
+    expect(await copy.stopped()).toEqual([employerId, anotherId].sort());
   });
 
   it('says which invariant could not be asserted, and asserts the others', async () => {

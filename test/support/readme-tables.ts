@@ -28,6 +28,7 @@ import { PAY_RUN_MEANING, PAY_RUN_STATUSES, PAY_RUN_TRANSITIONS } from '../../sr
 import { PAYMENT_MEANING, PAYMENT_STATUSES, PAYMENT_TRANSITIONS } from '../../src/domain/payment';
 import { StateTable } from '../../src/domain/state-table';
 import { ATTENTION_WORDS, AttentionKind } from '../../src/pay-run/attention-words';
+import { Invariant } from '../../src/reconciliation/invariant';
 import { INVARIANTS } from '../../src/reconciliation/invariants';
 import { operationsTable } from '../contract/readme-table';
 import { code, markdownTable as table } from './markdown-table';
@@ -213,12 +214,13 @@ function attention(): string {
 function invariants(): string {
   return table(
     ['Invariant', 'What always holds', 'A breach stops'],
-    INVARIANTS.map(({ name, sentence, scope }) => [
-      code(name),
-      sentence,
-      scope === 'money moved' ? 'everything' : 'its employer',
-    ]),
+    INVARIANTS.map((invariant) => [code(invariant.name), invariant.sentence, stoppedBy(invariant)]),
   );
+}
+
+function stoppedBy({ scope, ofInstallation }: Invariant): string {
+  if (scope === 'money moved') return 'everything';
+  return ofInstallation ? 'each employer' : 'its employer';
 }
 
 function faults(): string {
