@@ -99,6 +99,7 @@ export class Corrections {
     const { faulty, file, parent } = correction;
     const context = {
       ...(await contextOf(tx, correction.terms, correction.reading.profile, this.personal)),
+      personId: delivery.personId,
       maxRows: this.config.MAX_PAY_FILE_ROWS,
       declared: {},
       faultPolicy: { policy: 'hold' } as const,

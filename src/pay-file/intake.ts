@@ -103,6 +103,7 @@ export class PayFileIntake {
     assertTerms(terms, this.bankDays(), employer);
     const context: IntakeContext = {
       ...(await contextOf(tx, terms, delivery.reading.profile, this.personal)),
+      personId: delivery.personId,
       maxRows: this.config.MAX_PAY_FILE_ROWS,
       declared: declaredWith(delivery.fields),
       faultPolicy,

@@ -5,12 +5,15 @@ import { inParts } from '../database/in-parts';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { PAYABLE_COLUMNS } from './payable-row';
 
-/** Gives rows whose employee has a live payment the first release that no live payment has used. */
-export async function takeReleases(tx: EmployerTransaction, key: PayKey): Promise<void> {
+/**
+ * Gives rows whose employee has a live payment the first release that no live payment has used. A release by the person
+ * who uploads the rows is none: nobody else would have seen that the employee is paid twice.
+ */
+export async function takeReleases(tx: EmployerTransaction, key: PayKey, uploadedBy: string): Promise<void> {
   await tx.query(
     `UPDATE pg_temp.uploaded_row u SET release_sequence = unused.sequence
      FROM (SELECT r.employee_id, min(r.sequence) AS sequence FROM pay_release r
-           WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3
+           WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.released_by <> $4
              AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
                AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
                AND p.release_sequence = r.sequence AND p.live)
@@ -18,7 +21,7 @@ export async function takeReleases(tx: EmployerTransaction, key: PayKey): Promis
      WHERE u.employee_id = unused.employee_id
        AND EXISTS (SELECT FROM payment p WHERE p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3
          AND p.employee_id = u.employee_id AND p.live)`,
-    [tx.employerId, key.period, key.kindOfPay],
+    [tx.employerId, key.period, key.kindOfPay, uploadedBy],
   );
 }
 

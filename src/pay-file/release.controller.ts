@@ -31,7 +31,9 @@ export class ReleaseController {
 
   @Post()
   @Allow('approver')
-  @ApiOperation({ summary: 'Allows one further payment to an employee who is paid in the period already' })
+  @ApiOperation({
+    summary: 'Allows a file of somebody else one further payment to an employee paid in the period already',
+  })
   @ApiCreatedResponse({ type: ReleaseAnswer })
   async release(
     @Param('employerId', new IdParam('emp')) employerId: string,

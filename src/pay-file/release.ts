@@ -5,7 +5,7 @@ import { grantRelease, Release, ReleaseRequest } from '../pay-run/pay-release';
 
 /**
  * Allows one further payment to an employee who has a live payment of the period and kind of pay. The next upload
- * that names the employee uses it.
+ * by another person that names the employee uses it.
  * @throws DomainError NO_LIVE_PAYMENT when nothing stands in the way of paying, RELEASE_UNUSED when one is open
  */
 export async function releaseFurtherPay(
@@ -33,6 +33,8 @@ async function assertReleasable(tx: EmployerTransaction, request: ReleaseRequest
     throw new DomainError('NO_LIVE_PAYMENT', message);
   }
   if (found.unused) {
-    throw new DomainError('RELEASE_UNUSED', 'The employee has a release that no live payment has used.');
+    const message =
+      'The employee has a release that no live payment has used: a file that its releaser does not upload uses it.';
+    throw new DomainError('RELEASE_UNUSED', message);
   }
 }

@@ -24,6 +24,8 @@ import { defaultRemittance, UploadTerms } from './terms';
 
 /** What the rows of a file are checked against. */
 export interface IntakeContext extends RowContext, PayKey {
+  /** Who uploads the file. */
+  personId: string;
   maxRows: number;
   profile: PayFileProfile;
   /** What was declared with the upload. */
@@ -41,7 +43,7 @@ export async function contextOf(
   { account, period, kindOfPay, executionDate }: UploadTerms,
   profile: PayFileProfile,
   personal: PersonalData,
-): Promise<Omit<IntakeContext, 'maxRows' | 'declared' | 'faultPolicy' | 'refused'>> {
+): Promise<Omit<IntakeContext, 'personId' | 'maxRows' | 'declared' | 'faultPolicy' | 'refused'>> {
   return {
     period,
     kindOfPay,
@@ -112,7 +114,7 @@ export async function checkRows(
   const { faults, file } = read;
   const names = file.columns?.names ?? COLUMN_NAMES;
   await analyseRows(tx);
-  await takeReleases(tx, context);
+  await takeReleases(tx, context, context.personId);
   await linkReplaced(tx, context);
   const noted = await tellNoted(tx, faults, names);
   if (noted === 0) return read;

@@ -18,7 +18,7 @@ export const comparison = z.object({
     .object({ period: z.string(), payRunIds: z.array(z.string()), payments: z.int(), total: amount })
     .nullable()
     .describe(
-      'The latest earlier period in which runs of this kind of pay settled; null: none did, and every IBAN is new.',
+      'The latest earlier period in which payments of this kind settled and did not come back; null: none did, and every IBAN is new.',
     ),
   netChangeBasisPoints: z.int().nullable(),
   joined: beforeAndNow,

@@ -5,8 +5,11 @@ import { PayRunStatus } from '../domain/pay-run';
 import { Employer } from '../employer/employer.entity';
 import { PayRun } from './pay-run.entity';
 
-/** Runs that have ended and paid somebody: what is SETTLED in them stays so. */
-const PAID: readonly PayRunStatus[] = ['SETTLED', 'PARTLY_SETTLED'];
+/** Runs that may have paid somebody: one stuck payment keeps a run in FOLLOWING, for weeks perhaps. */
+const PAID: readonly PayRunStatus[] = ['FOLLOWING', 'SETTLED', 'PARTLY_SETTLED'];
+
+/** What an employee was paid and kept. */
+const KEPT = `status = 'SETTLED' AND returned_at IS NULL`;
 
 /** What a run is compared with: the runs of the latest earlier period, the month's first run and its supplements. */
 interface Before {
@@ -15,8 +18,8 @@ interface Before {
 }
 
 /**
- * Compares the standing version of a READY or DRAFT run, whose payments are READY, with the pay before it, once: what is
- * settled in an ended run does not change, so that the differences are those of exactly this version. Payments are held
+ * Compares the standing version of a READY or DRAFT run, whose payments are READY, with the pay before it, once: with
+ * what has settled by now and has not come back. The differences are those of exactly this version. Payments are held
  * against those of the same employee id, IBANs and names by their keyed hashes. Without pay before it nothing is
  * compared: every IBAN is new.
  */
@@ -27,7 +30,7 @@ export async function compareRun(tx: EmployerTransaction, run: PayRun): Promise<
     `INSERT INTO run_comparison (employer_id, pay_run_id, run_version, before_period, before_run_ids,
        net_change_basis_points, before_count, before_minor)
      SELECT $1, $2, $3, $4, $5, $6, count(*), coalesce(sum(amount_minor), 0)
-     FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($5) AND status = 'SETTLED'`,
+     FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($5) AND ${KEPT}`,
     [tx.employerId, run.id, run.runVersion, before.period, before.run_ids, netChangeBasisPoints],
   );
   if (before.period !== null) await insertDifferences(tx, run, before.run_ids, netChangeBasisPoints);
@@ -35,9 +38,11 @@ export async function compareRun(tx: EmployerTransaction, run: PayRun): Promise<
 
 async function findBefore(tx: EmployerTransaction, run: PayRun): Promise<Before> {
   const [before] = await tx.query<Before>(
-    `SELECT period, array_agg(id ORDER BY sequence, id) AS run_ids FROM pay_run
-     WHERE employer_id = $1 AND kind_of_pay = $2 AND status = ANY ($4) AND period < $3
-     GROUP BY period ORDER BY period DESC LIMIT 1`,
+    `SELECT r.period, array_agg(r.id ORDER BY r.sequence, r.id) AS run_ids
+     FROM pay_run r
+     CROSS JOIN LATERAL (SELECT FROM payment WHERE employer_id = $1 AND pay_run_id = r.id AND ${KEPT} LIMIT 1) paid
+     WHERE r.employer_id = $1 AND r.kind_of_pay = $2 AND r.status = ANY ($4) AND r.period < $3
+     GROUP BY r.period ORDER BY r.period DESC LIMIT 1`,
     [tx.employerId, run.kindOfPay, run.period, PAID],
   );
   return before ?? { period: null, run_ids: [] };
@@ -95,7 +100,7 @@ const FIND_DIFFERENCES = `
     SELECT id, row_no, employee_id, iban_hash, name_hash, amount_minor,
       sum(amount_minor) OVER (PARTITION BY employee_id) AS sum_minor,
       row_number() OVER (PARTITION BY employee_id ORDER BY pay_run_id DESC, row_no) AS nth
-    FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($3) AND status = 'SETTLED'),
+    FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($3) AND ${KEPT}),
   new_iban AS MATERIALIZED (
     SELECT * FROM pay n WHERE NOT EXISTS (
       SELECT FROM earlier e WHERE e.employee_id = n.employee_id AND e.iban_hash = n.iban_hash)),

@@ -15,7 +15,8 @@ export interface Ticks {
 
 /**
  * Notes that a person looked at IBANs of the standing version; each further version is looked at anew, as it is approved
- * anew. The database refuses a person who prepared any version of the run (`ticker_is_not_preparer`).
+ * anew. The database refuses a person who prepared any version of the run, or a row left out elsewhere that it copies
+ * (`ticker_is_not_preparer`).
  * @returns how many ticks were new
  * @throws DomainError NOT_AWAITING_APPROVAL, TICKS_OF_ANOTHER_VERSION, PAYMENT_NOT_TO_TICK, EVERY_IBAN_IS_NEW
  */
@@ -76,9 +77,10 @@ export async function assertTicked(tx: EmployerTransaction, run: PayRun, personI
 }
 
 async function hasPrepared(tx: EmployerTransaction, run: PayRun, personId: string): Promise<boolean> {
-  const prepared = await tx.query(
-    `SELECT FROM pay_run_version WHERE employer_id = $1 AND pay_run_id = $2 AND prepared_by = $3 LIMIT 1`,
-    [tx.employerId, run.id, personId],
-  );
-  return prepared.length > 0;
+  const [found] = await tx.query<{ prepared: boolean }>('SELECT has_prepared($1, $2, $3) AS prepared', [
+    tx.employerId,
+    run.id,
+    personId,
+  ]);
+  return found?.prepared === true;
 }

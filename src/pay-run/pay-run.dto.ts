@@ -155,6 +155,9 @@ const run = runSummary.extend({
     .describe('Payments made instead of earlier ones; `differing` of them in amount or IBAN.'),
   comparison,
   namesChanged: z.int().describe('Payments whose name is sent in other letters than it was written in.'),
+  furtherPayments: z
+    .int()
+    .describe('Payments of employees who were paid in the period already, each allowed by a release.'),
   keptBack: z
     .object({ rows: z.int(), faults: z.int(), corrected: z.int() })
     .describe('Faulty rows of its file that nobody is paid by, and how many were corrected since.'),

@@ -19,8 +19,8 @@ import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
 const SHOWN_INSTRUCTIONS = 500;
 
 /**
- * How many payments are in one state, and their sum in minor units; `returned` of them came back, and the bank is sent
- * `names_changed` of their names in other letters.
+ * How many payments are in one state, and their sum in minor units; `returned` of them came back, the bank is sent
+ * `names_changed` of their names in other letters, and `further` pay by a release whom the period paid already.
  */
 export interface StatusTotal {
   status: PaymentStatus;
@@ -29,6 +29,7 @@ export interface StatusTotal {
   returned: number;
   returned_minor: string;
   names_changed: number;
+  further: number;
 }
 
 /** Payments of a run made instead of others, and how many of them differ in amount or IBAN. */
@@ -148,6 +149,7 @@ function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTota
   return tx.query<StatusTotal>(
     `SELECT status, count(*)::int AS count, sum(amount_minor) AS amount_minor,
        count(returned_at)::int AS returned, count(written_name_sealed)::int AS names_changed,
+       count(*) FILTER (WHERE live AND release_sequence > 0)::int AS further,
        coalesce(sum(amount_minor) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
      FROM payment WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
     [tx.employerId, payRunId],

@@ -59,6 +59,7 @@ export function showRun(record: RunRecord): RunDocument {
     },
     comparison: showComparison(record.comparison, record.tickIbans),
     namesChanged: record.payments.reduce((sum, part) => sum + part.names_changed, 0),
+    furtherPayments: record.payments.reduce((sum, part) => sum + part.further, 0),
     keptBack: record.keptBack,
     openHolds: record.openHolds,
     sameFile: record.sameFile.map((id) => showId('run', id)),

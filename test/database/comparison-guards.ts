@@ -1,3 +1,4 @@
+import { COPY_OF_LEFT_OUT, COPY_OF_VOID, COPYING_RUN } from './copied-rows';
 import { Guard, GuardObject } from './guard';
 import {
   APPROVER,
@@ -33,6 +34,15 @@ const next: Row = {
   prepared_by: OTHER,
 };
 const decision: Row = { ...tick, run_version: 2, payment_id: null, reason: 'the first run' };
+
+/** Of the run with copies, by who prepared the run that they are of. */
+const tickOfCopies: Row = {
+  ...tick,
+  pay_run_id: a.fresh[0],
+  payment_id: null,
+  reason: 'they were looked at',
+  ticked_by: PREPARER,
+};
 
 /** Of comparisons and ticks: nobody's IBAN is new unseen, and not the preparer says so. */
 export const COMPARISON_GUARDS: Guard[] = [
@@ -85,6 +95,16 @@ export const COMPARISON_GUARDS: Guard[] = [
     given: [NEXT_VERSION],
     lawful: insertion('iban_tick', { ...tick, run_version: 2 }),
     forbidden: insertion('iban_tick', { ...tick, run_version: 2, ticked_by: PREPARER }),
+  },
+  {
+    name: 'who ticks did not prepare what was left out of its run and is copied',
+    kind: 'trigger',
+    on: 'iban_tick',
+    object: 'refuse_tick_by_a_preparer',
+    says: 'ticker_is_not_preparer',
+    given: COPYING_RUN,
+    lawful: `${COPY_OF_VOID}; ${insertion('iban_tick', tickOfCopies)}`,
+    forbidden: `${COPY_OF_LEFT_OUT}; ${insertion('iban_tick', tickOfCopies)}`,
   },
   {
     name: 'all IBANs at once are ticked for a reason',

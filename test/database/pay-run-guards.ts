@@ -1,3 +1,4 @@
+import { COPY_OF_LEFT_OUT, COPY_OF_VOID, COPYING_AGAIN, COPYING_RUN } from './copied-rows';
 import { Guard, GuardObject } from './guard';
 import {
   APPROVER,
@@ -28,6 +29,14 @@ const PREPARER_CHECK: GuardObject = {
   object: 'approver_is_not_preparer',
 };
 
+/** Of the run with copies, by who prepared the run that they are of. */
+const approvalOfCopies: Row = {
+  ...approval,
+  pay_run_id: FRESH,
+  approver_id: PREPARER,
+  prepared_by: OTHER,
+};
+
 /** Of approvals: by somebody else, once, over a hash that exists. */
 const APPROVAL_GUARDS: Guard[] = [
   {
@@ -50,6 +59,31 @@ const APPROVAL_GUARDS: Guard[] = [
     given: [insertion('pay_run_version', { ...second.pay_run_version, prepared_by: OTHER })],
     lawful: insertion('approval', { ...approvalOfSecond(), approver_id: APPROVER }),
     forbidden: insertion('approval', { ...approvalOfSecond(), approver_id: PREPARER }),
+  },
+  {
+    name: 'an approver did not prepare what was left out of its run and is copied',
+    ...PREPARER_TRIGGER,
+    says: 'approver_is_not_preparer',
+    given: COPYING_RUN,
+    lawful: `${COPY_OF_VOID}; ${insertion('approval', approvalOfCopies)}`,
+    forbidden: `${COPY_OF_LEFT_OUT}; ${insertion('approval', approvalOfCopies)}`,
+  },
+  {
+    name: 'an approver did not prepare what was left out twice and is copied',
+    ...PREPARER_TRIGGER,
+    says: 'approver_is_not_preparer',
+    given: [...COPYING_RUN, ...COPYING_AGAIN],
+    lawful: insertion('approval', { ...approvalOfCopies, pay_run_id: NEXT, approver_id: APPROVER }),
+    forbidden: insertion('approval', { ...approvalOfCopies, pay_run_id: NEXT }),
+  },
+  {
+    name: 'an approver did not prepare what was left out and is copied, not uploaded by another person',
+    ...PREPARER_TRIGGER,
+    says: 'approver_is_not_preparer',
+    given: [...COPYING_RUN, COPY_OF_LEFT_OUT],
+    lawful: `${insertion('pay_file', { ...second.pay_file, pay_run_id: FRESH, uploaded_by: OTHER })};
+      ${insertion('approval', approvalOfCopies)}`,
+    forbidden: insertion('approval', approvalOfCopies),
   },
   {
     name: 'a person approves a version once',

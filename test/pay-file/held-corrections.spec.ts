@@ -112,7 +112,7 @@ describe('corrected rows that look like a mistake', () => {
   it('are held where another run pays them, unless that was released before', async () => {
     await upload([row('E2', '1.00'), row('E3', '1.00')], { executionDate: '2026-11-30' });
     await desk.database.inEmployer(employer.employerId, (tx) =>
-      releaseFurtherPay(tx, employer.personId, {
+      releaseFurtherPay(tx, approver, {
         employeeId: 'E3',
         period: '2026-11',
         kindOfPay: 'SALARY',

@@ -1,20 +1,23 @@
+import { readId } from '../../src/http/prefixed-id';
 import { releaseFurtherPay } from '../../src/pay-file/release';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
 let employer: Desk;
+let approver: string;
 
 beforeAll(async () => {
   desk = await PayDesk.open();
+  approver = await desk.person('Arno Approver');
 });
 beforeEach(async () => {
   employer = await desk.employer();
 });
 afterAll(() => desk.close());
 
-const release = (employeeId: string, period = '2026-11', kindOfPay = 'SALARY') =>
+const release = (employeeId: string, period = '2026-11', kindOfPay = 'SALARY', by = approver) =>
   desk.database.inEmployer(employer.employerId, (tx) =>
-    releaseFurtherPay(tx, employer.personId, { employeeId, period, kindOfPay, reason: 'paid too little' }),
+    releaseFurtherPay(tx, by, { employeeId, period, kindOfPay, reason: 'paid too little' }),
   );
 
 const sequences = () =>
@@ -44,6 +47,34 @@ describe('the release of a further payment', () => {
     await release('E1', '2026-11', 'BONUS');
     const { held } = (await desk.upload(employer, csv(row('E1', '5.00'), row('E2', '5.00')))).answer;
     expect(held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 2 });
+  });
+
+  it('lets nobody pay an employee twice alone: a file of who made it is held until somebody else releases the row', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1', '2026-11', 'SALARY', employer.personId);
+    const { id, held } = (await desk.upload(employer, csv(row('E1', '5.00'), row('E2')))).answer;
+    expect(held).toEqual({ payments: 1, amount: '5.00', holds: { EMPLOYEE_ALREADY_PAID: 1 } });
+    const runId = readId('run', id);
+    const choice = {
+      paymentId: await desk.paymentIn(employer, runId, 2),
+      code: 'EMPLOYEE_ALREADY_PAID',
+    } as const;
+    const releasedBy = (personId: string) =>
+      desk.releaseHold(employer, runId, choice, { personId, reason: 'both are owed' });
+    await expect(releasedBy(employer.personId)).rejects.toMatchObject({
+      constraint: 'releaser_is_not_preparer',
+    });
+    await releasedBy(approver);
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 2, 0]);
+  });
+
+  it('is used by the file of another person than who made it', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1', '2026-11', 'SALARY', employer.personId);
+    const somebodyElse = { ...employer, personId: await desk.person('Otto Other') };
+    const { held } = (await desk.upload(somebodyElse, csv(row('E1', '5.00')))).answer;
+    expect(held).toMatchObject({ payments: 0 });
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 1]);
   });
 
   it('is not used by the same rows in one file', async () => {

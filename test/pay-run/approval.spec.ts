@@ -1,5 +1,7 @@
+import { formatMinor } from '../../src/domain/money';
 import { showId } from '../../src/http/prefixed-id';
 import { Company, pathOf, PayOffice, rows } from './pay-office';
+import { RunAtBank } from './run-at-bank';
 
 describe('approving a pay run', () => {
   let office: PayOffice;
@@ -84,6 +86,40 @@ describe('approving a pay run', () => {
     const seen = { rootHash: amended.body.rootHash, total: amended.body.total };
     const answer = await office.as(company, both).post(pathOf(run, '/approvals'), seen);
     expect([answer.status, answer.body.code]).toEqual([409, 'APPROVER_IS_PREPARER']);
+  });
+
+  it('refuses who prepared a row that was left out of its run, and is copied by that of another person', async () => {
+    const author = await office.person(company.employerId, 'Author', ['preparer', 'approver']);
+    const run = await office.run(company, rows(100, 200, 300), { createdBy: author.personId });
+    const ids = await office.query<{ id: string }>(
+      company,
+      'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no',
+      [run.id],
+    );
+    const [leftOut, unpaid] = ids.map(({ id }) => id);
+    await office
+      .as(company, 'preparer')
+      .post(pathOf(run, '/amendments'), {
+        excludePaymentIds: [showId('pay', leftOut!)],
+        reason: 'who is this?',
+      })
+      .expect(200);
+    await RunAtBank.ended(office, company, run, ['SETTLED', 'EXT_REFUSED']);
+    const approve = async (copied: string) => {
+      const successor = await office.successor(company, run, [copied]);
+      const seen = {
+        rootHash: successor.rootHash?.toString('hex'),
+        total: formatMinor(successor.totalMinor),
+      };
+      const of = (who: 'approver' | typeof author) =>
+        office.as(company, who).post(pathOf(successor, '/approvals'), seen);
+      return { own: await of(author), other: await of('approver') };
+    };
+    const ofLeftOut = await approve(leftOut!);
+    expect([ofLeftOut.own.status, ofLeftOut.own.body.code]).toEqual([409, 'APPROVER_IS_PREPARER']);
+    expect(ofLeftOut.other.status).toBe(200);
+    // What was sent had been approved by somebody else before.
+    expect((await approve(unpaid!)).own.status).toBe(200);
   });
 
   it.each([

@@ -168,6 +168,35 @@ describe('a run compared with the pay before it', () => {
     expect([compared.left.payments, compared.joined.payments]).toEqual([0, 1]);
   });
 
+  it('holds pay against what has settled of a run that a stuck payment keeps from its end', async () => {
+    const company = await office.company();
+    await settled(company, [pay(1), pay(9)], terms('2026-08'));
+    const stuck = await office.run(company, [pay(1), pay(2), pay(3)], terms('2026-09'));
+    await RunAtBank.followed(office, company, stuck, ['SETTLED', 'SETTLED', 'EXCHANGED']);
+    const underWay = await office.run(company, [pay(1)], terms('2026-10'));
+    await RunAtBank.followed(office, company, underWay, ['EXCHANGED']);
+    const run = await office.run(company, [pay(1), pay(2)], terms('2026-11'));
+    expect(await comparisonOf(company, run)).toMatchObject({
+      before: { period: '2026-09', payRunIds: [showId('run', stuck.id)], payments: 2, total: '200.00' },
+      joined: { payments: 0 },
+      left: { payments: 0 },
+    });
+  });
+
+  it('holds nothing against pay that came back', async () => {
+    const company = await office.company();
+    await settled(company, [pay(1)], terms('2026-08'));
+    await settled(company, [pay(1), pay(2)], terms('2026-09'), ['SETTLED', 'RETURNED']);
+    await settled(company, [pay(1)], terms('2026-10'), ['RETURNED']);
+    const run = await office.run(company, [pay(1), pay(2)], terms('2026-11'));
+    expect(await comparisonOf(company, run)).toMatchObject({
+      before: { period: '2026-09', payments: 1, total: '100.00' },
+      joined: { payments: 1, amount: '100.00' },
+    });
+    const [joined] = await differencesOf(company, run, 'JOINED');
+    expect(joined.now.employeeId).toBe('E-2');
+  });
+
   it('compares each version anew by what the employer has set, and keeps what was said of earlier ones', async () => {
     const company = await office.company();
     await settled(company, [pay(1), pay(2)]);

@@ -26,7 +26,9 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { PayRunModule } from '../../src/pay-run/pay-run.module';
 import { Payment } from '../../src/pay-run/payment.entity';
 import { movePayments } from '../../src/pay-run/payment.store';
+import { replaceCandidates } from '../../src/pay-run/replaced.store';
 import { rowHash } from '../../src/pay-run/run-hash';
+import { copyPayments } from '../../src/pay-run/successor.store';
 import { ReconciliationModule } from '../../src/reconciliation/reconciliation.module';
 import { makePerson, TestClock, testConfig } from '../http/test-app';
 import { TestDatabase, testDatabase } from '../support/database';
@@ -204,6 +206,35 @@ export class PayOffice {
       const run = await finishDraft(tx, this.personal, id);
       await insertPayFile(tx, company, run, toPay);
       return run;
+    });
+  }
+
+  /** A READY run that copies payments of a run, made by the company's preparer. */
+  successor(company: Company, parent: PayRun, paymentIds: readonly string[]): Promise<PayRun> {
+    const id = newId();
+    const { personId } = company.preparer;
+    return this.in(company, async (tx) => {
+      const { accountId, period, kindOfPay, executionDate, submitAt } = parent;
+      await openDraft(tx, {
+        id,
+        accountId,
+        period,
+        kindOfPay,
+        executionDate,
+        submitAt,
+        scheduleId: null,
+        sequence: 1,
+        parentRunId: parent.id,
+        createdBy: personId,
+      });
+      await copyPayments(tx, this.personal, {
+        payRunId: id,
+        key: parent,
+        replaced: await replaceCandidates(tx, parent.id, paymentIds, paymentIds.length),
+        personId,
+        reason: undefined,
+      });
+      return finishDraft(tx, this.personal, id);
     });
   }
 

@@ -1,6 +1,7 @@
 import { encodeCursor } from '../../src/http/cursor';
 import { showId } from '../../src/http/prefixed-id';
 import { BankRate } from '../../src/database/bank-rate';
+import { newId } from '../../src/database/new-id';
 import { apiDocument } from '../../src/http/openapi';
 import { raise } from '../../src/pay-run/attention.store';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
@@ -192,6 +193,21 @@ describe('reading pay runs', () => {
       });
       expect(text).not.toContain(IBAN);
     }
+  });
+
+  it('counts the payments of employees who were paid in the period already', async () => {
+    const terms = { kindOfPay: 'OVERTIME' };
+    await office.run(company, rows(100, 200), terms);
+    await office.query(
+      company,
+      `INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by)
+       VALUES ($1, $2, '2026-11', 'OVERTIME', 'E-1', 1, 'a second shift', $3)`,
+      [company.employerId, newId(), company.approver.personId],
+    );
+    const further = { amountMinor: 300n, employeeId: 'E-1', releaseSequence: 1 };
+    const run = await office.run(company, [further, { amountMinor: 400n, employeeId: 'E-3' }], terms);
+    const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    expect(body.furtherPayments).toBe(1);
   });
 
   it('shows and lists the payments whose names are sent in other letters than they were written in', async () => {

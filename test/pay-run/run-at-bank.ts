@@ -60,14 +60,26 @@ export class RunAtBank {
     run: PayRun,
     inOrder: readonly Fate[] = [],
   ): Promise<PayRun> {
+    const atBank = await RunAtBank.followed(office, company, run, inOrder);
+    await atBank.move(inOrder.some((fate) => fate !== 'SETTLED') ? 'PARTLY_SETTLED' : 'SETTLED');
+    return run;
+  }
+
+  /** The same, while the run is FOLLOWING. */
+  static async followed(
+    office: PayOffice,
+    company: Company,
+    run: PayRun,
+    inOrder: readonly Fate[] = [],
+  ): Promise<RunAtBank> {
     const atBank = await RunAtBank.approved(office, company, run);
     await atBank.start();
     await atBank.build(1);
     await atBank.move('VERIFIED', 'SUBMITTING');
     await atBank.instruction(1, 'SUBMIT_INTENT', 'SUBMITTED');
     await atBank.fates(await atBank.submitted(inOrder));
-    await atBank.move('FOLLOWING', inOrder.some((fate) => fate !== 'SETTLED') ? 'PARTLY_SETTLED' : 'SETTLED');
-    return run;
+    await atBank.move('FOLLOWING');
+    return atBank;
   }
 
   /** Plans an instruction for every part of the standing version. */
