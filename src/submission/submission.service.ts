@@ -10,7 +10,7 @@ import { Builder, RowsChanged } from './builder';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
@@ -132,7 +132,7 @@ export class SubmissionService {
 
   private async halted(work: Work, obstacle: Obstacle): Promise<WakeIn> {
     if (obstacle === 'ACCOUNT') {
-      await this.database.inEmployer(work.run.employerId, (tx) => raiseUnusable(tx, work));
+      await this.database.inEmployer(work.run.employerId, (tx) => raiseUnusable(tx, work.run));
     }
     return obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
   }
@@ -144,9 +144,11 @@ export class SubmissionService {
     return STOPPED_PAUSE_MS;
   }
 
-  private async drift(work: Work, happened: string): Promise<WakeIn> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      raise(tx, { kind: 'CONTRACT_DRIFT', ...aboutInstruction(work.instruction, work.planned), happened }),
+  private async drift({ instruction, planned }: Work, message: string): Promise<WakeIn> {
+    // With its status: once it was read well it has another, and a drift that comes back is asked about again.
+    const happened = `${message}, read while the instruction was ${instruction.status}.`;
+    await this.database.inEmployer(instruction.employerId, (tx) =>
+      raiseUndecided(tx, { kind: 'CONTRACT_DRIFT', ...aboutInstruction(instruction, planned), happened }),
     );
     return DRIFT_PAUSE_MS;
   }
