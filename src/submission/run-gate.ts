@@ -176,6 +176,7 @@ export class RunGate {
 
   private async open(tx: EmployerTransaction, run: PayRun, balanceMinor: bigint | undefined): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
+    await clear(tx, ['CONTRACT_DRIFT'], run.id, 'a later read followed the interface');
     if (balanceMinor !== undefined) {
       const read = { balanceBeforeMinor: balanceMinor, balanceReadAt: this.clock.now() };
       await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, read);

@@ -1,6 +1,7 @@
 import type { BankInstruction } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
 import { judgeGroups } from '../pay-run/match';
@@ -51,6 +52,7 @@ export async function recordExecuted(
     actor: 'service',
   });
   if (totals === 'different') await groupsDiffer(tx, instruction, planned, shown?.groups ?? []);
+  await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
   wake(tx, 'FOLLOW', tx.employerId, [instruction.id], totals === 'equal' ? readInMs : 0);
   wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
 }
