@@ -1,3 +1,4 @@
+import { sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 
 /** A row as it was approved and added, to be found again in what the bank shows. Amounts in minor units. */
@@ -96,7 +97,14 @@ export function judgeGroups(
   groups: readonly Totals[] | undefined,
 ): 'equal' | 'different' | 'absent' {
   if (groups === undefined || groups.length === 0) return 'absent';
-  const count = groups.reduce((sum, group) => sum + group.count, 0);
-  const totalMinor = groups.reduce((sum, group) => sum + group.totalMinor, 0n);
+  const { count, totalMinor } = sumOf(groups);
   return count === planned.count && totalMinor === planned.totalMinor ? 'equal' : 'different';
+}
+
+/** Count and sum over groups, in minor units. */
+export function sumOf(groups: readonly Totals[]): Totals {
+  return {
+    count: groups.reduce((sum, group) => sum + group.count, 0),
+    totalMinor: sumMinor(groups.map((group) => group.totalMinor)),
+  };
 }

@@ -2,11 +2,13 @@ import { whoStopped } from '../audit/who-stopped';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
+import { formatMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
-import { aboutInstruction, Alarm, isDecided, raise } from './attention.store';
+import { aboutInstruction, Alarm, isDecided, raise, raiseNaming } from './attention.store';
 import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
+import { sumOf, Totals } from './match';
 import { PayRun } from './pay-run.entity';
 
 /** The kinds of attention that throw the switch of everything; the switch names one of them as its reason. */
@@ -42,17 +44,21 @@ async function takeSwitch(tx: EmployerTransaction): Promise<void> {
   await tx.query(`SELECT FROM service_switch FOR UPDATE`);
 }
 
-/** Stops everything for what every read shows again as long as it lasts, and tells a person, unless it is decided. */
+/**
+ * Stops everything for what every read shows again as long as it lasts, and tells a person, unless it is decided; anew
+ * where the open question lacks one of the words that matter.
+ */
 export async function stopUnlessDecided(
   tx: EmployerTransaction,
   alarm: Alarm & { kind: Stopping },
+  words: readonly string[] = [],
 ): Promise<void> {
   if (await isDecided(tx, alarm)) return;
   await takeSwitch(tx);
   // Two people may have decided it while this waited for its turn.
   if (await isDecided(tx, alarm)) return;
   await stopEverything(tx, alarm);
-  await raise(tx, alarm);
+  await raiseNaming(tx, alarm, words);
 }
 
 /** Stops every submit of the transaction's employer. One that is stopped already keeps its reason. */
@@ -63,26 +69,39 @@ export async function stopEmployer(tx: EmployerTransaction, reason: AttentionKin
   );
 }
 
-/** A submitted instruction holds something else than was approved: everything stops and a person is told. */
-export async function totalsDiffer(
+/**
+ * A submitted instruction holds something else than was approved: everything stops and a person is told, unless two have
+ * decided it, as `happened` has it.
+ */
+export function totalsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
-  happened = 'After the submit the bank shows another count or sum than was approved.',
+  happened: string,
+  words: readonly string[] = [],
 ): Promise<void> {
-  await raise(tx, {
-    kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
-    ...aboutInstruction(instruction, planned),
-    happened,
-  });
-  await stopEverything(tx, { kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', subjectId: instruction.id });
+  const kind = 'TOTAL_MISMATCH_AFTER_SUBMIT';
+  return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), happened }, words);
+}
+
+/** As `totalsDiffer`, of the groups the bank shows after the submit: another count or sum is another question. */
+export function groupsDiffer(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
+  groups: readonly Totals[],
+): Promise<void> {
+  const { count, totalMinor } = sumOf(groups);
+  const shown = `${count} payments, ${formatMinor(totalMinor)} in all`;
+  const happened = `After the submit the bank shows another count or sum than was approved: ${shown}.`;
+  return totalsDiffer(tx, instruction, planned, happened, [` ${shown}.`]);
 }
 
 /** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
 export async function accessRefused(
   tx: EmployerTransaction,
   run: PayRun,
-  instruction: Instruction,
+  instruction: Instruction | undefined,
   happened: string,
 ): Promise<void> {
   await tx.query(
@@ -92,8 +111,9 @@ export async function accessRefused(
   );
   await raise(tx, {
     kind: 'CREDENTIALS',
-    ...aboutInstruction(instruction),
+    ...(instruction && aboutInstruction(instruction)),
     subjectId: tx.employerId,
+    payRunId: run.id,
     happened,
     payments: run.rowCount,
     amountMinor: run.totalMinor,

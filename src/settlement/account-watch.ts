@@ -10,7 +10,7 @@ import { keepBankStatus } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
-import { clear, raise } from '../pay-run/attention.store';
+import { clear, raise, raiseUndecided } from '../pay-run/attention.store';
 import { reasonsToRead, runsHeldBy, wakeRunsOf } from './account-watch.store';
 
 /** Accounts read at once by one process; a read takes a round trip. */
@@ -83,7 +83,7 @@ export class AccountWatch {
   private async record(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<void> {
     const changed = await keepBankStatus(tx, account.id, status);
     if (status === 'OPENED') await this.allow(tx, account, changed);
-    else await this.alarm(tx, account, status);
+    else await this.alarm(tx, account, status, changed);
     if (!changed) return;
     const detail = { from: account.bankStatus, to: status };
     await append(tx, { action: 'account.status-changed', subject: showId('acc', account.id), detail });
@@ -95,11 +95,18 @@ export class AccountWatch {
     await clear(tx, ['ACCOUNT_UNUSABLE'], account.id, 'the bank says the account is open');
   }
 
-  private async alarm(tx: EmployerTransaction, account: EmployerAccount, status: string): Promise<void> {
+  /** A status that is `changed` is asked about, whatever was decided of it before; one that lasts unless it is decided. */
+  private async alarm(
+    tx: EmployerTransaction,
+    account: EmployerAccount,
+    status: string,
+    changed: boolean,
+  ): Promise<void> {
     const held = await runsHeldBy(tx, account.id);
     const [first] = held.runIds;
     if (first === undefined) return;
-    await raise(tx, {
+    const tell = changed ? raise : raiseUndecided;
+    await tell(tx, {
       kind: 'ACCOUNT_UNUSABLE',
       subjectId: account.id,
       payRunId: held.runIds.length === 1 ? first : undefined,

@@ -5,17 +5,27 @@ import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
 
-/** An add after the submit, or a payment of somebody else: outside what is assumed of the bank, so all stops. */
+/** Foreign payments named in an attention; of more their number is told. */
+const FOREIGN_NAMED = 100;
+
+/**
+ * Adds after the submit, or payments of somebody else: outside what is assumed of the bank, so all stops. All that a
+ * read shows are one question, so that who decides it has read of each.
+ */
 export async function tellOfForeign(
   tx: EmployerTransaction,
   instruction: Instruction,
-  payment: BankPayment,
+  payments: readonly Pick<BankPayment, 'bankPaymentId'>[],
 ): Promise<void> {
-  await stopUnlessDecided(tx, {
+  const ids = [...new Set(payments.map(({ bankPaymentId }) => `"${bankPaymentId}"`))].sort();
+  const named = ids.slice(0, FOREIGN_NAMED);
+  if (ids.length > named.length) named.push(`${ids.length - named.length} more`);
+  const alarm = {
     kind: 'FOREIGN_RECORD',
     ...aboutInstruction(instruction),
-    happened: `The submitted instruction holds payment ${payment.bankPaymentId}, which was never sent.`,
-  });
+    happened: `The submitted instruction holds what was never sent: payment ${named.join(', ')}.`,
+  } as const;
+  await stopUnlessDecided(tx, alarm, named);
 }
 
 /** A payment is shown with `fields` that contradict what was sent; its status moves nothing. */

@@ -20,7 +20,7 @@ import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction
 import { contradictions, judgeGroups } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { totalsDiffer } from '../pay-run/stop';
+import { groupsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
 import { advanced, alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
 import { followedPayments, knownAtBank, KnownAtBank, recordProgress } from './follow.store';
@@ -158,7 +158,7 @@ export class Follower {
     instruction.bankStatus = shown.status;
     if (instruction.totalsCheckedAt !== null && !this.isSecondLook(instruction)) return;
     const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown.groups);
-    if (totals === 'different') await totalsDiffer(tx, instruction, planned);
+    if (totals === 'different') await groupsDiffer(tx, instruction, planned, shown.groups ?? []);
     if (totals === 'absent') return;
     await tx.manager.update(
       Instruction,
@@ -176,10 +176,11 @@ export class Follower {
   ): Promise<Progress[]> {
     const byId = new Map(payments.flatMap((payment) => payment.bankIds.map((id) => [id, payment] as const)));
     const progress = new Map<number, Progress>();
+    const foreign: BankPayment[] = [];
     for (const one of seen) {
       const payment = one.ids.map((id) => byId.get(id)).find((found) => found !== undefined);
       if (!payment) {
-        await tellOfForeign(tx, instruction, one);
+        foreign.push(one);
         continue;
       }
       const fields = contradictions(payment, one);
@@ -190,6 +191,7 @@ export class Follower {
       const step = progressOf(payment, one);
       if (step) progress.set(payment.rowNo, step);
     }
+    if (foreign.length > 0) await tellOfForeign(tx, instruction, foreign);
     return [...progress.values()];
   }
 

@@ -124,7 +124,10 @@ export class RestoreAdoption {
     await record.build(forgotten, evidence.rows, evidence.matched, this.clock.now());
     await advance(tx, run);
     await record.submit(evidence.shown, this.clock.now());
-    if (differs !== undefined) await totalsDiffer(tx, instruction, work.planned);
+    if (differs !== undefined) {
+      const happened = `The restored database had forgotten that it was submitted, and ${differs}.`;
+      await totalsDiffer(tx, instruction, work.planned, happened);
+    }
     await planTheRest(tx, run);
     return undefined;
   }

@@ -13,7 +13,7 @@ import { BANK_LADDER } from '../domain/bank-status';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { plannedInstructions } from '../pay-run/instruction.store';
-import { clear, raise } from '../pay-run/attention.store';
+import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
@@ -24,7 +24,7 @@ import { expectedSubmits } from '../pay-run/send-outlook';
 import { DATE_CLOSED, lapseRun } from './lapse';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
-import { hashOfRows, obstacleOf, payableRows } from './work';
+import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
 
 /** How often a run that waits for money or for its account is tried again. */
 const TRY_AGAIN_MS = 15_000;
@@ -137,20 +137,8 @@ export class RunGate {
     atBank: BankAccount | undefined,
   ): Promise<boolean> {
     const status = atBank?.status ?? lastStatus;
-    const about = {
-      subjectId: run.id,
-      payRunId: run.id,
-      payments: run.rowCount,
-      amountMinor: run.totalMinor,
-    };
     if (status !== 'OPENED') {
-      await raise(tx, {
-        ...about,
-        kind: 'ACCOUNT_UNUSABLE',
-        subjectId: run.accountId,
-        happened: `The bank says the account is ${status}.`,
-      });
-      wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
+      await raiseUnusable(tx, run);
       return false;
     }
     if (atBank === undefined) return true;
@@ -159,7 +147,15 @@ export class RunGate {
     const charges = (await this.highestCharge(tx, run)) * BigInt(run.rowCount + reserved.payments);
     if (atBank.availableMinor !== undefined && atBank.availableMinor < needed + charges) {
       const happened = atBank.availableMinor < needed ? NOT_COVERED : CHARGES_NOT_COVERED;
-      await raise(tx, { ...about, kind: 'LOW_BALANCE', happened });
+      await raiseUndecided(tx, {
+        kind: 'LOW_BALANCE',
+        subjectId: run.id,
+        payRunId: run.id,
+        // An amended run may lack money anew.
+        happened: `${happened} Version ${run.runVersion} of the run waits for it.`,
+        payments: run.rowCount,
+        amountMinor: run.totalMinor,
+      });
       return false;
     }
     const subjects = [run.id, run.accountId];
@@ -181,6 +177,7 @@ export class RunGate {
 
   private async open(tx: EmployerTransaction, run: PayRun, balanceMinor: bigint | undefined): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
+    await clear(tx, ['CONTRACT_DRIFT'], run.id, 'a later read followed the interface');
     if (balanceMinor !== undefined) {
       const read = { balanceBeforeMinor: balanceMinor, balanceReadAt: this.clock.now() };
       await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, read);

@@ -17,7 +17,7 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals, voidApprovals } from '../pay-run/approval';
-import { clear, clearBuilding, raise } from '../pay-run/attention.store';
+import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
 import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -26,7 +26,7 @@ import { expectedSend } from '../pay-run/send-outlook';
 import { DATE_CLOSED, lapseRun } from './lapse';
 import { RunGate } from './run-gate';
 import { bankHours, submitWindow, Window } from './submit-window';
-import { obstacleOf } from './work';
+import { obstacleOf, raiseWaiting } from './work';
 
 /** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */
 const LOOK_AGAIN_TICKS = 10;
@@ -108,14 +108,7 @@ export class RunWorker {
       await clear(tx, ['ACCOUNT_UNUSABLE'], run.accountId, 'the account can be used');
       return true;
     }
-    await raise(tx, {
-      kind: 'ACCOUNT_UNUSABLE',
-      subjectId: run.accountId,
-      payRunId: run.id,
-      happened: `The run is due, but its account is not ready: ${reasons.join('; ')}.`,
-      payments: run.rowCount,
-      amountMinor: run.totalMinor,
-    });
+    await raiseWaiting(tx, run, `which is not ready: ${reasons.join('; ')}`);
     return false;
   }
 

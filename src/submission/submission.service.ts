@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { isAccessRefused, isAnswerUnusable, isBankError, RateLimited } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
-import { Claim, Leases } from '../database/leases';
+import { Claim, fence, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
 import { Adder } from './adder';
@@ -10,7 +10,9 @@ import { Builder, RowsChanged } from './builder';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
+import { findRun } from '../pay-run/pay-run.store';
+import { accessRefused } from '../pay-run/stop';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
@@ -34,7 +36,7 @@ export class SubmissionService {
   constructor(
     private readonly database: Database,
     leases: Leases,
-    runWorker: RunWorker,
+    private readonly runWorker: RunWorker,
     private readonly builder: Builder,
     private readonly adder: Adder,
     private readonly submitter: Submitter,
@@ -50,7 +52,7 @@ export class SubmissionService {
       holder,
       leaseMs,
       atOnce: RUNS_AT_ONCE,
-      step: (claim) => runWorker.step(claim),
+      step: (claim) => this.stepRun(claim),
       foreseen: isBankError,
       onIdle: () => this.instructions.tick(),
     });
@@ -80,6 +82,17 @@ export class SubmissionService {
   async drain(): Promise<void> {
     this.adder.stop();
     await Promise.all([this.runs.drain(), this.instructions.drain()]);
+  }
+
+  private async stepRun(claim: Claim): Promise<WakeIn> {
+    try {
+      return await this.runWorker.step(claim);
+    } catch (error) {
+      if (error instanceof RateLimited) return error.retryAfterMs;
+      if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error.message);
+      if (isAccessRefused(error)) return this.parkRun(claim, error.message);
+      throw error;
+    }
   }
 
   private async stepInstruction(claim: Claim): Promise<WakeIn> {
@@ -138,7 +151,7 @@ export class SubmissionService {
 
   private async halted(work: Work, obstacle: Obstacle): Promise<WakeIn> {
     if (obstacle === 'ACCOUNT') {
-      await this.database.inEmployer(work.run.employerId, (tx) => raiseUnusable(tx, work));
+      await this.database.inEmployer(work.run.employerId, (tx) => raiseUnusable(tx, work.run));
     }
     return obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
   }
@@ -150,11 +163,41 @@ export class SubmissionService {
     return STOPPED_PAUSE_MS;
   }
 
-  private async drift(work: Work, happened: string): Promise<WakeIn> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      raise(tx, { kind: 'CONTRACT_DRIFT', ...aboutInstruction(work.instruction, work.planned), happened }),
+  private async drift({ instruction, planned }: Work, message: string): Promise<WakeIn> {
+    // With its status: once it was read well it has another, and a drift that comes back is asked about again.
+    const happened = `${message}, read while the instruction was ${instruction.status}.`;
+    await this.database.inEmployer(instruction.employerId, (tx) =>
+      raiseUndecided(tx, { kind: 'CONTRACT_DRIFT', ...aboutInstruction(instruction, planned), happened }),
     );
     return DRIFT_PAUSE_MS;
+  }
+
+  /** What the run gate read. It closes once the gate is passed, or what is decided would hide a drift that comes back. */
+  private async driftBeforeSubmit(claim: Claim, message: string): Promise<WakeIn> {
+    const { employerId, subjectId } = claim;
+    await this.database.inEmployer(employerId, async (tx) => {
+      const run = await findRun(tx, subjectId);
+      await fence(tx, claim);
+      await raiseUndecided(tx, {
+        kind: 'CONTRACT_DRIFT',
+        subjectId: run.id,
+        payRunId: run.id,
+        happened: `${message}, read before version ${run.runVersion} of the run is submitted.`,
+        payments: run.rowCount,
+        amountMinor: run.totalMinor,
+      });
+    });
+    return DRIFT_PAUSE_MS;
+  }
+
+  private async parkRun(claim: Claim, why: string): Promise<WakeIn> {
+    const { employerId, subjectId } = claim;
+    await this.database.inEmployer(employerId, async (tx) => {
+      const run = await findRun(tx, subjectId);
+      await fence(tx, claim);
+      await accessRefused(tx, run, undefined, `The bank refused a read before the submit: ${why}.`);
+    });
+    return STOPPED_PAUSE_MS;
   }
 
   private async park(work: Work, why: string): Promise<WakeIn> {

@@ -1,11 +1,12 @@
 import type { BankInstruction } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
 import { judgeGroups } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { totalsDiffer } from '../pay-run/stop';
+import { groupsDiffer } from '../pay-run/stop';
 import type { Work } from './work';
 
 /** Writes down what is known of the one standing submit attempt of an instruction. */
@@ -50,7 +51,8 @@ export async function recordExecuted(
     to: 'SUBMITTED',
     actor: 'service',
   });
-  if (totals === 'different') await totalsDiffer(tx, instruction, planned);
+  if (totals === 'different') await groupsDiffer(tx, instruction, planned, shown?.groups ?? []);
+  await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
   wake(tx, 'FOLLOW', tx.employerId, [instruction.id], totals === 'equal' ? readInMs : 0);
   wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
 }

@@ -102,7 +102,9 @@ export class Submitter {
         return (await this.replacedStand(claim, work, rows)) ? this.submit(claim, work) : LOOK_AGAIN_MS;
       case 'fewer':
       case 'wait':
-        return this.isTooLate(work) ? this.expire(claim, work, true) : READ_AGAIN_MS;
+        return this.isTooLate(work)
+          ? this.expire(claim, work, true)
+          : this.verifier.wait(claim, work, reading);
       case 'moved':
         await this.verifier.breach(
           claim,

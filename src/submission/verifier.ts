@@ -5,7 +5,7 @@ import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, Alarm, clear, raise, raiseUndecided } from '../pay-run/attention.store';
 import { stopEverything } from '../pay-run/stop';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
@@ -16,8 +16,11 @@ import { assertUnchanged, PayableRow, Work } from './work';
 /** Pause between reads that wait for the bank to show what was added. */
 const READ_AGAIN_MS = 1_000;
 
-/** How long rows that were answered with a yes may stay unseen before a person is told. */
+/** How long the bank may not show an instruction whole, as it was added, before a person is told. */
 const UNSEEN_DEADLINE_MS = 600_000;
+
+/** What is not yet, or not any more, shown as it was added. */
+type Lacking = ReadBack & { kind: 'fewer' | 'wait' };
 
 /** Holds a fully built instruction against its approved rows, and settles adds that are in doubt (rules 4 and 7). */
 @Injectable()
@@ -44,7 +47,7 @@ export class Verifier {
       case 'fewer':
         return this.fewer(claim, work, doubts, reading, { lagLeftMs, sinceLastAddMs });
       case 'wait':
-        return READ_AGAIN_MS;
+        return this.wait(claim, work, reading);
       case 'moved':
         await this.breach(claim, work, `its status is ${reading.bankStatus} though it was never submitted`);
         return 'never';
@@ -112,18 +115,27 @@ export class Verifier {
         'an add without an answer was not seen within the lag bound',
       );
     }
-    if (!unseenDoubt && waited.sinceLastAddMs > UNSEEN_DEADLINE_MS) {
-      await this.database.inEmployer(claim.employerId, (tx) => this.unseen(tx, work));
-    }
+    if (!unseenDoubt) await this.wait(claim, work, reading);
     return Math.max(READ_AGAIN_MS, Math.min(waited.lagLeftMs, READ_AGAIN_MS * 5));
   }
 
-  private unseen(tx: EmployerTransaction, work: Work): Promise<void> {
-    return raise(tx, {
-      kind: 'ROW_UNSEEN',
-      ...aboutInstruction(work.instruction, work.planned),
-      happened: 'Payments the bank confirmed when they were added are not shown by it.',
+  /**
+   * Waits for the bank to show the instruction whole and INITIATED, which is what it goes on by. A person is told of
+   * a wait that takes too long since the last add, or since it was to be submitted (rule 7).
+   */
+  async wait(claim: Claim, work: Work, reading: Lacking): Promise<number> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const [overdue] = await tx.query(
+        `SELECT FROM add_intent WHERE employer_id = $1 AND instruction_id = $2
+         HAVING greatest(max(coalesce(finished_at, intended_at)), $3::timestamptz)
+           < clock_timestamp() - make_interval(secs => $4::double precision / 1000)`,
+        [tx.employerId, work.instruction.id, claim.wokenAt, UNSEEN_DEADLINE_MS],
+      );
+      if (!overdue) return;
+      await assertUnchanged(tx, claim, work);
+      await raiseUndecided(tx, lackIn(work, reading));
     });
+    return READ_AGAIN_MS;
   }
 
   /** Tells that the bank holds something else than what was sent. */
@@ -150,6 +162,25 @@ export class Verifier {
       await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: work.instruction.id });
     });
   }
+}
+
+/** What the bank had shown before and does not show any more is another question than what it never showed. */
+function lackIn({ instruction, planned }: Work, reading: Lacking): Alarm {
+  const before = instruction.status === 'VERIFIED';
+  const about = { kind: 'ROW_UNSEEN', ...aboutInstruction(instruction, planned) } as const;
+  if (reading.kind === 'fewer') {
+    const lost = before ? ' any more' : '';
+    return {
+      ...about,
+      happened: `Payments the bank confirmed when they were added are not shown by it${lost}.`,
+    };
+  }
+  const fell = before ? ', though it was INITIATED before' : '';
+  return {
+    ...about,
+    happened: `The bank shows the instruction as ${reading.bankStatus}${fell}: it cannot be submitted.`,
+    certain: 'Nothing of it was submitted. It goes on by itself once the bank shows it as INITIATED.',
+  };
 }
 
 /** Rows whose add stayed unanswered and that the bank shows exactly once, as they were sent. */

@@ -3,8 +3,9 @@ import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { EmployerAccount } from '../employer/employer.entity';
+import { showId } from '../http/prefixed-id';
 import type { StoredFields } from '../pay-run/approved-fields';
-import { raise } from '../pay-run/attention.store';
+import { raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
@@ -123,17 +124,22 @@ export function assertAccountOpen({ accountOpen }: { accountOpen: boolean }): vo
   if (!accountOpen) throw new Halted('ACCOUNT');
 }
 
-/** Tells people that work waits for its account, and has the account read again. */
-export async function raiseUnusable(tx: EmployerTransaction, { run, account }: Work): Promise<void> {
-  await raise(tx, {
+/** Tells people that a run waits for its account, and has the account read again. */
+export async function raiseUnusable(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await raiseWaiting(tx, run, 'which the bank said is not open');
+  wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
+}
+
+/** Tells people once that a run waits for its account. What is decided of one run says nothing of the next. */
+export function raiseWaiting(tx: EmployerTransaction, run: PayRun, why: string): Promise<void> {
+  return raiseUndecided(tx, {
     kind: 'ACCOUNT_UNUSABLE',
-    subjectId: account.id,
+    subjectId: run.accountId,
     payRunId: run.id,
-    happened: `The run waits for its account, which the bank said is not open.`,
+    happened: `Version ${run.runVersion} of ${showId('run', run.id)} waits for its account, ${why}.`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   });
-  wake(tx, 'ACCOUNT', tx.employerId, [account.id]);
 }
 
 /**

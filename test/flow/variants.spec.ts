@@ -163,4 +163,25 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     await payroll.addAtBank(bankInstructionId);
     await payroll.askedAbout(id, 'FOREIGN_RECORD');
   });
+
+  it('is asked about whole where there are several, and decided once for all of them', async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { addAfterSubmit: 'accepted', linkReads: 'allowed' } },
+    });
+    const rows = payRows(2);
+    rows[1]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'neverSettles')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    for (let n = 0; n < 2; n += 1) await payroll.addAtBank(bankInstructionId);
+    const told = async () => (await payroll.attention()).map(({ happened }) => happened).join();
+    await eventually(async () => /never sent: payment "[^"]+", "[^"]+"\./.test(await told()), 20_000);
+    const path = await payroll.askedAbout(id, 'FOREIGN_RECORD');
+    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'the bank stopped it' });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    const reads = async () => (await payroll.calls()).listInstructionPaymentTransactions ?? 0;
+    const before = await reads();
+    await eventually(async () => (await reads()) > before + 2, 20_000);
+    expect(await payroll.attention()).toEqual([]);
+  });
 });

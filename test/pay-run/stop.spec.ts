@@ -1,3 +1,4 @@
+import { IsNull } from 'typeorm';
 import { append } from '../../src/audit/audit';
 import { STOPPED } from '../../src/audit/who-stopped';
 import { Database, EmployerTransaction } from '../../src/database/database';
@@ -6,9 +7,17 @@ import { showId } from '../../src/http/prefixed-id';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
+import { Instruction } from '../../src/pay-run/instruction.entity';
 import { stopRun } from '../../src/pay-run/kill-switch';
 import { lockRun } from '../../src/pay-run/pay-run.store';
-import { resumeAfter, resumeUnlessPersons, stopEverything, stopUnlessDecided } from '../../src/pay-run/stop';
+import {
+  groupsDiffer,
+  resumeAfter,
+  resumeUnlessPersons,
+  stopEverything,
+  stopUnlessDecided,
+} from '../../src/pay-run/stop';
+import { tellOfForeign } from '../../src/settlement/follow-alarms';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
 import { eventually } from '../support/payroll';
@@ -134,6 +143,83 @@ describe('a breach that stops everything', () => {
     await people.stopService(PREPARER, 'a second reason');
     await decided('INVARIANT_BREACH');
     expect(await submits()).toBe('we want to see this');
+  });
+});
+
+describe('what stops everything and lasts', () => {
+  const [instructionId] = ours.instruction;
+  const ofInstruction = (work: (tx: EmployerTransaction, instruction: Instruction) => Promise<void>) =>
+    database.inEmployer(ours.employer, async (tx) =>
+      work(tx, await tx.manager.findOneByOrFail(Instruction, { id: instructionId })),
+    );
+  const shows = (count: number) => () =>
+    ofInstruction((tx, instruction) =>
+      groupsDiffer(tx, instruction, { rowCount: 2, totalMinor: 300n }, [
+        { count: 1, totalMinor: 100n },
+        { count: count - 1, totalMinor: 250n },
+      ]),
+    );
+  const holds = (...ids: string[]) => {
+    const foreign = ids.map((bankPaymentId) => ({ bankPaymentId }));
+    return () => ofInstruction((tx, instruction) => tellOfForeign(tx, instruction, foreign));
+  };
+  const asked = async () =>
+    (
+      await select<{ happened: string }>(
+        server.superuserUrl,
+        'SELECT happened FROM attention WHERE resolved_at IS NULL',
+      )
+    ).map(({ happened }) => happened);
+  /** Two people let go on what they read. */
+  const letGoOn = () =>
+    database.inEmployer(ours.employer, async (tx) => {
+      const [open] = await tx.manager.findBy(Attention, { employerId: ours.employer, resolvedAt: IsNull() });
+      await tx.query(
+        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+           confirmed_at) VALUES ($1, gen_random_uuid(), $2, 'RESUME', 'the bank knows', $3, $4, now())`,
+        [ours.employer, open!.id, PREPARER, APPROVER],
+      );
+      await resumeAfter(tx, open!);
+      await clear(tx, [open!.kind], open!.subjectId, 'two people said so');
+    });
+
+  it.each([
+    ['totals', shows(3), shows(4), ': 3 payments, 3.50 in all.', ': 4 payments, 3.50 in all.'],
+    ['foreign payments', holds('11'), holds('2', '11', '11'), ': payment "11".', ': payment "11", "2".'],
+  ])(
+    'is decided once, and asked about again when there is more to it (%s)',
+    async (_, read, more, one, two) => {
+      await read();
+      await read();
+      expect(await asked()).toEqual([expect.stringContaining(one)]);
+      await letGoOn();
+      await read();
+      expect(await asked()).toEqual([]);
+      expect(await submits()).toBe('on');
+      await more();
+      expect(await asked()).toEqual([expect.stringContaining(two)]);
+      expect(await submits()).not.toBe('on');
+    },
+  );
+
+  it.each([
+    ['totals', shows(3), shows(4), '4 payments'],
+    ['foreign payments', holds('11'), holds('2', '11'), '"11", "2"'],
+  ])('is told anew when more joins it before anybody decided (%s)', async (_, read, more, told) => {
+    await read();
+    await more();
+    expect(await asked()).toEqual([expect.stringContaining(told)]);
+    await letGoOn();
+    await more();
+    expect(await asked()).toEqual([]);
+    expect(await submits()).toBe('on');
+  });
+
+  it('names a hundred foreign payments, and how many more there are', async () => {
+    await holds(...Array.from({ length: 120 }, (_none, n) => String(1_000 + n)))();
+    const [told] = await asked();
+    expect(told).toContain('"1000", "1001"');
+    expect(told).toContain('"1099", 20 more.');
   });
 });
 

@@ -1,0 +1,108 @@
+import axios from 'axios';
+import { execute, select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+
+const ACCOUNT = '1002';
+/** Long enough for people to be asked before the run is due, and then by the run. */
+const DUE_IN_MS = 2_000;
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+const start = async (options: PayrollOptions = {}) => {
+  payroll = await Payroll.start(options);
+};
+const sandbox = (path: string, body?: unknown) => axios.post(`${payroll.bank.url}/sandbox/${path}`, body);
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+
+const acknowledge = async (id: string) => {
+  const path = payroll.path(`/attention/${id}`);
+  await payroll
+    .as('operator')
+    .post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason: 'asked, and waited for' });
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+};
+
+/** Has everything looked at once more, without a pause of ours. */
+const lookAgain = () =>
+  execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL');
+
+/** Looks again until the bank was asked so often, and so what followed the last but one answer is written down. */
+const readAgain = async (operation: string, times = 4) => {
+  const reads = async () => (await payroll.calls())[operation] ?? 0;
+  const before = await reads();
+  await eventually(async () => {
+    await lookAgain();
+    return (await reads()) > before + times;
+  }, 20_000);
+};
+
+describe('what waits at the bank and was decided by two people', () => {
+  it('is not asked again while the balance is still too low, and the run goes on once it is not', async () => {
+    await start();
+    const balances = await axios.get<{ accountId: string; balance: string }[]>(
+      `${payroll.bank.url}/sandbox/portal/accounts`,
+    );
+    const balance = balances.data.find(({ accountId }) => accountId === ACCOUNT)!.balance.replace('.', '');
+    const half = String(BigInt(balance) / 2n);
+    const post = async (direction: 'DEBIT' | 'CREDIT') => {
+      const posting = { accountId: ACCOUNT, type: 'DISTRIBUTOR_POSTING', direction, amountMinor: half };
+      for (let n = 0; n < 2; n += 1) await sandbox('postings', posting);
+    };
+    await post('DEBIT');
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.askedAbout(id, 'LOW_BALANCE');
+    await acknowledge((await payroll.attention())[0]!.id);
+    await readAgain('getAccount');
+    expect(await kinds()).toEqual([]);
+    await post('CREDIT');
+    await eventually(async () => {
+      await lookAgain();
+      return (await payroll.run(id)).status === 'SETTLED';
+    }, 20_000);
+  });
+
+  it('is not asked again while answers cannot be read', async () => {
+    await start({ sandbox: { variants: { linkReads: 'allowed' } } });
+    for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
+      await payroll.fault({ operation, kind: 'garbage', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.askedAbout(id, 'CONTRACT_DRIFT');
+    await acknowledge((await payroll.attention())[0]!.id);
+    await readAgain('getInstruction');
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is not asked again while the account is blocked, and is when it is blocked anew', async () => {
+    await start({ settings: { ACCOUNT_READ_MS: '100' } });
+    await sandbox(`accounts/${ACCOUNT}/block`);
+    const status = async () =>
+      (await payroll.as('operator').get(payroll.path('/accounts'))).data.items[0].status as string;
+    await payroll.paid(payFile(payRows(2)), { submitAt: new Date(Date.now() + DUE_IN_MS).toISOString() });
+    /** Decides whatever is asked until nothing is, however often all is looked at. */
+    const decided = async () => {
+      for (let quiet = 0; quiet < 3;) {
+        const [open] = await payroll.attention();
+        quiet = open === undefined ? quiet + 1 : 0;
+        if (open !== undefined) await acknowledge(open.id);
+        else await readAgain('getAccount');
+      }
+    };
+    const askedTwice = () =>
+      select(
+        payroll.database.superuserUrl,
+        'SELECT happened FROM attention GROUP BY happened HAVING count(*) > 1',
+      );
+    await eventually(async () => (await kinds()).length > 0, 15_000);
+    await new Promise((resolve) => setTimeout(resolve, DUE_IN_MS));
+    await decided();
+    expect(await askedTwice()).toEqual([]);
+    await payroll.as('operator').post(payroll.path('/stop'), { reason: 'not to be sent in between' });
+    await sandbox(`accounts/${ACCOUNT}/unblock`);
+    await eventually(async () => (await status()) === 'OPENED', 15_000);
+    await sandbox(`accounts/${ACCOUNT}/block`);
+    await eventually(async () => (await kinds()).length > 0, 15_000);
+    expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+  });
+});

@@ -1,0 +1,99 @@
+import { InstructionReader, ReadBack } from '../../src/submission/read-back';
+import { execute } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const decide = async (path: string, action: string) => {
+  await payroll.as('operator').post(`${path}/actions`, { action, reason: 'the bank was asked' });
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+};
+/** Until the run is settled, without a pause of ours. */
+const settled = (id: string) =>
+  eventually(async () => {
+    await execute(
+      payroll.database.superuserUrl,
+      'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL',
+    );
+    return (await payroll.run(id)).status === 'SETTLED';
+  }, 30_000);
+
+describe('a run that cannot pass its gate, for the bank cannot be read', () => {
+  it.each([
+    ['403', 'CREDENTIALS'],
+    ['garbage', 'CONTRACT_DRIFT'],
+  ])('is asked about, and goes on once it can (%s)', async (kind, asked) => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'getAccount', kind, every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, asked);
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
+    await payroll.clearFaults();
+    if (asked === 'CREDENTIALS') await decide(path, 'RESUME');
+    await settled(id);
+    expect(await kinds()).toEqual([]);
+  });
+});
+
+describe('an instruction that the bank does not show whole before its submit', () => {
+  const fewer: ReadBack = { kind: 'fewer', judgement: { kind: 'fewer', matched: new Map(), missing: [1] } };
+  const waits: ReadBack = { kind: 'wait', bankStatus: 'INI_STARTED' };
+
+  /** A run whose instruction is read so while it has the status; answers how to read it as it is again. */
+  async function reading(status: string, reading: ReadBack) {
+    payroll = await Payroll.start();
+    const reader = payroll.services[0]!.app.get(InstructionReader);
+    const { readBack } = reader;
+    let reads = 0;
+    const spy = jest.spyOn(reader, 'readBack').mockImplementation(async (work, rows) => {
+      const shown = await readBack.call(reader, work, rows);
+      if (work.instruction.status !== status) return shown;
+      reads += 1;
+      return reading;
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const readOn = () => {
+      const before = reads;
+      return eventually(async () => reads > before + 1, 15_000);
+    };
+    await readOn();
+    return { id, readOn, asItIs: () => spy.mockRestore() };
+  }
+
+  const hasWaitedLong = () =>
+    execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE add_intent SET intended_at = intended_at - interval '11 minutes', finished_at = finished_at - interval '11 minutes';
+       UPDATE lease SET woken_at = woken_at - interval '11 minutes' WHERE kind = 'INSTRUCTION'`,
+    );
+
+  it.each([
+    ['while it is built, with too few payments', 'BUILDING', fewer],
+    ['while it is built, and not INITIATED', 'BUILDING', waits],
+    ['at its gate, with too few payments', 'VERIFIED', fewer],
+    ['at its gate, and not INITIATED', 'VERIFIED', waits],
+  ])('is asked about after ten minutes, and closes by itself: %s', async (_, status, shown) => {
+    const { id, asItIs } = await reading(status, shown);
+    expect(await kinds()).toEqual([]);
+    await hasWaitedLong();
+    await payroll.askedAbout(id, 'ROW_UNSEEN');
+    asItIs();
+    await settled(id);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is not asked about again when that was decided, and is read on', async () => {
+    const { id, readOn, asItIs } = await reading('BUILDING', fewer);
+    await hasWaitedLong();
+    await decide(await payroll.askedAbout(id, 'ROW_UNSEEN'), 'ACKNOWLEDGE');
+    await readOn();
+    await readOn();
+    expect(await kinds()).toEqual([]);
+    asItIs();
+    await settled(id);
+  });
+});
