@@ -13,7 +13,7 @@ import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals, voidApprovals } from '../pay-run/approval';
 import { clear, clearBuilding, raise } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
-import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
+import { planTheRest } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
@@ -89,7 +89,7 @@ export class RunWorker {
     if (window.kind === 'late') return this.lapse(tx, run, 'the cut-off of the execution date cannot be met');
     if (!(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
-    for (const part of await plannedInstructions(tx, run)) await planAttempt(tx, part, 1);
+    await planTheRest(tx, run);
     return 'never';
   }
 
