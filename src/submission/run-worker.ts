@@ -159,6 +159,7 @@ export class RunWorker {
 
   private async backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
     await voidApprovals(tx, run, 'service', reason);
+    await clearBuilding(tx, run.id, `the approval lapsed: ${reason}`);
     run.lapseReason = null;
     await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: null });
   }
