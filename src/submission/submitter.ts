@@ -84,12 +84,7 @@ export class Submitter {
       case 'wait':
         return this.isTooLate(work) ? this.expire(claim, work, true) : READ_AGAIN_MS;
       case 'moved':
-        await this.verifier.breach(
-          claim,
-          work,
-          `its status is ${reading.bankStatus} though it was never submitted`,
-        );
-        return 'never';
+        return this.verifier.breach(claim, work, reading.bankStatus);
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
       case 'unidentified':
