@@ -204,6 +204,7 @@ export class AttentionDesk {
     if (['PLANNED', 'BUILDING', 'VERIFIED'].includes(instruction.status)) {
       await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
     }
+    await closeBeside(tx, attention);
     const attempts = await tx.manager.countBy(Instruction, {
       employerId: tx.employerId,
       plannedInstructionId: planned.id,
@@ -243,6 +244,19 @@ async function assertBeingBuilt(
   throw new DomainError(
     'NOT_BEING_BUILT',
     `The run is ${run.status}, and no approval stands for what would be built. Withdraw this; the run is built anew once it is approved again.`,
+  );
+}
+
+/** Closes the refusals beside the one that is tried again: they are of the same attempt, and asked again if they last. */
+async function closeBeside(
+  tx: EmployerTransaction,
+  { id, instructionId }: Pick<Attention, 'id' | 'instructionId'>,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'its instruction is built again'
+     WHERE employer_id = $1 AND instruction_id = $2 AND id <> $3 AND kind = 'ROW_REFUSED_BY_BANK'
+       AND resolved_at IS NULL`,
+    [tx.employerId, instructionId, id],
   );
 }
 

@@ -1,6 +1,6 @@
 import { earliestExecutionDate } from '../../src/domain/business-day';
 import { payFile, payRows } from '../support/pay-rows';
-import { Payroll } from '../support/payroll';
+import { eventually, Payroll } from '../support/payroll';
 
 describe('what the bank refused while a run was built', () => {
   let payroll: Payroll;
@@ -33,6 +33,25 @@ describe('what the bank refused while a run was built', () => {
       expect(await payroll.attention()).toEqual([]);
     },
   );
+
+  it('is asked about again where it lasts, also of a row that was refused beside the one that was tried again', async () => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'add', kind: '422', every: 1, times: 2 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const refusals = () => payroll.attention();
+    await eventually(async () => (await refusals()).length === 2, 15_000);
+    const [tried, beside] = await refusals();
+    await payroll.fault({ operation: 'add', kind: '422', every: 1, times: 2 });
+    await propose(payroll.path(`/attention/${tried!.id}`));
+    expect((await confirm(payroll.path(`/attention/${tried!.id}`))).status).toBe(200);
+    await eventually(async () => (await refusals()).length === 2, 15_000);
+    const [asked] = await refusals();
+    expect([tried!.id, beside!.id]).not.toContain(asked!.id);
+    await propose(payroll.path(`/attention/${asked!.id}`));
+    expect((await confirm(payroll.path(`/attention/${asked!.id}`))).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
 
   it.each([
     ['an add', 'add', 'ROW_REFUSED_BY_BANK'],
