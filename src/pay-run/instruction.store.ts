@@ -3,7 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { DomainError } from '../domain/errors';
-import { assertInstructionMove, InstructionStatus } from '../domain/instruction';
+import { assertInstructionMove, InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
@@ -88,6 +88,19 @@ export async function planAttempt(
     bankRank: 0,
   });
   wake(tx, 'INSTRUCTION', tx.employerId, [id]);
+}
+
+/**
+ * Plans the next attempt of each planned instruction of the standing version that has none alive. Attempts are counted
+ * on where an earlier approval of the same version has left some.
+ */
+export async function planTheRest(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  const all = await tx.manager.findBy(Instruction, { employerId: tx.employerId, payRunId: run.id });
+  for (const planned of await plannedInstructions(tx, run)) {
+    const attempts = all.filter((one) => one.plannedInstructionId === planned.id);
+    if (attempts.some(({ status }) => isInstructionLive(status))) continue;
+    await planAttempt(tx, planned, Math.max(0, ...attempts.map(({ attempt }) => attempt)) + 1);
+  }
 }
 
 /**

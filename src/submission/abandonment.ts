@@ -3,6 +3,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
@@ -24,12 +25,13 @@ export class Abandonment {
       await fence(tx, claim);
       await endUnsubmitted(tx, instruction, 'service', reason);
       if ((await obstacleOf(tx, run)) === 'ENDED') return;
-      if (instruction.attempt > this.config.REBUILD_LIMIT) {
+      const attempts = await attemptsOf(tx, instruction);
+      if (attempts > this.config.REBUILD_LIMIT) {
         await raise(tx, {
           kind: 'REBUILD_LIMIT',
           ...aboutInstruction(instruction, work.planned),
           subjectId: work.planned.id,
-          happened: `${instruction.attempt} attempts to build this instruction were abandoned; the last because ${reason}.`,
+          happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.`,
         });
         return;
       }
@@ -53,4 +55,16 @@ export class Abandonment {
   async park(tx: EmployerTransaction, work: Work, happened: string): Promise<void> {
     await accessRefused(tx, work.run, work.instruction, happened);
   }
+}
+
+/** How often these rows were built under the approvals that stand: what was built under those that lapsed does not count. */
+async function attemptsOf(tx: EmployerTransaction, instruction: Instruction): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM instruction
+     WHERE employer_id = $1 AND planned_instruction_id = $2 AND created_at >= coalesce(
+       (SELECT max(approved_at) FROM approval WHERE employer_id = $1 AND pay_run_id = $3 AND voided_at IS NULL),
+       '-infinity')`,
+    [tx.employerId, instruction.plannedInstructionId, instruction.payRunId],
+  );
+  return row?.n ?? 0;
 }

@@ -6,13 +6,15 @@ import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, AttentionAction } from '../pay-run/attention-words';
-import { Instruction } from '../pay-run/instruction.entity';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
-import { lockRun } from '../pay-run/pay-run.store';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { lockRun, openAmendment } from '../pay-run/pay-run.store';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
 import { assertReconciled } from './restores';
@@ -26,6 +28,9 @@ export interface ProposedAction {
   /** The bank's written reference, where the action rests on one. */
   evidence?: string;
 }
+
+/** The states of a run in which its instructions are built, also one that had to be built again. */
+const BUILT_IN: readonly PayRunStatus[] = ['BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** The attention desk: one person proposes, another confirms, and only then something is done. */
 @Injectable()
@@ -127,7 +132,8 @@ export class AttentionDesk {
          WHERE employer_id = $1 AND id = $2 AND resolved_at IS NULL RETURNING id`,
         [employerId, attention.id, `${action.action}: ${action.reason}`],
       );
-      if (closed.length === 0 && action.action === 'RESUME') {
+      // An amendment closes what is asked about building the run, so also what it was proposed on.
+      if (closed.length === 0 && action.action !== 'EXCLUDE_PAYMENT') {
         throw new DomainError(
           'ATTENTION_IS_RESOLVED',
           'It was resolved meanwhile, or told anew: read what is asked now.',
@@ -185,18 +191,20 @@ export class AttentionDesk {
     });
   }
 
-  /** Builds the instruction anew; what was built before stays abandoned. */
+  /** Builds the instruction anew; what was built before stays abandoned. @throws DomainError NOT_BEING_BUILT */
   private async tryAgain(
     tx: EmployerTransaction,
     attention: Attention,
     action: AttentionActionRow,
   ): Promise<void> {
-    await lockRun(tx, attention.payRunId ?? '');
+    const run = await lockRun(tx, attention.payRunId ?? '');
     const instruction = await lockInstruction(tx, attention.instructionId ?? '');
+    const planned = await planOf(tx, instruction);
+    await assertBeingBuilt(tx, run, planned);
     if (['PLANNED', 'BUILDING', 'VERIFIED'].includes(instruction.status)) {
       await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
     }
-    const planned = await planOf(tx, instruction);
+    await closeBeside(tx, attention);
     const attempts = await tx.manager.countBy(Instruction, {
       employerId: tx.employerId,
       plannedInstructionId: planned.id,
@@ -223,6 +231,33 @@ export class AttentionDesk {
       },
     });
   }
+}
+
+/** Only what is approved as it stands is built. @throws DomainError NOT_BEING_BUILT */
+async function assertBeingBuilt(
+  tx: EmployerTransaction,
+  run: PayRun,
+  { runVersion }: PlannedInstruction,
+): Promise<void> {
+  const changes = run.lapseReason !== null || (await openAmendment(tx, run.id)) !== null;
+  if (BUILT_IN.includes(run.status) && run.runVersion === runVersion && !changes) return;
+  throw new DomainError(
+    'NOT_BEING_BUILT',
+    `The run is ${run.status}, and no approval stands for what would be built. Withdraw this; the run is built anew once it is approved again.`,
+  );
+}
+
+/** Closes the refusals beside the one that is tried again: they are of the same attempt, and asked again if they last. */
+async function closeBeside(
+  tx: EmployerTransaction,
+  { id, instructionId }: Pick<Attention, 'id' | 'instructionId'>,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'its instruction is built again'
+     WHERE employer_id = $1 AND instruction_id = $2 AND id <> $3 AND kind = 'ROW_REFUSED_BY_BANK'
+       AND resolved_at IS NULL`,
+    [tx.employerId, instructionId, id],
+  );
 }
 
 async function lockOpen(tx: EmployerTransaction, id: string): Promise<Attention> {

@@ -12,8 +12,8 @@ import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import {
   endUnsubmitted,
   lockInstruction,
-  planAttempt,
   plannedInstructions,
+  planTheRest,
 } from '../pay-run/instruction.store';
 import { judgeGroups, judgePayments, SeenPayment } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
@@ -212,14 +212,4 @@ async function advance(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.status === 'APPROVED') await moveRun(tx, run, 'BUILDING', 'service', REASON);
   if (run.status === 'BUILDING') await moveRun(tx, run, 'VERIFIED', 'service', REASON);
   if (run.status === 'VERIFIED') await moveRun(tx, run, 'SUBMITTING', 'service', REASON);
-}
-
-/** What of the run has no instruction now: it is built like any other, unless the bank has that too. */
-async function planTheRest(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  const all = await tx.manager.findBy(Instruction, { employerId: tx.employerId, payRunId: run.id });
-  for (const planned of await plannedInstructions(tx, run)) {
-    const attempts = all.filter((one) => one.plannedInstructionId === planned.id);
-    if (attempts.some(({ status }) => isInstructionLive(status))) continue;
-    await planAttempt(tx, planned, Math.max(0, ...attempts.map(({ attempt }) => attempt)) + 1);
-  }
 }

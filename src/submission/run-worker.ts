@@ -19,7 +19,7 @@ import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals, voidApprovals } from '../pay-run/approval';
 import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
-import { plannedInstructions, planAttempt } from '../pay-run/instruction.store';
+import { planTheRest } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
@@ -94,7 +94,7 @@ export class RunWorker {
     if (window.kind === 'closed') return this.lapse(tx, run, DATE_CLOSED);
     if (!(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
-    for (const part of await plannedInstructions(tx, run)) await planAttempt(tx, part, 1);
+    await planTheRest(tx, run);
     return 'never';
   }
 
@@ -157,6 +157,7 @@ export class RunWorker {
 
   private async backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
     await voidApprovals(tx, run, 'service', reason);
+    await clearBuilding(tx, run.id, `the approval lapsed: ${reason}`);
     run.lapseReason = null;
     await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: null });
   }

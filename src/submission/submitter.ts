@@ -106,12 +106,7 @@ export class Submitter {
           ? this.expire(claim, work, true)
           : this.verifier.wait(claim, work, reading);
       case 'moved':
-        await this.verifier.breach(
-          claim,
-          work,
-          `its status is ${reading.bankStatus} though it was never submitted`,
-        );
-        return 'never';
+        return this.verifier.breach(claim, work, reading.bankStatus);
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
       case 'unidentified':

@@ -6,7 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, Alarm, clear, raise, raiseUndecided } from '../pay-run/attention.store';
-import { stopEverything } from '../pay-run/stop';
+import { stopUnlessDecided } from '../pay-run/stop';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import type { SeenPayment } from '../pay-run/match';
@@ -15,6 +15,9 @@ import { assertUnchanged, PayableRow, Work } from './work';
 
 /** Pause between reads that wait for the bank to show what was added. */
 const READ_AGAIN_MS = 1_000;
+
+/** Pause between reads of what moved without a submit of ours: people decide it, a read only tells what becomes of it. */
+const MOVED_PAUSE_MS = 60_000;
 
 /** How long the bank may not show an instruction whole, as it was added, before a person is told. */
 const UNSEEN_DEADLINE_MS = 600_000;
@@ -49,8 +52,7 @@ export class Verifier {
       case 'wait':
         return this.wait(claim, work, reading);
       case 'moved':
-        await this.breach(claim, work, `its status is ${reading.bankStatus} though it was never submitted`);
-        return 'never';
+        return this.breach(claim, work, reading.bankStatus);
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
       case 'unidentified':
@@ -150,17 +152,20 @@ export class Verifier {
     });
   }
 
-  /** Money may have moved without a submit of ours: everything stops (rule 5). */
-  breach(claim: Claim, work: Work, what: string): Promise<void> {
-    return this.database.inEmployer(claim.employerId, async (tx) => {
+  /**
+   * Money may have moved without a submit of ours: everything stops (rule 5), until two people have decided this status.
+   * @returns when to read it again; it is never submitted
+   */
+  async breach(claim: Claim, work: Work, bankStatus: string): Promise<WakeIn> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertUnchanged(tx, claim, work);
-      await raise(tx, {
+      await stopUnlessDecided(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(work.instruction, work.planned),
-        happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: ${what}.`,
+        happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
       });
-      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: work.instruction.id });
     });
+    return MOVED_PAUSE_MS;
   }
 }
 

@@ -101,7 +101,7 @@ describe('what two people confirm', () => {
     return { inEmployer } as Database;
   };
 
-  it('closes what they have read, and not what was asked anew about the same meanwhile', async () => {
+  it('closes nothing where what they have read was asked anew meanwhile', async () => {
     const tell = (status: string) =>
       database.inEmployer(ours.employer, (tx) =>
         raiseNaming(tx, { ...shown, happened: `The bank showed ${status} (rows 2).` }, [` ${status} (`]),
@@ -113,7 +113,8 @@ describe('what two people confirm', () => {
     );
     const proposed = { action: 'ACKNOWLEDGE', reason: 'the bank looks' } as const;
     await deskOf(database).propose(ours.employer, told!.id, PREPARER, proposed);
-    await deskOf(before(2, () => tell('PRO_EVEN'))).confirm(ours.employer, told!.id, APPROVER);
+    const confirming = deskOf(before(2, () => tell('PRO_EVEN'))).confirm(ours.employer, told!.id, APPROVER);
+    await expect(confirming).rejects.toMatchObject({ code: 'ATTENTION_IS_RESOLVED' });
     expect(await open()).toEqual([{ happened: 'The bank showed PRO_EVEN (rows 2).' }]);
   });
 

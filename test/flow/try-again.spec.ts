@@ -1,0 +1,81 @@
+import { earliestExecutionDate } from '../../src/domain/business-day';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+describe('what the bank refused while a run was built', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  const propose = (path: string) =>
+    payroll
+      .as('operator')
+      .post(`${path}/actions`, { action: 'TRY_AGAIN', reason: 'the bank has mended what it was' });
+  const confirm = (path: string) => payroll.as('second').post(`${path}/actions/confirmation`);
+
+  it.each([
+    ['an add', 'add', 'ROW_REFUSED_BY_BANK'],
+    ['an initiation', 'initiate', 'INITIATE_REFUSED'],
+  ])(
+    '(%s) is built again when two people say so, and everybody is paid once',
+    async (_what, operation, kind) => {
+      payroll = await Payroll.start({ rowsPerInstruction: 2 });
+      await payroll.fault({ operation, kind: '422', nth: 1 });
+      const rows = payRows(4);
+      const id = await payroll.paid(payFile(rows));
+      const path = await payroll.askedAbout(id, kind);
+      expect((await propose(path)).status).toBe(201);
+      expect((await payroll.ledger()).payees).toEqual([]);
+      expect((await confirm(path)).status).toBe(200);
+      await payroll.until(id, ['SETTLED'], 20_000);
+      const { instructions } = await payroll.run(id);
+      expect((instructions as { attempt: number }[]).map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
+      expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+      expect(await payroll.attention()).toEqual([]);
+    },
+  );
+
+  it('is asked about again where it lasts, also of a row that was refused beside the one that was tried again', async () => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'add', kind: '422', every: 1, times: 2 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const refusals = () => payroll.attention();
+    await eventually(async () => (await refusals()).length === 2, 15_000);
+    const [tried, beside] = await refusals();
+    await payroll.fault({ operation: 'add', kind: '422', every: 1, times: 2 });
+    await propose(payroll.path(`/attention/${tried!.id}`));
+    expect((await confirm(payroll.path(`/attention/${tried!.id}`))).status).toBe(200);
+    await eventually(async () => (await refusals()).length === 2, 15_000);
+    const [asked] = await refusals();
+    expect([tried!.id, beside!.id]).not.toContain(asked!.id);
+    await propose(payroll.path(`/attention/${asked!.id}`));
+    expect((await confirm(payroll.path(`/attention/${asked!.id}`))).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
+  it.each([
+    ['an add', 'add', 'ROW_REFUSED_BY_BANK'],
+    ['an initiation', 'initiate', 'INITIATE_REFUSED'],
+  ])(
+    '(%s) is not asked about once the approval lapsed, and the run is amended',
+    async (_what, operation, kind) => {
+      const { payroll: onPayday, date } = await Payroll.startOnPayday({ rowsPerInstruction: 2 });
+      payroll = onPayday;
+      await payroll.fault({ operation, kind: '422', nth: 1 });
+      const submitAt = `${date}T10:00:00Z`;
+      const run = await payroll.uploaded(payFile(payRows(4)), { executionDate: date, submitAt });
+      await payroll.approve(run);
+      const path = await payroll.askedAbout(run.id, kind);
+      expect((await propose(path)).status).toBe(201);
+      payroll.clock.set(new Date(`${date}T16:30:00Z`));
+      await payroll.until(run.id, ['READY'], 20_000);
+      expect((await confirm(path)).data.code).toBe('ATTENTION_IS_RESOLVED');
+      expect((await payroll.attention()).map((one) => one.kind)).toEqual(['APPROVAL_LAPSED']);
+      const executionDate = earliestExecutionDate(payroll.clock.now(), { cutOff: '16:00', timeZone: 'UTC' });
+      const amended = await payroll
+        .as('preparer')
+        .post(payroll.path(`/pay-runs/${run.id}/amendments`), { executionDate, reason: 'the next day then' });
+      expect(amended.data).toMatchObject({ status: 'READY', runVersion: 2, executionDate, amendment: null });
+    },
+  );
+});

@@ -1,0 +1,94 @@
+import { Database, EmployerTransaction } from '../../src/database/database';
+import { amend } from '../../src/pay-run/amendment';
+import { raise } from '../../src/pay-run/attention.store';
+import { Attention } from '../../src/pay-run/attention.entity';
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { endUnsubmitted, lockInstruction } from '../../src/pay-run/instruction.store';
+import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { lockRun } from '../../src/pay-run/pay-run.store';
+import { AttentionDesk } from '../../src/submission/attention-desk';
+import { Burial } from '../../src/submission/burial';
+import { lapseRun } from '../../src/submission/lapse';
+import { Company, PayOffice, rows } from '../pay-run/pay-office';
+import { RunAtBank } from '../pay-run/run-at-bank';
+
+describe('trying again what the bank refused', () => {
+  let office: PayOffice;
+  let company: Company;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+    company = await office.company();
+  });
+  afterAll(() => office?.close());
+
+  /** A desk where `meanwhile` happens between the reading of what is confirmed and its carrying out. */
+  const deskWhile = (meanwhile: () => Promise<void>): AttentionDesk => {
+    let transactions = 0;
+    const inEmployer: Database['inEmployer'] = async (employerId, work) => {
+      transactions += 1;
+      if (transactions === 2) await meanwhile();
+      return office.database.inEmployer(employerId, work);
+    };
+    return new AttentionDesk({ inEmployer } as Database, office.personal, {} as Burial, office.clock);
+  };
+
+  /** A run that is being built, of which a row was refused, and the proposal to try it again. */
+  const refused = async (): Promise<{ run: PayRun; attentionId: string }> => {
+    const run = await office.run(company, rows(100, 200));
+    const atBank = await RunAtBank.approved(office, company, run);
+    await atBank.start();
+    await atBank.build(1, 1);
+    const attentionId = await office.in(company, async (tx) => {
+      const { id: instructionId } = await tx.manager.findOneByOrFail(Instruction, { payRunId: run.id });
+      const happened = 'The bank refused row 2.';
+      const kind = 'ROW_REFUSED_BY_BANK';
+      await raise(tx, { kind, subjectId: instructionId, payRunId: run.id, instructionId, happened });
+      return (await tx.manager.findOneByOrFail(Attention, { payRunId: run.id })).id;
+    });
+    const desk = deskWhile(() => Promise.resolve());
+    const proposal = { action: 'TRY_AGAIN', reason: 'it was a mistake of the bank' } as const;
+    await desk.propose(company.employerId, attentionId, company.operator.personId, proposal);
+    return { run, attentionId };
+  };
+  const attempts = async (run: PayRun) =>
+    (
+      await office.query<{ now: string }>(
+        company,
+        `SELECT attempt || ' ' || status AS now FROM instruction WHERE pay_run_id = $1 ORDER BY attempt`,
+        [run.id],
+      )
+    ).map(({ now }) => now);
+
+  it('builds it as the next attempt', async () => {
+    const { run, attentionId } = await refused();
+    const desk = deskWhile(() => Promise.resolve());
+    await desk.confirm(company.employerId, attentionId, company.approver.personId);
+    expect(await attempts(run)).toEqual(['1 ABANDONED', '2 PLANNED']);
+  });
+
+  const nextDay = (tx: EmployerTransaction, run: PayRun) =>
+    amend(tx, office.personal, run, company.preparer.personId, {
+      excludePaymentIds: [],
+      executionDate: '2026-11-30',
+      reason: 'the bank was slow',
+    });
+  const endAll = async (tx: EmployerTransaction, run: PayRun) => {
+    const { id } = await tx.manager.findOneByOrFail(Instruction, { payRunId: run.id });
+    await endUnsubmitted(tx, await lockInstruction(tx, id), 'service', 'the run is being amended');
+  };
+
+  it.each<[string, (tx: EmployerTransaction, run: PayRun) => Promise<unknown>, string]>([
+    ['its approval lapses', (tx, run) => lapseRun(tx, run, 'the cut-off passed'), '1 BUILDING'],
+    ['it is being amended', nextDay, '1 BUILDING'],
+    ['it is amended', async (tx, run) => [await endAll(tx, run), await nextDay(tx, run)], '1 ABANDONED'],
+  ])('builds nothing where %s meanwhile', async (_what, change, still) => {
+    const { run, attentionId } = await refused();
+    const changes = () =>
+      office.in(company, async (tx) => {
+        await change(tx, await lockRun(tx, run.id));
+      });
+    const confirming = deskWhile(changes).confirm(company.employerId, attentionId, company.approver.personId);
+    await expect(confirming).rejects.toMatchObject({ code: 'NOT_BEING_BUILT' });
+    expect(await attempts(run)).toEqual([still]);
+  });
+});
