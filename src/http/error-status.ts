@@ -29,7 +29,7 @@ export interface ConstraintMeaning {
 export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   approver_is_not_preparer: {
     code: 'APPROVER_IS_PREPARER',
-    detail: 'Who prepared a version of the run may not approve the run.',
+    detail: 'Who prepared a version of the run, or the rows it copies, may not approve it.',
   },
   employer_account_bank_account_id_key: {
     code: 'ACCOUNT_ALREADY_CONNECTED',
@@ -106,7 +106,7 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   ticker_is_not_preparer: {
     code: 'TICKER_IS_PREPARER',
-    detail: 'Who prepared a version of the run may not tick its IBANs.',
+    detail: 'Who prepared a version of the run, or the rows it copies, may not tick its IBANs.',
   },
   two_people: { code: 'TWO_PEOPLE_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
 };

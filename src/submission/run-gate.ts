@@ -122,8 +122,7 @@ export class RunGate {
        JOIN person_role r ON r.employer_id = a.employer_id AND r.person_id = a.approver_id AND r.role = 'approver'
        WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.root_hash = $4
          AND a.voided_at IS NULL
-         AND NOT EXISTS (SELECT FROM pay_run_version v WHERE v.employer_id = a.employer_id
-           AND v.pay_run_id = a.pay_run_id AND v.prepared_by = a.approver_id)`,
+         AND NOT has_prepared(a.employer_id, a.pay_run_id, a.approver_id)`,
       [tx.employerId, run.id, run.runVersion, rootHash],
     );
     return row?.n ?? 0;
