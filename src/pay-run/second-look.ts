@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { BankClientError, NotAllowed, NotFound } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
@@ -21,6 +21,9 @@ export interface SecondReading {
   moved: MovedPayment[];
   unseen: string[];
 }
+
+/** The bank does not show what is replaced: no fault of the access by which everybody else is paid. */
+export class ReplacedNotShown extends BankClientError {}
 
 /**
  * Reads at the bank again what is to be paid by other payments, before anything is (protocol: before any repay the bank
@@ -47,7 +50,10 @@ export class SecondLook {
     for (const instruction of instructions) {
       const account = accounts.get(instruction.accountId);
       if (!account) throw new Error('an instruction has no account');
-      const one = await this.read(account, instruction);
+      const one = await this.read(account, instruction).catch((error: unknown) => {
+        if (!(error instanceof NotAllowed)) throw error;
+        throw new ReplacedNotShown(`What is paid again is not shown (${error.status})`);
+      });
       reading.moved.push(...one.moved);
       reading.unseen.push(...one.unseen);
     }

@@ -42,6 +42,7 @@ import {
   assertUnchanged,
   Halted,
   hashOfRows,
+  mayBeForgotten,
   PayableRow,
   payableRows,
   submitsOff,
@@ -93,13 +94,13 @@ export class Submitter {
       payableRows(tx, this.personal, work),
     );
     if (!hashOfRows(rows).equals(work.planned.rowHash)) return this.tampered(work);
+    if (!this.isTooLate(work) && !(await this.replacedStand(claim, work, rows))) return LOOK_AGAIN_MS;
     const reading = await this.readUnlessLate(work, rows);
     switch (reading.kind) {
       case 'unread':
         return this.expire(claim, work, false);
       case 'equal':
-        if (this.isTooLate(work)) return this.expire(claim, work, true);
-        return (await this.replacedStand(claim, work, rows)) ? this.submit(claim, work) : LOOK_AGAIN_MS;
+        return this.isTooLate(work) ? this.expire(claim, work, true) : this.submit(claim, work);
       case 'fewer':
       case 'wait':
         return this.isTooLate(work)
@@ -118,9 +119,18 @@ export class Submitter {
     }
   }
 
-  /** Past the cut-off an instruction that is built again in mid-run is released too. @throws Halted after a restore */
-  giveUp(claim: Claim, work: Work): Promise<'never'> {
-    return this.expire(claim, work, false);
+  /**
+   * Past the cut-off an instruction that is built again in mid-run is released too, unless the bank shows that it moved.
+   * @throws Halted after a restore
+   */
+  async giveUp(claim: Claim, work: Work): Promise<WakeIn> {
+    if (work.instruction.bankInstructionId === null) return this.expire(claim, work, false);
+    const rows = await this.database.inEmployer(claim.employerId, (tx) =>
+      payableRows(tx, this.personal, work),
+    );
+    const reading = await this.readUnlessLate(work, rows);
+    if (reading.kind === 'moved') return this.verifier.breach(claim, work, reading.bankStatus);
+    return this.expire(claim, work, reading.kind !== 'unread');
   }
 
   private async readUnlessLate(
@@ -147,6 +157,7 @@ export class Submitter {
     );
     if (moved.length > 0)
       await this.database.inEmployer(claim.employerId, async (tx) => {
+        await lockRun(tx, work.run.id);
         await assertUnchanged(tx, claim, work);
         await tellOfMoved(tx, moved);
       });
@@ -160,6 +171,8 @@ export class Submitter {
       await fence(tx, claim);
       // After a restore everything is stopped, and only a read tells whether a submit was forgotten.
       if (!read && (await submitsOff(tx))) throw new Halted('STOPPED');
+      // What a restored database forgot may be another attempt for the same rows, which no read of this one shows.
+      if (await mayBeForgotten(tx, run.id)) throw new Halted('STOPPED');
       if (this.isTooLate({ run, instruction })) await this.release(tx, work, instruction);
     });
     return 'never';

@@ -79,6 +79,15 @@ export async function submitsOff(tx: EmployerTransaction): Promise<boolean> {
   return service?.off ?? false;
 }
 
+/** Whether a submit of the run may have been forgotten by a restored database: known so, or the bank is not read yet. */
+export async function mayBeForgotten(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
+  const [run] = await tx.query<{ forgotten: boolean }>('SELECT may_be_forgotten($1, $2) AS forgotten', [
+    tx.employerId,
+    payRunId,
+  ]);
+  return run?.forgotten ?? true;
+}
+
 interface CallState extends RunState {
   instruction_status: Instruction['status'];
   held: boolean;

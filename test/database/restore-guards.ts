@@ -3,7 +3,12 @@ import { EARLIER_RESTORE, idsOf, insertion, NOW, secondRows } from './two-employ
 
 const a = idsOf(1);
 const [FRESH] = a.fresh;
-const { submit_attempt: attempt, forgotten_instruction: forgotten, restore_check: check } = secondRows(1);
+const {
+  submit_attempt: attempt,
+  forgotten_instruction: forgotten,
+  restore_check: check,
+  instruction,
+} = secondRows(1);
 const submit = insertion('submit_attempt', attempt);
 const afterwards = insertion('submit_attempt', { ...attempt, outcome: 'EXECUTED' });
 const shown = { ...forgotten, bank_instruction_id: attempt.bank_instruction_id, adopted_at: null };
@@ -23,6 +28,15 @@ const BY_READING = {
   on: 'service_stop',
   object: 'refuse_resume_before_the_bank_was_read',
 } as const;
+
+const BY_RELEASE: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
+  kind: 'trigger',
+  on: 'instruction',
+  object: 'refuse_release_after_a_restore',
+  says: 'forgotten_run_is_not_released',
+  given: [insertion('instruction', { ...instruction, status: 'VERIFIED' })],
+};
+const release = `UPDATE instruction SET status = 'RELEASED' WHERE id = '${instruction.id}'`;
 
 const stop = (id: string, subject: string) =>
   `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ('${id}', '${a.employer}', 'RESTORED', '${subject}')`;
@@ -70,6 +84,25 @@ export const RESTORE_GUARDS: Guard[] = [
     lawful: `${insertion('forgotten_instruction', shown)}; ${afterwards}`,
     forbidden: `${insertion('forgotten_instruction', { ...shown, ...change })}; ${afterwards}`,
   })),
+  {
+    name: 'nothing is released of a run of which a submit was forgotten',
+    ...BY_RELEASE,
+    lawful: `${insertion('forgotten_instruction', forgotten)}; ${release}`,
+    forbidden: `${insertion('forgotten_instruction', { ...forgotten, adopted_at: null })}; ${release}`,
+  },
+  {
+    name: 'nothing is released after a restore before people resumed',
+    ...BY_RELEASE,
+    lawful: release,
+    forbidden: `${stop(FRESH, EARLIER_RESTORE)}; ${release}`,
+  },
+  {
+    name: 'nothing is released on rows that were loaded from a dump',
+    ...BY_RELEASE,
+    lawful: release,
+    forbidden: `INSERT INTO database_identity (system_identifier, timeline, database_oid, written_by)
+      SELECT system_identifier, timeline, database_oid, '7' FROM read_database(); ${release}`,
+  },
   {
     name: 'submits stay off after a restore until the bank was read',
     ...BY_READING,

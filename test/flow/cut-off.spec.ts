@@ -2,7 +2,7 @@ import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { PATHS } from '../../src/bank/types';
 import { execute } from '../support/database';
-import { payFile, payRows } from '../support/pay-rows';
+import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
 const CUT_OFF = 'T16:00:00Z';
@@ -83,62 +83,101 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
   });
   afterEach(() => payroll.close());
 
-  it.each([
+  /** A run past its gate whose one instruction the bank has dropped, so that another is built, which is hindered. */
+  async function builtAgain(rows: readonly Row[], hinder: () => Promise<unknown>): Promise<string> {
+    const { superuserUrl } = payroll.database;
+    await execute(
+      superuserUrl,
+      `CREATE FUNCTION stop_it() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN NEW.stopped_at = now(); NEW.stopped_reason = 'a look first'; RETURN NEW; END $$;
+       CREATE TRIGGER as_soon_as_submitting BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (OLD.status = 'VERIFIED' AND NEW.status = 'SUBMITTING') EXECUTE FUNCTION stop_it()`,
+    );
+    const terms = { executionDate: date, submitAt: `${date}T10:00:00Z` };
+    const run = await payroll.uploaded(payFile(rows), terms);
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SUBMITTING'], 20_000);
+    const [built] = (await payroll.run(run.id)).instructions;
+    await axios.delete(payroll.bank.url + PATHS.creditTransfer(built.bankInstructionId), {
+      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+    });
+    await hinder();
+    await execute(
+      superuserUrl,
+      `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL;
+       UPDATE lease SET wake_at = now() WHERE kind = 'INSTRUCTION'`,
+    );
+    return run.id;
+  }
+  const states = async (id: string) =>
+    (await payroll.run(id)).instructions.map((one: { status: string }) => one.status);
+  const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+  const passCutOff = () => payroll.clock.set(new Date(Date.parse(`${date}${CUT_OFF}`) + 1_000));
+
+  const hindrances: [state: string, why: string, hinder: () => Promise<unknown>][] = [
     [
       'BUILDING',
       'because the bank refuses to open another',
-      `SELECT 1`,
       () => payroll.fault({ operation: 'initiate', kind: '422', every: 1 }),
+    ],
+    [
+      'BUILDING',
+      'because the bank refuses a row',
+      () => payroll.fault({ operation: 'add', kind: '422', nth: 1 }),
     ],
     [
       'PLANNED',
       'because the run was stopped',
-      `CREATE FUNCTION stop_again() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a look'; RETURN NULL; END $$;
-       CREATE TRIGGER when_built_again AFTER INSERT ON instruction FOR EACH ROW
-         WHEN (NEW.attempt > 1) EXECUTE FUNCTION stop_again()`,
-      async () => undefined,
+      () =>
+        execute(
+          payroll.database.superuserUrl,
+          `CREATE FUNCTION stop_again() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a look'; RETURN NULL; END $$;
+           CREATE TRIGGER when_built_again AFTER INSERT ON instruction FOR EACH ROW
+             WHEN (NEW.attempt > 1) EXECUTE FUNCTION stop_again()`,
+        ),
     ],
-  ])(
-    'missed while an instruction is still %s again, %s: it is released too',
-    async (state, _why, sql, hinder) => {
-      const rows = payRows(2);
-      const { superuserUrl } = payroll.database;
-      await execute(
-        superuserUrl,
-        `CREATE FUNCTION stop_it() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN NEW.stopped_at = now(); NEW.stopped_reason = 'a look first'; RETURN NEW; END $$;
-       CREATE TRIGGER as_soon_as_submitting BEFORE UPDATE ON pay_run FOR EACH ROW
-         WHEN (OLD.status = 'VERIFIED' AND NEW.status = 'SUBMITTING') EXECUTE FUNCTION stop_it()`,
-      );
-      const run = await payroll.uploaded(payFile(rows), {
-        executionDate: date,
-        submitAt: `${date}T10:00:00Z`,
-      });
-      await payroll.approve(run);
-      await payroll.until(run.id, ['SUBMITTING'], 20_000);
-      const [built] = (await payroll.run(run.id)).instructions;
-      await axios.delete(payroll.bank.url + PATHS.creditTransfer(built.bankInstructionId), {
-        headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
-      });
-      await hinder();
-      await execute(
-        superuserUrl,
-        `${sql}; UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL;
-       UPDATE lease SET wake_at = now() WHERE kind = 'INSTRUCTION'`,
-      );
-      const states = async () =>
-        (await payroll.run(run.id)).instructions.map((one: { status: string }) => one.status);
-      await eventually(async () => (await states()).includes(state), 20_000);
-      payroll.clock.set(new Date(Date.parse(`${date}${CUT_OFF}`) + 1_000));
-      await payroll.until(run.id, ['FAILED'], 30_000);
-      expect(await states()).toEqual(['RELEASED']);
-      expect((await payroll.ledger()).payees).toEqual([]);
-      expect((await payroll.attention()).map(({ kind }) => kind)).toContain('STALE_DATE');
-      const payments = await payroll.as('approver').get(payroll.path(`/pay-runs/${run.id}/payments`));
-      expect(payments.data.items.map((one: { status: string }) => one.status)).toEqual(['VOID', 'VOID']);
-    },
-  );
+  ];
+
+  it.each(hindrances)('missed while it is %s again, %s: it is released too', async (state, _why, hinder) => {
+    const id = await builtAgain(payRows(2), hinder);
+    await eventually(async () => (await states(id)).includes(state), 20_000);
+    passCutOff();
+    await payroll.until(id, ['FAILED'], 30_000);
+    expect(await states(id)).toEqual(['RELEASED']);
+    expect((await payroll.ledger()).payees).toEqual([]);
+    expect(await kinds()).toContain('STALE_DATE');
+    const payments = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments`));
+    expect(payments.data.items.map((one: { status: string }) => one.status)).toEqual(['VOID', 'VOID']);
+  });
+
+  it('missed while it is built again, and moved at the bank meanwhile: it is not released', async () => {
+    const rows = payRows(2);
+    const id = await builtAgain(rows, () => payroll.fault({ operation: 'add', kind: '422', nth: 1 }));
+    await eventually(async () => (await kinds()).includes('ROW_REFUSED_BY_BANK'), 20_000);
+    const [instruction] = (await payroll.run(id)).instructions;
+    await payroll.submitAtBank(String(instruction.bankInstructionId));
+    passCutOff();
+    await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 20_000);
+    expect(await states(id)).toEqual(['BUILDING']);
+    expect(await kinds()).not.toContain('STALE_DATE');
+  });
+
+  it('missed after a restore that may have forgotten a submit: it is not released', async () => {
+    const [, , [, , hinder]] = hindrances as [unknown, unknown, (typeof hindrances)[number]];
+    const id = await builtAgain(payRows(2), hinder);
+    await eventually(async () => (await states(id)).includes('PLANNED'), 20_000);
+    await execute(
+      payroll.database.superuserUrl,
+      `INSERT INTO database_restore (id, what, told_at) VALUES (gen_random_uuid(), 'a test', now());
+       INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status)
+       SELECT r.employer_id, '4711', d.id, r.id, 'SETTLED' FROM pay_run r, database_restore d`,
+    );
+    passCutOff();
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    expect(await states(id)).toEqual(['PLANNED']);
+    expect(await kinds()).not.toContain('STALE_DATE');
+  });
 });
 
 describe('a bank that promises to turn a submit away before executing it', () => {
