@@ -43,6 +43,12 @@ const followNow = () =>
     `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
   );
 
+/** Whether what is followed was read for the last time today: no read comes between what a test does by hand. */
+const nobodyReads = async () => {
+  const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
+  return (await select(payroll.database.superuserUrl, due)).length === 0;
+};
+
 /** A run whose one submit was lost, parked. */
 async function parked(rows: readonly Row[], query: Record<string, string> = {}) {
   await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
@@ -488,6 +494,7 @@ describe('a payment that moves at the bank after all', () => {
       await followNow();
       return (await payroll.run(parent)).status === 'SETTLED';
     }, 20_000);
+    await eventually(nobodyReads, 10_000);
     // As if the bank had shown a failure first: what it shows now contradicts it.
     await execute(
       payroll.database.superuserUrl,
