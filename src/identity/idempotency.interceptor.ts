@@ -77,20 +77,20 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** What was carried out is answered, also where the answer cannot be kept now: the key may be taken over later. */
-  private async complete(reservation: Reservation, status: number, body: unknown): Promise<void> {
-    try {
-      await this.keys.complete(reservation, status, body);
-    } catch (error) {
-      this.logger.warn({ message: 'an answer was not kept by its key', error: describeError(error) });
-    }
+  private complete(reservation: Reservation, status: number, body: unknown): Promise<void> {
+    return this.orWarn('an answer was not kept by its key', this.keys.complete(reservation, status, body));
   }
 
   /** A key that cannot be given back now may be taken over later; the failure itself is what the client must hear. */
-  private async release(reservation: Reservation): Promise<void> {
+  private release(reservation: Reservation): Promise<void> {
+    return this.orWarn('an idempotency key was not given back', this.keys.release(reservation));
+  }
+
+  private async orWarn(message: string, kept: Promise<unknown>): Promise<void> {
     try {
-      await this.keys.release(reservation);
+      await kept;
     } catch (error) {
-      this.logger.warn({ message: 'an idempotency key was not given back', error: describeError(error) });
+      this.logger.warn({ message, error: describeError(error) });
     }
   }
 }

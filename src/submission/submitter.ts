@@ -90,9 +90,7 @@ export class Submitter {
    * released, also where the bank cannot be read or shows too little.
    */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
-    const rows = await this.database.inEmployer(claim.employerId, (tx) =>
-      payableRows(tx, this.personal, work),
-    );
+    const rows = await this.rowsOf(work);
     if (!hashOfRows(rows).equals(work.planned.rowHash)) return this.tampered(work);
     if (!this.isTooLate(work) && !(await this.replacedStand(claim, work, rows))) return LOOK_AGAIN_MS;
     const reading = await this.readUnlessLate(work, rows);
@@ -125,12 +123,16 @@ export class Submitter {
    */
   async giveUp(claim: Claim, work: Work): Promise<WakeIn> {
     if (work.instruction.bankInstructionId === null) return this.expire(claim, work, false);
-    const rows = await this.database.inEmployer(claim.employerId, (tx) =>
-      payableRows(tx, this.personal, work),
-    );
+    const rows = await this.rowsOf(work);
     const reading = await this.readUnlessLate(work, rows);
     if (reading.kind === 'moved') return this.verifier.breach(claim, work, reading.bankStatus);
     return this.expire(claim, work, reading.kind !== 'unread');
+  }
+
+  private rowsOf(work: Work): Promise<PayableRow[]> {
+    return this.database.inEmployer(work.instruction.employerId, (tx) =>
+      payableRows(tx, this.personal, work),
+    );
   }
 
   private async readUnlessLate(

@@ -87,14 +87,7 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
 
   /** A run past its gate whose one instruction the bank has dropped, so that another is built, which is hindered. */
   async function builtAgain(rows: readonly Row[], hinder: () => Promise<unknown>): Promise<string> {
-    const { superuserUrl } = payroll.database;
-    await execute(
-      superuserUrl,
-      `CREATE FUNCTION stop_it() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN NEW.stopped_at = now(); NEW.stopped_reason = 'a look first'; RETURN NEW; END $$;
-       CREATE TRIGGER as_soon_as_submitting BEFORE UPDATE ON pay_run FOR EACH ROW
-         WHEN (OLD.status = 'VERIFIED' AND NEW.status = 'SUBMITTING') EXECUTE FUNCTION stop_it()`,
-    );
+    await payroll.stopPastTheGate();
     const terms = { executionDate: date, submitAt: `${date}T10:00:00Z` };
     const run = await payroll.uploaded(payFile(rows), terms);
     await payroll.approve(run);
@@ -104,11 +97,7 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
       headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
     });
     await hinder();
-    await execute(
-      superuserUrl,
-      `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL;
-       UPDATE lease SET wake_at = now() WHERE kind = 'INSTRUCTION'`,
-    );
+    await payroll.letRunsGoOn();
     return run.id;
   }
   const states = async (id: string) =>

@@ -466,22 +466,11 @@ describe('a payment that moves at the bank after all', () => {
     const rows = payRows(2);
     const { id, bankInstructionId } = await voidByLetter(rows);
     const made = await successorOf(id);
-    const { superuserUrl } = payroll.database;
-    await execute(
-      superuserUrl,
-      `CREATE FUNCTION stop_it() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN NEW.stopped_at = now(); NEW.stopped_reason = 'a look first'; RETURN NEW; END $$;
-       CREATE TRIGGER as_soon_as_submitting BEFORE UPDATE ON pay_run FOR EACH ROW
-         WHEN (OLD.status = 'VERIFIED' AND NEW.status = 'SUBMITTING') EXECUTE FUNCTION stop_it()`,
-    );
+    await payroll.stopPastTheGate();
     await payroll.approve(made.data);
     await payroll.until(made.data.id, ['SUBMITTING'], 15_000);
     await payroll.submitAtBank(bankInstructionId);
-    await execute(
-      superuserUrl,
-      `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL;
-       UPDATE lease SET wake_at = now() WHERE kind = 'INSTRUCTION'`,
-    );
+    await payroll.letRunsGoOn();
     await eventually(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'), 15_000);
     expect((await payroll.run(made.data.id)).stopped).toMatchObject({ reason: 'REPLACED_PAYMENT_MOVED' });
     expect(await countsOf(rows)).toEqual([1, 1]);

@@ -333,6 +333,26 @@ export class Payroll {
     });
   }
 
+  /** Has every run stopped in the moment in which it passes its gate. */
+  async stopPastTheGate(): Promise<void> {
+    await execute(
+      this.database.superuserUrl,
+      `CREATE FUNCTION stop_it() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN NEW.stopped_at = now(); NEW.stopped_reason = 'a look first'; RETURN NEW; END $$;
+       CREATE TRIGGER as_soon_as_submitting BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (OLD.status = 'VERIFIED' AND NEW.status = 'SUBMITTING') EXECUTE FUNCTION stop_it()`,
+    );
+  }
+
+  /** Takes every stop of a run back, at once. */
+  async letRunsGoOn(): Promise<void> {
+    await execute(
+      this.database.superuserUrl,
+      `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL;
+       UPDATE lease SET wake_at = now() WHERE kind = 'INSTRUCTION'`,
+    );
+  }
+
   /** Adds a payment of somebody else to an instruction. */
   async addAtBank(bankInstructionId: string): Promise<void> {
     const instructedAmount = { value: '12345', currency: 'EUR' };
