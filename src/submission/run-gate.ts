@@ -21,7 +21,7 @@ import { instructionsReplacedBy } from '../pay-run/replaced.store';
 import { SecondLook } from '../pay-run/second-look';
 import { tellOfMoved } from '../pay-run/stop-successors';
 import { expectedSubmits } from '../pay-run/send-outlook';
-import { DATE_CLOSED, lapseRun } from './lapse';
+import { lapseRun, whyLapsed } from './lapse';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
@@ -111,8 +111,7 @@ export class RunGate {
     if (entitled < employer.approvalsRequired) return 'an approver is no longer entitled to approve';
     const { ms } = await expectedSubmits(tx, run, this.config);
     const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
-    if (window.kind === 'late') return 'the cut-off of the execution date cannot be met';
-    return window.kind === 'closed' ? DATE_CLOSED : undefined;
+    return whyLapsed(window, 'cannot be met');
   }
 
   private async entitledApprovals(tx: EmployerTransaction, run: PayRun, rootHash: Buffer): Promise<number> {
