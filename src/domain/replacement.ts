@@ -28,7 +28,7 @@ export interface ReplaceablePayment {
   bankStatus: string | null;
   /** Whether two different final statuses were ever shown. */
   contradicted: boolean;
-  /** Whether an attention about its status or its content is open. */
+  /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
   doubted: boolean;
   /** `live`: one that replaces it may pay; `ended`: one was sent and did not. */
   successor: 'none' | 'live' | 'ended';

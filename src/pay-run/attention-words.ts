@@ -27,6 +27,13 @@ export const ATTENTION_WORDS = {
       'Why was the submit of customer instruction {ref} refused, and is it certain that nothing of it is executed?',
     actions: ['EXECUTED', 'NOT_EXECUTED'],
   },
+  UNRECORDED_SUBMIT: {
+    certain:
+      'The bank shows a submit that is not in the record. Nothing more is sent for the same rows, and no other run pays them.',
+    askBank:
+      'Who submitted customer instruction {ref}, and which payments of it are executed? Please confirm it in writing.',
+    actions: ['EXECUTED'],
+  },
   TOTAL_MISMATCH_AFTER_SUBMIT: {
     certain:
       'The instruction is submitted. Its count or sum at the bank is not the approved one. All submits are stopped.',

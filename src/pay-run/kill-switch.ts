@@ -55,7 +55,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
   );
   if (forgotten.length > 0) {
     const detail =
-      'The bank has submits of this run that are not in the record: it is never sent again. Cancel it.';
+      'The bank has submits of this run that are not in the record: it is never sent again. Cancel it, or where it is being submitted decide its UNRECORDED_SUBMIT.';
     throw new DomainError('WAS_SUBMITTED', detail);
   }
   await tx.query(

@@ -32,6 +32,22 @@ export type Judgement =
   | { kind: 'unidentified'; bankPaymentId: string }
   | { kind: 'foreign'; bankPaymentId: string };
 
+/** What is not as it was approved, in words that hold nothing of a person. */
+export function differenceIn(judgement: Exclude<Judgement, { kind: 'equal' }>): string {
+  switch (judgement.kind) {
+    case 'fewer':
+      return `${judgement.missing.length} of its approved payments are not shown`;
+    case 'different':
+      return `row ${judgement.rowNo} differs in ${judgement.fields.join(', ')}`;
+    case 'twice':
+      return `row ${judgement.rowNo} is there twice`;
+    case 'unidentified':
+      return 'a payment there does not say which row in doubt it is';
+    case 'foreign':
+      return 'a payment is there that was never sent';
+  }
+}
+
 /**
  * Holds what the bank shows against what was approved. Absent is not different; one row seen twice, a payment that
  * is none of ours or a contradicting field ends the comparison at once (protocol rules 7 and 14). One that bears no

@@ -32,6 +32,7 @@ const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
   'TOTAL_MISMATCH_AFTER_SUBMIT',
   'FOREIGN_RECORD',
   'INVARIANT_BREACH',
+  'UNRECORDED_SUBMIT',
 ];
 
 /** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
@@ -95,7 +96,9 @@ async function candidates(
          SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
          WHERE a.kind = 'CONTRADICTION') AS contradicted,
        EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.resolved_at IS NULL
-         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.subject_id = b.instruction_id AND a.kind = ANY ($3))) AS doubted,
+         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.subject_id = b.instruction_id AND a.kind = ANY ($3)))
+         OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = p.employer_id
+           AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL) AS doubted,
        CASE WHEN EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id
            AND s.replaces_payment_id = p.id AND s.live) THEN 'live'
          WHEN EXISTS (SELECT FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id

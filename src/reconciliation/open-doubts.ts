@@ -8,6 +8,7 @@ const DOUBTS: readonly AttentionKind[] = [
   'FOREIGN_RECORD',
   'CONTRADICTION',
   'INVARIANT_BREACH',
+  'UNRECORDED_SUBMIT',
 ];
 
 /** The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. */

@@ -4,7 +4,7 @@ import type { BankInstruction } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
-import { Judgement, judgePayments } from '../pay-run/match';
+import { differenceIn, Judgement, judgePayments } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
 import { expectedRows, PayableRow, Work } from './work';
@@ -33,6 +33,10 @@ export class InstructionReader {
     if (bankInstructionId === null)
       throw new Error('an instruction without an id at the bank cannot be read');
     const instruction = await this.instruction(work, bankInstructionId);
+    const shown = typeof instruction === 'object' ? [instruction.status] : [];
+    // What was once seen past its submit stays so: its ladder only climbs, whatever an older read shows.
+    const past = [...shown, work.instruction.bankStatus ?? ''].find(isPastSubmit);
+    if (past !== undefined) return { kind: 'moved', bankStatus: past };
     if (instruction === 'gone') return { kind: 'dead', bankStatus: 'not found' };
     if (instruction) {
       const state = judgeUnsubmitted(instruction.status);
@@ -45,6 +49,8 @@ export class InstructionReader {
       bankIds: expected.flatMap((row) => row.bankIds),
       isNamedBy: namesOf(work.instruction.id),
     });
+    const moved = seen.map((payment) => payment.status).find(isPastSubmit);
+    if (moved !== undefined) return { kind: 'moved', bankStatus: moved };
     const judgement = judgePayments(expected, seen);
     const totals = judgeTotals(
       { count: planned.rowCount, totalMinor: planned.totalMinor },
@@ -90,18 +96,13 @@ function conclude(
   instruction: BankInstruction | undefined,
 ): ReadBack {
   switch (judgement.kind) {
-    case 'twice':
-      return { kind: 'different', why: `row ${judgement.rowNo} is there twice` };
     case 'unidentified':
-      return { kind: 'unidentified', why: 'a payment there does not say which row in doubt it is' };
+      return { kind: 'unidentified', why: differenceIn(judgement) };
     case 'foreign':
-      return {
-        kind: 'different',
-        why: 'a payment is there that was never sent',
-        foreign: judgement.bankPaymentId,
-      };
+      return { kind: 'different', why: differenceIn(judgement), foreign: judgement.bankPaymentId };
+    case 'twice':
     case 'different':
-      return { kind: 'different', why: `row ${judgement.rowNo} differs in ${judgement.fields.join(', ')}` };
+      return { kind: 'different', why: differenceIn(judgement) };
     case 'fewer':
       return { kind: 'fewer', judgement };
     case 'equal':

@@ -13,6 +13,7 @@ import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { readReference, shortId } from './prepared-calls';
 import { Finding, happenedAfter } from './restore-words';
 import type { Sweep, Unknown } from './restore-sweep';
+import { tellUnrecorded } from './unrecorded-submits';
 import { loadWork, Work } from './work';
 
 /** What a restore was told as. */
@@ -56,6 +57,10 @@ export class RestoreCheck {
     }
     await this.database.inEmployer(employerId, async (tx) => {
       await stopRuns(tx, forgotten);
+      await tellUnrecorded(
+        tx,
+        forgotten.flatMap(({ payRunId }) => payRunId ?? []),
+      );
       await wakeFollowed(tx);
       await pass(tx, restore, sweep, findings);
     });
@@ -72,6 +77,7 @@ export class RestoreCheck {
       const refusal = await this.adoption.adopt(employerId, forgotten);
       if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
       else this.refused.set(forgotten.bankInstructionId, key);
+      await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
     }
   }
 

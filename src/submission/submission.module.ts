@@ -19,6 +19,7 @@ import { RunGate } from './run-gate';
 import { RunWorker } from './run-worker';
 import { SubmissionService } from './submission.service';
 import { Submitter } from './submitter';
+import { UnrecordedSubmits } from './unrecorded-submits';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
 
@@ -42,6 +43,7 @@ import { Verifier } from './verifier';
     RunWorker,
     SubmissionService,
     Submitter,
+    UnrecordedSubmits,
     UnsentSubmits,
     Verifier,
   ],

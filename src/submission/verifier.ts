@@ -7,6 +7,7 @@ import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, Alarm, clear, raise, raiseUndecided } from '../pay-run/attention.store';
 import { stopUnlessDecided } from '../pay-run/stop';
+import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import type { SeenPayment } from '../pay-run/match';
@@ -154,16 +155,20 @@ export class Verifier {
 
   /**
    * Money may have moved without a submit of ours: everything stops (rule 5), until two people have decided this status.
-   * @returns when to read it again; it is never submitted
+   * A run that is being submitted can only go on, so there two people may take the submit over. The status is kept: the
+   * bank's ladder only climbs. @returns when to read it again; it is never submitted
    */
   async breach(claim: Claim, work: Work, bankStatus: string): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertUnchanged(tx, claim, work);
-      await stopUnlessDecided(tx, {
-        kind: 'INVARIANT_BREACH',
+      const { employerId } = tx;
+      await tx.manager.update(Instruction, { employerId, id: work.instruction.id }, { bankStatus });
+      const about = {
         ...aboutInstruction(work.instruction, work.planned),
         happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
-      });
+      };
+      await stopUnlessDecided(tx, { kind: 'INVARIANT_BREACH', ...about });
+      if (work.run.status === 'SUBMITTING') await raise(tx, { kind: 'UNRECORDED_SUBMIT', ...about });
     });
     return MOVED_PAUSE_MS;
   }

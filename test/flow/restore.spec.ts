@@ -1,8 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import axios from 'axios';
 import { Client } from 'pg';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { Variants } from '../../src/bank-sandbox/variants';
+import { PATHS } from '../../src/bank/types';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
@@ -255,6 +258,58 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(happened).toContain(
       'for a run that was forgotten too: uploading its pay file again would pay twice: 2 with 4',
     );
+  });
+});
+
+describe('a restored run that is being submitted, of which a submit was forgotten that cannot be taken back', () => {
+  it('ends at the cut-off once the bank says that it was executed, and nobody of it is paid again', async () => {
+    await start({ ...RECONCILED, sandbox: { variants: { omitFromLists: ['messageId'] } } });
+    await payroll.stopPastTheGate();
+    const rows = payFile(payRows(2));
+    const date = payroll.executionDate();
+    const period = date.slice(0, 7);
+    const id = await payroll.paid(rows);
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await backedUp();
+    // Its instruction is gone: what was submitted is another one, which the backup knows nothing of.
+    const [built] = (await payroll.run(id)).instructions;
+    await axios.delete(payroll.bank.url + PATHS.creditTransfer(built.bankInstructionId), {
+      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+    });
+    await payroll.letRunsGoOn();
+    await payroll.until(id, ['SETTLED'], 20_000);
+
+    await restored();
+    expect((await answered()).happened).toContain('do not say which of our instructions it is');
+    expect((await resume()).status).toBe(200);
+    const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    const decided = async (evidence?: string) => {
+      const reason = 'the bank and we have compared our lists';
+      await payroll.as('operator').post(`${asked}/actions`, { action: 'EXECUTED', reason, evidence });
+      return payroll.as('second').post(`${asked}/actions/confirmation`);
+    };
+    const refused = await decided();
+    expect(refused.data.code).toBe('NOT_AS_APPROVED');
+    expect(refused.data.detail).toContain('do not say which of our instructions it is');
+    await payroll.as('operator').delete(`${asked}/actions`);
+    payroll.clock.set(new Date(`${date}T23:59:30Z`));
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect((await payroll.run(id)).status).toBe('SUBMITTING');
+    expect((await decided('letter of the bank, 4711')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 30_000);
+
+    const executionDate = payroll.executionDate();
+    const successor = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/successor`), { executionDate });
+    expect([successor.status, successor.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
+    const again = await payroll.upload(rows, { period, executionDate });
+    expect([again.status, JSON.stringify(again.data)]).toEqual([
+      422,
+      expect.stringContaining('EMPLOYEE_NOT_REPAYABLE'),
+    ]);
+    expect(await timesPaid()).toEqual([1, 1]);
+    await soundly();
   });
 });
 

@@ -4,6 +4,7 @@ import { Alarm, clear, raiseNaming, raiseUndecided } from '../../src/pay-run/att
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
@@ -88,7 +89,9 @@ describe.each([
 
 describe('what two people confirm', () => {
   const deskOf = (of: Database) =>
-    new AttentionDesk(of, {} as PersonalData, {} as Burial, { now: () => new Date() });
+    new AttentionDesk(of, {} as PersonalData, {} as Burial, {} as UnrecordedSubmits, {
+      now: () => new Date(),
+    });
 
   /** The database, where `meanwhile` happens before the nth transaction. */
   const before = (nth: number, meanwhile: () => Promise<void>): Database => {
