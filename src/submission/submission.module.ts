@@ -8,8 +8,10 @@ import { AttentionController } from './attention.controller';
 import { AttentionDesk } from './attention-desk';
 import { Builder } from './builder';
 import { Burial } from './burial';
+import { CutOff } from './cut-off';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
+import { ReplacedLook } from './replaced-look';
 import { RestoreAdoption } from './restore-adoption';
 import { RestoreCheck } from './restore-check';
 import { RestoreController } from './restore.controller';
@@ -32,8 +34,10 @@ import { Verifier } from './verifier';
     AttentionDesk,
     Builder,
     Burial,
+    CutOff,
     InstructionReader,
     Recovery,
+    ReplacedLook,
     RestoreAdoption,
     RestoreCheck,
     RestoreSweep,

@@ -7,6 +7,7 @@ import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
 import { Adder } from './adder';
 import { Builder, RowsChanged } from './builder';
+import { CutOff } from './cut-off';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
@@ -40,6 +41,7 @@ export class SubmissionService {
     private readonly builder: Builder,
     private readonly adder: Adder,
     private readonly submitter: Submitter,
+    private readonly cutOff: CutOff,
     private readonly recovery: Recovery,
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
@@ -142,10 +144,10 @@ export class SubmissionService {
 
   /** Past the cut-off a run that is being submitted is finished, also where it is stopped. */
   private async stepUnsent(claim: Claim, work: Work, obstacle: Obstacle | undefined): Promise<WakeIn> {
-    const late = this.submitter.isTooLate(work);
+    const late = this.cutOff.isTooLate(work);
     if (obstacle !== undefined && !(obstacle === 'STOPPED' && late)) return STOPPED_PAUSE_MS;
     if (work.instruction.status !== 'VERIFIED')
-      return late ? this.submitter.giveUp(claim, work) : this.builder.step(claim, work);
+      return late ? this.cutOff.giveUp(claim, work) : this.builder.step(claim, work);
     return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
   }
 
