@@ -7,7 +7,7 @@ import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
@@ -102,6 +102,7 @@ export class CutOff {
       happened:
         'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
     });
+    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'the cut-off passed: it is never submitted');
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }

@@ -73,7 +73,9 @@ export class Submitter {
       case 'unread':
         return this.cutOff.expire(claim, work, false);
       case 'equal':
-        return this.cutOff.isTooLate(work) ? this.cutOff.expire(claim, work, true) : this.submit(claim, work);
+        if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
+        await this.verifier.shown(claim, work);
+        return this.submit(claim, work);
       case 'fewer':
       case 'wait':
         return this.cutOff.isTooLate(work)

@@ -43,6 +43,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'instruction.instruction_outcome_check',
   'invariant_breach.invariant_breach_invariant_check',
   'lease.lease_kind_check',
+  'lease.missing_has_its_time',
   'pay_file.pay_file_content_codec_check',
   'pay_file.pay_file_counts_its_rows',
   'pay_file.pay_file_fault_policy_check',

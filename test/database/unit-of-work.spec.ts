@@ -238,7 +238,10 @@ describe('a worker', () => {
     employer_account: ['employer_id', 'id', 'bank_account_id', 'bank_user_id', 'iban_hash'],
     forgotten_instruction: ['employer_id', 'adopted_at'],
     instruction: ['employer_id', 'id', 'bank_instruction_id', 'status'],
-    lease: ['subject_id', 'kind', 'employer_id', 'wake_at', 'holder', 'epoch', 'leased_until', 'woken_at'],
+    lease: [
+      ...['subject_id', 'kind', 'employer_id', 'wake_at', 'holder', 'epoch', 'leased_until', 'woken_at'],
+      ...['missing', 'missing_since'],
+    ],
     pay_schedule: ['employer_id', 'id', 'active'],
   };
   /** Counted over all employers, and of no one. */
