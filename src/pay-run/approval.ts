@@ -91,6 +91,20 @@ export function standingApprovals(tx: EmployerTransaction, run: PayRun): Promise
   });
 }
 
+/**
+ * The standing version of a run under the approval that stands, as a question begins that names it: what two people
+ * decided of it under an approval that lapsed is asked again under the next.
+ */
+export async function approvedVersion(
+  tx: EmployerTransaction,
+  run: PayRun,
+  name = 'the run',
+): Promise<string> {
+  const approvals = await standingApprovals(tx, run);
+  const approvedAt = approvals.at(-1)?.approvedAt.toISOString() ?? 'no time';
+  return `Version ${run.runVersion} of ${name}, approved at ${approvedAt},`;
+}
+
 /** Takes back every approval of a run. An APPROVED run, or one whose instructions all ended, is READY again. */
 export async function voidApprovals(
   tx: EmployerTransaction,

@@ -124,7 +124,10 @@ const WHILE_BUILDING: readonly AttentionKind[] = [
   'ECHO_MISMATCH',
 ];
 
-/** Closes the questions about building a run that nobody needs to answer any more. */
+/** What a run itself is asked about while it waits at its gate: pointless for the same reasons. */
+const AT_THE_GATE: readonly AttentionKind[] = ['LOW_BALANCE', 'CONTRACT_DRIFT'];
+
+/** Closes the questions about building a run, and about its gate, that nobody needs to answer any more. */
 export async function clearBuilding(
   tx: EmployerTransaction,
   payRunId: string,
@@ -132,7 +135,8 @@ export async function clearBuilding(
 ): Promise<void> {
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
-     WHERE employer_id = $1 AND pay_run_id = $2 AND kind = ANY ($3) AND resolved_at IS NULL`,
-    [tx.employerId, payRunId, WHILE_BUILDING, resolution],
+     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL
+       AND (kind = ANY ($3) OR kind = ANY ($5) AND subject_id = $2)`,
+    [tx.employerId, payRunId, WHILE_BUILDING, resolution, AT_THE_GATE],
   );
 }

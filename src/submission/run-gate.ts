@@ -13,6 +13,7 @@ import { BANK_LADDER } from '../domain/bank-status';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { plannedInstructions } from '../pay-run/instruction.store';
+import { approvedVersion } from '../pay-run/approval';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, moveRun } from '../pay-run/pay-run.store';
@@ -150,8 +151,8 @@ export class RunGate {
         kind: 'LOW_BALANCE',
         subjectId: run.id,
         payRunId: run.id,
-        // An amended run may lack money anew.
-        happened: `${happened} Version ${run.runVersion} of the run waits for it.`,
+        // An amended run, or one that is approved anew, may lack money anew.
+        happened: `${happened} ${await approvedVersion(tx, run)} waits for it.`,
         payments: run.rowCount,
         amountMinor: run.totalMinor,
       });

@@ -11,6 +11,7 @@ import { CutOff } from './cut-off';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
+import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
@@ -184,7 +185,7 @@ export class SubmissionService {
         kind: 'CONTRACT_DRIFT',
         subjectId: run.id,
         payRunId: run.id,
-        happened: `${message}, read before version ${run.runVersion} of the run is submitted.`,
+        happened: `${message}. ${await approvedVersion(tx, run)} is not submitted before that is read well.`,
         payments: run.rowCount,
         amountMinor: run.totalMinor,
       });
