@@ -125,7 +125,7 @@ const WHILE_BUILDING: readonly AttentionKind[] = [
 ];
 
 /** What a run itself is asked about while it waits at its gate: pointless for the same reasons. */
-const AT_THE_GATE: readonly AttentionKind[] = ['LOW_BALANCE', 'CONTRACT_DRIFT'];
+const AT_THE_GATE: readonly AttentionKind[] = ['LOW_BALANCE', 'ROW_UNSEEN', 'CONTRACT_DRIFT'];
 
 /** Closes the questions about building a run, and about its gate, that nobody needs to answer any more. */
 export async function clearBuilding(

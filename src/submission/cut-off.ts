@@ -102,7 +102,8 @@ export class CutOff {
       happened:
         'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
     });
-    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'the cut-off passed: it is never submitted');
+    const subjects = [instruction.id, work.planned.id];
+    await clear(tx, ['ROW_UNSEEN'], subjects, 'the cut-off passed: it is never submitted');
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }

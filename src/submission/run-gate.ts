@@ -18,11 +18,9 @@ import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
-import { instructionsReplacedBy } from '../pay-run/replaced.store';
-import { SecondLook } from '../pay-run/second-look';
-import { tellOfMoved } from '../pay-run/stop-successors';
 import { expectedSubmits } from '../pay-run/send-outlook';
 import { DATE_CLOSED, lapseRun } from './lapse';
+import { ReplacedLook } from './replaced-look';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
@@ -46,7 +44,7 @@ export class RunGate {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly personal: PersonalData,
-    private readonly secondLook: SecondLook,
+    private readonly replaced: ReplacedLook,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -58,16 +56,13 @@ export class RunGate {
     const atBank = account.reads.includes('BALANCE')
       ? await this.gateway.getAccount(account.bankAccountId)
       : undefined;
-    const { moved, unseen } = await this.secondLook.at(run.employerId, (tx) =>
-      instructionsReplacedBy(tx, run.id),
-    );
+    const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
       if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
-      if (moved.length > 0) await tellOfMoved(tx, moved);
-      if (moved.length > 0 || unseen.length > 0) return TRY_AGAIN_MS;
+      if (!(await this.replaced.standsAtGate(tx, claim, now, replaced))) return TRY_AGAIN_MS;
       for (const part of tampered) await reportTampering(tx, part);
       if (tampered.length > 0) return TRY_AGAIN_MS;
       const refusal = await this.refusalOf(tx, now, computed);

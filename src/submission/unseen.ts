@@ -29,6 +29,7 @@ export async function nowSeen(
   needed: Needed,
   subjectId: string,
 ): Promise<void> {
+  if (claim.missing?.what !== needed) return;
   await isThere(tx, claim, needed);
   await clear(tx, ['ROW_UNSEEN'], subjectId, 'the bank shows it again');
 }
