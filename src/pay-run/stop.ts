@@ -211,7 +211,7 @@ async function resumeEverythingAfter(
   );
   await tx.query(
     `UPDATE service_switch SET submits_off = $1::text IS NOT NULL, reason = $1, changed_at = clock_timestamp()
-     WHERE submits_off AND reason = ANY ($2)`,
+     WHERE submits_off AND stopped_by IS NULL AND reason = ANY ($2)`,
     [other?.kind ?? null, STOPS_EVERYTHING],
   );
 }

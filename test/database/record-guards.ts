@@ -1,5 +1,16 @@
 import { Guard } from './guard';
-import { firstRows, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
+import {
+  APPROVER,
+  firstRows,
+  idsOf,
+  insertion,
+  NOBODY,
+  NOW,
+  OTHER,
+  PREPARER,
+  Row,
+  secondRows,
+} from './two-employers';
 
 const a = idsOf(1);
 const [FRESH, NEXT] = a.fresh;
@@ -343,6 +354,24 @@ export const RECORD_GUARDS: Guard[] = [
     object: 'service_switch_check',
     lawful: `UPDATE service_switch SET submits_off = true, reason = 'a breach'`,
     forbidden: `UPDATE service_switch SET submits_off = true`,
+  },
+  {
+    name: 'what runs is stopped by nobody',
+    kind: 'constraint',
+    on: 'service_switch',
+    object: 'what_runs_is_stopped_by_nobody',
+    given: [`UPDATE service_switch SET submits_off = true, reason = 'a doubt', stopped_by = '${APPROVER}'`],
+    lawful: `${goesOn}, stopped_by = NULL`,
+    forbidden: goesOn,
+  },
+  {
+    name: 'who stopped everything exists',
+    kind: 'constraint',
+    on: 'service_switch',
+    object: 'service_switch_stopped_by_fkey',
+    given: [`UPDATE service_switch SET submits_off = true, reason = 'a doubt'`],
+    lawful: `UPDATE service_switch SET stopped_by = '${APPROVER}'`,
+    forbidden: `UPDATE service_switch SET stopped_by = '${NOBODY}'`,
   },
   {
     name: 'a breach stops everything once',
