@@ -7,7 +7,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { InstructionStatus } from '../domain/instruction';
-import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { accessRefused } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
@@ -120,10 +120,12 @@ export class FollowService {
   ): Promise<void> {
     const { instruction, planned, run } = followed;
     if (isAnswerUnusable(error)) {
-      await raise(tx, {
+      // With its status: what was decided while it was open does not hide a drift once it has ended.
+      const happened = `${error.message}, read while the instruction was ${instruction.status}.`;
+      await raiseUndecided(tx, {
         kind: 'CONTRACT_DRIFT',
         ...aboutInstruction(instruction, planned),
-        happened: error.message,
+        happened,
       });
     }
     if (isAccessRefused(error)) {

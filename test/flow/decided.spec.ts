@@ -63,14 +63,24 @@ describe('what waits at the bank and was decided by two people', () => {
     }, 20_000);
   });
 
-  it('is not asked again while answers cannot be read', async () => {
-    await start({ sandbox: { variants: { linkReads: 'allowed' } } });
-    for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
-      await payroll.fault({ operation, kind: 'garbage', every: 1 });
+  it.each([
+    ['before', 0, 'getInstruction'],
+    ['after', 600_000, 'listInstructionPaymentTransactions'],
+  ])('is not asked again while answers cannot be read, %s the submit', async (_when, stepMs, read) => {
+    await start({ sandbox: { stepMs, variants: { linkReads: 'allowed' } } });
+    const broken = async () => {
+      for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
+        await payroll.fault({ operation, kind: 'garbage', every: 1 });
+    };
+    if (stepMs === 0) await broken();
     const id = await payroll.paid(payFile(payRows(2)));
+    if (stepMs > 0) {
+      await payroll.until(id, ['FOLLOWING']);
+      await broken();
+    }
     await payroll.askedAbout(id, 'CONTRACT_DRIFT');
     await acknowledge((await payroll.attention())[0]!.id);
-    await readAgain('getInstruction');
+    await readAgain(read);
     expect(await kinds()).toEqual([]);
   });
 
