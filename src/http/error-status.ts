@@ -90,7 +90,7 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   releaser_is_not_preparer: {
     code: 'RELEASER_IS_PREPARER',
-    detail: 'Who prepared a version of the run may release none of its holds.',
+    detail: 'Who prepared a version of the run, or the rows it copies, may release none of its holds.',
   },
   replaced_is_not_contradicted: {
     code: 'PAYMENT_CONTRADICTED',

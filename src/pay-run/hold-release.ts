@@ -20,7 +20,8 @@ export interface HoldChoice {
 /**
  * Releases one hold of a READY run. A payment whose last hold it was joins the run, which becomes its next version,
  * prepared by whom the last one was; its releaser chose among the rows of that person and may approve them. The
- * database refuses a releaser who prepared any version (`releaser_is_not_preparer`).
+ * database refuses a releaser who prepared any version, or a row left out elsewhere that the run copies
+ * (`releaser_is_not_preparer`).
  * @throws DomainError NOT_RELEASABLE, HOLD_NOT_FOUND, HELD_PAYMENT_OUTDATED
  */
 export async function releaseHold(
