@@ -81,6 +81,7 @@ export async function approve(
   await moveRun(tx, run, 'APPROVED', actor);
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
   await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
+  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was approved');
 }
 
 /** The approvals of the standing version that were not voided. */

@@ -103,6 +103,12 @@ export const ATTENTION_WORDS = {
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
+  PERIOD_OVERDUE: {
+    certain:
+      'Nothing of this period is submitted. It closes by itself once a run of the period is approved; approve, amend or upload it before the cut-off of its execution date.',
+    askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
   LOW_BALANCE: {
     certain: 'Nothing of this run was submitted. It goes on by itself once the account is funded.',
     askBank: NOTHING_TO_ASK,

@@ -12,6 +12,7 @@ import { assertNotClosed, resolveAccount } from '../pay-file/terms';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { bankHours } from '../submission/submit-window';
 import { firstMissedCutOff } from './period-dates';
+import { OverduePeriods } from './overdue-periods';
 import { PeriodMaker } from './period-maker';
 
 /** A group of companies pays from some accounts in a few kinds of pay each; every tick reads all of them. */
@@ -35,6 +36,7 @@ export type NewSchedule = Pick<
 export class PaySchedules {
   constructor(
     private readonly periodMaker: PeriodMaker,
+    private readonly overdue: OverduePeriods,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -87,6 +89,7 @@ export class PaySchedules {
     const ended = await tx.manager.update(PaySchedule, { ...key, active: true }, { active: false });
     const schedule = await this.find(tx, id);
     if (ended.affected === 1) {
+      await this.overdue.tell(tx);
       await append(tx, {
         personId,
         action: 'pay-schedule.deactivated',
@@ -95,11 +98,6 @@ export class PaySchedules {
       });
     }
     return schedule;
-  }
-
-  /** Whether the period should have been submitted by now and has no run to submit. */
-  isOverdue(schedule: PaySchedule, period: SchedulePeriod): boolean {
-    return schedule.active && period.payRunId === null && period.submitAt <= this.clock.now();
   }
 
   private async assertAcceptable(tx: EmployerTransaction, terms: NewSchedule): Promise<void> {

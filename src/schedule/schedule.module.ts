@@ -15,6 +15,7 @@ import { SubmissionModule } from '../submission/submission.module';
 import { SubmissionService } from '../submission/submission.service';
 import { forEveryEmployer } from './every-employer';
 import { Maintenance } from './maintenance';
+import { OverduePeriods } from './overdue-periods';
 import { PayScheduleController } from './pay-schedule.controller';
 import { PaySchedules } from './pay-schedules';
 import { PeriodMaker } from './period-maker';
@@ -23,6 +24,8 @@ import { Tick, Ticker, TICKS } from './ticker';
 /** Periods are made two months ahead, and a new schedule's at once. */
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** Who is told of a missing approval so soon after the submit was due can still give it before most cut-offs. */
+const OVERDUE_LOOK_MS = 600_000;
 
 /** Everything the service does by the clock, and the pay schedules of employers. */
 @Module({
@@ -37,6 +40,7 @@ const DAY_MS = 24 * HOUR_MS;
   controllers: [PayScheduleController],
   providers: [
     Maintenance,
+    OverduePeriods,
     PaySchedules,
     PeriodMaker,
     Ticker,
@@ -50,6 +54,7 @@ const DAY_MS = 24 * HOUR_MS;
         AccountWatch,
         HookService,
         PeriodMaker,
+        OverduePeriods,
         Maintenance,
         StandingReconciler,
         Database,
@@ -68,6 +73,7 @@ function ticksOf(
   accounts: AccountWatch,
   hooks: HookService,
   periods: PeriodMaker,
+  overdue: OverduePeriods,
   maintenance: Maintenance,
   reconciler: StandingReconciler,
   database: Database,
@@ -86,6 +92,7 @@ function ticksOf(
       drain: () => reconciler.drain(),
     },
     { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
+    { name: 'overdue periods', everyMs: OVERDUE_LOOK_MS, run: () => overdue.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },
     { name: 'refused files', everyMs: DAY_MS, run: () => maintenance.forgetRefusedFiles() },

@@ -95,6 +95,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
     'hook',
     'reconciler',
     'pay periods',
+    'overdue periods',
     'partitions',
     'idempotency keys',
     'refused files',
