@@ -180,5 +180,6 @@ async function pressAfterwards(buttons: Buttons, { payroll }: Stand, runId: stri
     .items[0];
   const release = { employeeId, period: executionDate.slice(0, 7), reason };
   await press('approver', `POST ${EMPLOYER}/releases`, {}, { data: release });
+  await press('approver', `POST ${EMPLOYER}/releases/withdrawal`, {}, { data: release });
   await press('administrator', 'POST /v1/service/restored', {}, { data: { reason } });
 }

@@ -87,7 +87,7 @@ export const SECOND_PAY_CODES: readonly HoldCode[] = ['EMPLOYEE_TWICE', 'EMPLOYE
 export function joiningOf(held: {
   /** Whether a live payment of the same employee, period and kind of pay exists. */
   paid: boolean;
-  /** Whether the upload took a release for it that no live payment has used since. */
+  /** Whether the upload took a release for it that stands, and that no live payment has used since. */
   hasRelease: boolean;
   /** Whether a hold of `SECOND_PAY_CODES` was released. */
   secondPayReleased: boolean;

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors';
 import { HoldCode, joiningOf, SECOND_PAY_CODES } from '../domain/hold';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
-import { grantRelease } from './pay-release';
+import { grantRelease, unusedRelease } from './pay-release';
 import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
@@ -67,18 +67,17 @@ async function takePlace(
   const secondPay = await releasedBy(tx, run.id, paymentId, SECOND_PAY_CODES);
   const joining = joiningOf({
     paid: held.paid,
-    hasRelease: held.release_sequence > 0 && !held.place_taken,
+    hasRelease: held.release_stands && !held.place_taken,
     secondPayReleased: secondPay !== undefined,
   });
   if (joining === 'AS_IT_IS') return assertReplacesTheLast(tx, run, held);
   if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held)))
     throw outdated('is paid by another run');
-  const { sequence } = await grantRelease(tx, secondPay.personId, {
-    employeeId: held.employee_id,
-    period: run.period,
-    kindOfPay: run.kindOfPay,
-    reason: secondPay.reason,
-  });
+  const key = { employeeId: held.employee_id, period: run.period, kindOfPay: run.kindOfPay };
+  // One that was given beforehand is used up: left open, it would let a later file pay the employee once more.
+  const sequence =
+    (await unusedRelease(tx, key)) ??
+    (await grantRelease(tx, secondPay.personId, { ...key, reason: secondPay.reason })).sequence;
   await tx.query(`UPDATE payment SET release_sequence = $3 WHERE employer_id = $1 AND id = $2`, [
     tx.employerId,
     paymentId,
