@@ -50,7 +50,7 @@ export interface RunAggregates {
   moves: ReadonlyMap<string, CountAndSum>;
   payments: ReadonlyMap<PaymentStatus, CountAndSum>;
   returned: CountAndSum;
-  /** What the bank charged for settled payments, and for how many of them it shows a charge. */
+  /** What the bank charged for payments that have ended, paid or not, and for how many of them it shows a charge. */
   charges: CountAndSum;
   /** Planned instructions of the standing version by the state of their live instruction, PLANNED where none is. */
   planned: ReadonlyMap<InstructionStatus, CountAndSum>;
@@ -156,7 +156,7 @@ const AGGREGATES = `
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL GROUP BY pay_run_id
   UNION ALL
   SELECT 'charges', pay_run_id, '', NULL, NULL, count(*), sum(charges_minor)
-  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = 'SETTLED' AND charges_minor > 0
+  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND charges_minor <> 0
   GROUP BY pay_run_id
   UNION ALL
   SELECT 'plan', r.id, coalesce(i.status, 'PLANNED'), NULL, NULL, sum(p.row_count), sum(p.total_minor)

@@ -118,7 +118,7 @@ function furtherLines(run: RunAggregates, bank: readonly BankPart[]): ReportLine
     line('VOID', 'What we call void was never submitted.', ours('VOID'), planned(run, DROPPED)),
     line(
       'DEBITED',
-      'What left the account is what the bank settled and what it charged for that.',
+      'What left the account is what the bank settled and what it charged, also for what it did not pay.',
       withCharges(ours('SETTLED'), run),
       withCharges(add(bank.filter(isSettled)), run),
     ),

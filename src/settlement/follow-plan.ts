@@ -15,6 +15,8 @@ export interface FollowedPayment {
   bankStatus: string | null;
   rank: number;
   returned: boolean;
+  /** What the bank was last seen to charge; null where it showed nothing. */
+  chargesMinor: bigint | null;
 }
 
 /** What a read shows of a payment. */
@@ -67,6 +69,19 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   const alarm = alarmOf(change, seen.status);
   if (alarm !== undefined) progress.alarm = alarm;
   return seen.status === payment.bankStatus && change === 'none' ? undefined : progress;
+}
+
+/**
+ * What a read shows as the charges of a payment that has ended, where that is another amount than is known: a bank may
+ * charge after the final status, and for what it did not pay. Undefined when there is nothing to write down, as of a read
+ * that is stale or contradicts the end. Before the end a charge is only expected.
+ */
+export function newCharges(payment: FollowedPayment, seen: SeenStatus): bigint | undefined {
+  const terminal = ENDS[payment.status];
+  if (terminal === undefined || seen.chargesMinor === undefined) return undefined;
+  if (seen.chargesMinor === payment.chargesMinor) return undefined;
+  const { change } = climb({ rank: payment.rank, terminal, returned: payment.returned }, seen.status);
+  return change === 'fell' || change === 'contradiction' ? undefined : seen.chargesMinor;
 }
 
 /** The payments as they stand once their progress is written down. */

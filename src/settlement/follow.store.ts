@@ -29,6 +29,7 @@ interface StoredPayment {
   currency: string;
   status: PaymentStatus;
   returned: boolean;
+  charges_minor: string | null;
 }
 
 /** A payment as the bank was told of it, and the ids the bank gave it. */
@@ -84,6 +85,7 @@ export async function followedPayments(
       bankStatus: record.bank_status,
       rank: record.bank_rank,
       returned: payment.returned,
+      chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
     };
   });
 }
@@ -95,8 +97,8 @@ async function paymentsOf(
   { firstRow, lastRow }: RowRange,
 ): Promise<Map<string, StoredPayment>> {
   const payments = await tx.query<StoredPayment>(
-    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned FROM payment
-     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
+    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned, charges_minor
+     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
     [tx.employerId, payRunId, firstRow, lastRow],
     'kept',
   );
@@ -153,6 +155,28 @@ export async function recordProgress(
     const alone = one.alarm === 'CONTRADICTION' || isPaymentFinal(one.payment.status);
     if (one.alarm !== undefined && alone) await raiseOf(tx, instruction, one, one.alarm);
   }
+}
+
+/** Charges of a payment that has ended, in minor units. */
+export interface ChargesOfPayment {
+  paymentId: string;
+  chargesMinor: bigint;
+}
+
+/** Writes down what the bank shows as charges of payments that have ended. */
+export async function recordCharges(
+  tx: EmployerTransaction,
+  charges: readonly ChargesOfPayment[],
+): Promise<void> {
+  if (charges.length === 0) return;
+  const arrayOf = arraysOf(charges);
+  await queryByHash(
+    tx,
+    `UPDATE payment p SET charges_minor = c.charges_minor
+     FROM unnest($2::uuid[], $3::bigint[]) AS c(id, charges_minor)
+     WHERE p.employer_id = $1 AND p.id = ANY ($2) AND p.id = c.id`,
+    [tx.employerId, arrayOf('uuid', (one) => one.paymentId), arrayOf('int8', (one) => one.chargesMinor)],
+  );
 }
 
 /** Without those of which people were told before: a stop that two of them took back is not thrown again. */

@@ -22,8 +22,15 @@ import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { groupsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
-import { advanced, alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
-import { followedPayments, knownAtBank, KnownAtBank, recordProgress } from './follow.store';
+import { advanced, alarmOfStatus, FollowedPayment, newCharges, Progress, progressOf } from './follow-plan';
+import {
+  ChargesOfPayment,
+  followedPayments,
+  knownAtBank,
+  KnownAtBank,
+  recordCharges,
+  recordProgress,
+} from './follow.store';
 import { PaymentSource } from './payment-source';
 import { tellOfStatuses } from './status-alarms';
 
@@ -135,8 +142,9 @@ export class Follower {
   ): Promise<void> {
     const instruction = await this.recordTotals(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
-    const progress = await this.hold(tx, instruction, before, seen);
+    const { progress, charges } = await this.hold(tx, instruction, before, seen);
     await recordProgress(tx, instruction, progress);
+    await recordCharges(tx, charges);
     const payments = advanced(before, progress);
     await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
     if (instruction.status !== 'SUBMITTED') return;
@@ -173,9 +181,10 @@ export class Follower {
     instruction: Instruction,
     payments: readonly FollowedPayment[],
     seen: readonly BankPayment[],
-  ): Promise<Progress[]> {
+  ): Promise<{ progress: Progress[]; charges: ChargesOfPayment[] }> {
     const byId = new Map(payments.flatMap((payment) => payment.bankIds.map((id) => [id, payment] as const)));
     const progress = new Map<number, Progress>();
+    const charges = new Map<number, ChargesOfPayment>();
     const foreign: BankPayment[] = [];
     for (const one of seen) {
       const payment = one.ids.map((id) => byId.get(id)).find((found) => found !== undefined);
@@ -190,9 +199,12 @@ export class Follower {
       }
       const step = progressOf(payment, one);
       if (step) progress.set(payment.rowNo, step);
+      const chargesMinor = newCharges(payment, one);
+      if (chargesMinor !== undefined)
+        charges.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor });
     }
     if (foreign.length > 0) await tellOfForeign(tx, instruction, foreign);
-    return [...progress.values()];
+    return { progress: [...progress.values()], charges: [...charges.values()] };
   }
 
   private async close(

@@ -30,7 +30,7 @@ export const FATES = {
 } as const satisfies Record<string, PaymentStatus>;
 export type Fate = keyof typeof FATES;
 
-/** What the bank shows as its charge of a payment that ended, in cents; it takes it from settled ones only. */
+/** What the bank shows as its charge of a payment that ended, paid or not, in cents. */
 export const CHARGE_MINOR = 15n;
 
 /** Takes a run through the record's own functions as the workers do, without a bank. */

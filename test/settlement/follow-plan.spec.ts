@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { BANK_STATUSES } from '../../src/domain/bank-status';
-import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
+import { FollowedPayment, newCharges, progressOf } from '../../src/settlement/follow-plan';
 
 function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
   return {
@@ -16,6 +16,7 @@ function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
     bankStatus: null,
     rank: 0,
     returned: false,
+    chargesMinor: null,
     ...change,
   };
 }
@@ -99,5 +100,32 @@ describe('a newly read status', () => {
     expect(
       progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),
     ).toBeUndefined();
+  });
+});
+
+describe('charges of a payment', () => {
+  const settled = { status: 'SETTLED', rank: 14, bankStatus: 'SETTLED', chargesMinor: 0n } as const;
+
+  it('are written down also where they come after its end, or for what was not paid', () => {
+    expect(newCharges(followed(settled), { status: 'SETTLED', chargesMinor: 12n })).toBe(12n);
+    expect(
+      newCharges(followed({ ...settled, returned: true }), { status: 'RETURNED', chargesMinor: 0n }),
+    ).toBe(undefined);
+    const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'PRO_ROUTING_FAILED' });
+    expect(newCharges(failed, { status: 'PRO_ROUTING_FAILED', chargesMinor: 7n })).toBe(7n);
+  });
+
+  it('are taken back where the bank does', () => {
+    const charged = followed({ ...settled, chargesMinor: 12n });
+    expect(newCharges(charged, { status: 'SETTLED', chargesMinor: 0n })).toBe(0n);
+  });
+
+  it('are expected before its end, and not known of a read that shows none, is stale, or contradicts the end', () => {
+    const charged = followed({ ...settled, chargesMinor: 12n });
+    expect(newCharges(followed(), { status: 'EXCHANGED', chargesMinor: 12n })).toBeUndefined();
+    for (const status of ['SETTLED', 'EXCHANGED', 'FAILED'])
+      expect(
+        newCharges(charged, { status, ...(status === 'SETTLED' ? {} : { chargesMinor: 0n }) }),
+      ).toBeUndefined();
   });
 });

@@ -96,7 +96,9 @@ export class Views {
       },
       paymentTransactionAmountInformation: {
         instructedAmount: this.codec.write(record.amountMinor),
-        chargesAmount: this.codec.write(failed ? 0n : record.chargeMinor),
+        chargesAmount: this.codec.write(
+          (failed ? 0n : record.chargeMinor) + (record.furtherChargeMinor ?? 0n),
+        ),
         ...(record.chargeBearer !== undefined && { chargeBearer: record.chargeBearer }),
       },
       ...(!left.includes('parties') && { paymentTransactionParties: this.parties(record) }),
