@@ -123,13 +123,15 @@ async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): 
   );
 }
 
-/** Rows without a release whose employee has a live payment in another run. */
+/** Rows without a release whose employee has a live payment in another run, or had one that came back. */
 async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
+  const returned: HoldCode = 'EMPLOYEE_PAY_RETURNED';
   await note(
     tx,
     'EMPLOYEE_ALREADY_PAID',
     'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+    `SELECT DISTINCT ON (u.line) CASE WHEN u.replaces_payment_id = p.id THEN '${returned}' ELSE $1 END, u.line,
+       p.pay_run_id, p.line
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
        AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
@@ -141,8 +143,8 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
 
 /**
  * The run of the period, of whatever kind of pay, that pays most of the rows already, whoever they are said to be and in
- * whatever order: as when a file comes again with new employee ids, or as another kind of pay. Both sides are counted
- * first, so that equal rows never meet one by one.
+ * whatever order: as when a file comes again with new employee ids, or as another kind of pay. What came back and is
+ * paid again, by a row or before, counts for nothing. Both sides are counted first, so that equal rows never meet one by one.
  */
 async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey, rows: string): Promise<void> {
   const others = await tx.manager.existsBy(PayRun, { employerId: tx.employerId, period, id: Not(id) });
@@ -153,7 +155,11 @@ async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey, r
     'beside_run_id, same_rows',
     `WITH theirs AS (
        SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows FROM payment
-       WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id <> $4 GROUP BY 1, 2, 3),
+       WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id <> $4 AND (returned_at IS NULL
+         OR id NOT IN (SELECT u.replaces_payment_id FROM ${rows} AS u WHERE u.replaces_payment_id IS NOT NULL
+           UNION ALL SELECT s.replaces_payment_id FROM payment s
+           WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = $3 AND s.live))
+       GROUP BY 1, 2, 3),
      mine AS (
        SELECT iban_hash, amount_minor, count(*) AS rows FROM ${rows} AS u
        WHERE EXISTS (SELECT FROM theirs) GROUP BY 1, 2)

@@ -35,9 +35,9 @@ export async function insertPayments(tx: EmployerTransaction, run: RunOfKey, las
   await inParts(lastRow, (first, last) =>
     tx.query(
       `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
-         replaces_payment_id, ${PAYABLE_COLUMNS})
+         replaces_payment_id, replaces_reason, ${PAYABLE_COLUMNS})
        SELECT $1, $2, $3, $4, CASE WHEN held THEN 'HELD' ELSE 'READY' END, NOT held,
-         release_sequence, replaces_payment_id, ${PAYABLE_COLUMNS}
+         release_sequence, replaces_payment_id, replaces_reason, ${PAYABLE_COLUMNS}
        FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 AND payable`,
       [tx.employerId, run.id, run.period, run.kindOfPay, first, last],
     ),

@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { HoldCode, joiningOf, SECOND_PAY_CODES } from '../domain/hold';
+import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../domain/hold';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
 import { grantRelease } from './pay-release';
@@ -99,11 +99,20 @@ async function isPaidUnseen(
     `SELECT h.beside_run_id IS DISTINCT FROM o.pay_run_id
        AND (h.beside_run_id IS NOT NULL OR o.release_sequence > $6) AS unseen
      FROM payment o LEFT JOIN pay_hold h ON h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
-       AND h.code = 'EMPLOYEE_ALREADY_PAID'
+       AND h.code = ANY ($8)
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
        AND o.pay_run_id <> $2
      ORDER BY o.release_sequence DESC LIMIT 1`,
-    [tx.employerId, run.id, run.period, run.kindOfPay, held.employee_id, held.release_sequence, paymentId],
+    [
+      tx.employerId,
+      run.id,
+      run.period,
+      run.kindOfPay,
+      held.employee_id,
+      held.release_sequence,
+      paymentId,
+      PAID_BY_ANOTHER_RUN,
+    ],
   );
   return newest?.unseen ?? false;
 }

@@ -58,6 +58,20 @@ export function unpaidOfPeriod(narrowed = 'true'): string {
 }
 
 /**
+ * The payment of an employer ($1), period ($2) and kind of pay ($3) that was paid and came back, of each employee who has
+ * one that nothing replaces yet, and no other live payment that did not come back. Of several it is unclear which is
+ * paid again: then it is none.
+ */
+export const RETURNED_OF_PERIOD = `
+  SELECT p.employee_id, (array_agg(p.id))[1] AS id
+  FROM payment p
+  WHERE p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3 AND p.returned_at IS NOT NULL
+    AND NOT EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND s.live)
+    AND NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+      AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL)
+  GROUP BY p.employee_id HAVING count(*) = 1`;
+
+/**
  * Payments of a run, in row order: those named, or without names every one that was not paid or came back, at most
  * `limit` of them.
  */
@@ -102,8 +116,8 @@ async function candidates(
            WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND ${ENDED_SUCCESSOR}) THEN 'ended'
          ELSE 'none' END AS successor,
        EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-         AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.id <> p.id
-         AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise
+         AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
+         AND o.id <> p.id AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise
      FROM chosen p
      LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
        AND b.instruction_id = ANY (ARRAY(
