@@ -85,6 +85,7 @@ export class Attachment {
       unitConfirmed: null,
       unitConfirmedAt: null,
       unitConfirmedBy: null,
+      detachedAt: null,
       createdAt: now,
     };
     await this.database.inEmployer(employerId, async (tx) => {

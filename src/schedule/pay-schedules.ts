@@ -6,9 +6,10 @@ import { CONFIG, Config } from '../config/env';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { Period, periodOf } from '../domain/business-day';
+import { assertCanPay } from '../employer/account.store';
 import { notFound, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
-import { assertNotClosed, resolveAccount } from '../pay-file/terms';
+import { resolveAccount } from '../pay-file/terms';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { bankHours } from '../submission/submit-window';
 import { firstMissedCutOff } from './period-dates';
@@ -104,7 +105,7 @@ export class PaySchedules {
 
   private async assertAcceptable(tx: EmployerTransaction, terms: NewSchedule): Promise<void> {
     const { employerId } = tx;
-    assertNotClosed(await resolveAccount(tx, terms.accountId));
+    assertCanPay(await resolveAccount(tx, terms.accountId));
     if ((await tx.manager.countBy(PaySchedule, { employerId, active: true })) >= MAX_ACTIVE_SCHEDULES) {
       const detail = `An employer has at most ${MAX_ACTIVE_SCHEDULES} active schedules.`;
       throw new Problem(409, 'TOO_MANY_SCHEDULES', detail);

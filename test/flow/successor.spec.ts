@@ -332,6 +332,18 @@ describe('what a run did not pay', () => {
     expect((await successorOf(parent)).status).toBe(201);
   });
 
+  it('is not paid by a successor from an account that the bank has closed', async () => {
+    const parent = await voided(payRows(2, 90), { kindOfPay: 'CLOSED' });
+    const say = (status: string) =>
+      execute(payroll.database.superuserUrl, `UPDATE employer_account SET bank_status = '${status}'`);
+    await say('CLOSED');
+    const refused = await successorOf(parent);
+    await say('OPENED');
+    expect(refused).toMatchObject({ status: 422, data: { code: 'ACCOUNT_IS_CLOSED' } });
+    expect(refused.data.detail).toContain('upload the rows with supplementOf and another account');
+    expect((await successorOf(parent)).status).toBe(201);
+  });
+
   it('breaks no invariant that the standing reconciler asserts, but for the run that was tampered with', async () => {
     const stored = <R>(sql: string) => select<R>(payroll.database.superuserUrl, sql);
     await payroll.addReplica({ RECONCILE_MS: '200' });
