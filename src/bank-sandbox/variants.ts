@@ -34,6 +34,11 @@ export interface Variants {
   linkReads: 'allowed' | 'refused';
   /** What records in lists leave out. */
   omitFromLists: readonly ('parties' | 'messageId' | 'customerInstructionId')[];
+  /**
+   * Whether both ids of a payment are one number, or `paymentTransactionIdentification.id` is of a sequence of its own,
+   * 50 behind, so that it is the other id of another payment; paths take `paymentTransactionInternalInformation.id`.
+   */
+  paymentIds: 'one-sequence' | 'two-sequences';
   /** Whether payment records carry what the document calls optional in them, in any answer. */
   optionalFields: 'sent' | 'left-out';
   /** Records and list envelopes carry fields no document names, nested ones too. */
@@ -108,6 +113,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   addAfterSubmit: 'refused',
   linkReads: 'allowed',
   omitFromLists: [],
+  paymentIds: 'one-sequence',
   optionalFields: 'sent',
   unknownFields: false,
   respaceIbans: false,
@@ -174,6 +180,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addAfterSubmit: choice('refused', 'accepted'),
   linkReads: choice('allowed', 'refused'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
+  paymentIds: choice('one-sequence', 'two-sequences'),
   optionalFields: choice('sent', 'left-out'),
   unknownFields: flag,
   respaceIbans: flag,

@@ -1,8 +1,10 @@
 import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
-import { ContractDrift } from './errors';
+import { ContractDrift, NotAllowed, NotFound } from './errors';
 import { checked, type Outcome } from './outcome';
 import type { ListSize } from './pager';
+import type { PaymentIds } from './payment-ids';
+import { idOfPayment } from './payment-transactions';
 import {
   type AddPayment,
   type InitiateInstruction,
@@ -125,8 +127,22 @@ export class BankGateway {
     for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 
-  async getPayment(bankPaymentId: string): Promise<BankPayment> {
-    return paymentOf(await this.client.paymentTransactions.get(bankPaymentId), this.client.amounts);
+  /**
+   * One payment. Which of its ids the path takes is not shown (Paths exposed only as links): the other one is asked for
+   * where the first gives no payment, or somebody else's.
+   */
+  async getPayment(ids: PaymentIds): Promise<BankPayment> {
+    let failure: unknown = new ContractDrift(['id']);
+    for (const id of ids.filter((one) => one !== undefined)) {
+      try {
+        const record = await this.client.paymentTransactions.get(id);
+        if (idOfPayment(record) === ids[0]) return paymentOf(record, this.client.amounts);
+      } catch (error) {
+        if (!(error instanceof NotFound || error instanceof NotAllowed)) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
   }
 
   async *listAccounts(): AsyncGenerator<BankAccount, void, undefined> {

@@ -1,4 +1,5 @@
 import type { AmountCodec, AmountText } from './amount-codec';
+import type { PaymentIds } from './payment-ids';
 import type { Account, CustomerInstruction, HistoryEntry, PaymentTransaction } from './schema';
 
 /** One step of a record's history, oldest first as the bank lists it. */
@@ -12,7 +13,7 @@ export interface BankStep {
 export interface BankPayment {
   bankPaymentId: string;
   /** Both ids the record carries, without repeats. */
-  ids: string[];
+  ids: PaymentIds;
   bankInstructionId?: string;
   messageId?: string;
   amountMinor?: bigint;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ListUnreadable, NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
+import type { KnownIds } from '../bank/payment-ids';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
@@ -12,7 +13,7 @@ export interface InstructionAtBank {
   bankInstructionId: string;
   /** When it was initiated: nothing of it is older. */
   createdAt: Date;
-  bankIds: readonly string[];
+  bankIds: readonly KnownIds[];
   /** Whether a message id names a row of this instruction. */
   isNamedBy: (messageId: string) => boolean;
 }
@@ -80,17 +81,13 @@ export class BankReads {
   }
 
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const known = new Set(instruction.bankIds);
+    const isOurs = marksOf(instruction);
     const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
     const found: BankPayment[] = [];
     const sizes: ListSize[] = [];
     const listed = this.gateway.listPayments({ from: from.toISOString() }, (size) => sizes.push(size));
     for await (const payment of listed) {
-      const ours =
-        payment.bankInstructionId === instruction.bankInstructionId ||
-        payment.ids.some((id) => known.has(id)) ||
-        (payment.messageId !== undefined && instruction.isNamedBy(payment.messageId));
-      if (ours) found.push(payment);
+      if (isOurs(payment)) found.push(payment);
     }
     // That of an older instruction reaches further back than those of a run that is sent will.
     const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
@@ -111,15 +108,25 @@ export class BankReads {
 
   private async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const found: BankPayment[] = [];
-    for (const id of instruction.bankIds) {
+    for (const ids of instruction.bankIds) {
+      if (ids.length === 0) continue;
       try {
-        found.push(await this.gateway.getPayment(id));
+        found.push(await this.gateway.getPayment(ids));
       } catch (error) {
         if (!(error instanceof NotFound)) throw error;
       }
     }
     return found;
   }
+}
+
+/** What says that a payment is of the instruction: its id alone only where the payment names none. */
+function marksOf(instruction: InstructionAtBank): (payment: BankPayment) => boolean {
+  const known = new Set(instruction.bankIds.flatMap(([id]) => id ?? []));
+  return ({ bankInstructionId, bankPaymentId, messageId }) =>
+    bankInstructionId === instruction.bankInstructionId ||
+    (messageId !== undefined && instruction.isNamedBy(messageId)) ||
+    (bankInstructionId === undefined && known.has(bankPaymentId));
 }
 
 function may(account: EmployerAccount, read: BankRead): boolean {

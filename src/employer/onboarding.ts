@@ -73,7 +73,11 @@ export class Onboarding {
   private async singlePayment(payment: PaymentTransaction | undefined): Promise<Finding> {
     if (payment === undefined) return 'unknown';
     const { id } = payment.paymentTransactionInternalInformation;
-    return (await ask(() => this.client.paymentTransactions.get(id))).finding;
+    const asked = await ask(() => this.client.paymentTransactions.get(id));
+    const other = payment.paymentTransactionInformation?.paymentTransactionIdentification?.id ?? id;
+    if (asked.finding !== 'refused' || other === id) return asked.finding;
+    // Which of its two ids the path takes is not shown.
+    return (await ask(() => this.client.paymentTransactions.get(other))).finding;
   }
 
   private async readsOfInstruction(

@@ -1,3 +1,4 @@
+import { KnownIds, knownIds } from '../bank/payment-ids';
 import { queryByHash } from '../database/by-hash';
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
@@ -132,7 +133,7 @@ export interface EndedPayment {
   rowNo: number;
   status: PaymentStatus;
   returned: boolean;
-  bankIds: string[];
+  bankIds: KnownIds;
 }
 
 /** An instruction at the bank that held payments which are replaced. */
@@ -217,7 +218,7 @@ async function endedInstructions(
       rowNo: row.row_no,
       status: row.status,
       returned: row.returned,
-      bankIds: [row.bank_payment_id, row.bank_transaction_id].filter((id) => id !== null),
+      bankIds: knownIds(row.bank_payment_id, row.bank_transaction_id),
     });
   }
   return [...found.values()];

@@ -69,11 +69,15 @@ export class SecondLook {
   /** Each payment must be shown with the end it had. */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, payments } = instruction;
-    const shown = statusesByName(await this.payments(account, instruction));
+    const shown = await this.payments(account, instruction);
+    const byId = statusesBy(shown, (one) => one.bankPaymentId);
+    const byMessage = statusesBy(shown, (one) => one.messageId ?? '');
     const reading: SecondReading = { moved: [], unseen: [] };
     for (const payment of payments) {
-      const names = [...payment.bankIds, messageIdOf(instructionId, payment.rowNo)];
-      const statuses = names.flatMap((name) => shown.get(name) ?? []);
+      const statuses = [
+        ...(byId.get(payment.bankIds[0] ?? '') ?? []),
+        ...(byMessage.get(messageIdOf(instructionId, payment.rowNo)) ?? []),
+      ];
       const moved = statuses.find((status) => lookAgain(payment, status) === 'moved');
       if (statuses.length === 0) reading.unseen.push(payment.paymentId);
       else if (moved !== undefined)
@@ -115,18 +119,22 @@ export class SecondLook {
     return this.reads.payments(account, {
       bankInstructionId,
       createdAt,
-      bankIds: payments.flatMap((payment) => payment.bankIds),
+      bankIds: payments.map((payment) => payment.bankIds),
       isNamedBy: namesOf(instructionId),
     });
   }
 }
 
-/** The statuses the bank shows, by each id it knows a payment by and by our message id; two records may share one. */
-function statusesByName(seen: readonly BankPayment[]): ReadonlyMap<string, readonly string[]> {
+/** The statuses the bank shows, by what names a payment; two records may bear one message id. */
+function statusesBy(
+  seen: readonly BankPayment[],
+  nameOf: (payment: BankPayment) => string,
+): ReadonlyMap<string, readonly string[]> {
   const statuses = new Map<string, string[]>();
-  for (const { ids, messageId, status } of seen) {
-    for (const name of new Set(messageId === undefined ? ids : [...ids, messageId]))
-      statuses.set(name, [...(statuses.get(name) ?? []), status]);
+  for (const one of seen) {
+    const shown = statuses.get(nameOf(one)) ?? [];
+    shown.push(one.status);
+    statuses.set(nameOf(one), shown);
   }
   return statuses;
 }

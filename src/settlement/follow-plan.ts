@@ -1,3 +1,4 @@
+import type { KnownIds } from '../bank/payment-ids';
 import { BankOutcome, climb, readBankStatus } from '../domain/bank-status';
 import { PaymentStatus } from '../domain/payment';
 
@@ -7,7 +8,7 @@ export interface FollowedPayment {
   rowNo: number;
   paymentId: string;
   messageId: string;
-  bankIds: readonly string[];
+  bankIds: KnownIds;
   iban: string;
   amountMinor: bigint;
   currency: string;

@@ -1,3 +1,4 @@
+import { KnownIds, knownIds } from '../bank/payment-ids';
 import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
@@ -34,7 +35,7 @@ interface StoredPayment {
 /** A payment as the bank was told of it, and the ids the bank gave it. */
 export interface KnownAtBank {
   paymentId: string;
-  bankIds: readonly string[];
+  bankIds: KnownIds;
 }
 
 /** What is known of an instruction's payments at the bank, without reading the payments. */
@@ -51,8 +52,8 @@ export async function knownAtBank(
   return records.map((record) => ({ paymentId: record.payment_id, bankIds: idsOf(record) }));
 }
 
-function idsOf({ bank_payment_id: payment, bank_transaction_id: transaction }: StoredIds): string[] {
-  return [payment, transaction].filter((id) => id !== null);
+function idsOf({ bank_payment_id: payment, bank_transaction_id: transaction }: StoredIds): KnownIds {
+  return knownIds(payment, transaction);
 }
 
 /** The payments of an instruction as they stand, in row order. */

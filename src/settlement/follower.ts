@@ -17,7 +17,7 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction.store';
-import { contradictions, judgeGroups } from '../pay-run/match';
+import { contradictions, judgeGroups, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { groupsDiffer } from '../pay-run/stop';
@@ -66,7 +66,7 @@ export class Follower {
     const seen = await this.source.paymentsOf(account, asked, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
-      bankIds: known.flatMap(({ bankIds }) => bankIds),
+      bankIds: known.map(({ bankIds }) => bankIds),
       isNamedBy: namesOf(instruction.id),
     });
     const unsure =
@@ -174,11 +174,11 @@ export class Follower {
     payments: readonly FollowedPayment[],
     seen: readonly BankPayment[],
   ): Promise<Progress[]> {
-    const byId = new Map(payments.flatMap((payment) => payment.bankIds.map((id) => [id, payment] as const)));
+    const byId = rowsById(payments);
     const progress = new Map<number, Progress>();
     const foreign: BankPayment[] = [];
     for (const one of seen) {
-      const payment = one.ids.map((id) => byId.get(id)).find((found) => found !== undefined);
+      const payment = byId.get(one.bankPaymentId);
       if (!payment) {
         foreign.push(one);
         continue;

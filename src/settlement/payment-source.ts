@@ -95,7 +95,7 @@ export class PaymentSource {
     const byInstruction = new Map(joiners.map((joiner) => [joiner.instructionId, joiner]));
     const byBankInstruction = new Map(joiners.map((joiner) => [joiner.at.bankInstructionId, joiner]));
     const byBankId = new Map(
-      joiners.flatMap((joiner) => joiner.at.bankIds.map((id) => [id, joiner] as const)),
+      joiners.flatMap((joiner) => joiner.at.bankIds.map(([id]) => [id, joiner] as const)),
     );
     const oldest = Math.min(...joiners.map((joiner) => joiner.at.createdAt.getTime()));
     const from = new Date(oldest - CLOCK_MARGIN_MS).toISOString();
@@ -104,7 +104,7 @@ export class PaymentSource {
       const joiner =
         byBankInstruction.get(payment.bankInstructionId ?? '') ??
         byInstruction.get(named?.instructionId ?? '') ??
-        payment.ids.map((id) => byBankId.get(id)).find((found) => found !== undefined);
+        (payment.bankInstructionId === undefined ? byBankId.get(payment.bankPaymentId) : undefined);
       joiner?.found.push({ ...payment, history: [] });
     }
   }

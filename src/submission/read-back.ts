@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { NotFound } from '../bank/errors';
+import { knownIds } from '../bank/payment-ids';
 import type { BankInstruction } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
@@ -42,7 +43,7 @@ export class InstructionReader {
     const seen = await this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.instruction.createdAt,
-      bankIds: expected.flatMap((row) => row.bankIds),
+      bankIds: expected.map((row) => row.bankIds),
       isNamedBy: namesOf(work.instruction.id),
     });
     const judgement = judgePayments(expected, seen);
@@ -56,8 +57,8 @@ export class InstructionReader {
   /** Where the instruction cannot be read, one of its payments past the submit is evidence enough. */
   async somePaymentMoved({ instruction, account }: Work): Promise<boolean> {
     const known = await this.database.inEmployer(instruction.employerId, (tx) =>
-      tx.query<{ id: string }>(
-        `SELECT bank_payment_id AS id FROM bank_payment
+      tx.query<{ id: string; other: string | null }>(
+        `SELECT bank_payment_id AS id, bank_transaction_id AS other FROM bank_payment
          WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
         [tx.employerId, instruction.id],
       ),
@@ -65,7 +66,7 @@ export class InstructionReader {
     const seen = await this.reads.payments(account, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
-      bankIds: known.map(({ id }) => id),
+      bankIds: known.map(({ id, other }) => knownIds(id, other)),
       isNamedBy: namesOf(instruction.id),
     });
     return seen.some((payment) => isPastSubmit(payment.status));

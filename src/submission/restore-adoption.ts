@@ -89,7 +89,7 @@ export class RestoreAdoption {
     const seen = await this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.run.createdAt,
-      bankIds: expected.flatMap((row) => row.bankIds),
+      bankIds: expected.map((row) => row.bankIds),
       isNamedBy: namesOf(instruction.id),
     });
     const judgement = judgePayments(expected, seen);

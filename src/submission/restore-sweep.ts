@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
+import type { PaymentIds } from '../bank/payment-ids';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
@@ -94,21 +95,20 @@ export class RestoreSweep {
 
   /** Those of which neither the instruction's id at the bank nor any payment's is stored for any employer. */
   private async withoutKnown(groups: readonly Group[]): Promise<Group[]> {
-    const paymentIds = groups.flatMap(({ first }) => first.ids);
     return this.database.asWorker(async (tx) => {
       const instructions = await tx.query<{ id: string }>(
         'SELECT bank_instruction_id AS id FROM instruction WHERE bank_instruction_id = ANY ($1)',
         [groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? [])],
       );
       const payments = await tx.query<{ id: string }>(
-        `SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)
-         UNION SELECT bank_transaction_id FROM bank_payment WHERE bank_transaction_id = ANY ($1)`,
-        [paymentIds],
+        'SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)',
+        [groups.map(({ first }) => first.bankPaymentId)],
       );
-      const known = new Set([...instructions, ...payments].map(({ id }) => id));
+      const knownInstructions = new Set(instructions.map(({ id }) => id));
+      const knownPayments = new Set(payments.map(({ id }) => id));
       return groups.filter(
         ({ bankInstructionId, first }) =>
-          !known.has(bankInstructionId ?? '') && !first.ids.some((id) => known.has(id)),
+          !knownInstructions.has(bankInstructionId ?? '') && !knownPayments.has(first.bankPaymentId),
       );
     });
   }
@@ -116,7 +116,7 @@ export class RestoreSweep {
   /** Undefined where nobody can tell whose it is. */
   private async identify(group: Group): Promise<Unknown | 'foreign' | undefined> {
     const { instructionId, payments, moved, first } = group;
-    const bankInstructionId = group.bankInstructionId ?? (await this.instructionOf(first.bankPaymentId));
+    const bankInstructionId = group.bankInstructionId ?? (await this.instructionOf(first.ids));
     if (bankInstructionId === undefined) return undefined;
     const shown = await this.read(bankInstructionId);
     const reference = shown?.reference;
@@ -136,8 +136,8 @@ export class RestoreSweep {
     };
   }
 
-  private async instructionOf(bankPaymentId: string): Promise<string | undefined> {
-    return (await orNothing(this.gateway.getPayment(bankPaymentId)))?.bankInstructionId;
+  private async instructionOf(ids: PaymentIds): Promise<string | undefined> {
+    return (await orNothing(this.gateway.getPayment(ids)))?.bankInstructionId;
   }
 
   private read(bankInstructionId: string): Promise<BankInstruction | undefined> {

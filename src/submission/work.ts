@@ -1,3 +1,4 @@
+import { knownIds } from '../bank/payment-ids';
 import { findById, readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
@@ -275,7 +276,7 @@ export function expectedRows(instructionId: string, rows: readonly PayableRow[])
   return rows.map((row) => ({
     rowNo: row.rowNo,
     messageId: messageIdOf(instructionId, row.rowNo),
-    bankIds: [row.bankPaymentId, row.bankTransactionId].filter((id) => id !== null),
+    bankIds: knownIds(row.bankPaymentId, row.bankTransactionId),
     amountMinor: row.amountMinor,
     currency: row.currency,
     iban: row.iban,

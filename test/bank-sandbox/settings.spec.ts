@@ -17,6 +17,7 @@ const OTHERWISE: Variants = {
   addAfterSubmit: 'accepted',
   linkReads: 'refused',
   omitFromLists: ['parties', 'messageId', 'customerInstructionId'],
+  paymentIds: 'two-sequences',
   optionalFields: 'left-out',
   unknownFields: true,
   respaceIbans: true,

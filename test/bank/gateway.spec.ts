@@ -180,7 +180,15 @@ describe('the gateway', () => {
   it('calls an add in doubt when the answer holds part of a cent, and a read contract drift', async () => {
     answering(change('150025', '1500.25'));
     expect(await gateway.add('4711', ADD)).toMatchObject({ kind: 'in-doubt', status: 201 });
-    await expect(gateway.getPayment('901')).rejects.toThrow(ContractDrift);
+    await expect(gateway.getPayment(['901'])).rejects.toThrow(ContractDrift);
+  });
+
+  it('takes a payment for the one asked for by its own id alone, and asks by the other one where that shows another', async () => {
+    const foreign = change('"id":901', '"id":951').replace('"id":900', '"id":901');
+    bank.handler = (request, response) =>
+      answer(response, 200, request.url.endsWith('/901') ? foreign : PAYMENT_BODY);
+    expect(await gateway.getPayment(['901', '900'])).toMatchObject({ bankPaymentId: '901' });
+    await expect(gateway.getPayment(['901'])).rejects.toThrow(ContractDrift);
   });
 
   it('calls an initiation in doubt when control totals come back different', async () => {

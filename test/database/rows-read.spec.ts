@@ -95,7 +95,8 @@ async function rowsRead(tx: EmployerTransaction): Promise<number> {
 }
 
 function answered(row: PayableRow): { row: PayableRow; outcome: Outcome<BankPayment> } {
-  const value = { bankPaymentId: row.paymentId, ids: [row.paymentId], status: 'INITIATED' } as BankPayment;
+  const bankPaymentId = row.paymentId;
+  const value: BankPayment = { bankPaymentId, ids: [bankPaymentId], status: 'INITIATED', history: [] };
   return { row, outcome: { kind: 'yes', value, status: 201 } };
 }
 

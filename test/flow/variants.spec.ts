@@ -41,6 +41,8 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
   settings,
 }));
 
+const OMITTED: Variants['omitFromLists'] = ['parties', 'messageId'];
+
 describe('a bank that', () => {
   let payroll: Payroll | undefined;
   afterEach(async () => {
@@ -58,6 +60,34 @@ describe('a bank that', () => {
     expect(paid).toEqual(rows.map((row) => `${row.iban} 1 ${row.amount.replace('.', '')}`).sort());
     expect(await payroll.attention()).toEqual([]);
   });
+});
+
+describe('a bank that numbers the two ids of a payment by sequences that overlap', () => {
+  let payroll: Payroll | undefined;
+  afterEach(async () => {
+    await payroll?.close();
+    payroll = undefined;
+  });
+
+  it.each([
+    ['lists each instruction by itself', { linkReads: 'allowed' }],
+    ['shows the general list alone', { linkReads: 'refused' }],
+    ['shows of a payment little more than its ids', { linkReads: 'refused', omitFromLists: OMITTED }],
+  ] as [string, Partial<Variants>][])(
+    'and %s: no payment is taken for another, nor that of somebody else for ours',
+    async (_what, variants) => {
+      payroll = await Payroll.start({ sandbox: { variants: { paymentIds: 'two-sequences', ...variants } } });
+      const foreign = await payroll.initiateAtBank();
+      for (let n = 0; n < 60; n += 1) await payroll.addAtBank(foreign);
+      const rows = payRows(100);
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, ['SETTLED'], 30_000);
+      const { payees } = await payroll.ledger();
+      const ours = payees.filter(({ count }) => count > 0).map(({ iban, count }) => `${iban} ${count}`);
+      expect(ours.sort()).toEqual(rows.map(({ iban }) => `${iban} 1`).sort());
+      expect(await payroll.attention()).toEqual([]);
+    },
+  );
 });
 
 describe('a bank that shows neither totals nor to which instruction a payment belongs', () => {

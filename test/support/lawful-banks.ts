@@ -23,6 +23,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   addAfterSubmit: ['refused', 'accepted'],
   linkReads: ['allowed', 'refused'],
   omitFromLists: [[], ['parties'], ['messageId'], ['parties', 'messageId'], ['customerInstructionId']],
+  paymentIds: ['one-sequence', 'two-sequences'],
   optionalFields: ['sent', 'left-out'],
   unknownFields: [false, true],
   respaceIbans: [false, true],

@@ -20,6 +20,9 @@ import { withoutInstructionId, withoutOptionalFields } from './optional-fields';
 /** What the document writes where a value is absent. */
 export const NOT_PROVIDED = 'NOTPROVIDED';
 
+/** By how much the two ids of a payment differ where each has its sequence. */
+const SEQUENCES_APART = 50;
+
 /** Records of the state as the document writes them, in the unit and the habits the variants ask for. */
 export class Views {
   constructor(
@@ -125,7 +128,7 @@ export class Views {
         endToEndId: NOT_PROVIDED,
         clearingChannel: record.channel,
         ...(record.direction === 'INWARD' && { externalTransactionId: `EXT-${record.id}` }),
-        id: record.id,
+        id: this.variants.paymentIds === 'one-sequence' ? record.id : record.id - SEQUENCES_APART,
         ...(record.instruction && { customerInstructionId: record.instruction.id }),
       },
       paymentTransactionTypeInformation: {
