@@ -41,6 +41,8 @@ export interface Variants {
   paymentIds: 'one-sequence' | 'two-sequences';
   /** Whether payment records carry what the document calls optional in them, in any answer. */
   optionalFields: 'sent' | 'left-out';
+  /** Whether payment records leave out what they have not, such as the settlement date of one that failed, or write "". */
+  absentTexts: 'left-out' | 'empty';
   /** Records and list envelopes carry fields no document names, nested ones too. */
   unknownFields: boolean;
   /** Answers write IBANs in groups of four. */
@@ -115,6 +117,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   omitFromLists: [],
   paymentIds: 'one-sequence',
   optionalFields: 'sent',
+  absentTexts: 'left-out',
   unknownFields: false,
   respaceIbans: false,
   respaceNames: false,
@@ -182,6 +185,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
   paymentIds: choice('one-sequence', 'two-sequences'),
   optionalFields: choice('sent', 'left-out'),
+  absentTexts: choice('left-out', 'empty'),
   unknownFields: flag,
   respaceIbans: flag,
   respaceNames: flag,

@@ -1,3 +1,4 @@
+import { isIsoDate } from '../domain/calendar';
 import type { AmountCodec, AmountText } from './amount-codec';
 import type { PaymentIds } from './payment-ids';
 import type { Account, CustomerInstruction, HistoryEntry, PaymentTransaction } from './schema';
@@ -80,22 +81,22 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
   const identification = record.paymentTransactionInformation?.paymentTransactionIdentification;
   const amounts = record.paymentTransactionAmountInformation;
   const creditor = record.paymentTransactionParties?.creditor;
-  const messageId = identification?.messageId;
-  const other = identification?.id;
+  const messageId = textOf(identification?.messageId);
+  const other = textOf(identification?.id);
   return {
     bankPaymentId: internal.id,
-    ids: other == null || other === internal.id ? [internal.id] : [internal.id, other],
-    bankInstructionId: record.customerInstructionId ?? identification?.customerInstructionId ?? undefined,
-    messageId: messageId === NOT_PROVIDED || messageId === '' ? undefined : (messageId ?? undefined),
+    ids: other === undefined || other === internal.id ? [internal.id] : [internal.id, other],
+    bankInstructionId: textOf(record.customerInstructionId) ?? textOf(identification?.customerInstructionId),
+    messageId: messageId === NOT_PROVIDED ? undefined : messageId,
     amountMinor: minorOf(amounts?.instructedAmount, codec),
     currency: amounts?.instructedAmount?.currency,
-    iban: creditor?.accountId?.value ?? undefined,
-    name: creditor?.name ?? undefined,
-    direction: record.paymentTransactionInformation?.direction ?? undefined,
+    iban: textOf(creditor?.accountId?.value),
+    name: textOf(creditor?.name),
+    direction: textOf(record.paymentTransactionInformation?.direction),
     status: internal.status.value,
-    groupStatus: internal.groupStatus?.value,
+    groupStatus: textOf(internal.groupStatus?.value),
     history: stepsOf(internal.history),
-    settlementDate: record.paymentTransactionDateInformation?.settlementDate ?? undefined,
+    settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
     chargesMinor: minorOf(amounts?.chargesAmount, codec),
   };
 }
@@ -105,16 +106,16 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
   const information = record.customerInstructionInformation;
   return {
     bankInstructionId: record.id,
-    reference: information?.customerInstructionReference ?? undefined,
+    reference: textOf(information?.customerInstructionReference),
     status: record.status.value,
-    groupStatus: record.groupStatus?.value,
-    executionDate: information?.requestedExecutionDate ?? undefined,
+    groupStatus: textOf(record.groupStatus?.value),
+    executionDate: dateOf(information?.requestedExecutionDate),
     requestedCount: information?.requestedNbPaymentTransactions ?? undefined,
     requestedTotalMinor: minorOf(information?.requestedTotalAmount, codec),
     calculatedCount: record.calculatedNbPaymentTransactions ?? undefined,
     calculatedTotalMinor: minorOf(record.calculatedAmount, codec),
     currency: record.calculatedAmount?.currency ?? information?.requestedTotalAmount?.currency,
-    debtorIban: record.customerInstructionOrderingParties?.debtor?.accountId?.value ?? undefined,
+    debtorIban: textOf(record.customerInstructionOrderingParties?.debtor?.accountId?.value),
     groups: record.paymentTransactionsStatus?.map((group) => ({
       group: group.groupStatus,
       count: group.nbTransactions,
@@ -128,22 +129,38 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
 export function accountOf(record: Account, codec: AmountCodec): BankAccount {
   return {
     bankAccountId: record.id,
-    userId: record.userId ?? undefined,
-    productId: record.productId ?? undefined,
+    userId: textOf(record.userId),
+    productId: textOf(record.productId),
     status: record.status,
-    label: record.label ?? undefined,
-    iban: record.iban ?? undefined,
-    bic: record.bic ?? undefined,
+    label: textOf(record.label),
+    iban: textOf(record.iban),
+    bic: textOf(record.bic),
     currency: record.balance?.currency ?? record.availableBalance?.currency,
     balanceMinor: minorOf(record.balance, codec),
     availableMinor: minorOf(record.availableBalance, codec),
   };
 }
 
+/** An empty text is how some write what there is not. */
+function textOf(text: string | null | undefined): string | undefined {
+  return text == null || text.trim() === '' ? undefined : text;
+}
+
+/**
+ * The date a text begins with, as the document writes dates (Conventions). What is none is left out: no payment's
+ * status waits for it.
+ */
+function dateOf(text: string | null | undefined): string | undefined {
+  const [, date = ''] = WRITTEN_DATE.exec(text ?? '') ?? [];
+  return isIsoDate(date) ? date : undefined;
+}
+
+const WRITTEN_DATE = /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:$|[T ])/;
+
 function minorOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
   return amount ? codec.decode(amount).amountMinor : undefined;
 }
 
 function stepsOf(history: readonly HistoryEntry[] | null | undefined): BankStep[] {
-  return (history ?? []).map((entry) => ({ status: entry.status.value, at: entry.date ?? undefined }));
+  return (history ?? []).map((entry) => ({ status: entry.status.value, at: textOf(entry.date) }));
 }

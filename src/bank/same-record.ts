@@ -18,6 +18,8 @@ export function paymentOfInstruction(instructionId: string): FaultsOf<PaymentTra
   return (payment) => {
     const identification = payment.paymentTransactionInformation?.paymentTransactionIdentification;
     const named = [payment.customerInstructionId, identification?.customerInstructionId];
-    return named.every((one) => one == null || one === instructionId) ? [] : ['customerInstructionId'];
+    return named.every((one) => one == null || one === '' || one === instructionId)
+      ? []
+      : ['customerInstructionId'];
   };
 }

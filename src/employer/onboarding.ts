@@ -74,8 +74,8 @@ export class Onboarding {
     if (payment === undefined) return 'unknown';
     const { id } = payment.paymentTransactionInternalInformation;
     const asked = await ask(() => this.client.paymentTransactions.get(id));
-    const other = payment.paymentTransactionInformation?.paymentTransactionIdentification?.id ?? id;
-    if (asked.finding !== 'refused' || other === id) return asked.finding;
+    const other = payment.paymentTransactionInformation?.paymentTransactionIdentification?.id;
+    if (asked.finding !== 'refused' || !other || other === id) return asked.finding;
     // Which of its two ids the path takes is not shown.
     return (await ask(() => this.client.paymentTransactions.get(other))).finding;
   }

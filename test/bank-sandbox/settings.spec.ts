@@ -19,6 +19,7 @@ const OTHERWISE: Variants = {
   omitFromLists: ['parties', 'messageId', 'customerInstructionId'],
   paymentIds: 'two-sequences',
   optionalFields: 'left-out',
+  absentTexts: 'empty',
   unknownFields: true,
   respaceIbans: true,
   respaceNames: true,

@@ -183,6 +183,44 @@ describe('the gateway', () => {
     await expect(gateway.getPayment(['901'])).rejects.toThrow(ContractDrift);
   });
 
+  it.each([
+    ['', undefined],
+    ['05/11/2026', undefined],
+    ['2026-02-30', undefined],
+    ['2026-11-05', '2026-11-05'],
+    ['2026-11-05T00:00:00+01:00', '2026-11-05'],
+  ])('reads a settlement date written as "%s", and loses no status for it', async (settlementDate, read) => {
+    answering({ ...PAYMENT_BODY, paymentTransactionDateInformation: { settlementDate } });
+    expect(await gateway.getPayment(['901'])).toMatchObject({ status: 'INITIATED', settlementDate: read });
+  });
+
+  it('takes an empty text for an absent one', async () => {
+    const { paymentTransactionInternalInformation: internal } = PAYMENT_BODY;
+    answering({
+      paymentTransactionInternalInformation: { ...internal, groupStatus: { value: '', label: '' } },
+      paymentTransactionInformation: {
+        paymentTransactionIdentification: { messageId: '', id: '', customerInstructionId: '' },
+        direction: '',
+      },
+      paymentTransactionParties: { creditor: { name: '', accountId: { value: '' } } },
+      customerInstructionId: '',
+      paymentInstructionId: '',
+    });
+    const payment = await gateway.getPayment(['901']);
+    expect(payment).toEqual({
+      bankPaymentId: '901',
+      ids: ['901'],
+      status: 'INITIATED',
+      history: payment.history,
+    });
+    answering({
+      id: 4711,
+      status: { value: 'INITIATED' },
+      customerInstructionInformation: { customerInstructionReference: '' },
+    });
+    expect((await gateway.getInstruction('4711')).reference).toBeUndefined();
+  });
+
   it('takes a payment for the one asked for by its own id alone, and asks by the other one where that shows another', async () => {
     const foreign = change('"id":901', '"id":951').replace('"id":900', '"id":901');
     bank.handler = (request, response) =>

@@ -62,6 +62,23 @@ describe('a bank that', () => {
   });
 });
 
+describe('a bank that writes an empty text where there is none', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is followed to the end, also where a payment fails and so has no settlement date', async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { absentTexts: 'empty', optionalFields: 'sent' } },
+    });
+    const rows = payRows(3);
+    rows[1]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+    const { payees } = await payroll.ledger();
+    expect(payees.filter(({ count }) => count > 0).map(({ count }) => count)).toEqual([1, 1]);
+  });
+});
+
 describe('a bank that numbers the two ids of a payment by sequences that overlap', () => {
   let payroll: Payroll | undefined;
   afterEach(async () => {

@@ -25,6 +25,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   omitFromLists: [[], ['parties'], ['messageId'], ['parties', 'messageId'], ['customerInstructionId']],
   paymentIds: ['one-sequence', 'two-sequences'],
   optionalFields: ['sent', 'left-out'],
+  absentTexts: ['left-out', 'empty'],
   unknownFields: [false, true],
   respaceIbans: [false, true],
   respaceNames: [false, true],

@@ -87,7 +87,7 @@ export class Views {
     const paymentInstructionId = paymentInstructionIdOf(record, asOfMs);
     // A payment fails before it is charged.
     const failed = FAILURES.has(record.history.statusAt(asOfMs));
-    const settled = record.history.hadBy('SETTLED', asOfMs);
+    const settlementDate = record.history.hadBy('SETTLED', asOfMs) ? record.settlementDate : undefined;
     const instructionId = record.instruction?.id;
     const whole: Wire<PaymentTransaction> = {
       paymentTransactionInformation: this.information(record, left.includes('messageId')),
@@ -95,12 +95,12 @@ export class Views {
       paymentTransactionDateInformation: {
         creationDate: timestamp(record.createdAtMs),
         instructedDate: record.instructedDate,
-        ...(settled && record.settlementDate !== undefined && { settlementDate: record.settlementDate }),
+        ...this.maybe('settlementDate', settlementDate),
       },
       paymentTransactionAmountInformation: {
         instructedAmount: this.codec.write(record.amountMinor),
         chargesAmount: this.codec.write(failed ? 0n : record.chargeMinor),
-        ...(record.chargeBearer !== undefined && { chargeBearer: record.chargeBearer }),
+        ...this.maybe('chargeBearer', record.chargeBearer),
       },
       ...(!left.includes('parties') && { paymentTransactionParties: this.parties(record) }),
       ...(record.remittance && {
@@ -135,8 +135,14 @@ export class Views {
         serviceLevel: record.channel === 'BOOK' ? 'ON_US' : (ordered ?? 'BACI'),
       },
       direction: record.direction,
-      ...(record.transactionType !== undefined && { transactionType: record.transactionType }),
+      ...this.maybe('transactionType', record.transactionType),
     };
+  }
+
+  /** A field that a record may not have. */
+  private maybe<Name extends string>(name: Name, text: string | undefined): Partial<Record<Name, string>> {
+    const written = text ?? (this.variants.absentTexts === 'empty' ? '' : undefined);
+    return written === undefined ? {} : ({ [name]: written } as Record<Name, string>);
   }
 
   private internalInformation(record: PaymentRecord, asOfMs: number) {
