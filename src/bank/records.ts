@@ -1,6 +1,7 @@
 import { isIsoDate } from '../domain/calendar';
 import type { AmountCodec, AmountText } from './amount-codec';
 import type { PaymentIds } from './payment-ids';
+import { marksOf } from './payment-marks';
 import type { Account, CustomerInstruction, HistoryEntry, PaymentTransaction } from './schema';
 
 /** One step of a record's history, oldest first as the bank lists it. */
@@ -10,21 +11,25 @@ export interface BankStep {
   at?: string;
 }
 
-/** A payment transaction in Payrun's words; amounts in minor units, absent where the bank leaves them out. */
-export interface BankPayment {
+/** Which payment a record is of, and how far it has got. */
+export interface BankPaymentStatus {
   bankPaymentId: string;
   /** Both ids the record carries, without repeats. */
   ids: PaymentIds;
   bankInstructionId?: string;
   messageId?: string;
+  /** `INWARD` or `OUTWARD`. */
+  direction?: string;
+  status: string;
+}
+
+/** A payment transaction in Payrun's words; amounts in minor units, absent where the bank leaves them out. */
+export interface BankPayment extends BankPaymentStatus {
   amountMinor?: bigint;
   currency?: string;
   /** Creditor's account and name. */
   iban?: string;
   name?: string;
-  /** `INWARD` or `OUTWARD`. */
-  direction?: string;
-  status: string;
   groupStatus?: string;
   history: BankStep[];
   /** Calendar date `YYYY-MM-DD`. */
@@ -72,28 +77,25 @@ export interface BankAccount {
   availableMinor?: bigint;
 }
 
-/** What the bank writes where a message id is absent (Payment transaction). */
-const NOT_PROVIDED = 'NOTPROVIDED';
+/** A payment without its amounts, which nothing of this depends on. */
+export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
+  const { id, status } = record.paymentTransactionInternalInformation;
+  const { bankTransactionId: other, bankInstructionId, messageId, direction } = marksOf(record);
+  const ids: PaymentIds = other === undefined || other === id ? [id] : [id, other];
+  return { bankPaymentId: id, ids, bankInstructionId, messageId, direction, status: status.value };
+}
 
 /** @throws ContractDrift for an amount that is no whole number of minor units. */
 export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankPayment {
   const internal = record.paymentTransactionInternalInformation;
-  const identification = record.paymentTransactionInformation?.paymentTransactionIdentification;
   const amounts = record.paymentTransactionAmountInformation;
   const creditor = record.paymentTransactionParties?.creditor;
-  const messageId = textOf(identification?.messageId);
-  const other = textOf(identification?.id);
   return {
-    bankPaymentId: internal.id,
-    ids: other === undefined || other === internal.id ? [internal.id] : [internal.id, other],
-    bankInstructionId: textOf(record.customerInstructionId) ?? textOf(identification?.customerInstructionId),
-    messageId: messageId === NOT_PROVIDED ? undefined : messageId,
+    ...paymentStatusOf(record),
     amountMinor: minorOf(amounts?.instructedAmount, codec),
     currency: amounts?.instructedAmount?.currency,
     iban: textOf(creditor?.accountId?.value),
     name: textOf(creditor?.name),
-    direction: textOf(record.paymentTransactionInformation?.direction),
-    status: internal.status.value,
     groupStatus: textOf(internal.groupStatus?.value),
     history: stepsOf(internal.history),
     settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),

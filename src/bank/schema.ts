@@ -1,7 +1,8 @@
-import { isLosslessNumber } from 'lossless-json';
+import { isLosslessNumber, stringify } from 'lossless-json';
 import { z } from 'zod';
 import { ContractDrift } from './errors';
 import { parseJson } from './json';
+import { marksOf, type PaymentMarks } from './payment-marks';
 
 /**
  * Answers as the client hands them out, in the order of the interface document. Every id is a string of the
@@ -240,6 +241,31 @@ export const listOf = <T extends z.ZodType>(item: T) =>
 export const productList = listOf(product);
 export const accountList = listOf(account);
 export const paymentTransactionList = listOf(paymentTransaction);
+
+/** A record of a list of everybody's payments: whole only where it was wanted. */
+export interface ListedPayment {
+  /** What tells it from another in the list. */
+  id: string;
+  marks: PaymentMarks;
+  payment?: z.output<typeof paymentTransaction>;
+}
+
+/**
+ * A page of everybody's payments. Those that are not wanted are passed over however odd they are: what somebody else's
+ * record lacks is no reason to read none of ours.
+ */
+export function pageOfPayments(isWanted: (marks: PaymentMarks) => boolean) {
+  const listed = z.unknown().transform((record, context): ListedPayment => {
+    const marks = marksOf(record);
+    const id = marks.bankPaymentId ?? stringify(record) ?? '';
+    if (!isWanted(marks)) return { id, marks };
+    const read = paymentTransaction.safeParse(record);
+    if (read.success) return { id, marks, payment: read.data };
+    for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message });
+    return z.NEVER;
+  });
+  return listOf(listed);
+}
 
 export type Status = z.output<typeof status>;
 export type Link = z.output<typeof link>;

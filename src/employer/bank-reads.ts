@@ -3,6 +3,7 @@ import { ListUnreadable, NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import type { KnownIds } from '../bank/payment-ids';
+import { isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
@@ -81,14 +82,14 @@ export class BankReads {
   }
 
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const isOurs = marksOf(instruction);
+    const isOurs = mayBeOf(instruction);
     const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
     const found: BankPayment[] = [];
     const sizes: ListSize[] = [];
-    const listed = this.gateway.listPayments({ from: from.toISOString() }, (size) => sizes.push(size));
-    for await (const payment of listed) {
-      if (isOurs(payment)) found.push(payment);
-    }
+    const listed = this.gateway.listPayments({ from: from.toISOString() }, isOurs, (size) =>
+      sizes.push(size),
+    );
+    for await (const payment of listed) if (isOurs(payment)) found.push(payment);
     // That of an older instruction reaches further back than those of a run that is sent will.
     const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
     if (recent) await this.remember('PAYMENTS', sizes);
@@ -120,13 +121,15 @@ export class BankReads {
   }
 }
 
-/** What says that a payment is of the instruction: its id alone only where the payment names none. */
-function marksOf(instruction: InstructionAtBank): (payment: BankPayment) => boolean {
+/** What says that a payment is of the instruction, or may be: its id alone only where the payment names none. */
+function mayBeOf(instruction: InstructionAtBank): (marks: PaymentMarks) => boolean {
   const known = new Set(instruction.bankIds.flatMap(([id]) => id ?? []));
-  return ({ bankInstructionId, bankPaymentId, messageId }) =>
-    bankInstructionId === instruction.bankInstructionId ||
-    (messageId !== undefined && instruction.isNamedBy(messageId)) ||
-    (bankInstructionId === undefined && known.has(bankPaymentId));
+  return (marks) => {
+    const { bankInstructionId, bankPaymentId, messageId } = marks;
+    if (bankInstructionId === instruction.bankInstructionId) return true;
+    if (messageId !== undefined && instruction.isNamedBy(messageId)) return true;
+    return bankInstructionId === undefined && (known.has(bankPaymentId ?? '') || isUnmarked(marks));
+  };
 }
 
 function may(account: EmployerAccount, read: BankRead): boolean {

@@ -3,7 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
 import { BankClientError, BankError, NotFound } from '../bank/errors';
-import type { Account, PaymentTransaction } from '../bank/schema';
+import type { PaymentMarks } from '../bank/payment-marks';
+import type { Account } from '../bank/schema';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
@@ -61,21 +62,20 @@ export class Onboarding {
     return { account: probed, findings };
   }
 
-  private async firstPayments(): Promise<PaymentTransaction[]> {
-    const payments: PaymentTransaction[] = [];
-    for await (const payment of this.client.paymentTransactions.list()) {
-      payments.push(payment);
+  private async firstPayments(): Promise<PaymentMarks[]> {
+    const payments: PaymentMarks[] = [];
+    for await (const { marks } of this.client.paymentTransactions.listed({}, () => false)) {
+      payments.push(marks);
       if (payments.length === LISTED_PAYMENTS) break;
     }
     return payments;
   }
 
-  private async singlePayment(payment: PaymentTransaction | undefined): Promise<Finding> {
-    if (payment === undefined) return 'unknown';
-    const { id } = payment.paymentTransactionInternalInformation;
+  private async singlePayment(payment: PaymentMarks | undefined): Promise<Finding> {
+    const { bankPaymentId: id, bankTransactionId: other } = payment ?? {};
+    if (id === undefined) return 'unknown';
     const asked = await ask(() => this.client.paymentTransactions.get(id));
-    const other = payment.paymentTransactionInformation?.paymentTransactionIdentification?.id;
-    if (asked.finding !== 'refused' || !other || other === id) return asked.finding;
+    if (asked.finding !== 'refused' || other === undefined || other === id) return asked.finding;
     // Which of its two ids the path takes is not shown.
     return (await ask(() => this.client.paymentTransactions.get(other))).finding;
   }

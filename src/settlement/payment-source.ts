@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
 import { BankGateway } from '../bank/gateway';
+import { isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -99,13 +100,12 @@ export class PaymentSource {
     );
     const oldest = Math.min(...joiners.map((joiner) => joiner.at.createdAt.getTime()));
     const from = new Date(oldest - CLOCK_MARGIN_MS).toISOString();
-    for await (const payment of this.gateway.listPayments({ from })) {
-      const named = payment.messageId === undefined ? undefined : readMessageId(payment.messageId);
-      const joiner =
-        byBankInstruction.get(payment.bankInstructionId ?? '') ??
-        byInstruction.get(named?.instructionId ?? '') ??
-        (payment.bankInstructionId === undefined ? byBankId.get(payment.bankPaymentId) : undefined);
-      joiner?.found.push({ ...payment, history: [] });
-    }
+    const joinerOf = ({ bankInstructionId, bankPaymentId, messageId }: PaymentMarks): Joiner | undefined =>
+      byBankInstruction.get(bankInstructionId ?? '') ??
+      byInstruction.get(readMessageId(messageId ?? '')?.instructionId ?? '') ??
+      (bankInstructionId === undefined ? byBankId.get(bankPaymentId ?? '') : undefined);
+    const mayBeOurs = (marks: PaymentMarks) => isUnmarked(marks) || joinerOf(marks) !== undefined;
+    for await (const payment of this.gateway.listPayments({ from }, mayBeOurs))
+      joinerOf(payment)?.found.push({ ...payment, history: [] });
   }
 }

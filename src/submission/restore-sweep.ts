@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
+import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
@@ -41,7 +42,6 @@ interface Group {
   payments: number;
   /** A status of one that is past the submit. */
   moved: string | undefined;
-  marked: boolean;
 }
 
 /** Reads the bank's general list for instructions of this service that a restored database has forgotten. */
@@ -64,8 +64,6 @@ export class RestoreSweep {
     }
     let reads = 0;
     for (const group of await this.withoutKnown(groups)) {
-      // What bears the marks of somebody else is somebody else's.
-      if (group.marked && group.instructionId === undefined) continue;
       reads += 1;
       const found = reads > MOST_READS ? undefined : await this.identify(group);
       if (found === undefined) sweep.unidentified += 1;
@@ -74,23 +72,32 @@ export class RestoreSweep {
     return sweep;
   }
 
+  /** Without what bears the marks of somebody else. */
   private async list(from: Date): Promise<Group[]> {
     const groups = new Map<string, Group>();
-    for await (const payment of this.gateway.listPayments({ from: from.toISOString() })) {
-      if (payment.direction === 'INWARD') continue;
+    const strangers = new Set<string>();
+    const isWanted = (marks: PaymentMarks): boolean => {
+      const { bankInstructionId, bankPaymentId, direction, messageId } = marks;
+      if (direction === 'INWARD') return false;
+      if (messageId === undefined || readMessageId(messageId) !== undefined) return true;
+      strangers.add(bankInstructionId ?? bankPaymentId ?? '');
+      return false;
+    };
+    for await (const payment of this.gateway.listStatuses({ from: from.toISOString() }, isWanted)) {
       const instructionId = readMessageId(payment.messageId ?? '')?.instructionId;
       const key = payment.bankInstructionId ?? instructionId ?? payment.bankPaymentId;
       const { bankInstructionId, bankPaymentId, ids, status } = payment;
       const first = { bankPaymentId, ids, status };
-      const begun = { bankInstructionId, instructionId, first, payments: 0, moved: undefined, marked: false };
+      const begun = { bankInstructionId, instructionId, first, payments: 0, moved: undefined };
       const group: Group = groups.get(key) ?? begun;
-      group.marked ||= payment.messageId !== undefined;
       group.instructionId ??= instructionId;
       group.payments += 1;
       if (isPastSubmit(status)) group.moved ??= status;
       groups.set(key, group);
     }
-    return [...groups.values()];
+    return [...groups].flatMap(([key, group]) =>
+      group.instructionId === undefined && strangers.has(key) ? [] : [group],
+    );
   }
 
   /** Those of which neither the instruction's id at the bank nor any payment's is stored for any employer. */
