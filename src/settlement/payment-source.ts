@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
+import { isAnswerUnusable } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
@@ -61,9 +62,13 @@ export class PaymentSource {
       const linked = account.reads.includes('INSTRUCTION_PAYMENTS');
       const listed = account.reads.includes('PAYMENT_LIST');
       if (!listed || (linked && this.open <= FEW)) return await this.reads.payments(account, at);
-      if (linked && rows >= FULL_PAGE_ROWS)
-        return await this.ownLists.run(() => this.reads.payments(account, at));
-      return await this.join(id, at);
+      const ownList = () => this.ownLists.run(() => this.reads.payments(account, at));
+      if (linked && rows >= FULL_PAGE_ROWS) return await ownList();
+      return await this.join(id, at).catch((error: unknown) => {
+        // What is wrong with everybody's list need not be wrong with that of this instruction.
+        if (linked && isAnswerUnusable(error)) return ownList();
+        throw error;
+      });
     } finally {
       this.open -= 1;
     }
