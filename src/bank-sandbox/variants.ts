@@ -15,8 +15,10 @@ export interface Variants {
   pageBase: 0 | 1;
   /** Whether `count` of a list envelope is the length of the page or of the whole list. */
   countMeans: 'page' | 'total';
-  /** A larger `pageSize` is answered with this many items. */
+  /** The most items on a page. */
   maxPageSize: number;
+  /** A larger `pageSize` than the most is answered with that many items, or with 400. */
+  largePages: 'capped' | 'refused';
   /** Lists that ignore `page` and `pageSize` and read `limit` and `offset` instead. */
   ignorePageParams: boolean;
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
@@ -108,6 +110,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   pageBase: 1,
   countMeans: 'total',
   maxPageSize: 100,
+  largePages: 'capped',
   ignorePageParams: false,
   instructionList: 'paged',
   listingLagMs: 0,
@@ -176,6 +179,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   pageBase: choice(0, 1),
   countMeans: choice('page', 'total'),
   maxPageSize: whole(1, MAX_PAGE_SIZE),
+  largePages: choice('capped', 'refused'),
   ignorePageParams: flag,
   instructionList: choice('paged', 'whole'),
   listingLagMs: whole(0, MANY),

@@ -10,6 +10,7 @@ const OTHERWISE: Variants = {
   pageBase: 0,
   countMeans: 'page',
   maxPageSize: 7,
+  largePages: 'refused',
   ignorePageParams: true,
   instructionList: 'whole',
   listingLagMs: 100,

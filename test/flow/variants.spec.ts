@@ -14,6 +14,11 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
     ],
     ['counts in cents, as strings', { amountType: 'string' }],
     ['counts pages from 0, in pages of 5', { pageBase: 0, maxPageSize: 5 }],
+    ['refuses pages of more than 20', { maxPageSize: 20, largePages: 'refused' }],
+    [
+      'refuses pages of more than 50, counts them from 0, and links nothing',
+      { maxPageSize: 50, largePages: 'refused', pageBase: 0, linkReads: 'refused' },
+    ],
     ['means the page by count, in pages of 5', { countMeans: 'page', maxPageSize: 5 }],
     ['ignores page and reads limit and offset', { ignorePageParams: true, maxPageSize: 5 }],
     [

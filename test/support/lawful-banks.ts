@@ -16,6 +16,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   pageBase: [0, 1],
   countMeans: ['page', 'total'],
   maxPageSize: [20, 50, 100],
+  largePages: ['capped', 'refused'],
   ignorePageParams: [false, true],
   instructionList: ['paged', 'whole'],
   listingLagMs: [0, 100],
