@@ -54,6 +54,11 @@ export interface Variants {
    */
   submitRuns: 'at-once' | 'later';
   /**
+   * Whether a submitted instruction shows its groups once it was checked, or from its submit on, until then with the
+   * first half of its payments: none of one.
+   */
+  groupsFill: 'at-once' | 'progressively';
+  /**
    * What a submitted instruction, a directly submitted one too, waits for, at SUB_STRONG_AUTH_REQUIRED or C_INST_WAITING_FOR_APPROVAL, its payments
    * with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
    */
@@ -116,6 +121,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   enforceControlTotals: false,
   submitStatus: 201,
   submitRuns: 'at-once',
+  groupsFill: 'at-once',
   submitWaitsFor: 'nothing',
   waitsAs: 'WAREHOUSED',
   instructionEnds: 'SUB_REQUIRED',
@@ -182,6 +188,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   enforceControlTotals: flag,
   submitStatus: choice(200, 201, 202),
   submitRuns: choice('at-once', 'later'),
+  groupsFill: choice('at-once', 'progressively'),
   submitWaitsFor: choice('nothing', 'strong-authentication', 'approval'),
   waitsAs: choice('WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'),
   instructionEnds: choice('SUB_REQUIRED', 'with-its-payments'),

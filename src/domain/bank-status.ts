@@ -150,6 +150,14 @@ export function isPastSubmit(value: string): boolean {
   }
 }
 
+/** Whether a submitted instruction with this status is still being checked, or waits for somebody before it is. */
+export function isBeingChecked(value: string): boolean {
+  const reading = readBankStatus(value);
+  return (
+    reading.kind === 'waiting' || (reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_REQUIRED)
+  );
+}
+
 /** Whether a status is one of those a payment has before its instruction is submitted. */
 export function isBeforeSubmit(value: string): boolean {
   const reading = readBankStatus(value);

@@ -91,13 +91,18 @@ export interface Totals {
   totalMinor: bigint;
 }
 
-/** Sum over all groups of a submitted instruction; undefined while the bank shows none. */
+/**
+ * Sum over all groups of a submitted instruction; `absent` while the bank shows none, and while they `mayGrow` because
+ * it is still checking payment by payment, of a smaller count and sum than planned.
+ */
 export function judgeGroups(
   planned: Totals,
   groups: readonly Totals[] | undefined,
+  mayGrow = false,
 ): 'equal' | 'different' | 'absent' {
   if (groups === undefined || groups.length === 0) return 'absent';
   const { count, totalMinor } = sumOf(groups);
+  if (mayGrow && count < planned.count && totalMinor < planned.totalMinor) return 'absent';
   return count === planned.count && totalMinor === planned.totalMinor ? 'equal' : 'different';
 }
 

@@ -9,6 +9,7 @@ import { findById, readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
+import { isBeingChecked } from '../domain/bank-status';
 import { addBankingDays, localDate } from '../domain/business-day';
 import { isPaymentFinal } from '../domain/payment';
 import { sendingCloses } from '../domain/send-window';
@@ -157,7 +158,11 @@ export class Follower {
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
     if (instruction.totalsCheckedAt !== null && !this.isSecondLook(instruction)) return;
-    const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown.groups);
+    const totals = judgeGroups(
+      { count: planned.rowCount, totalMinor: planned.totalMinor },
+      shown.groups,
+      this.mayGrow(instruction, shown.status),
+    );
     if (totals === 'different') await groupsDiffer(tx, instruction, planned, shown.groups ?? []);
     if (totals === 'absent') return;
     await tx.manager.update(
@@ -165,6 +170,12 @@ export class Follower {
       { employerId, id: instruction.id },
       { totalsCheckedAt: this.clock.now() },
     );
+  }
+
+  /** Whether the bank may still be putting payments into their groups: it is lawful to do so one by one. */
+  private mayGrow({ status, submittedAt }: Instruction, bankStatus: string): boolean {
+    const ageMs = this.clock.now().getTime() - (submittedAt?.getTime() ?? 0);
+    return ageMs < this.config.SUBMIT_DOUBT_MS || (status === 'SUBMITTED' && isBeingChecked(bankStatus));
   }
 
   /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */

@@ -25,6 +25,7 @@ const OTHERWISE: Variants = {
   enforceControlTotals: true,
   submitStatus: 202,
   submitRuns: 'later',
+  groupsFill: 'progressively',
   submitWaitsFor: 'strong-authentication',
   waitsAs: 'PRO_WAIT_SETTLEMENT_DATE',
   instructionEnds: 'with-its-payments',

@@ -116,6 +116,23 @@ describe('totals', () => {
       ),
     );
     expect(judgeGroups(planned, undefined)).toBe('absent');
+    expect(judgeGroups(planned, undefined, true)).toBe('absent');
     expect(judgeGroups(planned, [])).toBe('absent');
   });
+
+  it.each([
+    [0, 0n, 'absent', 'different'],
+    [2, 204n, 'absent', 'different'],
+    [3, 306n, 'equal', 'equal'],
+    [3, 305n, 'different', 'different'],
+    [2, 306n, 'different', 'different'],
+    [4, 200n, 'different', 'different'],
+    [4, 307n, 'different', 'different'],
+  ] as const)(
+    '%d payments of 3, %d cents of 306, in groups that may grow: %s',
+    (count, totalMinor, young, old) => {
+      expect(judgeGroups(planned, [{ count, totalMinor }], true)).toBe(young);
+      expect(judgeGroups(planned, [{ count, totalMinor }])).toBe(old);
+    },
+  );
 });

@@ -31,6 +31,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   enforceControlTotals: [false, true],
   submitStatus: [200, 201, 202],
   submitRuns: ['at-once', 'later'],
+  groupsFill: ['at-once', 'progressively'],
   submitWaitsFor: ['nothing'],
   waitsAs: ['WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'],
   instructionEnds: ['SUB_REQUIRED', 'with-its-payments'],

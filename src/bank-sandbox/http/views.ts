@@ -52,7 +52,7 @@ export class Views {
     // Not called optional for an instruction, whose late steps have none in the history: it keeps the last it had.
     const groupStatus = groupStatusOf(status) ?? statusObject('IN_PROGRESS');
     const seen = record.payments.filter(({ createdAtMs }) => createdAtMs <= asOfMs);
-    const checked = record.checkedAtMs !== undefined && record.checkedAtMs <= asOfMs;
+    const grouped = this.groupedAt(record, seen, asOfMs);
     const { requestedTotalMinor, ...information } = record.information;
     return {
       id: record.id,
@@ -61,7 +61,7 @@ export class Views {
       history: record.history.entriesAt(asOfMs),
       calculatedNbPaymentTransactions: seen.length,
       calculatedAmount: this.codec.write(totalOf(seen)),
-      ...(checked && { paymentTransactionsStatus: this.groups(seen) }),
+      ...(grouped && { paymentTransactionsStatus: this.groups(grouped) }),
       customerInstructionInformation: {
         ...information,
         ...(requestedTotalMinor !== undefined && {
@@ -177,6 +177,17 @@ export class Views {
     return upperCaseNames ? spaced.toUpperCase() : spaced;
   }
 
+  /** The payments that are in their groups by then; undefined while there are no groups. */
+  private groupedAt(
+    { checkedAtMs, history }: InstructionRecord,
+    seen: readonly PaymentRecord[],
+    asOfMs: number,
+  ): readonly PaymentRecord[] | undefined {
+    if (checkedAtMs !== undefined && checkedAtMs <= asOfMs) return seen;
+    const filling = this.variants.groupsFill === 'progressively' && history.hadBy('SUB_STARTED', asOfMs);
+    return filling ? seen.slice(0, seen.length >> 1) : undefined;
+  }
+
   private groups(payments: readonly PaymentRecord[]): Wire<PaymentTransactionsStatus>[] {
     const refused = payments.filter(isRefused);
     const processable = payments.filter((payment) => !isRefused(payment));
@@ -185,7 +196,10 @@ export class Views {
       { groupStatus: 'NOTPROCESSABLE', members: refused },
     ];
     return groups
-      .filter(({ members }) => members.length > 0)
+      .filter(
+        ({ groupStatus, members }) =>
+          members.length > 0 || (groupStatus === 'PROCESSABLE' && payments.length === 0),
+      )
       .map(({ groupStatus, members }) => ({
         groupStatus,
         nbTransactions: members.length,
