@@ -1,4 +1,5 @@
 import { EmployerTransaction, Transaction } from '../database/database';
+import { wake } from '../database/leases';
 import { notFound } from '../http/prefixed-id';
 import { EmployerAccount } from './employer.entity';
 
@@ -48,4 +49,28 @@ export async function keepBankStatus(
     [tx.employerId, accountId, status],
   );
   return changed.length > 0;
+}
+
+/**
+ * Keeps the status that a probe read a while ago, where the account still has the one it had before the probe;
+ * otherwise somebody read it since, and it is read again.
+ * @returns the status that stands
+ */
+export async function keepProbedStatus(
+  tx: EmployerTransaction,
+  { id, bankStatus: before }: Pick<EmployerAccount, 'id' | 'bankStatus'>,
+  status: string | undefined,
+): Promise<string> {
+  const [now] = await tx.query<{ bank_status: string }>(
+    `SELECT bank_status FROM employer_account WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    [tx.employerId, id],
+  );
+  const stands = now?.bank_status ?? before;
+  if (status === undefined || status === stands) return stands;
+  if (stands === before) {
+    await keepBankStatus(tx, id, status);
+    return status;
+  }
+  wake(tx, 'ACCOUNT', tx.employerId, [id]);
+  return stands;
 }

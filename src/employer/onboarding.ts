@@ -11,7 +11,7 @@ import { newId } from '../database/new-id';
 import { localDate, nextBankingDay } from '../domain/business-day';
 import { showId } from '../http/prefixed-id';
 import { BANK_READS } from './account-view';
-import { findAccount } from './account.store';
+import { findAccount, keepProbedStatus } from './account.store';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { ProbeCalls } from './probe-calls';
 
@@ -110,7 +110,7 @@ export class Onboarding {
   }
 
   private keep(
-    { employerId, id }: EmployerAccount,
+    { employerId, id, bankStatus }: EmployerAccount,
     personId: string,
     findings: Findings,
     status: string | undefined,
@@ -125,12 +125,12 @@ export class Onboarding {
         reads,
         pageBase: this.client.habits.paymentTransactions.pageBase ?? before.pageBase,
         probedAt: this.clock.now(),
-        bankStatus: status ?? before.bankStatus,
       };
       await tx.manager.update(EmployerAccount, { employerId, id }, found);
+      const kept = await keepProbedStatus(tx, { ...before, bankStatus }, status);
       const detail = { ...findings, pageBase: found.pageBase };
       await append(tx, { personId, action: 'account.probed', subject: showId('acc', id), detail });
-      return { ...before, ...found };
+      return { ...before, ...found, bankStatus: kept };
     });
   }
 }
