@@ -63,6 +63,8 @@ export interface Variants {
    * with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
    */
   submitWaitsFor: 'nothing' | 'strong-authentication' | 'approval';
+  /** Whether a refusal of what a submitted instruction waits for ends its payments with it, or leaves them as they were. */
+  refusalEnds: 'its-payments' | 'itself';
   /** The status in which payments wait for a later execution date. */
   waitsAs: 'WAREHOUSED' | 'PRO_WAIT_SETTLEMENT_DATE';
   /**
@@ -123,6 +125,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   submitRuns: 'at-once',
   groupsFill: 'at-once',
   submitWaitsFor: 'nothing',
+  refusalEnds: 'its-payments',
   waitsAs: 'WAREHOUSED',
   instructionEnds: 'SUB_REQUIRED',
   errorShape: 'flat',
@@ -190,6 +193,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   submitRuns: choice('at-once', 'later'),
   groupsFill: choice('at-once', 'progressively'),
   submitWaitsFor: choice('nothing', 'strong-authentication', 'approval'),
+  refusalEnds: choice('its-payments', 'itself'),
   waitsAs: choice('WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'),
   instructionEnds: choice('SUB_REQUIRED', 'with-its-payments'),
   errorShape: choice('flat', 'nested'),

@@ -150,11 +150,22 @@ export function isPastSubmit(value: string): boolean {
   }
 }
 
-/** Whether a submitted instruction with this status is still being checked, or waits for somebody before it is. */
-export function isBeingChecked(value: string): boolean {
+/** Whether the bank has ended an instruction or a payment with this status without paying anything of it. */
+export function isEndedUnpaid(value: string): boolean {
+  const reading = readBankStatus(value);
+  return reading.kind === 'terminal' && reading.outcome !== 'SETTLED';
+}
+
+/**
+ * Whether a submitted instruction with this status may lawfully show fewer payments in its groups than it holds: it is
+ * being checked, waits for somebody before it is, or ended without paying anything.
+ */
+export function mayLackGroups(value: string): boolean {
   const reading = readBankStatus(value);
   return (
-    reading.kind === 'waiting' || (reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_REQUIRED)
+    isEndedUnpaid(value) ||
+    reading.kind === 'waiting' ||
+    (reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_REQUIRED)
   );
 }
 

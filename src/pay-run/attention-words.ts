@@ -83,6 +83,13 @@ export const ATTENTION_WORDS = {
       'Was anything of customer instruction {ref} paid after all? We were about to pay its payments again.',
     actions: ['RESUME'],
   },
+  ENDED_BY_BANK: {
+    certain:
+      'It was submitted once and is never sent again. The bank ended it, and shows its payments as they were before the submit. No other instruction pays these people.',
+    askBank:
+      'Is it certain that nothing of customer instruction {ref} is executed, now or later? Please confirm that in writing.',
+    actions: ['NOT_EXECUTED'],
+  },
   UNKNOWN_STATUS: {
     certain: 'The status is stored as received and changed nothing.',
     askBank: 'What does this status mean, and is it final?',

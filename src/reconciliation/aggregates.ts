@@ -19,6 +19,8 @@ export interface BankPart extends CountAndSum {
 export interface Pair extends CountAndSum {
   status: PaymentStatus;
   bankStatus: string | null;
+  /** The state of the live instruction the bank has it in; null where there is none. */
+  instruction: InstructionStatus | null;
 }
 
 /** Payments of one end that were replaced. */
@@ -172,12 +174,12 @@ const AGGREGATES = `
   LEFT JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id = l.payment_id
   GROUP BY l.pay_run_id, l.status, l.bank_status, l.add_outcome
   UNION ALL
-  SELECT 'pair', p.pay_run_id, p.status, l.bank_status, NULL, count(*), sum(p.amount_minor)
+  SELECT 'pair', p.pay_run_id, p.status, l.bank_status, l.status, count(*), sum(p.amount_minor)
   FROM payment p
   LEFT JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
     AND l.status NOT IN ('ABANDONED', 'CANCELLED')
   WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
-  GROUP BY p.pay_run_id, p.status, l.bank_status
+  GROUP BY p.pay_run_id, p.status, l.bank_status, l.status
   UNION ALL
   SELECT 'superseded', p.pay_run_id, p.status, (p.returned_at IS NOT NULL)::text, NULL, count(*), sum(p.amount_minor)
   FROM payment p
@@ -234,6 +236,7 @@ function gather(rows: readonly Row[]): RunAggregates {
     pairs: of('pair').map((row) => ({
       status: row.k1 as PaymentStatus,
       bankStatus: row.k2,
+      instruction: row.k3 as InstructionStatus | null,
       ...sumOf(row),
     })),
     superseded: of('superseded').map((row) => ({

@@ -1,4 +1,4 @@
-import { BankOutcome, climb, readBankStatus } from '../domain/bank-status';
+import { BankOutcome, climb, isBeforeSubmit, isEndedUnpaid, readBankStatus } from '../domain/bank-status';
 import { PaymentStatus } from '../domain/payment';
 
 /** A payment of ours as it stands, to be held against what a read shows of it. Amounts in minor units. */
@@ -49,10 +49,15 @@ const ENDS: Partial<Record<PaymentStatus, BankOutcome>> = {
  * nothing; a stale read overwrites nothing. Undefined when there is nothing to write down.
  */
 export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
+  if (payment.status === 'VOID') return progressOfVoid(payment, seen);
   const terminal = ENDS[payment.status];
   const position = { rank: payment.rank, terminal, returned: payment.returned };
   const { next, change } = climb(position, seen.status);
   if (change === 'fell') return undefined;
+  // A read older than the end that is known; nor is a return ever taken back.
+  const stale =
+    terminal !== undefined && (payment.returned || readBankStatus(seen.status).kind === 'waiting');
+  if (stale && change === 'none') return undefined;
   const kept = terminal !== undefined && (change === 'unknown' || change === 'contradiction');
   const progress: Progress = {
     payment,
@@ -67,6 +72,17 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   const alarm = alarmOf(change, seen.status);
   if (alarm !== undefined) progress.alarm = alarm;
   return seen.status === payment.bankStatus && change === 'none' ? undefined : progress;
+}
+
+/** Declared not executed by two people: it may end unpaid, and anything else that the bank shows contradicts them. */
+function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progress | undefined {
+  if (isBeforeSubmit(status) || status === payment.bankStatus) return undefined;
+  const ended = isEndedUnpaid(status);
+  const kept = ended ? status : (payment.bankStatus ?? status);
+  const rank = ended ? climb({ rank: payment.rank }, status).next.rank : payment.rank;
+  const progress: Progress = { payment, bankStatus: kept, shown: status, rank, returned: false };
+  if (!ended) progress.alarm = 'CONTRADICTION';
+  return progress;
 }
 
 /** The payments as they stand once their progress is written down. */

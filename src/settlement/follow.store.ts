@@ -186,12 +186,14 @@ function raiseOf(
   kind: NonNullable<Progress['alarm']>,
 ): Promise<void> {
   const status = shown === bankStatus ? shown : `${shown} after ${bankStatus}`;
+  const told =
+    payment.status === 'VOID' ? 'A payment that two people declared not executed went on' : HAPPENED[kind];
   const alarm = {
     kind,
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    happened: `${HAPPENED[kind]}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
+    happened: `${told}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
   };

@@ -9,7 +9,7 @@ import { findById, readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
-import { isBeingChecked } from '../domain/bank-status';
+import { isEndedUnpaid, isPastSubmit, mayLackGroups } from '../domain/bank-status';
 import { addBankingDays, localDate } from '../domain/business-day';
 import { isPaymentFinal } from '../domain/payment';
 import { sendingCloses } from '../domain/send-window';
@@ -23,6 +23,7 @@ import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { groupsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
+import { tellOfEnded } from './ended-by-bank';
 import { advanced, alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
 import { followedPayments, knownAtBank, KnownAtBank, recordProgress } from './follow.store';
 import { PaymentSource } from './payment-source';
@@ -73,6 +74,7 @@ export class Follower {
     const unsure =
       instruction.totalsCheckedAt === null ||
       this.isSecondLook(instruction) ||
+      this.standsStill(instruction, seen) ||
       alarmOfStatus(instruction.bankStatus ?? '');
     const shown = glance ?? (unsure ? await this.readInstruction(followed) : undefined);
     crashPoint('follow.read');
@@ -104,6 +106,17 @@ export class Follower {
   private async glanceAgain(claim: Claim, followed: Followed): Promise<BankInstruction | undefined> {
     if (claim.wokenAt !== null || !this.isSecondLook(followed.instruction)) return undefined;
     return followed.account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
+  }
+
+  /** Where no payment moves some time after the submit, the instruction alone may say for whom the bank waits. */
+  private standsStill({ status, submittedAt }: Instruction, seen: readonly BankPayment[]): boolean {
+    if (status !== 'SUBMITTED' || this.ageMs(submittedAt) < this.config.SUBMIT_DOUBT_MS) return false;
+    return !seen.some((payment) => isPastSubmit(payment.status));
+  }
+
+  private ageMs(submittedAt: Date | null): number {
+    const nowMs = this.clock.now().getTime();
+    return nowMs - (submittedAt?.getTime() ?? nowMs);
   }
 
   private async recordTotals(
@@ -140,6 +153,7 @@ export class Follower {
     await recordProgress(tx, instruction, progress);
     const payments = advanced(before, progress);
     await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
+    await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     if (instruction.status !== 'SUBMITTED') return;
     const closed = await this.close(tx, followed, instruction, payments);
     if (closed && !isWholeSeen(followed.account, instruction, seen))
@@ -172,10 +186,10 @@ export class Follower {
     );
   }
 
-  /** Whether the bank may still be putting payments into their groups: it is lawful to do so one by one. */
+  /** Whether the bank may still be putting payments into their groups, which it may do one by one, or never will. */
   private mayGrow({ status, submittedAt }: Instruction, bankStatus: string): boolean {
-    const ageMs = this.clock.now().getTime() - (submittedAt?.getTime() ?? 0);
-    return ageMs < this.config.SUBMIT_DOUBT_MS || (status === 'SUBMITTED' && isBeingChecked(bankStatus));
+    if (this.ageMs(submittedAt) < this.config.SUBMIT_DOUBT_MS || isEndedUnpaid(bankStatus)) return true;
+    return status === 'SUBMITTED' && mayLackGroups(bankStatus);
   }
 
   /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */
@@ -219,7 +233,16 @@ export class Follower {
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;
     const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
-    await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: this.clock.now(), outcome });
+    const declared = payments.some(({ status }) => status === 'VOID');
+    const reason = declared ? `the bank ended it as ${instruction.bankStatus ?? ''}` : undefined;
+    await moveInstruction(
+      tx,
+      instruction,
+      'CLOSED',
+      'service',
+      { closedAt: this.clock.now(), outcome },
+      reason,
+    );
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
     return true;
@@ -229,8 +252,8 @@ export class Follower {
   private shouldHaveMoved(run: PayRun, { status, submittedAt }: Instruction): boolean {
     const nowMs = this.clock.now().getTime();
     const cutOffMs = sendingCloses(run.executionDate, bankHours(this.config)).getTime();
-    const ageMs = nowMs - (submittedAt?.getTime() ?? nowMs);
-    return status === 'SUBMITTED' && nowMs >= cutOffMs && ageMs >= this.config.SUBMIT_DOUBT_MS;
+    const isOld = this.ageMs(submittedAt) >= this.config.SUBMIT_DOUBT_MS;
+    return status === 'SUBMITTED' && nowMs >= cutOffMs && isOld;
   }
 
   private async askAfterPatience(

@@ -16,6 +16,7 @@ import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { finishCall } from './call-record';
+import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
 import { loadWork, Work } from './work';
 
@@ -30,6 +31,7 @@ export class Burial {
     private readonly gateway: BankGateway,
     private readonly reads: BankReads,
     private readonly reader: InstructionReader,
+    private readonly ended: EndedInstruction,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -46,6 +48,7 @@ export class Burial {
     if (!work || bankInstructionId == null) {
       throw new DomainError('INSTRUCTION_NOT_FOUND', 'No instruction is at the bank.');
     }
+    if (attention.kind === 'ENDED_BY_BANK') return this.ended.prove(work, bankInstructionId, evidence);
     const before = await this.stateOf(work, bankInstructionId);
     if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;
@@ -62,10 +65,11 @@ export class Burial {
     );
   }
 
-  /** Makes the instruction and its payments VOID. */
+  /** Makes the instruction and its payments VOID; of one that the bank ended, the payments that are left. */
   async bury(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const work = await loadWork(tx, attention.instructionId ?? '');
     if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
+    if (attention.kind === 'ENDED_BY_BANK') return this.ended.bury(tx, work, action);
     const instruction = await lockInstruction(tx, work.instruction.id);
     const actor = `person:${action.proposedBy}` as const;
     await moveInstruction(tx, instruction, 'VOID', actor, {}, action.reason);

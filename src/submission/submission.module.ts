@@ -8,6 +8,7 @@ import { AttentionController } from './attention.controller';
 import { AttentionDesk } from './attention-desk';
 import { Builder } from './builder';
 import { Burial } from './burial';
+import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
 import { RestoreAdoption } from './restore-adoption';
@@ -32,6 +33,7 @@ import { Verifier } from './verifier';
     AttentionDesk,
     Builder,
     Burial,
+    EndedInstruction,
     InstructionReader,
     Recovery,
     RestoreAdoption,

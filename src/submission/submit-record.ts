@@ -1,7 +1,7 @@
 import type { BankInstruction } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isBeingChecked } from '../domain/bank-status';
+import { mayLackGroups } from '../domain/bank-status';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
@@ -39,7 +39,7 @@ export async function recordExecuted(
 ): Promise<void> {
   const { planned, account } = work;
   // What is read once more is not judged while it may grow; elsewhere this answer is all there is.
-  const mayGrow = account.reads.includes('INSTRUCTION') || isBeingChecked(shown?.status ?? '');
+  const mayGrow = account.reads.includes('INSTRUCTION') || mayLackGroups(shown?.status ?? '');
   const totals = judgeGroups(
     { count: planned.rowCount, totalMinor: planned.totalMinor },
     shown?.groups,

@@ -27,6 +27,7 @@ const OTHERWISE: Variants = {
   submitRuns: 'later',
   groupsFill: 'progressively',
   submitWaitsFor: 'strong-authentication',
+  refusalEnds: 'itself',
   waitsAs: 'PRO_WAIT_SETTLEMENT_DATE',
   instructionEnds: 'with-its-payments',
   errorShape: 'nested',

@@ -95,6 +95,36 @@ describe('a newly read status', () => {
     });
   });
 
+  it.each(['PRO_WAIT_SETTLEMENT_DATE', 'WAREHOUSED', 'SUB_STRONG_AUTH_REQUIRED'])(
+    'keeps its end where a read that lags shows what it waited for (%s)',
+    (status) => {
+      const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
+      expect(progressOf(settled, { status })).toBeUndefined();
+      const refused = followed({ status: 'REJECTED', rank: 14, bankStatus: 'EXT_REFUSED' });
+      expect(progressOf(refused, { status })).toBeUndefined();
+    },
+  );
+
+  it('takes no return back, and tells ends of the same outcome apart', () => {
+    const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'RETURNED', returned: true });
+    expect(progressOf(settled, { status: 'SETTLED' })).toBeUndefined();
+    const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'FAILED' });
+    expect(progressOf(failed, { status: 'PRO_ROUTING_FAILED' })?.bankStatus).toBe('PRO_ROUTING_FAILED');
+  });
+
+  it('lets what two people declared not executed end unpaid, and raises a contradiction when it goes on', () => {
+    const declared = followed({ status: 'VOID', rank: 4, bankStatus: 'INITIATED' });
+    expect(progressOf(declared, { status: 'INITIATED' })).toBeUndefined();
+    expect(progressOf(declared, { status: 'P_INSTRUCTION_SUB_NOT_PASSED' })).toEqual(
+      expect.not.objectContaining({ alarm: expect.anything() as unknown }),
+    );
+    for (const status of ['SETTLED', 'EXCHANGED', 'WAREHOUSED', 'RETURNED', 'NEVER_HEARD_OF'])
+      expect(progressOf(declared, { status })).toMatchObject({
+        alarm: 'CONTRADICTION',
+        bankStatus: 'INITIATED',
+      });
+  });
+
   it('writes nothing down when nothing changed', () => {
     expect(
       progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),

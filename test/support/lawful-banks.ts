@@ -33,6 +33,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   submitRuns: ['at-once', 'later'],
   groupsFill: ['at-once', 'progressively'],
   submitWaitsFor: ['nothing'],
+  refusalEnds: ['its-payments'],
   waitsAs: ['WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'],
   instructionEnds: ['SUB_REQUIRED', 'with-its-payments'],
   errorShape: ['flat', 'nested'],
