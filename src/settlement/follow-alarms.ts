@@ -1,7 +1,9 @@
+import type { NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { aboutInstruction, raise, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { PayRun } from '../pay-run/pay-run.entity';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
 
@@ -62,6 +64,21 @@ export function tellOfUnseenTotals(
     kind: 'TOTALS_UNSEEN',
     ...aboutInstruction(instruction, planned),
     happened: `The instruction ended, of ${planned.rowCount} payments, without the bank ever showing its totals.`,
+  });
+}
+
+/** What ended is not shown any more: asked once for its run, and no reason to stop what others are paid by. */
+export function tellOfHidden(tx: EmployerTransaction, run: PayRun, refusal: NotAllowed): Promise<void> {
+  return raiseUndecided(tx, {
+    kind: 'ROW_UNSEEN',
+    subjectId: run.id,
+    payRunId: run.id,
+    happened: `The bank refuses to show instructions of this run that have ended: ${refusal.loggedAs}.`,
+    certain:
+      'Nothing more is sent for them. While the bank does not show them, nobody sees whether money of them moves or comes back.',
+    askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
   });
 }
 

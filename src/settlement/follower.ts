@@ -83,15 +83,15 @@ export class Follower {
     await this.leases.answer(claim);
   }
 
-  /** What time alone tells of an instruction while nothing of it can be read. */
-  async judgeUnread(tx: EmployerTransaction, claim: Claim, followed: Followed): Promise<void> {
+  /** What time alone tells of an instruction while nothing of it can be read, or recorded. @param why in words */
+  async judgeUnread(tx: EmployerTransaction, claim: Claim, followed: Followed, why: string): Promise<void> {
     const instruction = await lockInstruction(tx, followed.instruction.id);
     await fence(tx, claim);
     if (instruction.status !== 'SUBMITTED') return;
     const payments = await followedPayments(tx, this.personal, instruction);
     await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
     const open = payments.filter(({ status }) => !isPaymentFinal(status));
-    await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
+    await this.askAfterPatience(tx, followed, open, ` ${why}`);
   }
 
   /** Once more soon after the end: a bank may have taken an add after the submit, and paid it too. */
