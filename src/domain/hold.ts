@@ -21,6 +21,12 @@ export const HOLD_CODES = {
     meaning: 'The employee is paid in another pay run of this period and kind of pay.',
     remedy: 'Leave the row out, or release it if a further payment is owed.',
   },
+  EMPLOYEE_MAY_BE_PAID: {
+    meaning:
+      'A run of this period and kind of pay may have paid the employee: a restored database had forgotten that, or the run was in it and is cancelled.',
+    remedy:
+      "Ask the bank what the run's instructions paid. Leave the row out, or release it if nothing was paid.",
+  },
   PAYMENT_ABOVE_LIMIT: {
     meaning: 'The amount is above the most that the employer lets a payment be.',
     remedy: 'Look for a misplaced decimal sign; release the row if the amount is right.',
@@ -63,6 +69,8 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
       return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same amount to the same account.`;
     case 'EMPLOYEE_ALREADY_PAID':
       return `The employee is paid by line ${besideLine} of ${besideRun}.`;
+    case 'EMPLOYEE_MAY_BE_PAID':
+      return `The employee may have been paid by line ${besideLine} of ${besideRun} before a database was restored.`;
     case 'PAYMENT_ABOVE_LIMIT':
       return `A payment of the employer is at most ${bound}.`;
     case 'PAY_ABOVE_HISTORY':
@@ -78,14 +86,18 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
 export type Joining = 'AS_IT_IS' | 'BY_RELEASE' | 'REFUSED';
 
 /** The codes whose release says that the employee is to be paid once more. */
-export const SECOND_PAY_CODES: readonly HoldCode[] = ['EMPLOYEE_TWICE', 'EMPLOYEE_ALREADY_PAID'];
+export const SECOND_PAY_CODES: readonly HoldCode[] = [
+  'EMPLOYEE_TWICE',
+  'EMPLOYEE_ALREADY_PAID',
+  'EMPLOYEE_MAY_BE_PAID',
+];
 
 /**
  * The one rule by which a held payment becomes payable: nobody is paid twice for a period and kind of pay unless a
  * person released exactly that, whatever else was released and whatever was stored while the payment was held.
  */
 export function joiningOf(held: {
-  /** Whether a live payment of the same employee, period and kind of pay exists. */
+  /** Whether another payment of the same employee, period and kind of pay is live, or was sent and forgotten. */
   paid: boolean;
   /** Whether the upload took a release for it that no live payment has used since. */
   hasRelease: boolean;

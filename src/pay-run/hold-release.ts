@@ -99,7 +99,7 @@ async function isPaidUnseen(
     `SELECT h.beside_run_id IS DISTINCT FROM o.pay_run_id
        AND (h.beside_run_id IS NOT NULL OR o.release_sequence > $6) AS unseen
      FROM payment o LEFT JOIN pay_hold h ON h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
-       AND h.code = 'EMPLOYEE_ALREADY_PAID'
+       AND h.code IN ('EMPLOYEE_ALREADY_PAID', 'EMPLOYEE_MAY_BE_PAID')
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
        AND o.pay_run_id <> $2
      ORDER BY o.release_sequence DESC LIMIT 1`,

@@ -126,13 +126,16 @@ export async function readHeld(
   paymentId: string,
 ): Promise<HeldPayment | undefined> {
   const other = `SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live`;
+    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id`;
+  const mayBePaid = `EXISTS (${other} AND o.release_sequence >= p.release_sequence AND o.pay_run_id IN (
+    SELECT f.pay_run_id FROM forgotten_instruction f
+    WHERE f.employer_id = p.employer_id AND f.pay_run_id <> p.pay_run_id AND f.adopted_at IS NULL))`;
   const [held] = await tx.query<HeldPayment>(
     `SELECT p.employee_id, p.release_sequence, p.replaces_payment_id,
        EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
          AND h.payment_id = p.id AND h.outcome IS NULL) AS still_held,
-       EXISTS (${other}) AS paid,
-       EXISTS (${other} AND o.release_sequence = p.release_sequence) AS place_taken
+       EXISTS (${other} AND o.live) OR ${mayBePaid} AS paid,
+       EXISTS (${other} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid} AS place_taken
      FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = $3 AND p.status = 'HELD'`,
     [tx.employerId, payRunId, paymentId],
   );

@@ -1,5 +1,5 @@
 import { Guard } from './guard';
-import { EARLIER_RESTORE, idsOf, insertion, NOW, secondRows } from './two-employers';
+import { EARLIER_RESTORE, firstRows, idsOf, insertion, NOW, secondRows } from './two-employers';
 
 const a = idsOf(1);
 const [FRESH] = a.fresh;
@@ -38,6 +38,9 @@ const BY_RELEASE: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
 };
 const release = `UPDATE instruction SET status = 'RELEASED' WHERE id = '${instruction.id}'`;
 
+/** Of another run, whose employee has a live payment in the first. */
+const ofCancelled = { id: FRESH, pay_run_id: a.spareRun, status: 'CANCELLED', live: false };
+
 const stop = (id: string, subject: string) =>
   `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ('${id}', '${a.employer}', 'RESTORED', '${subject}')`;
 const lift = `UPDATE service_stop SET lifted_at = now()`;
@@ -73,6 +76,14 @@ export const RESTORE_GUARDS: Guard[] = [
     says: 'forgotten_run_is_not_paid_again',
     lawful: `${insertion('forgotten_instruction', forgotten)}; ${submit}`,
     forbidden: `${insertion('forgotten_instruction', { ...forgotten, adopted_at: null })}; ${submit}`,
+  },
+  {
+    name: 'nothing is submitted for employees whom a forgotten submit of another run may have paid',
+    ...BY_RESTORE,
+    says: 'forgotten_pay_is_not_paid_again',
+    given: [insertion('payment', { ...firstRows(1).payment, ...ofCancelled })],
+    lawful: `${insertion('forgotten_instruction', { ...forgotten, pay_run_id: a.spareRun })}; ${submit}`,
+    forbidden: `${insertion('forgotten_instruction', { ...forgotten, pay_run_id: a.spareRun, adopted_at: null })}; ${submit}`,
   },
   ...[
     { what: 'the bank does not show', change: { bank_instruction_id: 'another' } },
