@@ -150,6 +150,19 @@ export function isPastSubmit(value: string): boolean {
   }
 }
 
+/**
+ * Whether a status leaves it possible that the instruction was submitted: all do but the steps before a submit and the
+ * ends that come without one too. A value nobody documents does.
+ */
+export function mayBeSubmitted(value: string): boolean {
+  return isPastSubmit(value) || readBankStatus(value).kind === 'unknown';
+}
+
+/** The one of several statuses that says most of a submit: one past it, else one that leaves it possible. */
+export function mostSubmitted(values: readonly string[]): string | undefined {
+  return values.find(isPastSubmit) ?? values.find(mayBeSubmitted);
+}
+
 /** Whether a status is one of those a payment has before its instruction is submitted. */
 export function isBeforeSubmit(value: string): boolean {
   const reading = readBankStatus(value);

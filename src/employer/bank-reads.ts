@@ -17,6 +17,9 @@ export interface InstructionAtBank {
   isNamedBy: (messageId: string) => boolean;
 }
 
+/** Payments read one by one: a minute or so at a bank that answers ten in a second. */
+const MOST_ALONE = 1_000;
+
 // The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
 const CLOCK_MARGIN_MS = 86_400_000;
 
@@ -63,6 +66,21 @@ export class BankReads {
       }
     }
     throw unreadable;
+  }
+
+  /**
+   * Payments as they were listed, those without a message id with the one that a read of them alone shows, where the bank
+   * allows that; more than `MOST_ALONE` are left as they are. @throws BankClientError
+   */
+  async withMessageIds(account: EmployerAccount, listed: readonly BankPayment[]): Promise<BankPayment[]> {
+    const lacking = listed.filter(({ messageId }) => messageId === undefined).length;
+    if (lacking > MOST_ALONE || !may(account, 'PAYMENT')) return [...listed];
+    const payments: BankPayment[] = [];
+    for (const payment of listed) {
+      const lacks = payment.messageId === undefined;
+      payments.push(lacks ? await this.gateway.getPayment(payment.bankPaymentId) : payment);
+    }
+    return payments;
   }
 
   private async fromOwnList(

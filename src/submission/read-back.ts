@@ -54,7 +54,12 @@ export class InstructionReader {
   }
 
   /** Where the instruction cannot be read, one of its payments past the submit is evidence enough. */
-  async somePaymentMoved({ instruction, account }: Work): Promise<boolean> {
+  async somePaymentMoved(work: Work): Promise<boolean> {
+    return (await this.paymentStatuses(work)).some(isPastSubmit);
+  }
+
+  /** The statuses of its payments, as far as the bank shows them. */
+  async paymentStatuses({ instruction, account }: Work): Promise<string[]> {
     const known = await this.database.inEmployer(instruction.employerId, (tx) =>
       tx.query<{ id: string }>(
         `SELECT bank_payment_id AS id FROM bank_payment
@@ -68,7 +73,7 @@ export class InstructionReader {
       bankIds: known.map(({ id }) => id),
       isNamedBy: namesOf(instruction.id),
     });
-    return seen.some((payment) => isPastSubmit(payment.status));
+    return seen.map(({ status }) => status);
   }
 
   private async instruction(

@@ -4,6 +4,7 @@ import type { BankInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { isPastSubmit } from '../domain/bank-status';
 import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
@@ -85,13 +86,18 @@ export class RestoreAdoption {
     const rows = await this.database.inEmployer(employerId, (tx) => payableRows(tx, this.personal, work));
     if (!hashOfRows(rows).equals(planned.rowHash)) return 'the approved rows are not as they were approved';
     const expected = expectedRows(instruction.id, rows);
+    const known = new Set(expected.flatMap((row) => row.bankIds));
     const shown = await this.reads.instruction(account, bankInstructionId);
-    const seen = await this.reads.payments(account, {
+    const listed = await this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.run.createdAt,
       bankIds: expected.flatMap((row) => row.bankIds),
       isNamedBy: namesOf(instruction.id),
     });
+    const isKnown = listed.every(({ ids }) => ids.some((id) => known.has(id)));
+    const seen = isKnown ? listed : await this.reads.withMessageIds(account, listed);
+    const statuses = [shown?.status ?? '', ...seen.map(({ status }) => status)];
+    if (!statuses.some(isPastSubmit)) return 'no status there says whether it was submitted';
     const judgement = judgePayments(expected, seen);
     if (judgement.kind !== 'equal') {
       const differs = 'its payments are not exactly the approved rows';

@@ -12,6 +12,7 @@ import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
 import { RestoreAdoption } from './restore-adoption';
 import { RestoreCheck } from './restore-check';
+import { RestoreOwners } from './restore-owners';
 import { RestoreController } from './restore.controller';
 import { RestoreSweep } from './restore-sweep';
 import { Restores } from './restores';
@@ -36,6 +37,7 @@ import { Verifier } from './verifier';
     Recovery,
     RestoreAdoption,
     RestoreCheck,
+    RestoreOwners,
     RestoreSweep,
     Restores,
     RunGate,
