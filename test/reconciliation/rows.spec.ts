@@ -163,8 +163,8 @@ describe('the rows of a run', () => {
         },
       });
       const sending = rowExport().send(long.employerId, runId, 'csv', () => slow);
+      while (taken < 200_000) await sleep(20);
       await sleep(300);
-      expect(taken).toBeGreaterThan(0);
       expect(taken).toBeLessThan(400_000);
       slow.destroy();
       await expect(sending).rejects.toThrow(/Premature close/);
