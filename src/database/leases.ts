@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { escapeLiteral } from 'pg';
 import { Database, Statement, Transaction } from './database';
 
+/** Cut-offs are judged by the process's clock: one that is further from the database's is not trusted with work. */
+export const CLOCK_TOLERANCE_MS = 60_000;
+
 export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW' | 'ACCOUNT';
 
 /** Work taken by this process until `epoch` is overtaken or the lease runs out by the database's clock. */
@@ -30,7 +33,10 @@ export class Fenced extends Error {
 export class Leases {
   constructor(private readonly database: Database) {}
 
-  /** Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so. */
+  /**
+   * Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so; none while
+   * this process's clock is a minute or more from the database's.
+   */
   async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
     const rows = await this.database.asWorker((tx) =>
       tx.query<{ subject_id: string; employer_id: string; epoch: string; woken_at: string | null }>(
@@ -39,12 +45,13 @@ export class Leases {
         `WITH due AS MATERIALIZED (
            SELECT subject_id FROM lease
            WHERE kind = $1 AND coalesce(leased_until, wake_at) <= statement_timestamp()
+             AND abs(extract(epoch FROM statement_timestamp())::float8 * 1000 - $5::float8) < $6::float8
            ORDER BY coalesce(leased_until, wake_at) LIMIT $3 FOR UPDATE SKIP LOCKED)
          UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
            leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
          FROM due WHERE lease.subject_id = due.subject_id
          RETURNING lease.subject_id, employer_id, epoch, woken_at::text`,
-        [kind, holder, limit, leaseMs],
+        [kind, holder, limit, leaseMs, Date.now(), CLOCK_TOLERANCE_MS],
       ),
     );
     return rows.map((row) => ({

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ScheduleModule as IntervalModule } from '@nestjs/schedule';
 import { CONFIG, Config } from '../config/env';
+import { ClockWatch } from '../database/clock-watch';
 import { Database } from '../database/database';
 import { EmployerModule } from '../employer/employer.module';
 import { HookService } from '../employer/hook.service';
@@ -23,6 +24,7 @@ import { Tick, Ticker, TICKS } from './ticker';
 /** Periods are made two months ahead, and a new schedule's at once. */
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const CLOCK_CHECK_MS = 30_000;
 
 /** Everything the service does by the clock, and the pay schedules of employers. */
 @Module({
@@ -53,6 +55,7 @@ const DAY_MS = 24 * HOUR_MS;
         Maintenance,
         StandingReconciler,
         Database,
+        ClockWatch,
       ],
       useFactory: ticksOf,
     },
@@ -71,8 +74,10 @@ function ticksOf(
   maintenance: Maintenance,
   reconciler: StandingReconciler,
   database: Database,
+  clock: ClockWatch,
 ): readonly Tick[] {
   return [
+    { name: 'clock', everyMs: CLOCK_CHECK_MS, run: () => clock.check() },
     { name: 'restores', everyMs: TICK_MS, run: () => restores.tick() },
     work('submission', TICK_MS, submission),
     { name: 'unsent submits', everyMs: TICK_MS, run: () => submission.takeBackUnsent() },

@@ -89,6 +89,15 @@ const stored = async (subjectId: string) =>
 const fenced = (claim: Claim) => database.inEmployer(EMPLOYER, (tx) => fence(tx, claim));
 
 describe('claiming', () => {
+  it.each([-3_600_000, 3_600_000])('gives nothing to a replica whose clock is %i ms off', async (offMs) => {
+    await due(1_000);
+    const real = Date.now;
+    const off = jest.spyOn(Date, 'now').mockImplementation(() => real() + offMs);
+    expect(await leases.claim('RUN', 'first', 1, LEASE_MS)).toEqual([]);
+    off.mockRestore();
+    expect(await leases.claim('RUN', 'first', 1, LEASE_MS)).toHaveLength(1);
+  });
+
   it('gives a subject to one holder, among many at once', async () => {
     const ids = await due(...Array.from({ length: 40 }, () => 1_000));
     const taken = await Promise.all(
