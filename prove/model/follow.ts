@@ -96,6 +96,7 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     bankStatus,
     rank,
     returned: false,
+    chargesMinor: null,
   };
 }
 

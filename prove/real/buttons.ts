@@ -131,6 +131,7 @@ async function pressAccounts(buttons: Buttons, payroll: Payroll): Promise<void> 
   const opening = { bankUserId: '601', productId: '12', debtorName: 'Aspen Tools SARL' };
   const { data: opened } = await press('operator', `POST ${EMPLOYER}/bank-accounts`, {}, { data: opening });
   await press('operator', `DELETE ${one}`, { accountId: String(opened.id) });
+  await press('operator', `POST ${one}/detachment`, { accountId: String(opened.id) }, { data: { reason } });
 }
 
 /** A run with every button on its way; its last row fails at the bank, its first submit is not answered. */
@@ -180,5 +181,6 @@ async function pressAfterwards(buttons: Buttons, { payroll }: Stand, runId: stri
     .items[0];
   const release = { employeeId, period: executionDate.slice(0, 7), reason };
   await press('approver', `POST ${EMPLOYER}/releases`, {}, { data: release });
+  await press('approver', `POST ${EMPLOYER}/releases/withdrawal`, {}, { data: release });
   await press('administrator', 'POST /v1/service/restored', {}, { data: { reason } });
 }

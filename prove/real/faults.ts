@@ -1,5 +1,6 @@
 import { Lanes } from '../../src/config/lanes';
 import type { PayrollOptions } from '../../test/support/payroll';
+import { BadArguments } from '../arguments';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
 import { AT_ONCE, Stand } from './stand';
@@ -38,6 +39,7 @@ export async function proveFaults(
   const trials = allTrials().filter(({ short, fault }) =>
     words === undefined ? short || !asked.short : words.some((one) => fault.includes(one)),
   );
+  if (trials.length === 0) throw new BadArguments(`no fault of the table has these words: ${asked.fault}`);
   const batches = (Object.keys(STANDS) as StandKind[]).flatMap((kind) => {
     const mine = trials.filter(({ stand }) => stand === kind);
     const count = Math.ceil(mine.length / TRIALS_PER_STAND);

@@ -51,8 +51,10 @@ export function processTrials(): Trial[] {
         // An hour before midnight the other day may be the first that can be executed.
         const later = new Date(Math.max(Date.now(), shifted.getTime()));
         const executionDate = earliestExecutionDate(later, { cutOff: '23:59', timeZone: 'UTC' });
-        const id = await stand.pay(rows, { submitAt: shifted.toISOString(), executionDate });
-        await stand.payroll.until(id, ['SETTLED', 'FOLLOWING'], 20_000).catch(() => undefined);
+        const id = await stand.pay(rows, { executionDate });
+        await sleep(2_000);
+        const { status } = await stand.payroll.run(id);
+        if (status !== 'APPROVED') throw new Error(`a replica with a wrong clock took up a run: ${status}`);
         if (executionDate > (await stand.payroll.bankDate()))
           await stand.payroll.bankClock(new Date(`${executionDate}T12:00:00Z`));
         await stand.restart();

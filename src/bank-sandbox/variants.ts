@@ -15,8 +15,10 @@ export interface Variants {
   pageBase: 0 | 1;
   /** Whether `count` of a list envelope is the length of the page or of the whole list. */
   countMeans: 'page' | 'total';
-  /** A larger `pageSize` is answered with this many items. */
+  /** The most items on a page. */
   maxPageSize: number;
+  /** A larger `pageSize` than the most is answered with that many items, or with 400. */
+  largePages: 'capped' | 'refused';
   /** Lists that ignore `page` and `pageSize` and read `limit` and `offset` instead. */
   ignorePageParams: boolean;
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
@@ -34,8 +36,15 @@ export interface Variants {
   linkReads: 'allowed' | 'refused';
   /** What records in lists leave out. */
   omitFromLists: readonly ('parties' | 'messageId' | 'customerInstructionId')[];
+  /**
+   * Whether both ids of a payment are one number, or `paymentTransactionIdentification.id` is of a sequence of its own,
+   * 50 behind, so that it is the other id of another payment; paths take `paymentTransactionInternalInformation.id`.
+   */
+  paymentIds: 'one-sequence' | 'two-sequences';
   /** Whether payment records carry what the document calls optional in them, in any answer. */
   optionalFields: 'sent' | 'left-out';
+  /** Whether payment records leave out what they have not, such as the settlement date of one that failed, or write "". */
+  absentTexts: 'left-out' | 'empty';
   /** Records and list envelopes carry fields no document names, nested ones too. */
   unknownFields: boolean;
   /** Answers write IBANs in groups of four. */
@@ -54,10 +63,17 @@ export interface Variants {
    */
   submitRuns: 'at-once' | 'later';
   /**
+   * Whether a submitted instruction shows its groups once it was checked, or from its submit on, until then with the
+   * first half of its payments: none of one.
+   */
+  groupsFill: 'at-once' | 'progressively';
+  /**
    * What a submitted instruction, a directly submitted one too, waits for, at SUB_STRONG_AUTH_REQUIRED or C_INST_WAITING_FOR_APPROVAL, its payments
    * with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
    */
   submitWaitsFor: 'nothing' | 'strong-authentication' | 'approval';
+  /** Whether a refusal of what a submitted instruction waits for ends its payments with it, or leaves them as they were. */
+  refusalEnds: 'its-payments' | 'itself';
   /** The status in which payments wait for a later execution date. */
   waitsAs: 'WAREHOUSED' | 'PRO_WAIT_SETTLEMENT_DATE';
   /**
@@ -101,6 +117,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   pageBase: 1,
   countMeans: 'total',
   maxPageSize: 100,
+  largePages: 'capped',
   ignorePageParams: false,
   instructionList: 'paged',
   listingLagMs: 0,
@@ -108,7 +125,9 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   addAfterSubmit: 'refused',
   linkReads: 'allowed',
   omitFromLists: [],
+  paymentIds: 'one-sequence',
   optionalFields: 'sent',
+  absentTexts: 'left-out',
   unknownFields: false,
   respaceIbans: false,
   respaceNames: false,
@@ -116,7 +135,9 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   enforceControlTotals: false,
   submitStatus: 201,
   submitRuns: 'at-once',
+  groupsFill: 'at-once',
   submitWaitsFor: 'nothing',
+  refusalEnds: 'its-payments',
   waitsAs: 'WAREHOUSED',
   instructionEnds: 'SUB_REQUIRED',
   errorShape: 'flat',
@@ -167,6 +188,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   pageBase: choice(0, 1),
   countMeans: choice('page', 'total'),
   maxPageSize: whole(1, MAX_PAGE_SIZE),
+  largePages: choice('capped', 'refused'),
   ignorePageParams: flag,
   instructionList: choice('paged', 'whole'),
   listingLagMs: whole(0, MANY),
@@ -174,7 +196,9 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addAfterSubmit: choice('refused', 'accepted'),
   linkReads: choice('allowed', 'refused'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
+  paymentIds: choice('one-sequence', 'two-sequences'),
   optionalFields: choice('sent', 'left-out'),
+  absentTexts: choice('left-out', 'empty'),
   unknownFields: flag,
   respaceIbans: flag,
   respaceNames: flag,
@@ -182,7 +206,9 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   enforceControlTotals: flag,
   submitStatus: choice(200, 201, 202),
   submitRuns: choice('at-once', 'later'),
+  groupsFill: choice('at-once', 'progressively'),
   submitWaitsFor: choice('nothing', 'strong-authentication', 'approval'),
+  refusalEnds: choice('its-payments', 'itself'),
   waitsAs: choice('WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'),
   instructionEnds: choice('SUB_REQUIRED', 'with-its-payments'),
   errorShape: choice('flat', 'nested'),

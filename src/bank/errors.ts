@@ -85,7 +85,7 @@ export class Unauthorised extends BankError {}
 /** 403: the token lacks a scope, or the record belongs to somebody else. */
 export class NotAllowed extends BankError {}
 
-/** 404. For a record just written it proves nothing: a listing may lag. */
+/** 404, or 410 for what was there once. For a record just written it proves nothing: a listing may lag. */
 export class NotFound extends BankError {}
 
 /** A list that cannot be read to its end: it repeats itself, or is longer than the caps. */

@@ -1,8 +1,11 @@
 import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
-import { ContractDrift } from './errors';
+import { ContractDrift, NotAllowed, NotFound } from './errors';
 import { checked, type Outcome } from './outcome';
 import type { ListSize } from './pager';
+import type { PaymentIds } from './payment-ids';
+import type { PaymentMarks } from './payment-marks';
+import { idOfPayment } from './payment-transactions';
 import {
   type AddPayment,
   type InitiateInstruction,
@@ -20,9 +23,12 @@ import {
   type BankAccount,
   type BankInstruction,
   type BankPayment,
+  type BankPaymentStatus,
   instructionOf,
   paymentOf,
+  paymentStatusOf,
 } from './records';
+import type { PaymentTransaction } from './schema';
 
 /** Which payments to list; moments in ISO form, amounts in minor units of `currency` (EUR unless given). */
 export interface BankPaymentFilter {
@@ -109,11 +115,32 @@ export class BankGateway {
     for await (const record of records) yield paymentOf(record, this.client.amounts);
   }
 
-  /** The general listing: everybody's payments that match. */
+  /**
+   * The general listing: everybody's payments that match and are wanted by their marks. What is not wanted is passed
+   * over however odd it is.
+   */
   async *listPayments(
     filter: BankPaymentFilter = {},
+    isWanted: (marks: PaymentMarks) => boolean = () => true,
     onEnd?: (size: ListSize) => void,
   ): AsyncGenerator<BankPayment, void, undefined> {
+    for await (const record of this.listed(filter, isWanted, onEnd))
+      yield paymentOf(record, this.client.amounts);
+  }
+
+  /** As {@link listPayments}, where no amount matters. */
+  async *listStatuses(
+    filter: BankPaymentFilter,
+    isWanted: (marks: PaymentMarks) => boolean,
+  ): AsyncGenerator<BankPaymentStatus, void, undefined> {
+    for await (const record of this.listed(filter, isWanted)) yield paymentStatusOf(record);
+  }
+
+  private async *listed(
+    filter: BankPaymentFilter,
+    isWanted: (marks: PaymentMarks) => boolean,
+    onEnd?: (size: ListSize) => void,
+  ): AsyncGenerator<PaymentTransaction, void, undefined> {
     const bounds = {
       status: filter.status,
       fromDate: filter.from,
@@ -121,12 +148,26 @@ export class BankGateway {
       minAmount: this.bound(filter.minAmountMinor, filter.currency),
       maxAmount: this.bound(filter.maxAmountMinor, filter.currency),
     };
-    const records = this.client.paymentTransactions.list(bounds, onEnd);
-    for await (const record of records) yield paymentOf(record, this.client.amounts);
+    const records = this.client.paymentTransactions.listed(bounds, isWanted, onEnd);
+    for await (const { payment } of records) if (payment) yield payment;
   }
 
-  async getPayment(bankPaymentId: string): Promise<BankPayment> {
-    return paymentOf(await this.client.paymentTransactions.get(bankPaymentId), this.client.amounts);
+  /**
+   * One payment. Which of its ids the path takes is not shown (Paths exposed only as links): the other one is asked for
+   * where the first gives no payment, or somebody else's.
+   */
+  async getPayment(ids: PaymentIds): Promise<BankPayment> {
+    let failure: unknown = new ContractDrift(['id']);
+    for (const id of ids.filter((one) => one !== undefined)) {
+      try {
+        const record = await this.client.paymentTransactions.get(id);
+        if (idOfPayment(record) === ids[0]) return paymentOf(record, this.client.amounts);
+      } catch (error) {
+        if (!(error instanceof NotFound || error instanceof NotAllowed)) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
   }
 
   async *listAccounts(): AsyncGenerator<BankAccount, void, undefined> {

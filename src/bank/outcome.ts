@@ -97,7 +97,7 @@ export function readErrorOf(result: HttpResult, retryAfterMs: number | undefined
   const body = errorBodyOf(result.text);
   if (status === 401) return new Unauthorised(status, body);
   if (status === 403) return new NotAllowed(status, body);
-  if (status === 404) return new NotFound(status, body);
+  if (status === 404 || status === 410) return new NotFound(status, body);
   return new BankError(status, body);
 }
 

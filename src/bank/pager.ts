@@ -8,6 +8,8 @@ export interface ListHabits {
   usesOffset?: boolean;
   /** A size it was seen to deliver in full, which it may no longer do. */
   pageSize?: number;
+  /** The largest size to ask: it refused a larger one, and answered this. */
+  largestSize?: number;
 }
 
 export type PageQuery = { page: number; pageSize: number } | { limit: number; offset: number };
@@ -46,6 +48,8 @@ const ASKED_PAGE_SIZE = 100;
 const OBSERVED_PAGE_SIZE = 20;
 /** A list of three that calls its limit three must not make every later page as small. */
 const SMALLEST_LEARNED_SIZE = 10;
+/** How a size may be refused (Maximum page size: not shown). */
+const PERHAPS_TOO_LARGE: ReadonlySet<number> = new Set([400, 422]);
 const PERHAPS_PAST_THE_END: ReadonlySet<number> = new Set([400, 404, 416, 422]);
 /** 100,000 payments in pages of 20, and room for pages that moved. */
 const MAX_PAGES = 10_000;
@@ -68,8 +72,10 @@ class ListWalk<T> {
   ended = false;
   private readonly habits: ListHabits;
   private readonly seen = new Set<string>();
-  private readonly askedSize: number;
+  private askedSize: number;
   private size: number;
+  /** After a refusal that may have been one of the size. */
+  private asksLess = false;
   /** The last size that was asked and came in full. */
   private deliveredSize = 0;
   private page: number;
@@ -87,7 +93,7 @@ class ListWalk<T> {
 
   constructor(private readonly options: PagerOptions<T>) {
     this.habits = { ...options.habits };
-    this.askedSize = options.pageSize ?? ASKED_PAGE_SIZE;
+    this.askedSize = Math.min(options.pageSize ?? ASKED_PAGE_SIZE, this.habits.largestSize ?? Infinity);
     this.size = Math.min(this.habits.pageSize ?? this.askedSize, this.askedSize);
     this.page = this.habits.pageBase ?? 0;
   }
@@ -130,18 +136,34 @@ class ListWalk<T> {
     }
   }
 
-  /** A list whose pages count from 1 may refuse page 0; one past its end may be refused too. */
+  /** A list whose pages count from 1 may refuse page 0; one too large, or past its end, may be refused too. */
   private onRefusedPage(error: BankError): void {
     if (error instanceof NotAllowed || error instanceof Unauthorised) throw error;
     if (this.page === 0 && this.isBaseOpen()) {
       this.probeErrors.push(error);
       // A server's fault may pass: it is believed the second time.
       if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
+    } else if (this.isPerhapsTooLarge(error)) {
+      this.askLess();
     } else if (this.answered && PERHAPS_PAST_THE_END.has(error.status) && !this.isMoreCounted()) {
       this.ended = true;
     } else {
       throw error;
     }
+  }
+
+  /** The first page, refused whatever its number, in a larger size than was observed of any list. */
+  private isPerhapsTooLarge(error: BankError): boolean {
+    const refusals = [...this.probeErrors, error].some(({ status }) => PERHAPS_TOO_LARGE.has(status));
+    return refusals && !this.answered && this.size > OBSERVED_PAGE_SIZE;
+  }
+
+  private askLess(): void {
+    this.asksLess = true;
+    this.askedSize = OBSERVED_PAGE_SIZE;
+    this.size = OBSERVED_PAGE_SIZE;
+    this.page = this.habits.pageBase ?? 0;
+    this.probeErrors = [];
   }
 
   /** By the last answer's count. Where repeats show that new records pushed the pages along, passed pages count as read. */
@@ -186,6 +208,7 @@ class ListWalk<T> {
 
   private advance(answer: ListPage<T>, ids: string[]): void {
     const first = this.position === 0;
+    if (this.asksLess && !this.answered) this.learn({ largestSize: this.askedSize, pageSize: undefined });
     this.answered = true;
     this.lastCount = answer.count ?? 0;
     if (ids.length === 0) {

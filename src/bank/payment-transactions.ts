@@ -1,8 +1,9 @@
 import { segment } from './link';
 import { listFetcher } from './list';
 import { eachItem, type ListHabits, type ListSize } from './pager';
+import type { PaymentMarks } from './payment-marks';
 import { samePayment } from './same-record';
-import { paymentTransaction, type PaymentTransaction, paymentTransactionList } from './schema';
+import { type ListedPayment, pageOfPayments, paymentTransaction, type PaymentTransaction } from './schema';
 import type { BankSession } from './session';
 import { PATHS, type PaymentTransactionFilter } from './types';
 
@@ -17,14 +18,22 @@ export class PaymentTransactions {
    * Payment transactions that match. Scopes `customer-instruction_view` and `payment-instruction_view`
    * (Transactions). Amount bounds are in the bank's unit; how each filter behaves may differ by implementation.
    */
-  list(
+  async *list(
     filter: PaymentTransactionFilter = {},
     onEnd?: (size: ListSize) => void,
-  ): AsyncIterable<PaymentTransaction> {
-    const fetch = listFetcher(this.session, PATHS.paymentTransactions(), paymentTransactionList, {
-      ...filter,
-    });
-    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits, onEnd });
+  ): AsyncGenerator<PaymentTransaction, void, undefined> {
+    for await (const { payment } of this.listed(filter, () => true, onEnd)) if (payment) yield payment;
+  }
+
+  /** As {@link list}; records that are not wanted by their marks are not read, nor held to the interface. */
+  listed(
+    filter: PaymentTransactionFilter,
+    isWanted: (marks: PaymentMarks) => boolean,
+    onEnd?: (size: ListSize) => void,
+  ): AsyncIterable<ListedPayment> {
+    const page = pageOfPayments(isWanted);
+    const fetch = listFetcher(this.session, PATHS.paymentTransactions(), page, { ...filter });
+    return eachItem({ fetch, idOf: ({ id }) => id, habits: this.habits, onEnd });
   }
 
   /** One payment transaction. Scope not shown (Paths exposed only as links). */

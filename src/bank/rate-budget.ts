@@ -67,7 +67,7 @@ export class MinuteBudget implements RateBudget {
     if (turn.kind === 'refused') throw new RateLimited(turn.waitMs);
     this.dueMs = nowMs + turn.dueInMs;
     if (turn.inMs > 0) await this.clock.sleep(turn.inMs);
-    await this.outlastPauses();
+    await this.outlastPauses(nowMs + maxWaitMs);
   }
 
   observe(signal: RateSignal): void {
@@ -77,10 +77,12 @@ export class MinuteBudget implements RateBudget {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal));
   }
 
-  /** A pause may begin while a request waits for its turn. */
-  private async outlastPauses(): Promise<void> {
-    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs())
+  /** A pause may begin while a request waits for its turn. @throws RateLimited where it would outlast `untilMs` */
+  private async outlastPauses(untilMs: number): Promise<void> {
+    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs()) {
+      if (this.clock.nowMs() + leftMs > untilMs) throw new RateLimited(Math.ceil(leftMs));
       await this.clock.sleep(leftMs);
+    }
   }
 
   private pauseLeftMs(): number {

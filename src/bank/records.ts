@@ -1,4 +1,7 @@
+import { isIsoDate } from '../domain/calendar';
 import type { AmountCodec, AmountText } from './amount-codec';
+import type { PaymentIds } from './payment-ids';
+import { marksOf } from './payment-marks';
 import type { Account, CustomerInstruction, HistoryEntry, PaymentTransaction } from './schema';
 
 /** One step of a record's history, oldest first as the bank lists it. */
@@ -8,21 +11,25 @@ export interface BankStep {
   at?: string;
 }
 
-/** A payment transaction in Payrun's words; amounts in minor units, absent where the bank leaves them out. */
-export interface BankPayment {
+/** Which payment a record is of, and how far it has got. */
+export interface BankPaymentStatus {
   bankPaymentId: string;
   /** Both ids the record carries, without repeats. */
-  ids: string[];
+  ids: PaymentIds;
   bankInstructionId?: string;
   messageId?: string;
+  /** `INWARD` or `OUTWARD`. */
+  direction?: string;
+  status: string;
+}
+
+/** A payment transaction in Payrun's words; amounts in minor units, absent where the bank leaves them out. */
+export interface BankPayment extends BankPaymentStatus {
   amountMinor?: bigint;
   currency?: string;
   /** Creditor's account and name. */
   iban?: string;
   name?: string;
-  /** `INWARD` or `OUTWARD`. */
-  direction?: string;
-  status: string;
   groupStatus?: string;
   history: BankStep[];
   /** Calendar date `YYYY-MM-DD`. */
@@ -70,31 +77,28 @@ export interface BankAccount {
   availableMinor?: bigint;
 }
 
-/** What the bank writes where a message id is absent (Payment transaction). */
-const NOT_PROVIDED = 'NOTPROVIDED';
+/** A payment without its amounts, which nothing of this depends on. */
+export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
+  const { id, status } = record.paymentTransactionInternalInformation;
+  const { bankTransactionId: other, bankInstructionId, messageId, direction } = marksOf(record);
+  const ids: PaymentIds = other === undefined || other === id ? [id] : [id, other];
+  return { bankPaymentId: id, ids, bankInstructionId, messageId, direction, status: status.value };
+}
 
 /** @throws ContractDrift for an amount that is no whole number of minor units. */
 export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankPayment {
   const internal = record.paymentTransactionInternalInformation;
-  const identification = record.paymentTransactionInformation?.paymentTransactionIdentification;
   const amounts = record.paymentTransactionAmountInformation;
   const creditor = record.paymentTransactionParties?.creditor;
-  const messageId = identification?.messageId;
-  const other = identification?.id;
   return {
-    bankPaymentId: internal.id,
-    ids: other == null || other === internal.id ? [internal.id] : [internal.id, other],
-    bankInstructionId: record.customerInstructionId ?? identification?.customerInstructionId ?? undefined,
-    messageId: messageId === NOT_PROVIDED || messageId === '' ? undefined : (messageId ?? undefined),
+    ...paymentStatusOf(record),
     amountMinor: minorOf(amounts?.instructedAmount, codec),
     currency: amounts?.instructedAmount?.currency,
-    iban: creditor?.accountId?.value ?? undefined,
-    name: creditor?.name ?? undefined,
-    direction: record.paymentTransactionInformation?.direction ?? undefined,
-    status: internal.status.value,
-    groupStatus: internal.groupStatus?.value,
+    iban: textOf(creditor?.accountId?.value),
+    name: textOf(creditor?.name),
+    groupStatus: textOf(internal.groupStatus?.value),
     history: stepsOf(internal.history),
-    settlementDate: record.paymentTransactionDateInformation?.settlementDate ?? undefined,
+    settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
     chargesMinor: minorOf(amounts?.chargesAmount, codec),
   };
 }
@@ -104,16 +108,16 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
   const information = record.customerInstructionInformation;
   return {
     bankInstructionId: record.id,
-    reference: information?.customerInstructionReference ?? undefined,
+    reference: textOf(information?.customerInstructionReference),
     status: record.status.value,
-    groupStatus: record.groupStatus?.value,
-    executionDate: information?.requestedExecutionDate ?? undefined,
+    groupStatus: textOf(record.groupStatus?.value),
+    executionDate: dateOf(information?.requestedExecutionDate),
     requestedCount: information?.requestedNbPaymentTransactions ?? undefined,
     requestedTotalMinor: minorOf(information?.requestedTotalAmount, codec),
     calculatedCount: record.calculatedNbPaymentTransactions ?? undefined,
     calculatedTotalMinor: minorOf(record.calculatedAmount, codec),
     currency: record.calculatedAmount?.currency ?? information?.requestedTotalAmount?.currency,
-    debtorIban: record.customerInstructionOrderingParties?.debtor?.accountId?.value ?? undefined,
+    debtorIban: textOf(record.customerInstructionOrderingParties?.debtor?.accountId?.value),
     groups: record.paymentTransactionsStatus?.map((group) => ({
       group: group.groupStatus,
       count: group.nbTransactions,
@@ -127,22 +131,38 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
 export function accountOf(record: Account, codec: AmountCodec): BankAccount {
   return {
     bankAccountId: record.id,
-    userId: record.userId ?? undefined,
-    productId: record.productId ?? undefined,
+    userId: textOf(record.userId),
+    productId: textOf(record.productId),
     status: record.status,
-    label: record.label ?? undefined,
-    iban: record.iban ?? undefined,
-    bic: record.bic ?? undefined,
+    label: textOf(record.label),
+    iban: textOf(record.iban),
+    bic: textOf(record.bic),
     currency: record.balance?.currency ?? record.availableBalance?.currency,
     balanceMinor: minorOf(record.balance, codec),
     availableMinor: minorOf(record.availableBalance, codec),
   };
 }
 
+/** An empty text is how some write what there is not. */
+function textOf(text: string | null | undefined): string | undefined {
+  return text == null || text.trim() === '' ? undefined : text;
+}
+
+/**
+ * The date a text begins with, as the document writes dates (Conventions). What is none is left out: no payment's
+ * status waits for it.
+ */
+function dateOf(text: string | null | undefined): string | undefined {
+  const [, date = ''] = WRITTEN_DATE.exec(text ?? '') ?? [];
+  return isIsoDate(date) ? date : undefined;
+}
+
+const WRITTEN_DATE = /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:$|[T ])/;
+
 function minorOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
   return amount ? codec.decode(amount).amountMinor : undefined;
 }
 
 function stepsOf(history: readonly HistoryEntry[] | null | undefined): BankStep[] {
-  return (history ?? []).map((entry) => ({ status: entry.status.value, at: entry.date ?? undefined }));
+  return (history ?? []).map((entry) => ({ status: entry.status.value, at: textOf(entry.date) }));
 }

@@ -7,7 +7,7 @@ export function sameRecord(id: string): FaultsOf<{ id: string }> {
   return (record) => (record.id === id ? [] : ['id']);
 }
 
-/** A payment carries two ids and is known by either. */
+/** A payment carries two ids, and which of them a path takes is not shown: whoever knows both compares them as well. */
 export function samePayment(id: string): FaultsOf<PaymentTransaction> {
   return ({ paymentTransactionInternalInformation: internal, paymentTransactionInformation: information }) =>
     [internal.id, information?.paymentTransactionIdentification?.id].includes(id) ? [] : ['id'];
@@ -18,6 +18,8 @@ export function paymentOfInstruction(instructionId: string): FaultsOf<PaymentTra
   return (payment) => {
     const identification = payment.paymentTransactionInformation?.paymentTransactionIdentification;
     const named = [payment.customerInstructionId, identification?.customerInstructionId];
-    return named.every((one) => one == null || one === instructionId) ? [] : ['customerInstructionId'];
+    return named.every((one) => one == null || one === '' || one === instructionId)
+      ? []
+      : ['customerInstructionId'];
   };
 }

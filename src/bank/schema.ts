@@ -1,7 +1,8 @@
-import { isLosslessNumber } from 'lossless-json';
+import { isLosslessNumber, stringify } from 'lossless-json';
 import { z } from 'zod';
 import { ContractDrift } from './errors';
 import { parseJson } from './json';
+import { marksOf, type PaymentMarks } from './payment-marks';
 
 /**
  * Answers as the client hands them out, in the order of the interface document. Every id is a string of the
@@ -12,6 +13,9 @@ import { parseJson } from './json';
 const digitsOf = (value: unknown): unknown => (isLosslessNumber(value) ? value.value : value);
 
 const id = z.preprocess(digitsOf, z.string().min(1));
+
+/** An id that may be absent; a bank may write that as an empty text. */
+const maybeId = z.preprocess(digitsOf, z.string()).nullish();
 
 const decimalText = z.preprocess(digitsOf, z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/));
 
@@ -28,13 +32,15 @@ const totalAmount = z
   .transform((one) => (Array.isArray(one) ? one[0] : one));
 
 export const status = z.looseObject({ value: z.string().min(1), label: text });
+/** One that may be absent. */
+const maybeStatus = z.looseObject({ value: z.string(), label: text }).nullish();
 export const link = z.looseObject({ rel: z.string(), href: z.string() });
 const links = z.array(link).nullish();
 export const historyEntry = z.looseObject({
   status,
-  groupStatus: status.nullish(),
+  groupStatus: maybeStatus,
   date: text,
-  previousTransitionId: id.nullish(),
+  previousTransitionId: maybeId,
 });
 
 export const product = z.looseObject({
@@ -47,9 +53,9 @@ export const product = z.looseObject({
 
 export const account = z.looseObject({
   id,
-  externalId: id.nullish(),
-  userId: id.nullish(),
-  productId: id.nullish(),
+  externalId: maybeId,
+  userId: maybeId,
+  productId: maybeId,
   status: z.string().min(1),
   label: text,
   balance: amount.nullish(),
@@ -62,18 +68,16 @@ export const account = z.looseObject({
 
 const accountingEntry = z.looseObject({
   id,
-  accountId: id.nullish(),
-  transactionId: id.nullish(),
-  externalId: id.nullish(),
+  accountId: maybeId,
+  transactionId: maybeId,
+  externalId: maybeId,
   description: text,
   type: text,
   amount: amount.nullish(),
   balance: amount.nullish(),
   availableBalance: amount.nullish(),
   createdAt: text,
-  accountOwner: z
-    .looseObject({ id: id.nullish(), name: text, externalId: id.nullish(), userRole: text })
-    .nullish(),
+  accountOwner: z.looseObject({ id: maybeId, name: text, externalId: maybeId, userRole: text }).nullish(),
 });
 
 const contribution = z.looseObject({
@@ -82,25 +86,25 @@ const contribution = z.looseObject({
   device: z.unknown().optional(),
   contributor: text,
   name: text,
-  externalId: id.nullish(),
+  externalId: maybeId,
   userRole: z.looseObject({}).nullish(),
   employee: z.unknown().optional(),
-  supportId: id.nullish(),
+  supportId: maybeId,
 });
 
 /** What a transaction says of a payment: names and account numbers as plain text. */
 const transactionData = z.looseObject({
   remittanceInformation: text,
-  debtor: z.looseObject({ id: id.nullish(), name: text, accountId: text, bic: text }).nullish(),
+  debtor: z.looseObject({ id: maybeId, name: text, accountId: text, bic: text }).nullish(),
   creditor: z.looseObject({ name: text, accountId: text, bic: text }).nullish(),
   additionalReferences: z.looseObject({ remittanceInfo: text }).nullish(),
 });
 
 export const transaction = z.looseObject({
   id,
-  externalId: id.nullish(),
-  processId: id.nullish(),
-  businessProcessId: id.nullish(),
+  externalId: maybeId,
+  processId: maybeId,
+  businessProcessId: maybeId,
   type: text,
   localizedType: z.looseObject({ value: text, label: text }).nullish(),
   amount,
@@ -123,7 +127,7 @@ const postalAddress = z.looseObject({
 
 export const party = z.looseObject({
   name: text,
-  id: z.looseObject({ type: text, value: id.nullish() }).nullish(),
+  id: z.looseObject({ type: text, value: maybeId }).nullish(),
   accountId: z
     .looseObject({ type: text, value: text, bankId: z.looseObject({ type: text, value: text }).nullish() })
     .nullish(),
@@ -139,9 +143,9 @@ export const paymentTransaction = z.looseObject({
           messageId: text,
           endToEndId: text,
           clearingChannel: text,
-          externalTransactionId: id.nullish(),
-          id: id.nullish(),
-          customerInstructionId: id.nullish(),
+          externalTransactionId: maybeId,
+          id: maybeId,
+          customerInstructionId: maybeId,
         })
         .nullish(),
       paymentTransactionTypeInformation: z.looseObject({ serviceLevel: text }).nullish(),
@@ -152,9 +156,9 @@ export const paymentTransaction = z.looseObject({
   paymentTransactionInternalInformation: z.looseObject({
     id,
     status,
-    groupStatus: status.nullish(),
+    groupStatus: maybeStatus,
     history: z.array(historyEntry).nullish(),
-    contractId: id.nullish(),
+    contractId: maybeId,
   }),
   paymentTransactionDateInformation: z
     .looseObject({ creationDate: text, instructedDate: text, settlementDate: text })
@@ -173,8 +177,8 @@ export const paymentTransaction = z.looseObject({
   paymentTransactionDedicatedInformations: z
     .looseObject({ remittanceInformation: z.looseObject({ type: text, value: text }).nullish() })
     .nullish(),
-  customerInstructionId: id.nullish(),
-  paymentInstructionId: id.nullish(),
+  customerInstructionId: maybeId,
+  paymentInstructionId: maybeId,
   externalData: z.unknown().optional(),
   links,
 });
@@ -182,7 +186,7 @@ export const paymentTransaction = z.looseObject({
 export const customerInstruction = z.looseObject({
   id,
   status,
-  groupStatus: status.nullish(),
+  groupStatus: maybeStatus,
   history: z.array(historyEntry).nullish(),
   calculatedNbPaymentTransactions: count.nullish(),
   calculatedAmount: amount.nullish(),
@@ -212,17 +216,17 @@ export const customerInstruction = z.looseObject({
 });
 
 /** Fields of a payment instruction are not shown beyond its links. */
-export const paymentInstruction = z.looseObject({ id: id.nullish(), status: status.nullish(), links });
+export const paymentInstruction = z.looseObject({ id: maybeId, status: status.nullish(), links });
 
 export const webhookSubscription = z.looseObject({
   id,
   name: text,
   body: text,
-  distributorId: id.nullish(),
+  distributorId: maybeId,
   events: z.array(z.string()).nullish(),
 });
 export const webhookSubscriptions = z.array(webhookSubscription);
-export const hookMessage = z.looseObject({ message: text, hookId: id.nullish(), identityId: id.nullish() });
+export const hookMessage = z.looseObject({ message: text, hookId: maybeId, identityId: maybeId });
 
 /** Conventions: List envelope. `count` may mean the page or the whole list. */
 export const listOf = <T extends z.ZodType>(item: T) =>
@@ -237,6 +241,31 @@ export const listOf = <T extends z.ZodType>(item: T) =>
 export const productList = listOf(product);
 export const accountList = listOf(account);
 export const paymentTransactionList = listOf(paymentTransaction);
+
+/** A record of a list of everybody's payments: whole only where it was wanted. */
+export interface ListedPayment {
+  /** What tells it from another in the list. */
+  id: string;
+  marks: PaymentMarks;
+  payment?: z.output<typeof paymentTransaction>;
+}
+
+/**
+ * A page of everybody's payments. Those that are not wanted are passed over however odd they are: what somebody else's
+ * record lacks is no reason to read none of ours.
+ */
+export function pageOfPayments(isWanted: (marks: PaymentMarks) => boolean) {
+  const listed = z.unknown().transform((record, context): ListedPayment => {
+    const marks = marksOf(record);
+    const id = marks.bankPaymentId ?? stringify(record) ?? '';
+    if (!isWanted(marks)) return { id, marks };
+    const read = paymentTransaction.safeParse(record);
+    if (read.success) return { id, marks, payment: read.data };
+    for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message });
+    return z.NEVER;
+  });
+  return listOf(listed);
+}
 
 export type Status = z.output<typeof status>;
 export type Link = z.output<typeof link>;

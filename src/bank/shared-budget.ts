@@ -62,8 +62,8 @@ export class SharedBudget implements RateBudget {
   async take(maxWaitMs = Infinity): Promise<void> {
     const pauseMs = this.pauseLeftMs();
     if (pauseMs > maxWaitMs) throw new RateLimited(Math.ceil(pauseMs));
-    if (this.perMinute === undefined) return this.outlastPauses();
     const untilMs = this.clock.nowMs() + maxWaitMs;
+    if (this.perMinute === undefined) return this.outlastPauses(untilMs);
     return maxWaitMs <= URGENT_WAIT_MS ? this.takeUrgently(untilMs) : this.queue(untilMs);
   }
 
@@ -115,7 +115,9 @@ export class SharedBudget implements RateBudget {
     this.refuseLate(this.pausedUntilMs, 0);
     const turns = Math.min(this.waiting.length, this.batchSize());
     if (turns === 0) return;
-    await this.outlastPauses();
+    await this.outlastPauses(Infinity);
+    this.refuseLate(this.clock.nowMs(), 0);
+    if (this.waiting.length === 0) return;
     const maxWaitMs = Math.max(...this.waiting.map(({ untilMs }) => untilMs)) - this.clock.nowMs();
     const reserved = await this.reserve({ turns, maxWaitMs, urgent: false });
     if (reserved.kind === 'refused') throw new RateLimited(reserved.waitMs);
@@ -167,9 +169,12 @@ export class SharedBudget implements RateBudget {
     this.logger.warn({ message, error: describeError(error) });
   }
 
-  private async outlastPauses(): Promise<void> {
-    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs())
+  /** @throws RateLimited once a pause would outlast `untilMs`: it may have grown while it was waited out */
+  private async outlastPauses(untilMs: number): Promise<void> {
+    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs()) {
+      if (this.clock.nowMs() + leftMs > untilMs) throw new RateLimited(Math.ceil(leftMs));
       await this.clock.sleep(leftMs);
+    }
   }
 
   private pauseLeftMs(): number {

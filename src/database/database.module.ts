@@ -4,6 +4,7 @@ import { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
 import { CONFIG, Config } from '../config/env';
 import { BankLists } from './bank-lists';
 import { BankRate } from './bank-rate';
+import { ClockWatch } from './clock-watch';
 import { Database } from './database';
 import { dataSourceOptions } from './data-source';
 import { Leases } from './leases';
@@ -16,8 +17,8 @@ import { assertSafeRole } from './roles';
 /** The one DataSource and the one door to it. */
 @Global()
 @Module({
-  providers: [BankLists, BankRate, Database, Leases, PersonalData, RestoreGuard, RestoreWitness],
-  exports: [BankLists, BankRate, Database, Leases, PersonalData, RestoreGuard],
+  providers: [BankLists, BankRate, ClockWatch, Database, Leases, PersonalData, RestoreGuard, RestoreWitness],
+  exports: [BankLists, BankRate, ClockWatch, Database, Leases, PersonalData, RestoreGuard],
 })
 export class DatabaseModule implements OnApplicationBootstrap {
   constructor(

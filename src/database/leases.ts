@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { escapeLiteral } from 'pg';
 import { Database, Statement, Transaction } from './database';
 
+/** Cut-offs are judged by the process's clock: one that is further from the database's is not trusted with work. */
+export const CLOCK_TOLERANCE_MS = 60_000;
+
 export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW' | 'ACCOUNT';
 
 /** Work taken by this process until `epoch` is overtaken or the lease runs out by the database's clock. */
@@ -13,6 +16,23 @@ export interface Claim {
   readonly epoch: string;
   /** When somebody last asked for it (PostgreSQL's text), until that was answered; null where it is only due again. */
   readonly wokenAt: string | null;
+  /** What it lacked when it was last taken up; null where nothing was missing. */
+  readonly missing: Missing | null;
+}
+
+/** What work waits for, and for how long it has lacked just that, in ms by the database's clock. */
+export interface Missing {
+  readonly what: string;
+  readonly forMs: number;
+}
+
+interface ClaimedRow {
+  subject_id: string;
+  employer_id: string;
+  epoch: string;
+  woken_at: string | null;
+  missing: string | null;
+  missing_for_ms: string | null;
 }
 
 /** Another worker took over, or the lease ran out: whatever this one was about to do, it must not. */
@@ -30,21 +50,26 @@ export class Fenced extends Error {
 export class Leases {
   constructor(private readonly database: Database) {}
 
-  /** Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so. */
+  /**
+   * Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so; none while
+   * this process's clock is a minute or more from the database's.
+   */
   async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
     const rows = await this.database.asWorker((tx) =>
-      tx.query<{ subject_id: string; employer_id: string; epoch: string; woken_at: string | null }>(
+      tx.query<ClaimedRow>(
         // Materialized: as a subquery it may be run again for each row, and so take more than the limit.
         // What is held is due when its lease ends. By the time of the statement: an index serves no volatile clock.
         `WITH due AS MATERIALIZED (
            SELECT subject_id FROM lease
            WHERE kind = $1 AND coalesce(leased_until, wake_at) <= statement_timestamp()
+             AND abs(extract(epoch FROM statement_timestamp())::float8 * 1000 - $5::float8) < $6::float8
            ORDER BY coalesce(leased_until, wake_at) LIMIT $3 FOR UPDATE SKIP LOCKED)
          UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
            leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
          FROM due WHERE lease.subject_id = due.subject_id
-         RETURNING lease.subject_id, employer_id, epoch, woken_at::text`,
-        [kind, holder, limit, leaseMs],
+         RETURNING lease.subject_id, employer_id, epoch, woken_at::text, missing,
+           extract(epoch FROM clock_timestamp() - missing_since) * 1000 AS missing_for_ms`,
+        [kind, holder, limit, leaseMs, Date.now(), CLOCK_TOLERANCE_MS],
       ),
     );
     return rows.map((row) => ({
@@ -54,6 +79,7 @@ export class Leases {
       holder,
       epoch: row.epoch,
       wokenAt: row.woken_at,
+      missing: row.missing === null ? null : { what: row.missing, forMs: Number(row.missing_for_ms) },
     }));
   }
 
@@ -108,6 +134,29 @@ export async function fence(tx: Transaction, claim: Claim): Promise<void> {
     'kept',
   );
   if (held.length === 0) throw new Fenced(claim);
+}
+
+/**
+ * Remembers, for whoever takes the work up next, that it lacks something. It remembers one thing: another begins anew.
+ * @returns for how long it has lacked just that, in ms
+ */
+export async function missingForMs(tx: Transaction, claim: Claim, what: string): Promise<number> {
+  if (claim.missing?.what === what) return claim.missing.forMs;
+  await tx.query(
+    `UPDATE lease SET missing = $4, missing_since = clock_timestamp()
+     WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
+    [claim.subjectId, claim.holder, claim.epoch, what],
+  );
+  return 0;
+}
+
+/** It is there: should it be missing again, that is counted from then on. */
+export async function isThere(tx: Transaction, claim: Claim, what: string): Promise<void> {
+  if (claim.missing?.what !== what) return;
+  await tx.query(
+    `UPDATE lease SET missing = NULL, missing_since = NULL WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
+    [claim.subjectId, claim.holder, claim.epoch],
+  );
 }
 
 interface Wake {

@@ -118,7 +118,9 @@ export class RestoreGuard {
       const found = await this.look(tx);
       const reasons = reasonsIn(found, expected);
       const what = `The database is not as this service left it: ${reasons.join('; ')}.`;
-      if (reasons.length > 0) await recordRestore(tx, what, 'last mark');
+      // Others may have worked on an older state, and marked it, before this one noticed it.
+      const since = isOlder(found, expected) ? 'unknown' : 'last mark';
+      if (reasons.length > 0) await recordRestore(tx, what, since);
       if (isNews(found) || reasons.length > 0) await recordIdentity(tx);
       return makeMark(tx, this.witness);
     });
@@ -196,6 +198,11 @@ function isNews(found: Found): boolean {
   );
 }
 
+/** Whether the database lacks a mark that this process, or its witness, knows to be committed. */
+function isOlder({ seq }: Found, expected: bigint | undefined): boolean {
+  return expected !== undefined && (seq === null || BigInt(seq) < expected);
+}
+
 /** What shows that the database was restored, for people; nothing where it is as it was left. */
 function reasonsIn(found: Found, expected: bigint | undefined): string[] {
   const reasons: string[] = [];
@@ -208,7 +215,7 @@ function reasonsIn(found: Found, expected: bigint | undefined): string[] {
     if (found.same_database === false) reasons.push('another database of the cluster');
     if (found.same_row === false) reasons.push('rows loaded from a dump');
   }
-  if (expected !== undefined && (found.seq === null || BigInt(found.seq) < expected))
+  if (isOlder(found, expected))
     reasons.push(`an older state (mark ${found.seq ?? 'none'} where ${expected} was remembered)`);
   return reasons;
 }

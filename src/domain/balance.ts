@@ -14,20 +14,23 @@ export interface PaidByInstruction {
  * stands for them. Any other loss, or gain, is other traffic of the account and says nothing.
  * @param unpaidMinor what was submitted and not paid: the bank may have taken it and not given it back yet. As long as
  * that explains the loss, the answer is `not-yet`.
+ * @param unpaidChargesMinor what it shows as charges for these: it may have taken them or not
  */
 export function paidAgain(
   paid: readonly PaidByInstruction[],
   lostMinor: bigint,
   unpaidMinor: bigint,
+  unpaidChargesMinor: bigint,
 ): PaidByInstruction | 'not-yet' | undefined {
   const amountMinor = sumMinor(paid.map((one) => one.amountMinor));
   const chargesMinor = sumMinor(paid.map((one) => one.chargesMinor));
   const restMinor = lostMinor - amountMinor - chargesMinor;
-  if (restMinor <= 0n) return undefined;
-  if (restMinor <= unpaidMinor) return 'not-yet';
+  if (restMinor <= 0n || restMinor === unpaidChargesMinor) return undefined;
+  if (restMinor <= unpaidMinor + unpaidChargesMinor) return 'not-yet';
+  const rests = [0n, unpaidMinor, unpaidChargesMinor, unpaidMinor + unpaidChargesMinor].map(
+    (explained) => restMinor - explained,
+  );
   const isRest = (one: Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>): boolean =>
-    [restMinor, restMinor - unpaidMinor].some(
-      (rest) => rest === one.amountMinor || rest === one.amountMinor + one.chargesMinor,
-    );
+    rests.some((rest) => rest === one.amountMinor || rest === one.amountMinor + one.chargesMinor);
   return paid.find(isRest) ?? (isRest({ amountMinor, chargesMinor }) ? paid[0] : undefined);
 }

@@ -150,6 +150,38 @@ export function isPastSubmit(value: string): boolean {
   }
 }
 
+/**
+ * Whether a status leaves it possible that the instruction was submitted: all do but the steps before a submit and the
+ * ends that come without one too. A value nobody documents does.
+ */
+export function mayBeSubmitted(value: string): boolean {
+  return isPastSubmit(value) || readBankStatus(value).kind === 'unknown';
+}
+
+/** The one of several statuses that says most of a submit: one past it, else one that leaves it possible. */
+export function mostSubmitted(values: readonly string[]): string | undefined {
+  return values.find(isPastSubmit) ?? values.find(mayBeSubmitted);
+}
+
+/** Whether the bank has ended an instruction or a payment with this status without paying anything of it. */
+export function isEndedUnpaid(value: string): boolean {
+  const reading = readBankStatus(value);
+  return reading.kind === 'terminal' && reading.outcome !== 'SETTLED';
+}
+
+/**
+ * Whether a submitted instruction with this status may lawfully show fewer payments in its groups than it holds: it is
+ * being checked, waits for somebody before it is, or ended without paying anything.
+ */
+export function mayLackGroups(value: string): boolean {
+  const reading = readBankStatus(value);
+  return (
+    isEndedUnpaid(value) ||
+    reading.kind === 'waiting' ||
+    (reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_REQUIRED)
+  );
+}
+
 /** Whether a status is one of those a payment has before its instruction is submitted. */
 export function isBeforeSubmit(value: string): boolean {
   const reading = readBankStatus(value);

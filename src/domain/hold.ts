@@ -21,6 +21,17 @@ export const HOLD_CODES = {
     meaning: 'The employee is paid in another pay run of this period and kind of pay.',
     remedy: 'Leave the row out, or release it if a further payment is owed.',
   },
+  EMPLOYEE_MAY_BE_PAID: {
+    meaning:
+      'A run of this period and kind of pay may have paid the employee: a restored database had forgotten that, or the run was in it and is cancelled.',
+    remedy:
+      "Ask the bank what the run's instructions paid. Leave the row out, or release it if nothing was paid.",
+  },
+  EMPLOYEE_PAY_RETURNED: {
+    meaning:
+      'The employee was paid by another pay run of this period and kind of pay, and the payment came back.',
+    remedy: 'Ask the employee where to pay it; release the row if it pays what came back, or leave it out.',
+  },
   PAYMENT_ABOVE_LIMIT: {
     meaning: 'The amount is above the most that the employer lets a payment be.',
     remedy: 'Look for a misplaced decimal sign; release the row if the amount is right.',
@@ -63,6 +74,10 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
       return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same amount to the same account.`;
     case 'EMPLOYEE_ALREADY_PAID':
       return `The employee is paid by line ${besideLine} of ${besideRun}.`;
+    case 'EMPLOYEE_MAY_BE_PAID':
+      return `The employee may have been paid by line ${besideLine} of ${besideRun} before a database was restored.`;
+    case 'EMPLOYEE_PAY_RETURNED':
+      return `What line ${besideLine} of ${besideRun} paid the employee came back.`;
     case 'PAYMENT_ABOVE_LIMIT':
       return `A payment of the employer is at most ${bound}.`;
     case 'PAY_ABOVE_HISTORY':
@@ -78,16 +93,28 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
 export type Joining = 'AS_IT_IS' | 'BY_RELEASE' | 'REFUSED';
 
 /** The codes whose release says that the employee is to be paid once more. */
-export const SECOND_PAY_CODES: readonly HoldCode[] = ['EMPLOYEE_TWICE', 'EMPLOYEE_ALREADY_PAID'];
+export const SECOND_PAY_CODES: readonly HoldCode[] = [
+  'EMPLOYEE_TWICE',
+  'EMPLOYEE_ALREADY_PAID',
+  'EMPLOYEE_MAY_BE_PAID',
+  'EMPLOYEE_PAY_RETURNED',
+];
+
+/** The codes that name the run by which the employee is, was or may have been paid. */
+export const PAID_BY_ANOTHER_RUN: readonly HoldCode[] = [
+  'EMPLOYEE_ALREADY_PAID',
+  'EMPLOYEE_MAY_BE_PAID',
+  'EMPLOYEE_PAY_RETURNED',
+];
 
 /**
  * The one rule by which a held payment becomes payable: nobody is paid twice for a period and kind of pay unless a
  * person released exactly that, whatever else was released and whatever was stored while the payment was held.
  */
 export function joiningOf(held: {
-  /** Whether a live payment of the same employee, period and kind of pay exists. */
+  /** Whether another payment of the same employee, period and kind of pay is live, or was sent and forgotten. */
   paid: boolean;
-  /** Whether the upload took a release for it that no live payment has used since. */
+  /** Whether the upload took a release for it that stands, and that no live payment has used since. */
   hasRelease: boolean;
   /** Whether a hold of `SECOND_PAY_CODES` was released. */
   secondPayReleased: boolean;

@@ -1,4 +1,4 @@
-import { readBankStatus } from './bank-status';
+import { isBeforeSubmit, isEndedUnpaid, readBankStatus } from './bank-status';
 import { isPaymentFinal, PaymentStatus } from './payment';
 
 /** Why a payment may not be replaced by another, in words. The codes are stable. */
@@ -28,7 +28,7 @@ export interface ReplaceablePayment {
   bankStatus: string | null;
   /** Whether two different final statuses were ever shown. */
   contradicted: boolean;
-  /** Whether an attention about its status or its content is open. */
+  /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
   doubted: boolean;
   /** `live`: one that replaces it may pay; `ended`: one was sent and did not. */
   successor: 'none' | 'live' | 'ended';
@@ -75,10 +75,11 @@ export type SecondLook = 'same' | 'moved';
 
 /**
  * Whether a status read again is still the end that was recorded (protocol: before any repay the bank is read again).
- * Anything else has moved, also what is lower or unknown: only sameness allows to pay again.
+ * What was void in a submitted instruction stands as it was before the submit, or ended unpaid. Anything else has moved, also what is lower or unknown: only sameness allows to pay again.
  */
 export function lookAgain(ended: { status: PaymentStatus; returned: boolean }, shown: string): SecondLook {
   const reading = readBankStatus(shown);
+  if (ended.status === 'VOID') return isBeforeSubmit(shown) || isEndedUnpaid(shown) ? 'same' : 'moved';
   if (ended.returned) return reading.kind === 'returned' ? 'same' : 'moved';
   return reading.kind === 'terminal' && reading.outcome === ended.status ? 'same' : 'moved';
 }

@@ -5,6 +5,21 @@ export interface SendShape {
   readonly rows: number;
   readonly instructions: number;
   readonly rowsAtBank?: number;
+  /** What is read of the payments that these replace, where they replace any. */
+  readonly replaced?: ReplacedReadings;
+}
+
+/** Before any repay the bank is read again: once for the run's gate, and before each submit what its payments replace. */
+export interface ReplacedReadings {
+  readonly atGate: LookShape;
+  readonly beforeSubmits: LookShape;
+}
+
+/** So many instructions of which the status alone is read, and so many lists of payments, with all they hold together. */
+export interface LookShape {
+  readonly statuses: number;
+  readonly lists: number;
+  readonly payments: number;
 }
 
 /** How fast it may be sent. */
@@ -45,7 +60,7 @@ const SUBMIT_MS = 2_000;
 
 /**
  * What sending a run takes from now on: initiates, adds, two readings of every instruction (once built, and at its
- * gate), the account's balance, submits. It knows the one run only: others share the bank's limit and the service, so
+ * gate), the readings of what its payments replace, the account's balance, submits. It knows the one run only: others share the bank's limit and the service, so
  * it can take longer; and it counts instructions one after the other, though several are built side by side, so it
  * can be sooner.
  */
@@ -53,7 +68,8 @@ export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
   const { rows, instructions } = shape;
   const adds = Math.max(rows - (shape.rowsAtBank ?? 0), 0);
   const initiates = rows === 0 ? 0 : Math.ceil((instructions * adds) / rows);
-  const single = initiates + 2 * readsOf(shape, pace) + 1;
+  const looks = looksOf(shape.replaced?.atGate, pace) + looksOf(shape.replaced?.beforeSubmits, pace);
+  const single = initiates + 2 * readsOf(shape, pace) + looks + 1;
   const unpacedMs = (adds / pace.addsInFlight + single) * REQUEST_MS + instructions * SUBMIT_MS;
   const { requests, ms } = estimate(adds + single + instructions, unpacedMs, pace);
   return { requests, ms: ms + pace.lagMs };
@@ -61,7 +77,7 @@ export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
 
 /** What is left when every instruction is built and read back: the readings at the gates, and the submits. */
 export function estimateSubmits(shape: SendShape, pace: SendPace): SendEstimate {
-  const reads = readsOf(shape, pace);
+  const reads = readsOf(shape, pace) + looksOf(shape.replaced?.beforeSubmits, pace);
   const unpacedMs = reads * REQUEST_MS + shape.instructions * SUBMIT_MS;
   return estimate(reads + shape.instructions, unpacedMs, pace);
 }
@@ -81,6 +97,14 @@ function readsOf({ rows, instructions }: SendShape, { reading }: SendPace): numb
       return instructions + pages;
     }
   }
+}
+
+/** One by one, or in pages of which the last may be short. */
+function looksOf(look: LookShape | undefined, { reading }: SendPace): number {
+  if (look === undefined) return 0;
+  const { statuses, lists, payments } = look;
+  if (reading.by === 'PAYMENT') return statuses + payments;
+  return statuses + Math.ceil(payments / (reading.pageRows ?? PAGE_ROWS)) + lists * (1 + EXTRA_PAGES);
 }
 
 function estimate(requests: number, unpacedMs: number, { requestsPerMinute }: SendPace): SendEstimate {

@@ -4,11 +4,10 @@ import { BankClient } from '../bank/client';
 import { BankClientError } from '../bank/errors';
 import type { Account } from '../bank/schema';
 import { PATHS } from '../bank/types';
-import { Database, EmployerTransaction } from '../database/database';
-import { PAY_RUN_FINALS } from '../domain/pay-run';
+import { Database } from '../database/database';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
-import { findAccount, keepBankStatus } from './account.store';
+import { assertNoOpenRun, findAccount, keepBankStatus } from './account.store';
 import { BankCalls } from './bank-calls';
 import { askBank, refusalProblem } from './bank-problem';
 import { EmployerAccount } from './employer.entity';
@@ -67,20 +66,6 @@ export class AccountClosing {
       throw error;
     }
   }
-}
-
-/** Locks the account first: an upload that refers to it waits, and then finds the intent written. */
-async function assertNoOpenRun(tx: EmployerTransaction, accountId: string): Promise<void> {
-  await tx.query('SELECT 1 FROM employer_account WHERE employer_id = $1 AND id = $2 FOR UPDATE', [
-    tx.employerId,
-    accountId,
-  ]);
-  const open = await tx.query(
-    `SELECT 1 FROM pay_run WHERE employer_id = $1 AND account_id = $2 AND status <> ALL ($3) LIMIT 1`,
-    [tx.employerId, accountId, PAY_RUN_FINALS],
-  );
-  if (open.length === 0) return;
-  throw new Problem(409, 'ACCOUNT_HAS_OPEN_RUNS', 'A pay run on this account has not ended yet.');
 }
 
 /** Zero is zero in every unit. */

@@ -20,9 +20,10 @@ import {
   ProbedItem,
 } from './account-bodies';
 import { AccountProbe } from './account-probe';
-import { accountsOf, findAccount } from './account.store';
+import { attachedAccountsOf, findAccount } from './account.store';
 import { accountBody, AccountItem, showAccount } from './account-view';
 import { Attachment, ListedAccount } from './attachment';
+import { Detachment } from './detachment';
 import { EmployerAccount } from './employer.entity';
 import { HookService } from './hook.service';
 import { UnitCheck } from './unit-check';
@@ -41,6 +42,8 @@ class NewAccountBody extends createZodDto(
 ) {}
 class AccountChange extends createZodDto(z.strictObject({ bankIdentityId: bankId })) {}
 class BalanceCheck extends createZodDto(z.strictObject({ balance })) {}
+class DetachmentBody extends createZodDto(z.strictObject({ reason: z.string().trim().min(3).max(500) })) {}
+class DetachedBody extends createZodDto(z.object({ id: z.string(), detachedAt: z.iso.datetime() })) {}
 
 class AccountsBody extends createZodDto(z.object({ items: z.array(accountBody) })) {}
 class ListedBody extends createZodDto(
@@ -65,6 +68,7 @@ export class AccountController {
   constructor(
     private readonly database: Database,
     private readonly attachment: Attachment,
+    private readonly detachment: Detachment,
     private readonly probing: AccountProbe,
     private readonly unitCheck: UnitCheck,
     private readonly hooks: HookService,
@@ -87,7 +91,7 @@ export class AccountController {
   @ApiOperation({ summary: "The employer's accounts, and what each still lacks" })
   @ApiOkResponse({ type: AccountsBody })
   async list(@Param('employerId', new IdParam('emp')) employerId: string): Promise<{ items: AccountItem[] }> {
-    const accounts = await this.database.inEmployer(employerId, accountsOf);
+    const accounts = await this.database.inEmployer(employerId, attachedAccountsOf);
     return { items: accounts.map((account) => this.show(account)) };
   }
 
@@ -170,6 +174,23 @@ export class AccountController {
   ): Promise<AccountItem> {
     const account = await this.find(employerId, accountId);
     return this.show(await this.unitCheck.confirm(account, me.personId, body.balance));
+  }
+
+  @Post('accounts/:accountId/detachment')
+  @HttpCode(200)
+  @Allow('operator')
+  @ApiOperation({
+    summary: 'Takes an unused account from the employer for good; at the bank nothing changes',
+  })
+  @ApiOkResponse({ type: DetachedBody })
+  async detach(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Param('accountId', new IdParam('acc')) accountId: string,
+    @Me() me: SignedIn,
+    @Body() { reason }: DetachmentBody,
+  ): Promise<DetachedBody> {
+    const detachedAt = await this.detachment.detach(employerId, me.personId, accountId, reason);
+    return { id: showId('acc', accountId), detachedAt: detachedAt.toISOString() };
   }
 
   private find(employerId: string, accountId: string): Promise<EmployerAccount> {

@@ -1,18 +1,55 @@
+import { IsNull } from 'typeorm';
 import { EmployerTransaction, Transaction } from '../database/database';
+import { wake } from '../database/leases';
+import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { notFound } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
 import { EmployerAccount } from './employer.entity';
 
 /** More accounts than one employer pays salaries from. */
 const MAX_ACCOUNTS = 1_000;
 
-/** An account of the transaction's employer. @throws Problem 404 */
+/** An account that is attached to the transaction's employer. @throws Problem 404 */
 export async function findAccount(tx: EmployerTransaction, accountId: string): Promise<EmployerAccount> {
-  const account = await tx.manager.findOneBy(EmployerAccount, { employerId: tx.employerId, id: accountId });
+  const key = { employerId: tx.employerId, id: accountId };
+  const account = await tx.manager.findOneBy(EmployerAccount, { ...key, detachedAt: IsNull() });
   if (account === null) throw notFound('acc');
   return account;
 }
 
-/** Every account of the transaction's employer, oldest first. */
+/**
+ * Checks that the account is attached and that the bank did not close it, as far as is known.
+ * @param instead what a person can do about it
+ * @throws Problem 422 `ACCOUNT_DETACHED`, `ACCOUNT_IS_CLOSED`
+ */
+export function assertCanPay(
+  { bankStatus, detachedAt }: EmployerAccount,
+  instead = 'name another account of the employer',
+): void {
+  if (detachedAt !== null)
+    throw new Problem(422, 'ACCOUNT_DETACHED', `The account was detached: ${instead}.`);
+  if (bankStatus === 'CLOSED')
+    throw new Problem(422, 'ACCOUNT_IS_CLOSED', `The bank says the account is closed: ${instead}.`);
+}
+
+/**
+ * Checks that no run on the account is open. Locks the account first: an upload that refers to it waits, and then finds
+ * what was written. @throws Problem 409 `ACCOUNT_HAS_OPEN_RUNS`
+ */
+export async function assertNoOpenRun(tx: EmployerTransaction, accountId: string): Promise<void> {
+  await tx.query('SELECT 1 FROM employer_account WHERE employer_id = $1 AND id = $2 FOR UPDATE', [
+    tx.employerId,
+    accountId,
+  ]);
+  const open = await tx.query(
+    `SELECT 1 FROM pay_run WHERE employer_id = $1 AND account_id = $2 AND status <> ALL ($3) LIMIT 1`,
+    [tx.employerId, accountId, PAY_RUN_FINALS],
+  );
+  if (open.length === 0) return;
+  throw new Problem(409, 'ACCOUNT_HAS_OPEN_RUNS', 'A pay run on this account has not ended yet.');
+}
+
+/** Every account the transaction's employer ever had, oldest first. */
 export function accountsOf(tx: EmployerTransaction): Promise<EmployerAccount[]> {
   return tx.manager.find(EmployerAccount, {
     where: { employerId: tx.employerId },
@@ -21,13 +58,19 @@ export function accountsOf(tx: EmployerTransaction): Promise<EmployerAccount[]> 
   });
 }
 
+/** Those that are attached still. */
+export async function attachedAccountsOf(tx: EmployerTransaction): Promise<EmployerAccount[]> {
+  return (await accountsOf(tx)).filter(({ detachedAt }) => detachedAt === null);
+}
+
 /** Which employer each of the bank's accounts is attached to; those attached to none are absent. */
 export async function ownersOf(
   worker: Transaction,
   bankAccountIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const rows = await worker.query<{ bank_account_id: string; employer_id: string }>(
-    'SELECT bank_account_id, employer_id FROM employer_account WHERE bank_account_id = ANY($1)',
+    `SELECT bank_account_id, employer_id FROM employer_account
+     WHERE bank_account_id = ANY($1) AND detached_at IS NULL`,
     [bankAccountIds],
   );
   return new Map(rows.map((row) => [row.bank_account_id, row.employer_id]));
@@ -48,4 +91,28 @@ export async function keepBankStatus(
     [tx.employerId, accountId, status],
   );
   return changed.length > 0;
+}
+
+/**
+ * Keeps the status that a probe read a while ago, where the account still has the one it had before the probe;
+ * otherwise somebody read it since, and it is read again.
+ * @returns the status that stands
+ */
+export async function keepProbedStatus(
+  tx: EmployerTransaction,
+  { id, bankStatus: before }: Pick<EmployerAccount, 'id' | 'bankStatus'>,
+  status: string | undefined,
+): Promise<string> {
+  const [now] = await tx.query<{ bank_status: string }>(
+    `SELECT bank_status FROM employer_account WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    [tx.employerId, id],
+  );
+  const stands = now?.bank_status ?? before;
+  if (status === undefined || status === stands) return stands;
+  if (stands === before) {
+    await keepBankStatus(tx, id, status);
+    return status;
+  }
+  wake(tx, 'ACCOUNT', tx.employerId, [id]);
+  return stands;
 }

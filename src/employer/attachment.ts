@@ -85,6 +85,7 @@ export class Attachment {
       unitConfirmed: null,
       unitConfirmedAt: null,
       unitConfirmedBy: null,
+      detachedAt: null,
       createdAt: now,
     };
     await this.database.inEmployer(employerId, async (tx) => {
@@ -118,7 +119,8 @@ export class Attachment {
     if (currency !== 'EUR') throw unusable('only accounts in EUR can be used.');
     if (record.status === 'CLOSED') throw unusable('it is closed.');
     const bankUserId = bankIdentityId ?? record.userId;
-    if (bankUserId == null) throw unusable('the bank does not say whose it is; name its identity.');
+    if (bankUserId == null || bankUserId === '')
+      throw unusable('the bank does not say whose it is; name its identity.');
     const bic = validateBic(record.bic ?? '', ibanCountryOf(checked.iban));
     return {
       bankAccountId: record.id,

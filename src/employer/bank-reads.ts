@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { ListUnreadable, NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
+import type { KnownIds } from '../bank/payment-ids';
+import { isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
@@ -12,10 +14,13 @@ export interface InstructionAtBank {
   bankInstructionId: string;
   /** When it was initiated: nothing of it is older. */
   createdAt: Date;
-  bankIds: readonly string[];
+  bankIds: readonly KnownIds[];
   /** Whether a message id names a row of this instruction. */
   isNamedBy: (messageId: string) => boolean;
 }
+
+/** Payments read one by one: a minute or so at a bank that answers ten in a second. */
+const MOST_ALONE = 1_000;
 
 // The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
 const CLOCK_MARGIN_MS = 86_400_000;
@@ -65,6 +70,29 @@ export class BankReads {
     throw unreadable;
   }
 
+  /**
+   * Payments as they were listed, those without a message id with the one that a read of them alone shows, where the bank
+   * allows that; more than `MOST_ALONE` are left as they are. @throws BankClientError
+   */
+  async withMessageIds(listed: readonly BankPayment[]): Promise<BankPayment[]> {
+    const lacking = listed.filter(({ messageId }) => messageId === undefined).length;
+    if (lacking > MOST_ALONE) return [...listed];
+    const payments: BankPayment[] = [];
+    for (const payment of listed)
+      payments.push(payment.messageId === undefined ? await this.alone(payment) : payment);
+    return payments;
+  }
+
+  /** Whether it may be read alone is not known of an account that was onboarded before there was a payment. */
+  private async alone(listed: BankPayment): Promise<BankPayment> {
+    try {
+      return await this.gateway.getPayment(listed.ids);
+    } catch (error) {
+      if (error instanceof NotAllowed || error instanceof NotFound) return listed;
+      throw error;
+    }
+  }
+
   private async fromOwnList(
     account: EmployerAccount,
     { bankInstructionId }: InstructionAtBank,
@@ -80,18 +108,14 @@ export class BankReads {
   }
 
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const known = new Set(instruction.bankIds);
+    const isOurs = mayBeOf(instruction);
     const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
     const found: BankPayment[] = [];
     const sizes: ListSize[] = [];
-    const listed = this.gateway.listPayments({ from: from.toISOString() }, (size) => sizes.push(size));
-    for await (const payment of listed) {
-      const ours =
-        payment.bankInstructionId === instruction.bankInstructionId ||
-        payment.ids.some((id) => known.has(id)) ||
-        (payment.messageId !== undefined && instruction.isNamedBy(payment.messageId));
-      if (ours) found.push(payment);
-    }
+    const listed = this.gateway.listPayments({ from: from.toISOString() }, isOurs, (size) =>
+      sizes.push(size),
+    );
+    for await (const payment of listed) if (isOurs(payment)) found.push(payment);
     // That of an older instruction reaches further back than those of a run that is sent will.
     const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
     if (recent) await this.remember('PAYMENTS', sizes);
@@ -111,15 +135,27 @@ export class BankReads {
 
   private async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const found: BankPayment[] = [];
-    for (const id of instruction.bankIds) {
+    for (const ids of instruction.bankIds) {
+      if (ids.length === 0) continue;
       try {
-        found.push(await this.gateway.getPayment(id));
+        found.push(await this.gateway.getPayment(ids));
       } catch (error) {
         if (!(error instanceof NotFound)) throw error;
       }
     }
     return found;
   }
+}
+
+/** What says that a payment is of the instruction, or may be: its id alone only where the payment names none. */
+function mayBeOf(instruction: InstructionAtBank): (marks: PaymentMarks) => boolean {
+  const known = new Set(instruction.bankIds.flatMap(([id]) => id ?? []));
+  return (marks) => {
+    const { bankInstructionId, bankPaymentId, messageId } = marks;
+    if (bankInstructionId === instruction.bankInstructionId) return true;
+    if (messageId !== undefined && instruction.isNamedBy(messageId)) return true;
+    return bankInstructionId === undefined && (known.has(bankPaymentId ?? '') || isUnmarked(marks));
+  };
 }
 
 function may(account: EmployerAccount, read: BankRead): boolean {

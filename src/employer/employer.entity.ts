@@ -54,6 +54,8 @@ export class EmployerAccount {
   @Column('text', { nullable: true }) unitConfirmed!: 'minor' | 'major' | null;
   @Column('timestamptz', { nullable: true }) unitConfirmedAt!: Date | null;
   @Column('uuid', { nullable: true }) unitConfirmedBy!: string | null;
+  /** Set when the employer stopped paying from it: the row stays for what it has paid. */
+  @Column('timestamptz', { nullable: true }) detachedAt!: Date | null;
   @Column('timestamptz') createdAt!: Date;
 }
 

@@ -8,6 +8,7 @@ import { Attachment } from './attachment';
 import { BankAccountController } from './bank-account.controller';
 import { BankCalls } from './bank-calls';
 import { BankReads } from './bank-reads';
+import { Detachment } from './detachment';
 import { EmployerController } from './employer.controller';
 import { HookController } from './hook.controller';
 import { HookService } from './hook.service';
@@ -37,6 +38,7 @@ import { UnitCheck } from './unit-check';
     Attachment,
     BankCalls,
     BankReads,
+    Detachment,
     HookService,
     KillSwitch,
     Onboarding,

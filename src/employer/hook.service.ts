@@ -26,6 +26,8 @@ import {
 
 const HOOK_NAME = 'Payrun';
 const NOT_FOUND = 404;
+/** As long as ticks are waited for: orchestrators kill a process 30 s after the signal. */
+const SHUTDOWN_WAIT_MS = 10_000;
 
 /**
  * Whether the bank's events of an employer reach this service. `OFF`: no PUBLIC_URL. `FAILED`: the bank could not
@@ -52,8 +54,9 @@ export class HookService implements BeforeApplicationShutdown {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
+  /** A check links every employer's identity, which may take minutes at a slow bank; the next start goes on with it. */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.turn;
+    await Promise.race([this.turn, new Promise((resolve) => setTimeout(resolve, SHUTDOWN_WAIT_MS).unref())]);
   }
 
   /**

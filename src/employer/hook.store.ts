@@ -45,7 +45,7 @@ export function hookWishes(database: Database): Promise<HookWish[]> {
          coalesce(array_agg(h.bank_hook_id) FILTER (WHERE h.removed_at IS NULL
            AND h.associated_at >= coalesce(s.subscribed_at, '-infinity')), '{}') AS hook_ids
        FROM (SELECT DISTINCT employer_id, bank_user_id AS identity FROM employer_account
-             ORDER BY 1, 2 LIMIT ${MAX_IDENTITIES}) a
+             WHERE detached_at IS NULL ORDER BY 1, 2 LIMIT ${MAX_IDENTITIES}) a
        LEFT JOIN bank_hook h ON h.employer_id = a.employer_id AND h.bank_identity_id = a.identity
        LEFT JOIN hook_subscription s ON s.bank_hook_id = h.bank_hook_id
        GROUP BY a.employer_id, a.identity ORDER BY a.employer_id, a.identity`,

@@ -86,8 +86,9 @@ export class KillSwitch {
       if (now.submitsOff && (await whoStoppedService(tx, now)) !== undefined) return now;
       await tx.query(
         `UPDATE service_switch
-         SET submits_off = true, reason = $1, changed_at = date_trunc('milliseconds', clock_timestamp())`,
-        [reason],
+         SET submits_off = true, reason = $1, stopped_by = $2,
+           changed_at = date_trunc('milliseconds', clock_timestamp())`,
+        [reason, personId],
       );
       await append(tx, { personId, action: STOPPED.service, subject: SERVICE, detail: { reason } });
       return readSwitch(tx);
@@ -106,7 +107,8 @@ export class KillSwitch {
       const stoppedBy = await whoStoppedService(tx, now);
       if (stoppedBy === undefined || breaches.length > 0) throw attentionDecides();
       await tx.query(
-        `UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = clock_timestamp() WHERE submits_off`,
+        `UPDATE service_switch
+         SET submits_off = false, reason = NULL, stopped_by = NULL, changed_at = clock_timestamp() WHERE submits_off`,
       );
       wakeAll(tx);
       await append(tx, { personId, action: 'service.resumed', subject: SERVICE, detail: { reason } });

@@ -3,7 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
 import { BankClientError, BankError, NotFound } from '../bank/errors';
-import type { Account, PaymentTransaction } from '../bank/schema';
+import type { PaymentMarks } from '../bank/payment-marks';
+import type { Account } from '../bank/schema';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
@@ -11,7 +12,7 @@ import { newId } from '../database/new-id';
 import { localDate, nextBankingDay } from '../domain/business-day';
 import { showId } from '../http/prefixed-id';
 import { BANK_READS } from './account-view';
-import { findAccount } from './account.store';
+import { findAccount, keepProbedStatus } from './account.store';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { ProbeCalls } from './probe-calls';
 
@@ -61,19 +62,22 @@ export class Onboarding {
     return { account: probed, findings };
   }
 
-  private async firstPayments(): Promise<PaymentTransaction[]> {
-    const payments: PaymentTransaction[] = [];
-    for await (const payment of this.client.paymentTransactions.list()) {
-      payments.push(payment);
+  private async firstPayments(): Promise<PaymentMarks[]> {
+    const payments: PaymentMarks[] = [];
+    for await (const { marks } of this.client.paymentTransactions.listed({}, () => false)) {
+      payments.push(marks);
       if (payments.length === LISTED_PAYMENTS) break;
     }
     return payments;
   }
 
-  private async singlePayment(payment: PaymentTransaction | undefined): Promise<Finding> {
-    if (payment === undefined) return 'unknown';
-    const { id } = payment.paymentTransactionInternalInformation;
-    return (await ask(() => this.client.paymentTransactions.get(id))).finding;
+  private async singlePayment(payment: PaymentMarks | undefined): Promise<Finding> {
+    const { bankPaymentId: id, bankTransactionId: other } = payment ?? {};
+    if (id === undefined) return 'unknown';
+    const asked = await ask(() => this.client.paymentTransactions.get(id));
+    if (asked.finding !== 'refused' || other === undefined || other === id) return asked.finding;
+    // Which of its two ids the path takes is not shown.
+    return (await ask(() => this.client.paymentTransactions.get(other))).finding;
   }
 
   private async readsOfInstruction(
@@ -110,7 +114,7 @@ export class Onboarding {
   }
 
   private keep(
-    { employerId, id }: EmployerAccount,
+    { employerId, id, bankStatus }: EmployerAccount,
     personId: string,
     findings: Findings,
     status: string | undefined,
@@ -125,12 +129,12 @@ export class Onboarding {
         reads,
         pageBase: this.client.habits.paymentTransactions.pageBase ?? before.pageBase,
         probedAt: this.clock.now(),
-        bankStatus: status ?? before.bankStatus,
       };
       await tx.manager.update(EmployerAccount, { employerId, id }, found);
+      const kept = await keepProbedStatus(tx, { ...before, bankStatus }, status);
       const detail = { ...findings, pageBase: found.pageBase };
       await append(tx, { personId, action: 'account.probed', subject: showId('acc', id), detail });
-      return { ...before, ...found };
+      return { ...before, ...found, bankStatus: kept };
     });
   }
 }

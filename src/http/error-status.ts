@@ -27,6 +27,10 @@ export interface ConstraintMeaning {
 
 /** Constraints a client can run into; breaking any other one is our own defect. */
 export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
+  account_is_attached: {
+    code: 'ACCOUNT_DETACHED',
+    detail: 'The account was detached: it pays nothing more.',
+  },
   approver_is_not_preparer: {
     code: 'APPROVER_IS_PREPARER',
     detail: 'Who prepared a version of the run, or the rows it copies, may not approve it.',
@@ -90,7 +94,7 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   releaser_is_not_preparer: {
     code: 'RELEASER_IS_PREPARER',
-    detail: 'Who prepared a version of the run may release none of its holds.',
+    detail: 'Who prepared a version of the run, or the rows it copies, may release none of its holds.',
   },
   replaced_is_not_contradicted: {
     code: 'PAYMENT_CONTRADICTED',

@@ -2,6 +2,7 @@ import { Not } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
+import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 
@@ -30,9 +31,11 @@ export async function findHolds(
   await createHoldTable(tx);
   if (!early) await findTwice(tx, compared);
   await findSharedAccounts(tx, compared);
+  const inDoubt = await runsThatMayHavePaid(tx, run);
   if (!early) await findPaid(tx, run, rows);
-  await findSameRows(tx, run, rows);
-  await findPaidToOthers(tx, run, rows);
+  await findMayBePaid(tx, run, rows, inDoubt);
+  await findSameRows(tx, run, rows, inDoubt);
+  await findPaidToOthers(tx, run, rows, inDoubt);
   await findAboveLimits(tx, run, compared);
   if (joined !== null) await settleFoundBefore(tx, joined, rows);
   const found = await tx.query('SELECT FROM pg_temp.found_hold LIMIT 1');
@@ -123,13 +126,15 @@ async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): 
   );
 }
 
-/** Rows without a release whose employee has a live payment in another run. */
+/** Rows without a release whose employee has a live payment in another run, or had one that came back. */
 async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
+  const returned: HoldCode = 'EMPLOYEE_PAY_RETURNED';
   await note(
     tx,
     'EMPLOYEE_ALREADY_PAID',
     'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+    `SELECT DISTINCT ON (u.line) CASE WHEN u.replaces_payment_id = p.id THEN '${returned}' ELSE $1 END, u.line,
+       p.pay_run_id, p.line
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
        AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
@@ -139,12 +144,39 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
   );
 }
 
+/** Rows without a later release whose employee may have been paid by another run; who surely is needs no second hold. */
+async function findMayBePaid(
+  tx: EmployerTransaction,
+  run: RunOfKey,
+  rows: string,
+  inDoubt: readonly string[],
+): Promise<void> {
+  if (inDoubt.length === 0) return;
+  await note(
+    tx,
+    'EMPLOYEE_MAY_BE_PAID',
+    'line, beside_run_id, beside_line',
+    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+     FROM ${rows} AS u
+     JOIN payment p ON p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND p.kind_of_pay = $4
+       AND p.employee_id = u.employee_id AND u.release_sequence <= p.release_sequence
+     WHERE NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = 'EMPLOYEE_ALREADY_PAID' AND h.line = u.line)
+     ORDER BY u.line, p.release_sequence DESC`,
+    [tx.employerId, inDoubt, run.kindOfPay],
+  );
+}
+
 /**
  * The run of the period, of whatever kind of pay, that pays most of the rows already, whoever they are said to be and in
- * whatever order: as when a file comes again with new employee ids, or as another kind of pay. Both sides are counted
- * first, so that equal rows never meet one by one.
+ * whatever order: as when a file comes again with new employee ids, or as another kind of pay. What came back and is
+ * paid again, by a row or before, counts for nothing. Both sides are counted first, so that equal rows never meet one by one.
  */
-async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey, rows: string): Promise<void> {
+async function findSameRows(
+  tx: EmployerTransaction,
+  { id, period }: RunOfKey,
+  rows: string,
+  inDoubt: readonly string[],
+): Promise<void> {
   const others = await tx.manager.existsBy(PayRun, { employerId: tx.employerId, period, id: Not(id) });
   if (!others) return;
   await note(
@@ -152,8 +184,15 @@ async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey, r
     'ROWS_OF_ANOTHER_RUN',
     'beside_run_id, same_rows',
     `WITH theirs AS (
-       SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows FROM payment
-       WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id <> $4 GROUP BY 1, 2, 3),
+       SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows
+       FROM (SELECT pay_run_id, iban_hash, amount_minor FROM payment
+             WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id <> $4 AND (returned_at IS NULL
+               OR id NOT IN (SELECT u.replaces_payment_id FROM ${rows} AS u WHERE u.replaces_payment_id IS NOT NULL
+                 UNION ALL SELECT s.replaces_payment_id FROM payment s
+                 WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = $3 AND s.live))
+             UNION ALL SELECT pay_run_id, iban_hash, amount_minor FROM payment
+             WHERE employer_id = $2 AND pay_run_id = ANY ($5) AND NOT live) AS paid
+       GROUP BY 1, 2, 3),
      mine AS (
        SELECT iban_hash, amount_minor, count(*) AS rows FROM ${rows} AS u
        WHERE EXISTS (SELECT FROM theirs) GROUP BY 1, 2)
@@ -162,7 +201,7 @@ async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey, r
      GROUP BY t.pay_run_id
      HAVING 2 * sum(least(t.rows, m.rows)) > (SELECT sum(rows) FROM mine)
      ORDER BY 3 DESC, 2 LIMIT 1`,
-    [tx.employerId, period, id],
+    [tx.employerId, period, id, inDoubt],
   );
 }
 
@@ -171,10 +210,16 @@ async function findSameRows(tx: EmployerTransaction, { id, period }: RunOfKey, r
  * as when a payroll comes in several files and a person is in two of them under two employee ids. The run is a DRAFT
  * here. Of rows alike in one file the first stands for all, and what the whole run is held for needs no second hold.
  */
-async function findPaidToOthers(tx: EmployerTransaction, { period }: PayKey, rows: string): Promise<void> {
+async function findPaidToOthers(
+  tx: EmployerTransaction,
+  { period }: PayKey,
+  rows: string,
+  inDoubt: readonly string[],
+): Promise<void> {
   const others = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND status NOT IN ('DRAFT', 'CANCELLED')`,
-    [tx.employerId, period],
+    `SELECT id FROM pay_run
+     WHERE employer_id = $1 AND period = $2 AND (status NOT IN ('DRAFT', 'CANCELLED') OR id = ANY ($3))`,
+    [tx.employerId, period, inDoubt],
   );
   if (others.length === 0) return;
   await note(
@@ -185,12 +230,12 @@ async function findPaidToOthers(tx: EmployerTransaction, { period }: PayKey, row
      FROM ${rows} AS u
      JOIN payment p ON p.iban_hash = u.iban_hash AND p.amount_minor = u.amount_minor
        AND p.employee_id <> u.employee_id
-     WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND (p.live OR p.status = 'HELD')
+     WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3) AND (p.live OR p.status = 'HELD' OR p.pay_run_id = ANY ($4))
        AND NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = $1 AND h.line = u.line)
        AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
          WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id)
      ORDER BY u.line, p.id`,
-    [tx.employerId, others.map(({ id }) => id)],
+    [tx.employerId, others.map(({ id }) => id), inDoubt],
   );
 }
 

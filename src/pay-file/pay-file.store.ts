@@ -14,6 +14,7 @@ export async function takeReleases(tx: EmployerTransaction, key: PayKey, uploade
     `UPDATE pg_temp.uploaded_row u SET release_sequence = unused.sequence
      FROM (SELECT r.employee_id, min(r.sequence) AS sequence FROM pay_release r
            WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.released_by <> $4
+             AND r.withdrawn_at IS NULL
              AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
                AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
                AND p.release_sequence = r.sequence AND p.live)
@@ -35,9 +36,9 @@ export async function insertPayments(tx: EmployerTransaction, run: RunOfKey, las
   await inParts(lastRow, (first, last) =>
     tx.query(
       `INSERT INTO payment (employer_id, pay_run_id, period, kind_of_pay, status, live, release_sequence,
-         replaces_payment_id, ${PAYABLE_COLUMNS})
+         replaces_payment_id, replaces_reason, ${PAYABLE_COLUMNS})
        SELECT $1, $2, $3, $4, CASE WHEN held THEN 'HELD' ELSE 'READY' END, NOT held,
-         release_sequence, replaces_payment_id, ${PAYABLE_COLUMNS}
+         release_sequence, replaces_payment_id, replaces_reason, ${PAYABLE_COLUMNS}
        FROM pg_temp.uploaded_row WHERE row_no BETWEEN $5 AND $6 AND payable`,
       [tx.employerId, run.id, run.period, run.kindOfPay, first, last],
     ),

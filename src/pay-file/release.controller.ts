@@ -1,5 +1,5 @@
-import { Body, Controller, Param, Post } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Database } from '../database/database';
@@ -7,7 +7,7 @@ import { MAX_EMPLOYEE_ID } from '../domain/pay-file';
 import { Allow } from '../http/allow';
 import { IdParam } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
-import { releaseFurtherPay } from './release';
+import { releaseFurtherPay, withdrawFurtherPay } from './release';
 import { kindOfPayField, periodField } from './terms';
 
 const releaseFields = z.strictObject({
@@ -22,6 +22,8 @@ class ReleaseBody extends createZodDto(releaseFields) {}
 class ReleaseAnswer extends createZodDto(
   releaseFields.extend({ sequence: z.int().min(1), releasedAt: z.iso.datetime() }),
 ) {}
+
+class WithdrawalAnswer extends createZodDto(releaseFields.extend({ withdrawn: z.int().min(1) })) {}
 
 /** Permissions to pay an employee a second time in a period. */
 @ApiTags('pay files')
@@ -42,5 +44,21 @@ export class ReleaseController {
   ): Promise<ReleaseAnswer> {
     const made = await this.database.inEmployer(employerId, (tx) => releaseFurtherPay(tx, me.personId, body));
     return { ...body, sequence: made.sequence, releasedAt: made.releasedAt.toISOString() };
+  }
+
+  @Post('withdrawal')
+  @HttpCode(200)
+  @Allow('approver')
+  @ApiOperation({ summary: 'Takes back what was allowed to be paid once more and was not used' })
+  @ApiOkResponse({ type: WithdrawalAnswer })
+  async withdraw(
+    @Param('employerId', new IdParam('emp')) employerId: string,
+    @Me() me: SignedIn,
+    @Body() body: ReleaseBody,
+  ): Promise<WithdrawalAnswer> {
+    const withdrawn = await this.database.inEmployer(employerId, (tx) =>
+      withdrawFurtherPay(tx, me.personId, body),
+    );
+    return { ...body, withdrawn };
   }
 }

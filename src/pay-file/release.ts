@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { lockPayKey } from '../pay-run/pay-key';
-import { grantRelease, Release, ReleaseRequest } from '../pay-run/pay-release';
+import { grantRelease, Release, ReleaseRequest, withdrawReleases } from '../pay-run/pay-release';
 
 /**
  * Allows one further payment to an employee who has a live payment of the period and kind of pay. The next upload
@@ -18,13 +18,33 @@ export async function releaseFurtherPay(
   return grantRelease(tx, personId, request);
 }
 
+/**
+ * Takes back what was allowed and not used: the employee is paid no further payment without another release.
+ * @returns how many releases
+ * @throws DomainError RELEASE_NOT_FOUND
+ */
+export async function withdrawFurtherPay(
+  tx: EmployerTransaction,
+  personId: string,
+  request: ReleaseRequest,
+): Promise<number> {
+  await lockPayKey(tx, request);
+  const { length } = await withdrawReleases(tx, personId, request);
+  if (length > 0) return length;
+  throw new DomainError(
+    'RELEASE_NOT_FOUND',
+    'The employee has no release that can be withdrawn: none is unused.',
+  );
+}
+
 async function assertReleasable(tx: EmployerTransaction, request: ReleaseRequest): Promise<void> {
   const [found] = await tx.query<{ live: boolean; unused: boolean }>(
     `WITH live AS (SELECT release_sequence FROM payment WHERE employer_id = $1 AND period = $2
        AND kind_of_pay = $3 AND employee_id = $4 AND live)
      SELECT EXISTS (SELECT FROM live) AS live,
        EXISTS (SELECT FROM pay_release WHERE employer_id = $1 AND period = $2 AND kind_of_pay = $3
-         AND employee_id = $4 AND sequence NOT IN (SELECT release_sequence FROM live)) AS unused`,
+         AND employee_id = $4 AND withdrawn_at IS NULL
+         AND sequence NOT IN (SELECT release_sequence FROM live)) AS unused`,
     [tx.employerId, request.period, request.kindOfPay, request.employeeId],
   );
   if (!found?.live) {
@@ -34,7 +54,7 @@ async function assertReleasable(tx: EmployerTransaction, request: ReleaseRequest
   }
   if (found.unused) {
     const message =
-      'The employee has a release that no live payment has used: a file that its releaser does not upload uses it.';
+      'The employee has a release that no live payment has used: a file that its releaser does not upload uses it. If it was a mistake, withdraw it.';
     throw new DomainError('RELEASE_UNUSED', message);
   }
 }

@@ -5,15 +5,19 @@ import { refusalOfReplacement, REPLACEMENT_REFUSALS } from '../domain/replacemen
 import { showId } from '../http/prefixed-id';
 import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { PayKey } from '../pay-run/pay-key';
-import { replaceCandidatesOf, unpaidOfPeriod } from '../pay-run/replaced.store';
+import { replaceCandidatesOf, RETURNED_OF_PERIOD, unpaidOfPeriod } from '../pay-run/replaced.store';
 import { rowHash } from '../pay-run/run-hash';
 
 /** Rows judged and hashed at once. */
 const ROWS_AT_ONCE = 1_000;
 
+/** Why a row pays again what came back, where nobody released the further pay beforehand and said it. */
+const CAME_BACK = 'The payment came back.';
+
 /**
- * Gives each row whose employee has a payment of the period that ended unpaid the payment it replaces. One that may not
- * be replaced is noted as a fault: its employee may have been paid after all.
+ * Gives each row whose employee has a payment of the period that ended unpaid, or came back, the payment it replaces. One
+ * that ended unpaid and may not be replaced is noted as a fault: its employee may have been paid after all. What came
+ * back and may not be replaced was paid.
  */
 export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promise<void> {
   await queryByHash(
@@ -22,6 +26,15 @@ export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promis
      FROM (${unpaidOfPeriod()}) AS unpaid
      WHERE u.employee_id = unpaid.employee_id AND u.release_sequence = unpaid.release_sequence`,
     [tx.employerId, key.period, key.kindOfPay],
+  );
+  await queryByHash(
+    tx,
+    `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = returned.id, replaces_reason = coalesce(
+       (SELECT r.reason FROM pay_release r WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3
+          AND r.employee_id = u.employee_id AND r.sequence = u.release_sequence), $4)
+     FROM (${RETURNED_OF_PERIOD}) AS returned
+     WHERE u.employee_id = returned.employee_id AND u.replaces_payment_id IS NULL`,
+    [tx.employerId, key.period, key.kindOfPay, CAME_BACK],
   );
   let rows: LinkedRow[] = [];
   do {
@@ -36,7 +49,7 @@ export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promis
  */
 export async function hashReplacing(tx: EmployerTransaction, personal: PersonalData): Promise<void> {
   await tx.query(
-    `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = NULL
+    `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = NULL, replaces_reason = NULL
      WHERE replaces_payment_id IS NOT NULL AND (NOT payable
        OR EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.line = u.line AND h.code = 'EMPLOYEE_TWICE'))`,
   );
@@ -75,14 +88,20 @@ async function judge(tx: EmployerTransaction, rows: readonly LinkedRow[]): Promi
     rows.map((row) => row.replaces_payment_id),
   );
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const paid: number[] = [];
   const refused = rows.flatMap((row) => {
     const candidate = byId.get(row.replaces_payment_id);
-    const code = candidate && refusalOfReplacement(candidate, { byId: true, reason: false });
-    // Who is paid otherwise is told as that.
-    if (code === undefined || code === 'EMPLOYEE_PAID_OTHERWISE') return [];
+    const code = candidate && refusalOfReplacement(candidate, { byId: true, reason: candidate.returned });
+    if (code !== undefined && candidate?.returned) paid.push(row.line);
+    // Who is paid, otherwise or by what came back, is told as that.
+    if (code === undefined || code === 'EMPLOYEE_PAID_OTHERWISE' || candidate?.returned) return [];
     const said = `${showId('pay', row.replaces_payment_id)} of the employee cannot be replaced. ${REPLACEMENT_REFUSALS[code]}`;
     return { line: row.line, employeeId: row.employee_id, said };
   });
+  await tx.query(
+    `UPDATE pg_temp.uploaded_row SET replaces_payment_id = NULL, replaces_reason = NULL WHERE line = ANY ($1::int[])`,
+    [paid],
+  );
   await tx.query(
     `INSERT INTO pg_temp.noted_fault (line, code, employee_id, said)
      SELECT line, 'EMPLOYEE_NOT_REPAYABLE', employee_id, said

@@ -39,6 +39,7 @@ export async function createRowTable(tx: EmployerTransaction): Promise<void> {
       payable boolean GENERATED ALWAYS AS (id IS NOT NULL AND fault_count IS NULL) STORED,
       release_sequence smallint NOT NULL DEFAULT 0,
       replaces_payment_id uuid,
+      replaces_reason text,
       held boolean NOT NULL DEFAULT false
     ) ON COMMIT DROP;
     CREATE INDEX ON pg_temp.uploaded_row (row_no)`);

@@ -1,11 +1,12 @@
 import { ZodValidationException } from 'nestjs-zod';
-import { Not } from 'typeorm';
+import { IsNull, Not } from 'typeorm';
 import { z } from 'zod';
 import { EmployerTransaction } from '../database/database';
 import { instantOf, isBankingDay, IsoDate, isIsoDate, isPeriod } from '../domain/business-day';
 import { ENCODINGS } from '../domain/pay-file-encoding';
 import { PayRunStatus } from '../domain/pay-run';
 import { DEFAULT_TEMPLATE, fillTemplate, wordsOfKind } from '../domain/remittance-template';
+import { assertCanPay } from '../employer/account.store';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { amountField } from '../http/amount-field';
 import { idField, showId } from '../http/prefixed-id';
@@ -208,7 +209,7 @@ export async function resolveAccount(
     throw new Problem(422, 'ACCOUNT_UNKNOWN', 'The employer has no such account.');
   }
   const [account, another] = await tx.manager.find(EmployerAccount, {
-    where: { employerId, bankStatus: Not('CLOSED') },
+    where: { employerId, bankStatus: Not('CLOSED'), detachedAt: IsNull() },
     take: 2,
   });
   if (account && !another) return account;
@@ -216,13 +217,6 @@ export async function resolveAccount(
     ? 'The employer has several accounts: name one.'
     : 'The employer has no account that is not closed: connect or open one.';
   throw new Problem(422, 'ACCOUNT_MISSING', detail);
-}
-
-/** Checks that the bank did not close the account, as far as is known. @throws Problem 422 `ACCOUNT_IS_CLOSED` */
-export function assertNotClosed({ bankStatus }: EmployerAccount): void {
-  if (bankStatus !== 'CLOSED') return;
-  const detail = 'The bank says the account is closed: name another account of the employer.';
-  throw new Problem(422, 'ACCOUNT_IS_CLOSED', detail);
 }
 
 async function findScheduled(
@@ -247,7 +241,7 @@ async function findScheduled(
 
 /**
  * Checks the account and the dates of a new run.
- * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertNotClosed`,
+ * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertCanPay`,
  * `assertExecutionDate` and `assertSubmitInTime`
  */
 export function assertTerms(
@@ -255,7 +249,7 @@ export function assertTerms(
   bank: BankCalendar,
   limits: Pick<Employer, 'daysAheadLimit'>,
 ): void {
-  assertNotClosed(terms.account);
+  assertCanPay(terms.account);
   if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled, bank);
   assertExecutionDate(terms.executionDate, bank, limits);
   assertSubmitInTime(terms.executionDate, terms.submitAt, bank);

@@ -81,6 +81,7 @@ export async function approve(
   await moveRun(tx, run, 'APPROVED', actor);
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
   await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
+  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was approved');
 }
 
 /** The approvals of the standing version that were not voided. */
@@ -89,6 +90,20 @@ export function standingApprovals(tx: EmployerTransaction, run: PayRun): Promise
     where: { employerId: tx.employerId, payRunId: run.id, runVersion: run.runVersion, voidedAt: IsNull() },
     order: { approvedAt: 'ASC' },
   });
+}
+
+/**
+ * The standing version of a run under the approval that stands, as a question begins that names it: what two people
+ * decided of it under an approval that lapsed is asked again under the next.
+ */
+export async function approvedVersion(
+  tx: EmployerTransaction,
+  run: PayRun,
+  name = 'the run',
+): Promise<string> {
+  const approvals = await standingApprovals(tx, run);
+  const approvedAt = approvals.at(-1)?.approvedAt.toISOString() ?? 'no time';
+  return `Version ${run.runVersion} of ${name}, approved at ${approvedAt},`;
 }
 
 /** Takes back every approval of a run. An APPROVED run, or one whose instructions all ended, is READY again. */

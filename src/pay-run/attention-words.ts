@@ -27,6 +27,13 @@ export const ATTENTION_WORDS = {
       'Why was the submit of customer instruction {ref} refused, and is it certain that nothing of it is executed?',
     actions: ['EXECUTED', 'NOT_EXECUTED'],
   },
+  UNRECORDED_SUBMIT: {
+    certain:
+      'The bank shows a submit that is not in the record. Nothing more is sent for the same rows, and no other run pays them.',
+    askBank:
+      'Who submitted customer instruction {ref}, and which payments of it are executed? Please confirm it in writing.',
+    actions: ['EXECUTED'],
+  },
   TOTAL_MISMATCH_AFTER_SUBMIT: {
     certain:
       'The instruction is submitted. Its count or sum at the bank is not the approved one. All submits are stopped.',
@@ -83,6 +90,13 @@ export const ATTENTION_WORDS = {
       'Was anything of customer instruction {ref} paid after all? We were about to pay its payments again.',
     actions: ['RESUME'],
   },
+  ENDED_BY_BANK: {
+    certain:
+      'It was submitted once and is never sent again. The bank ended it, and shows its payments as they were before the submit. No other instruction pays these people.',
+    askBank:
+      'Is it certain that nothing of customer instruction {ref} is executed, now or later? Please confirm that in writing.',
+    actions: ['NOT_EXECUTED'],
+  },
   UNKNOWN_STATUS: {
     certain: 'The status is stored as received and changed nothing.',
     askBank: 'What does this status mean, and is it final?',
@@ -100,6 +114,12 @@ export const ATTENTION_WORDS = {
   },
   APPROVAL_LAPSED: {
     certain: 'Nothing of this run was submitted. It waits for an amendment and a new approval.',
+    askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
+  PERIOD_OVERDUE: {
+    certain:
+      'Nothing of this period is submitted. It closes by itself once a run of the period is approved; approve, amend or upload it before the cut-off of its execution date.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },

@@ -11,6 +11,8 @@ export interface Alarm {
   happened: string;
   /** Where more, or less, is certain than the kind alone says. */
   certain?: string;
+  /** What to ask the bank where it is not what the kind asks; `{ref}` as there. */
+  askBank?: string;
   payRunId?: string;
   instructionId?: string;
   paymentId?: string;
@@ -52,7 +54,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       paymentId: alarm.paymentId ?? null,
       happened: alarm.happened,
       certain: alarm.certain ?? words.certain,
-      askBank: words.askBank.replaceAll('{ref}', alarm.bankReference ?? 'of this run'),
+      askBank: (alarm.askBank ?? words.askBank).replaceAll('{ref}', alarm.bankReference ?? 'of this run'),
       payments: alarm.payments ?? 0,
       amountMinor: alarm.amountMinor ?? 0n,
     })
@@ -116,7 +118,10 @@ export async function clear(
   );
 }
 
-/** What is asked about an instruction that is being built: pointless once the run was amended, cancelled or ended. */
+/**
+ * What is asked about an instruction that is being built: pointless once the run was amended, cancelled or ended. Of a
+ * single payment an ECHO_MISMATCH is asked only after the submit, and that outlasts the run.
+ */
 const WHILE_BUILDING: readonly AttentionKind[] = [
   'ROW_REFUSED_BY_BANK',
   'INITIATE_REFUSED',
@@ -124,7 +129,10 @@ const WHILE_BUILDING: readonly AttentionKind[] = [
   'ECHO_MISMATCH',
 ];
 
-/** Closes the questions about building a run that nobody needs to answer any more. */
+/** What a run itself is asked about while it waits at its gate: pointless for the same reasons. */
+const AT_THE_GATE: readonly AttentionKind[] = ['LOW_BALANCE', 'ROW_UNSEEN', 'CONTRACT_DRIFT'];
+
+/** Closes the questions about building a run, and about its gate, that nobody needs to answer any more. */
 export async function clearBuilding(
   tx: EmployerTransaction,
   payRunId: string,
@@ -132,7 +140,8 @@ export async function clearBuilding(
 ): Promise<void> {
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $4
-     WHERE employer_id = $1 AND pay_run_id = $2 AND kind = ANY ($3) AND resolved_at IS NULL`,
-    [tx.employerId, payRunId, WHILE_BUILDING, resolution],
+     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL
+       AND (kind = ANY ($3) AND (kind <> 'ECHO_MISMATCH' OR payment_id IS NULL) OR kind = ANY ($5) AND subject_id = $2)`,
+    [tx.employerId, payRunId, WHILE_BUILDING, resolution, AT_THE_GATE],
   );
 }

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors';
 import { mayMove } from '../domain/state-table';
 import { PAY_RUN_TRANSITIONS } from '../domain/pay-run';
 import { liveInstructions } from './amendment';
-import { clearBuilding } from './attention.store';
+import { clear, clearBuilding } from './attention.store';
 import { Actor } from './history';
 import { markCancelled } from './hold.store';
 import { PayRun } from './pay-run.entity';
@@ -50,6 +50,7 @@ export async function finishCancelling(tx: EmployerTransaction, run: PayRun, act
   await markCancelled(tx, run.id);
   await forgetUpload(tx, run);
   await clearBuilding(tx, run.id, 'the run was cancelled');
+  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was cancelled');
   await tx.query(`UPDATE schedule_period SET pay_run_id = NULL WHERE employer_id = $1 AND pay_run_id = $2`, [
     tx.employerId,
     run.id,

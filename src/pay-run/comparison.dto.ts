@@ -10,12 +10,13 @@ const MAX_TICKED = 10_000;
 const amount = z.string().regex(/^\d+\.\d{2}$/);
 const person = z.object({ id: z.string(), name: z.string() });
 
-const beforeAndNow = z.object({ payments: z.int(), amount, before: amount });
+const sum = amount.nullable();
+const beforeAndNow = z.object({ payments: z.int(), amount: sum, before: sum });
 
 /** What the standing version of a run differs in from the pay before it, in counts and sums. */
 export const comparison = z.object({
   before: z
-    .object({ period: z.string(), payRunIds: z.array(z.string()), payments: z.int(), total: amount })
+    .object({ period: z.string(), payRunIds: z.array(z.string()), payments: z.int(), total: sum })
     .nullable()
     .describe(
       'The latest earlier period in which payments of this kind settled and did not come back; null: none did, and every IBAN is new.',

@@ -1,10 +1,10 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { HoldCode, joiningOf, SECOND_PAY_CODES } from '../domain/hold';
+import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../domain/hold';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
-import { grantRelease } from './pay-release';
+import { grantRelease, unusedRelease } from './pay-release';
 import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
@@ -20,7 +20,8 @@ export interface HoldChoice {
 /**
  * Releases one hold of a READY run. A payment whose last hold it was joins the run, which becomes its next version,
  * prepared by whom the last one was; its releaser chose among the rows of that person and may approve them. The
- * database refuses a releaser who prepared any version (`releaser_is_not_preparer`).
+ * database refuses a releaser who prepared any version, or a row left out elsewhere that the run copies
+ * (`releaser_is_not_preparer`).
  * @throws DomainError NOT_RELEASABLE, HOLD_NOT_FOUND, HELD_PAYMENT_OUTDATED
  */
 export async function releaseHold(
@@ -66,18 +67,17 @@ async function takePlace(
   const secondPay = await releasedBy(tx, run.id, paymentId, SECOND_PAY_CODES);
   const joining = joiningOf({
     paid: held.paid,
-    hasRelease: held.release_sequence > 0 && !held.place_taken,
+    hasRelease: held.release_stands && !held.place_taken,
     secondPayReleased: secondPay !== undefined,
   });
   if (joining === 'AS_IT_IS') return assertReplacesTheLast(tx, run, held);
   if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held)))
     throw outdated('is paid by another run');
-  const { sequence } = await grantRelease(tx, secondPay.personId, {
-    employeeId: held.employee_id,
-    period: run.period,
-    kindOfPay: run.kindOfPay,
-    reason: secondPay.reason,
-  });
+  const key = { employeeId: held.employee_id, period: run.period, kindOfPay: run.kindOfPay };
+  // One that was given beforehand is used up: left open, it would let a later file pay the employee once more.
+  const sequence =
+    (await unusedRelease(tx, key)) ??
+    (await grantRelease(tx, secondPay.personId, { ...key, reason: secondPay.reason })).sequence;
   await tx.query(`UPDATE payment SET release_sequence = $3 WHERE employer_id = $1 AND id = $2`, [
     tx.employerId,
     paymentId,
@@ -99,11 +99,20 @@ async function isPaidUnseen(
     `SELECT h.beside_run_id IS DISTINCT FROM o.pay_run_id
        AND (h.beside_run_id IS NOT NULL OR o.release_sequence > $6) AS unseen
      FROM payment o LEFT JOIN pay_hold h ON h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
-       AND h.code = 'EMPLOYEE_ALREADY_PAID'
+       AND h.code = ANY ($8)
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
        AND o.pay_run_id <> $2
      ORDER BY o.release_sequence DESC LIMIT 1`,
-    [tx.employerId, run.id, run.period, run.kindOfPay, held.employee_id, held.release_sequence, paymentId],
+    [
+      tx.employerId,
+      run.id,
+      run.period,
+      run.kindOfPay,
+      held.employee_id,
+      held.release_sequence,
+      paymentId,
+      PAID_BY_ANOTHER_RUN,
+    ],
   );
   return newest?.unseen ?? false;
 }

@@ -117,6 +117,7 @@ export interface HeldPayment {
   still_held: boolean;
   paid: boolean;
   place_taken: boolean;
+  release_stands: boolean;
 }
 
 /** Reads a held payment of a run. The key of its pay must be locked for what it says to stay true. */
@@ -126,13 +127,19 @@ export async function readHeld(
   paymentId: string,
 ): Promise<HeldPayment | undefined> {
   const other = `SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live`;
+    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id`;
+  const mayBePaid = `EXISTS (${other} AND o.release_sequence >= p.release_sequence AND o.pay_run_id IN (
+    SELECT f.pay_run_id FROM forgotten_instruction f
+    WHERE f.employer_id = p.employer_id AND f.pay_run_id <> p.pay_run_id AND f.adopted_at IS NULL))`;
   const [held] = await tx.query<HeldPayment>(
     `SELECT p.employee_id, p.release_sequence, p.replaces_payment_id,
        EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
          AND h.payment_id = p.id AND h.outcome IS NULL) AS still_held,
-       EXISTS (${other}) AS paid,
-       EXISTS (${other} AND o.release_sequence = p.release_sequence) AS place_taken
+       EXISTS (${other} AND o.live) OR ${mayBePaid} AS paid,
+       EXISTS (${other} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid} AS place_taken,
+       EXISTS (SELECT FROM pay_release r WHERE r.employer_id = p.employer_id AND r.period = p.period
+         AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence
+         AND r.withdrawn_at IS NULL) AS release_stands
      FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = $3 AND p.status = 'HELD'`,
     [tx.employerId, payRunId, paymentId],
   );

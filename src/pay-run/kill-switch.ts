@@ -3,6 +3,7 @@ import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
 import { InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal } from '../domain/pay-run';
+import { repaysForgotten } from './forgotten-pay';
 import { PayRun } from './pay-run.entity';
 import { DECIDED_BY_RESUMING, whoStoppedRun } from './stop';
 
@@ -31,7 +32,7 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 /**
  * Lets a stopped run go on, and wakes what waits for it.
  * @throws DomainError NOT_STOPPED, ATTENTION_DECIDES while an open attention leaves the resuming to two people,
- * WAS_SUBMITTED where the bank has submits of it that a restored database had forgotten
+ * WAS_SUBMITTED where the bank has submits of it, or for its employees, that a restored database had forgotten
  */
 export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
@@ -49,13 +50,9 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
       },
     );
   }
-  const forgotten = await tx.query(
-    `SELECT FROM forgotten_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND adopted_at IS NULL LIMIT 1`,
-    [tx.employerId, run.id],
-  );
-  if (forgotten.length > 0) {
+  if (await repaysForgotten(tx, run.id)) {
     const detail =
-      'The bank has submits of this run that are not in the record: it is never sent again. Cancel it.';
+      'The bank has submits of this run, or of one that pays the same employees, that are not in the record: it is never sent again. Cancel it, or where it is being submitted decide its UNRECORDED_SUBMIT.';
     throw new DomainError('WAS_SUBMITTED', detail);
   }
   await tx.query(

@@ -1,3 +1,4 @@
+import type { KnownIds, PaymentIds } from '../bank/payment-ids';
 import { sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 
@@ -6,7 +7,7 @@ export interface ExpectedRow {
   rowNo: number;
   messageId: string;
   /** The ids the add's answer gave; empty while the add is in doubt. */
-  bankIds: readonly string[];
+  bankIds: KnownIds;
   amountMinor: bigint;
   currency: string;
   iban: string;
@@ -15,7 +16,7 @@ export interface ExpectedRow {
 /** A payment of an instruction as a read shows it; what the bank leaves out is absent. */
 export interface SeenPayment {
   bankPaymentId: string;
-  ids: readonly string[];
+  ids: PaymentIds;
   messageId?: string;
   amountMinor?: bigint;
   currency?: string;
@@ -32,17 +33,33 @@ export type Judgement =
   | { kind: 'unidentified'; bankPaymentId: string }
   | { kind: 'foreign'; bankPaymentId: string };
 
+/** What is not as it was approved, in words that hold nothing of a person. */
+export function differenceIn(judgement: Exclude<Judgement, { kind: 'equal' }>): string {
+  switch (judgement.kind) {
+    case 'fewer':
+      return `${judgement.missing.length} of its approved payments are not shown`;
+    case 'different':
+      return `row ${judgement.rowNo} differs in ${judgement.fields.join(', ')}`;
+    case 'twice':
+      return `row ${judgement.rowNo} is there twice`;
+    case 'unidentified':
+      return 'a payment there does not say which row in doubt it is';
+    case 'foreign':
+      return 'a payment is there that was never sent';
+  }
+}
+
 /**
  * Holds what the bank shows against what was approved. Absent is not different; one row seen twice, a payment that
  * is none of ours or a contradicting field ends the comparison at once (protocol rules 7 and 14). One that bears no
  * mark of ours, while a row is in doubt that it may be, is no stranger: it is told as unidentified.
  */
 export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<SeenPayment>): Judgement {
-  const byId = new Map(expected.flatMap((row) => row.bankIds.map((id) => [id, row] as const)));
+  const byId = rowsById(expected);
   const byMessage = new Map(expected.map((row) => [row.messageId, row] as const));
   const matched = new Map<number, SeenPayment>();
   for (const payment of seen) {
-    const row = findRow(payment, byId, byMessage);
+    const row = byId.get(payment.bankPaymentId) ?? byMessage.get(payment.messageId ?? '');
     if (!row) {
       const kind = expected.some((one) => mayBe(one, payment)) ? 'unidentified' : 'foreign';
       return { kind, bankPaymentId: payment.bankPaymentId };
@@ -57,16 +74,11 @@ export function judgePayments(expected: readonly ExpectedRow[], seen: Iterable<S
   return missing.length === 0 ? { kind: 'equal', matched } : { kind: 'fewer', matched, missing };
 }
 
-function findRow(
-  payment: SeenPayment,
-  byId: ReadonlyMap<string, ExpectedRow>,
-  byMessage: ReadonlyMap<string, ExpectedRow>,
-): ExpectedRow | undefined {
-  for (const id of payment.ids) {
-    const row = byId.get(id);
-    if (row) return row;
-  }
-  return payment.messageId === undefined ? undefined : byMessage.get(payment.messageId);
+/** Rows by the one id that tells a payment from any other. */
+export function rowsById<Row extends { bankIds: KnownIds }>(rows: readonly Row[]): ReadonlyMap<string, Row> {
+  return new Map(
+    rows.flatMap((row) => (row.bankIds[0] === undefined ? [] : [[row.bankIds[0], row] as const])),
+  );
 }
 
 /** Whether a payment without our mark can be a row whose add is in doubt. */
@@ -91,13 +103,18 @@ export interface Totals {
   totalMinor: bigint;
 }
 
-/** Sum over all groups of a submitted instruction; undefined while the bank shows none. */
+/**
+ * Sum over all groups of a submitted instruction; `absent` while the bank shows none, and while they `mayGrow` because
+ * it is still checking payment by payment, of a smaller count and sum than planned.
+ */
 export function judgeGroups(
   planned: Totals,
   groups: readonly Totals[] | undefined,
+  mayGrow = false,
 ): 'equal' | 'different' | 'absent' {
   if (groups === undefined || groups.length === 0) return 'absent';
   const { count, totalMinor } = sumOf(groups);
+  if (mayGrow && count < planned.count && totalMinor < planned.totalMinor) return 'absent';
   return count === planned.count && totalMinor === planned.totalMinor ? 'equal' : 'different';
 }
 

@@ -1,6 +1,7 @@
 import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
+import { PaymentStatus } from '../domain/payment';
 
 /** Whom to pay once more, for which period, and why. */
 export interface ReleaseRequest {
@@ -9,6 +10,9 @@ export interface ReleaseRequest {
   kindOfPay: string;
   reason: string;
 }
+
+/** Of which employee, period and kind of pay. */
+export type ReleaseKey = Omit<ReleaseRequest, 'reason'>;
 
 /** A permission that was made. `sequence` counts the releases of an employee, period and kind of pay from 1. */
 export interface Release {
@@ -39,4 +43,53 @@ export async function grantRelease(
     detail: { period, kindOfPay, sequence, reason },
   });
   return { sequence, releasedAt };
+}
+
+/** The first release of an employee, period and kind of pay, whose key is locked, that no payment was ever made by. */
+export async function unusedRelease(
+  tx: EmployerTransaction,
+  { employeeId, period, kindOfPay }: ReleaseKey,
+): Promise<number | undefined> {
+  const [unused] = await tx.query<{ sequence: number | null }>(
+    `SELECT min(r.sequence) AS sequence FROM pay_release r
+     WHERE ${OF_KEY} AND r.withdrawn_at IS NULL AND NOT (${isTaken(['HELD'])})`,
+    [tx.employerId, period, kindOfPay, employeeId],
+  );
+  return unused?.sequence ?? undefined;
+}
+
+/**
+ * Takes back every release of an employee, period and kind of pay, whose key is locked, by which nobody was paid or can
+ * be any more, with its audit entry.
+ * @returns their sequences
+ */
+export async function withdrawReleases(
+  tx: EmployerTransaction,
+  personId: string,
+  { employeeId, period, kindOfPay, reason }: ReleaseRequest,
+): Promise<number[]> {
+  const withdrawn = await tx.query<{ sequence: number }>(
+    `UPDATE pay_release r SET withdrawn_at = clock_timestamp(), withdrawn_by = $5, withdrawn_reason = $6
+     WHERE ${OF_KEY} AND r.withdrawn_at IS NULL AND NOT (${isTaken(['HELD', 'EXCLUDED'])})
+     RETURNING r.sequence`,
+    [tx.employerId, period, kindOfPay, employeeId, personId, reason],
+  );
+  const sequences = withdrawn.map(({ sequence }) => sequence).sort((one, other) => one - other);
+  if (sequences.length > 0) {
+    const detail = { period, kindOfPay, sequences, reason };
+    await append(tx, { personId, action: 'pay.release-withdrawn', subject: employeeId, detail });
+  }
+  return sequences;
+}
+
+const OF_KEY = 'r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = $4';
+
+/** Whether a payment has the place that a release `r` gives, besides those in `free` states and of cancelled runs. */
+function isTaken(free: readonly PaymentStatus[]): string {
+  const place = `payment p JOIN pay_run o ON o.employer_id = p.employer_id AND o.id = p.pay_run_id
+    WHERE p.employer_id = r.employer_id AND p.period = r.period AND p.kind_of_pay = r.kind_of_pay
+      AND p.employee_id = r.employee_id AND p.release_sequence = r.sequence`;
+  const states = free.map((status) => `'${status}'`).join(', ');
+  return `EXISTS (SELECT FROM ${place} AND p.live)
+    OR EXISTS (SELECT FROM ${place} AND NOT p.live AND p.status NOT IN (${states}) AND o.status <> 'CANCELLED')`;
 }

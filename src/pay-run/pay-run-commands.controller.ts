@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Post, Res, UseInterceptors } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { Response } from 'express';
 import { Allow } from '../http/allow';
@@ -9,12 +9,14 @@ import { AmendmentRequest, ApprovalRequest, ReasonRequest, RunBody } from './pay
 import { RunRecord } from './pay-run.reads';
 import { showRun } from './pay-run.view';
 import { Command, RunCommand } from './run-command';
+import { WithheldSums } from './withheld-sums';
 
 /** What people do to a pay run. Every answer is the run as it stands after it, with its entity tag. */
 @ApiTags('pay runs')
 @ApiParam({ name: 'employerId', type: String })
 @ApiParam({ name: 'runId', type: String })
 @ApiHeader({ name: 'If-Match', required: false, description: 'Only if the run still has this entity tag.' })
+@UseInterceptors(WithheldSums)
 @Controller('v1/employers/:employerId/pay-runs/:runId')
 export class PayRunCommandsController {
   constructor(private readonly commands: PayRunCommands) {}

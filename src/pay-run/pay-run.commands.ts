@@ -6,9 +6,12 @@ import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG } from '../config/env';
+import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { assertCanPay } from '../employer/account.store';
+import { EmployerAccount } from '../employer/employer.entity';
 import { findEmployer } from '../employer/employer.store';
 import { PayLimits } from '../employer/pay-limits';
 import { assertIfMatch } from '../http/etag';
@@ -44,11 +47,13 @@ export class PayRunCommands {
 
   /**
    * Approves the version that was looked at, if it can still be sent before the cut-off: else nothing is stored.
-   * @throws those of `approve` and `assertSendable`; 409 APPROVER_IS_PREPARER by constraint
+   * @throws those of `assertCanPay`, `approve` and `assertSendable`; 409 APPROVER_IS_PREPARER by constraint
    */
   async approve(command: Command, seen: Seen): Promise<RunRecord> {
     const record = await this.carryOut(command, 'pay-run.approved', async (tx, run) => {
       const { runVersion } = run;
+      const instead = 'cancel the run and upload its file with another account of the employer';
+      assertCanPay(await readById(tx, EmployerAccount, run.accountId), instead);
       await approve(tx, this.personal, run, command.personId, seen);
       await assertSendable(tx, run, this.config, this.clock.now());
       return { runVersion, rootHash: seen.rootHash, payments: run.rowCount, status: run.status };

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Response } from 'express';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import { Clock } from '../config/clock';
 import { CONFIG } from '../config/env';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { Allow, EmployerRole } from '../http/allow';
+import { Allow } from '../http/allow';
 import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
 import { etagOf } from '../http/etag';
 import { hasHungUp } from '../http/hung-up';
@@ -23,9 +23,7 @@ import { listChanges, listPayments, listRuns, readRun } from './pay-run.reads';
 import { findRun } from './pay-run.store';
 import { showChange, showPayment, showRun, showRunSummary } from './pay-run.view';
 import { SendSettings } from './send-outlook';
-
-/** Who may know what a person earns. An operator keeps the service running and needs no salaries for it. */
-const SEE_PAYMENTS = ['preparer', 'approver', 'finance'] as const satisfies EmployerRole[];
+import { SEE_PAYMENTS, seesPayments, WithheldSums } from './withheld-sums';
 
 const byId = z.object({ id: z.uuid() });
 const byRow = z.object({ row: z.int32().min(1) });
@@ -34,6 +32,7 @@ const bySeq = z.object({ seq: z.int().min(1) });
 
 /** Pay runs and what is in them. */
 @ApiTags('pay runs')
+@UseInterceptors(WithheldSums)
 @Controller('v1/employers/:employerId/pay-runs')
 export class PayRunController {
   constructor(
@@ -150,7 +149,7 @@ export class PayRunController {
     @Me() me: SignedIn,
   ): Promise<HistoryPage> {
     const after = cursor === undefined ? 0 : decodeCursor(cursor, bySeq).seq;
-    const singlePayments = SEE_PAYMENTS.some((role) => me.roles.has(role));
+    const singlePayments = seesPayments(me);
     const rows = await this.database.inEmployer(employerId, async (tx) => {
       await findRun(tx, runId);
       return listChanges(tx, runId, { after, singlePayments }, limit + 1);

@@ -83,7 +83,9 @@ export class SuccessorFields extends createZodDto(
 
 /** An amount as it is shown, such as `1234.50`. */
 export const amount = z.string().regex(/^\d+\.\d{2}$/);
-const counted = z.object({ payments: z.int(), amount });
+/** A sum, null for a role that sees no payments where it is of fewer than three, or would tell such a one. */
+const sum = amount.nullable();
+const counted = z.object({ payments: z.int(), amount: sum });
 /** An instant as it is shown. */
 export const instant = z.iso.datetime();
 const nextCursor = z.string().nullable();
@@ -101,7 +103,7 @@ const runSummary = z.object({
   sequence: z.int(),
   runVersion: z.int(),
   payments: z.int(),
-  total: amount,
+  total: sum.describe('Null, as other sums are, of fewer than three payments for a role that sees none.'),
   currency: z.literal('EUR'),
   stopped: z.object({ at: instant, reason: z.string() }).nullable(),
   createdBy: z.string(),
@@ -113,7 +115,7 @@ export type RunSummary = z.infer<typeof runSummary>;
 const instruction = z.object({
   ordinal: z.int(),
   payments: z.int(),
-  total: amount,
+  total: sum,
   id: z.string().nullable(),
   status: z.enum(INSTRUCTION_STATUSES),
   attempt: z.int(),
@@ -225,7 +227,7 @@ const change = z.object({
   from: z.string(),
   to: z.string(),
   payments: z.int(),
-  amount,
+  amount: sum,
   actor: z.string(),
   reason: z.string().nullable(),
 });

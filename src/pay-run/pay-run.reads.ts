@@ -149,9 +149,10 @@ function totalsOf(tx: EmployerTransaction, payRunId: string): Promise<StatusTota
   return tx.query<StatusTotal>(
     `SELECT status, count(*)::int AS count, sum(amount_minor) AS amount_minor,
        count(returned_at)::int AS returned, count(written_name_sealed)::int AS names_changed,
-       count(*) FILTER (WHERE live AND release_sequence > 0)::int AS further,
+       count(*) FILTER (WHERE live AND release_sequence > 0 AND NOT EXISTS (
+         SELECT FROM ${byKey('payment', 'p.replaces_payment_id')} o WHERE o.returned_at IS NOT NULL))::int AS further,
        coalesce(sum(amount_minor) FILTER (WHERE returned_at IS NOT NULL), 0) AS returned_minor
-     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
+     FROM payment p WHERE employer_id = $1 AND pay_run_id = $2 GROUP BY status`,
     [tx.employerId, payRunId],
   );
 }

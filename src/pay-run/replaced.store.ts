@@ -1,3 +1,4 @@
+import { KnownIds, knownIds } from '../bank/payment-ids';
 import { queryByHash } from '../database/by-hash';
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
@@ -32,6 +33,7 @@ const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
   'TOTAL_MISMATCH_AFTER_SUBMIT',
   'FOREIGN_RECORD',
   'INVARIANT_BREACH',
+  'UNRECORDED_SUBMIT',
 ];
 
 /** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
@@ -56,6 +58,20 @@ export function unpaidOfPeriod(narrowed = 'true'): string {
       EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.payment_id = p.id
         AND a.kind = 'CONTRADICTION') DESC, p.id DESC`;
 }
+
+/**
+ * The payment of an employer ($1), period ($2) and kind of pay ($3) that was paid and came back, of each employee who has
+ * one that nothing replaces yet, and no other live payment that did not come back. Of several it is unclear which is
+ * paid again: then it is none.
+ */
+export const RETURNED_OF_PERIOD = `
+  SELECT p.employee_id, (array_agg(p.id))[1] AS id
+  FROM payment p
+  WHERE p.employer_id = $1 AND p.period = $2 AND p.kind_of_pay = $3 AND p.returned_at IS NOT NULL
+    AND NOT EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND s.live)
+    AND NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+      AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL)
+  GROUP BY p.employee_id HAVING count(*) = 1`;
 
 /**
  * Payments of a run, in row order: those named, or without names every one that was not paid or came back, at most
@@ -95,15 +111,17 @@ async function candidates(
          SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
          WHERE a.kind = 'CONTRADICTION') AS contradicted,
        EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.resolved_at IS NULL
-         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.subject_id = b.instruction_id AND a.kind = ANY ($3))) AS doubted,
+         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.subject_id = b.instruction_id AND a.kind = ANY ($3)))
+         OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = p.employer_id
+           AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL) AS doubted,
        CASE WHEN EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id
            AND s.replaces_payment_id = p.id AND s.live) THEN 'live'
          WHEN EXISTS (SELECT FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
            WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND ${ENDED_SUCCESSOR}) THEN 'ended'
          ELSE 'none' END AS successor,
        EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-         AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.id <> p.id
-         AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise
+         AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
+         AND o.id <> p.id AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise
      FROM chosen p
      LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
        AND b.instruction_id = ANY (ARRAY(
@@ -132,7 +150,7 @@ export interface EndedPayment {
   rowNo: number;
   status: PaymentStatus;
   returned: boolean;
-  bankIds: string[];
+  bankIds: KnownIds;
 }
 
 /** An instruction at the bank that held payments which are replaced. */
@@ -217,7 +235,7 @@ async function endedInstructions(
       rowNo: row.row_no,
       status: row.status,
       returned: row.returned,
-      bankIds: [row.bank_payment_id, row.bank_transaction_id].filter((id) => id !== null),
+      bankIds: knownIds(row.bank_payment_id, row.bank_transaction_id),
     });
   }
   return [...found.values()];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError, NotAllowed, NotFound } from '../bank/errors';
+import { NotAllowed, NotFound } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
@@ -16,14 +16,17 @@ export interface MovedPayment {
   bankStatus: string;
 }
 
+/** A payment that the bank does not show, with the bank's id of the instruction it was in. */
+export interface UnseenPayment {
+  paymentId: string;
+  bankInstructionId: string;
+}
+
 /** What a second reading showed: payments that moved, and those that were once seen and are not shown now. */
 export interface SecondReading {
   moved: MovedPayment[];
-  unseen: string[];
+  unseen: UnseenPayment[];
 }
-
-/** The bank does not show what is replaced: no fault of the access by which everybody else is paid. */
-export class ReplacedNotShown extends BankClientError {}
 
 /**
  * Reads at the bank again what is to be paid by other payments, before anything is (protocol: before any repay the bank
@@ -51,8 +54,9 @@ export class SecondLook {
       const account = accounts.get(instruction.accountId);
       if (!account) throw new Error('an instruction has no account');
       const one = await this.read(account, instruction).catch((error: unknown) => {
-        if (!(error instanceof NotAllowed)) throw error;
-        throw new ReplacedNotShown(`What is paid again is not shown (${error.status})`);
+        // No fault of the access by which everybody else is paid.
+        if (error instanceof NotAllowed || error instanceof NotFound) return noneShown(instruction);
+        throw error;
       });
       reading.moved.push(...one.moved);
       reading.unseen.push(...one.unseen);
@@ -68,14 +72,18 @@ export class SecondLook {
 
   /** Each payment must be shown with the end it had. */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
-    const { instructionId, payments } = instruction;
-    const shown = statusesByName(await this.payments(account, instruction));
+    const { instructionId, bankInstructionId, payments } = instruction;
+    const shown = await this.payments(account, instruction);
+    const byId = statusesBy(shown, (one) => one.bankPaymentId);
+    const byMessage = statusesBy(shown, (one) => one.messageId ?? '');
     const reading: SecondReading = { moved: [], unseen: [] };
     for (const payment of payments) {
-      const names = [...payment.bankIds, messageIdOf(instructionId, payment.rowNo)];
-      const statuses = names.flatMap((name) => shown.get(name) ?? []);
+      const statuses = [
+        ...(byId.get(payment.bankIds[0] ?? '') ?? []),
+        ...(byMessage.get(messageIdOf(instructionId, payment.rowNo)) ?? []),
+      ];
       const moved = statuses.find((status) => lookAgain(payment, status) === 'moved');
-      if (statuses.length === 0) reading.unseen.push(payment.paymentId);
+      if (statuses.length === 0) reading.unseen.push({ paymentId: payment.paymentId, bankInstructionId });
       else if (moved !== undefined)
         reading.moved.push({ paymentId: payment.paymentId, instructionId, bankStatus: moved });
     }
@@ -115,18 +123,26 @@ export class SecondLook {
     return this.reads.payments(account, {
       bankInstructionId,
       createdAt,
-      bankIds: payments.flatMap((payment) => payment.bankIds),
+      bankIds: payments.map((payment) => payment.bankIds),
       isNamedBy: namesOf(instructionId),
     });
   }
 }
 
-/** The statuses the bank shows, by each id it knows a payment by and by our message id; two records may share one. */
-function statusesByName(seen: readonly BankPayment[]): ReadonlyMap<string, readonly string[]> {
+function noneShown({ bankInstructionId, payments }: EndedInstruction): SecondReading {
+  return { moved: [], unseen: payments.map(({ paymentId }) => ({ paymentId, bankInstructionId })) };
+}
+
+/** The statuses the bank shows, by what names a payment; two records may bear one message id. */
+function statusesBy(
+  seen: readonly BankPayment[],
+  nameOf: (payment: BankPayment) => string,
+): ReadonlyMap<string, readonly string[]> {
   const statuses = new Map<string, string[]>();
-  for (const { ids, messageId, status } of seen) {
-    for (const name of new Set(messageId === undefined ? ids : [...ids, messageId]))
-      statuses.set(name, [...(statuses.get(name) ?? []), status]);
+  for (const one of seen) {
+    const shown = statuses.get(nameOf(one)) ?? [];
+    shown.push(one.status);
+    statuses.set(nameOf(one), shown);
   }
   return statuses;
 }

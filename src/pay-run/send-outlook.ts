@@ -19,6 +19,7 @@ import { Problem } from '../http/problem';
 import { standingApprovals } from './approval';
 import { PlannedInstruction } from './instruction.entity';
 import { PayRun } from './pay-run.entity';
+import { replacedReadings } from './replaced-readings';
 
 /** What decides how fast a run is sent, and until when. */
 export type SendSettings = Pick<
@@ -50,16 +51,18 @@ export async function expectedSend(
   settings: SendSettings,
   rowsAtBank = 0,
 ): Promise<SendEstimate> {
-  return estimateSend({ ...(await shapeOf(tx, run)), rowsAtBank }, await paceOfRun(tx, run, settings));
+  const { shape, pace } = await sendingOf(tx, run, settings);
+  return estimateSend({ ...shape, rowsAtBank }, pace);
 }
 
-/** What the readings at the gates and the submits of a run take that is built: this run only. */
+/** What the readings before the submits, and these, of a run take that is built: this run only. */
 export async function expectedSubmits(
   tx: EmployerTransaction,
   run: PayRun,
   settings: SendSettings,
 ): Promise<SendEstimate> {
-  return estimateSubmits(await shapeOf(tx, run), await paceOfRun(tx, run, settings));
+  const { shape, pace } = await sendingOf(tx, run, settings);
+  return estimateSubmits(shape, pace);
 }
 
 /** What is left to be sent; null once submitting has begun, or where there is nothing to send. */
@@ -125,26 +128,29 @@ function assertBankOpen({ executionDate }: PayRun, { closedDays }: BankHours): v
   throw new Problem(409, 'EXECUTION_DATE_NOT_A_BANKING_DAY', detail, { nextBankingDay: day });
 }
 
-async function shapeOf(tx: EmployerTransaction, run: PayRun): Promise<SendShape> {
+async function sendingOf(
+  tx: EmployerTransaction,
+  run: PayRun,
+  settings: SendSettings,
+): Promise<{ shape: SendShape; pace: SendPace }> {
+  const { reads } = await tx.manager.findOneByOrFail(EmployerAccount, {
+    employerId: tx.employerId,
+    id: run.accountId,
+  });
+  const reading = await readingOf(tx, run, reads);
+  const pace = {
+    requestsPerMinute: await requestsPerMinute(tx, settings.BANK_REQUESTS_PER_MINUTE),
+    addsInFlight: settings.BANK_ADDS_IN_FLIGHT,
+    lagMs: settings.BANK_LAG_BOUND_MS,
+    reading,
+  };
   const instructions = await tx.manager.countBy(PlannedInstruction, {
     employerId: tx.employerId,
     payRunId: run.id,
     runVersion: run.runVersion,
   });
-  return { rows: run.rowCount, instructions };
-}
-
-async function paceOfRun(tx: EmployerTransaction, run: PayRun, settings: SendSettings): Promise<SendPace> {
-  const { reads } = await tx.manager.findOneByOrFail(EmployerAccount, {
-    employerId: tx.employerId,
-    id: run.accountId,
-  });
-  return {
-    requestsPerMinute: await requestsPerMinute(tx, settings.BANK_REQUESTS_PER_MINUTE),
-    addsInFlight: settings.BANK_ADDS_IN_FLIGHT,
-    lagMs: settings.BANK_LAG_BOUND_MS,
-    reading: await readingOf(tx, run, reads),
-  };
+  const replaced = await replacedReadings(tx, run, { reading, statusIsRead: reads.includes('INSTRUCTION') });
+  return { shape: { rows: run.rowCount, instructions, replaced }, pace };
 }
 
 async function readingOf(

@@ -5,7 +5,7 @@ import { newId } from '../database/new-id';
 import { formatMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
-import { aboutInstruction, Alarm, isDecided, raise, raiseNaming } from './attention.store';
+import { aboutInstruction, Alarm, isDecided, raise, raiseNaming, raiseUndecided } from './attention.store';
 import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { sumOf, Totals } from './match';
@@ -59,6 +59,29 @@ export async function stopUnlessDecided(
   if (await isDecided(tx, alarm)) return;
   await stopEverything(tx, alarm);
   await raiseNaming(tx, alarm, words);
+}
+
+/**
+ * Stops what of a run was not submitted for what every read shows again as long as it lasts, and tells a person, unless
+ * it is decided. A run of which nothing is left to be sent is not stopped.
+ */
+export async function stopRunUnlessDecided(
+  tx: EmployerTransaction,
+  alarm: Alarm & { payRunId: string },
+): Promise<void> {
+  if (await isDecided(tx, alarm)) return;
+  await tx.query(`SELECT FROM pay_run WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`, [
+    tx.employerId,
+    alarm.payRunId,
+  ]);
+  // Two people may have decided it while this waited for its turn.
+  if (await isDecided(tx, alarm)) return;
+  await tx.query(
+    `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
+     WHERE employer_id = $1 AND id = $2 AND status = 'SUBMITTING' AND stopped_at IS NULL`,
+    [tx.employerId, alarm.payRunId, alarm.kind],
+  );
+  await raiseUndecided(tx, alarm);
 }
 
 /** Stops every submit of the transaction's employer. One that is stopped already keeps its reason. */
@@ -211,7 +234,7 @@ async function resumeEverythingAfter(
   );
   await tx.query(
     `UPDATE service_switch SET submits_off = $1::text IS NOT NULL, reason = $1, changed_at = clock_timestamp()
-     WHERE submits_off AND reason = ANY ($2)`,
+     WHERE submits_off AND stopped_by IS NULL AND reason = ANY ($2)`,
     [other?.kind ?? null, STOPS_EVERYTHING],
   );
 }

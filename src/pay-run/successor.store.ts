@@ -105,6 +105,7 @@ async function releaseOf(tx: EmployerTransaction, copies: Copies, replaced: Cand
   const [unused] = await tx.query<{ sequence: number | null }>(
     `SELECT min(r.sequence) AS sequence FROM pay_release r
      WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = $4
+       AND r.withdrawn_at IS NULL
        AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
          AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
          AND p.release_sequence = r.sequence AND p.live)`,

@@ -4,12 +4,15 @@ import { BankClientError } from '../bank/errors';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG } from '../config/env';
+import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { PayRunStatus } from '../domain/pay-run';
 import { REPLACEMENT_REFUSALS, ReplacementRefusal, refusalOfReplacement } from '../domain/replacement';
+import { assertCanPay } from '../employer/account.store';
+import { EmployerAccount } from '../employer/employer.entity';
 import { findEmployer } from '../employer/employer.store';
 import { PayLimits } from '../employer/pay-limits';
 import { assertIfMatch } from '../http/etag';
@@ -69,13 +72,13 @@ export class Successors {
    * Chooses, reads what was chosen at the bank again, and stores the run in one transaction that chooses once more.
    * @throws DomainError RUN_NOT_SUBMITTED; Problem 409 SUCCESSOR_REFUSED with the code of each refused payment,
    * NOTHING_TO_REPLACE, REPLACED_PAYMENT_MOVED, 422 TOO_MANY_TO_REPLACE, 503 BANK_UNREADABLE, and those of
-   * `assertExecutionDate` and `assertSubmitInTime`
+   * `assertCanPay`, `assertExecutionDate` and `assertSubmitInTime`
    */
   async make(command: Command, request: SuccessorRequest): Promise<SuccessorMade> {
     const { employerId, payRunId } = command;
     const first = await this.database.inEmployer(employerId, async (tx) => {
       this.assertDate(request, await findEmployer(tx));
-      const parent = await findRun(tx, payRunId);
+      const parent = await findParent(tx, payRunId);
       assertIfMatch(command.ifMatch, parent.revision);
       assertSubmitted(parent);
       return select(tx, parent, request);
@@ -90,7 +93,7 @@ export class Successors {
     request: SuccessorRequest,
     first: Selection,
   ): Promise<SuccessorMade> {
-    const parent = await findRun(tx, payRunId);
+    const parent = await findParent(tx, payRunId);
     await lockPayKey(tx, parent);
     const { chosen, refused } = await select(tx, parent, request);
     const read = new Set(first.chosen.map(({ id }) => id));
@@ -171,6 +174,14 @@ export class Successors {
     assertExecutionDate(executionDate, bank, limits);
     assertSubmitInTime(executionDate, submitAt ?? null, bank);
   }
+}
+
+/** The run whose account pays the successor too. */
+async function findParent(tx: EmployerTransaction, payRunId: string): Promise<PayRun> {
+  const parent = await findRun(tx, payRunId);
+  const instead = 'upload the rows with supplementOf and another account of the employer';
+  assertCanPay(await readById(tx, EmployerAccount, parent.accountId), instead);
+  return parent;
 }
 
 function assertSubmitted(parent: PayRun): void {

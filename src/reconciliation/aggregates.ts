@@ -19,6 +19,8 @@ export interface BankPart extends CountAndSum {
 export interface Pair extends CountAndSum {
   status: PaymentStatus;
   bankStatus: string | null;
+  /** The state of the live instruction the bank has it in; null where there is none. */
+  instruction: InstructionStatus | null;
 }
 
 /** Payments of one end that were replaced. */
@@ -50,10 +52,12 @@ export interface RunAggregates {
   moves: ReadonlyMap<string, CountAndSum>;
   payments: ReadonlyMap<PaymentStatus, CountAndSum>;
   returned: CountAndSum;
-  /** What the bank charged for settled payments, and for how many of them it shows a charge. */
+  /** What the bank charged for payments that have ended, paid or not, and for how many of them it shows a charge. */
   charges: CountAndSum;
   /** Planned instructions of the standing version by the state of their live instruction, PLANNED where none is. */
   planned: ReadonlyMap<InstructionStatus, CountAndSum>;
+  /** Of what was released at the cut-off before it was whole at the bank: what it was to hold, and what it held. */
+  unbuilt: ReadonlyMap<'planned' | 'at the bank', CountAndSum>;
   bank: readonly BankPart[];
   pairs: readonly Pair[];
   /** Payments that others are made instead of, by how they ended: a sum over runs counts the others. */
@@ -73,6 +77,7 @@ type Part =
   | 'returned'
   | 'charges'
   | 'plan'
+  | 'unbuilt'
   | 'bank'
   | 'pair'
   | 'superseded'
@@ -93,7 +98,7 @@ interface Row {
 const AGGREGATES = `
   WITH run AS (SELECT * FROM pay_run WHERE employer_id = $1 AND id = ANY ($2)),
   at_bank AS (
-    SELECT i.pay_run_id, i.status, b.row_no, b.payment_id, b.add_outcome,
+    SELECT i.pay_run_id, i.status, i.verified_at, b.row_no, b.payment_id, b.add_outcome,
       coalesce(b.bank_status, '') AS bank_status
     FROM instruction i
     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
@@ -156,7 +161,7 @@ const AGGREGATES = `
   FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL GROUP BY pay_run_id
   UNION ALL
   SELECT 'charges', pay_run_id, '', NULL, NULL, count(*), sum(charges_minor)
-  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND status = 'SETTLED' AND charges_minor > 0
+  FROM payment WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND charges_minor <> 0
   GROUP BY pay_run_id
   UNION ALL
   SELECT 'plan', r.id, coalesce(i.status, 'PLANNED'), NULL, NULL, sum(p.row_count), sum(p.total_minor)
@@ -167,17 +172,30 @@ const AGGREGATES = `
     AND i.status NOT IN ('ABANDONED', 'CANCELLED')
   GROUP BY r.id, coalesce(i.status, 'PLANNED')
   UNION ALL
+  SELECT 'unbuilt', r.id, 'planned', NULL, NULL, sum(p.row_count), sum(p.total_minor)
+  FROM run r
+  JOIN instruction i ON i.employer_id = r.employer_id AND i.pay_run_id = r.id
+    AND i.status = 'RELEASED' AND i.verified_at IS NULL
+  JOIN planned_instruction p ON p.employer_id = i.employer_id AND p.id = i.planned_instruction_id
+    AND p.run_version = r.run_version
+  GROUP BY r.id
+  UNION ALL
+  SELECT 'unbuilt', l.pay_run_id, 'at the bank', NULL, NULL, count(*), sum(p.amount_minor)
+  FROM at_bank l JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id = l.payment_id
+  WHERE l.status = 'RELEASED' AND l.verified_at IS NULL AND l.add_outcome IN ('ADDED', 'ADOPTED')
+  GROUP BY l.pay_run_id
+  UNION ALL
   SELECT 'bank', l.pay_run_id, l.status, l.bank_status, l.add_outcome, count(*), coalesce(sum(p.amount_minor), 0)
   FROM at_bank l
   LEFT JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id = l.payment_id
   GROUP BY l.pay_run_id, l.status, l.bank_status, l.add_outcome
   UNION ALL
-  SELECT 'pair', p.pay_run_id, p.status, l.bank_status, NULL, count(*), sum(p.amount_minor)
+  SELECT 'pair', p.pay_run_id, p.status, l.bank_status, l.status, count(*), sum(p.amount_minor)
   FROM payment p
   LEFT JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
     AND l.status NOT IN ('ABANDONED', 'CANCELLED')
   WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
-  GROUP BY p.pay_run_id, p.status, l.bank_status
+  GROUP BY p.pay_run_id, p.status, l.bank_status, l.status
   UNION ALL
   SELECT 'superseded', p.pay_run_id, p.status, (p.returned_at IS NOT NULL)::text, NULL, count(*), sum(p.amount_minor)
   FROM payment p
@@ -225,6 +243,7 @@ function gather(rows: readonly Row[]): RunAggregates {
     returned: one('returned'),
     charges: one('charges'),
     planned: new Map(of('plan').map((row) => [row.k1 as InstructionStatus, sumOf(row)])),
+    unbuilt: new Map(of('unbuilt').map((row) => [row.k1 as 'planned' | 'at the bank', sumOf(row)])),
     bank: of('bank').map((row) => ({
       instruction: row.k1 as InstructionStatus,
       bankStatus: row.k2 ?? '',
@@ -234,6 +253,7 @@ function gather(rows: readonly Row[]): RunAggregates {
     pairs: of('pair').map((row) => ({
       status: row.k1 as PaymentStatus,
       bankStatus: row.k2,
+      instruction: row.k3 as InstructionStatus | null,
       ...sumOf(row),
     })),
     superseded: of('superseded').map((row) => ({

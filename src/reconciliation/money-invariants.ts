@@ -89,18 +89,21 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
     {
       name: 'paid-as-approved',
       sentence:
-        'What was submitted is of the standing version, has the approved hash, and somebody who did not prepare it approved it.',
+        'What was submitted is of the standing version, has the approved hash, and somebody who prepared neither it nor a left-out row that it copies approved it.',
       scope: 'money moved',
     },
-    `SELECT r.id, NULL::uuid, count(*)
+    // Once for each approval: to tell who prepared may take all rows of a run, and it has many submits.
+    `WITH approved AS MATERIALIZED (
+       SELECT r.id FROM run r
+       JOIN standing_approval a ON a.pay_run_id = r.id AND a.run_version = r.run_version AND a.root_hash = r.root_hash
+       WHERE NOT has_prepared($1, r.id, a.approver_id))
+     SELECT r.id, NULL::uuid, count(*)
      FROM standing s
      JOIN plan p ON p.id = s.planned_instruction_id
      JOIN run r ON r.id = p.pay_run_id
      LEFT JOIN version v ON v.pay_run_id = r.id AND v.run_version = r.run_version AND v.root_hash = r.root_hash
      WHERE v.pay_run_id IS NULL OR p.run_version <> r.run_version OR s.row_hash <> p.row_hash
-       OR NOT EXISTS (SELECT FROM standing_approval a
-         WHERE a.pay_run_id = r.id AND a.run_version = r.run_version AND a.root_hash = r.root_hash
-           AND a.approver_id NOT IN (SELECT prepared_by FROM version w WHERE w.pay_run_id = a.pay_run_id))
+       OR r.id NOT IN (SELECT id FROM approved)
      GROUP BY r.id`,
   ),
   inSql(

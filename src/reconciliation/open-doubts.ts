@@ -8,16 +8,21 @@ const DOUBTS: readonly AttentionKind[] = [
   'FOREIGN_RECORD',
   'CONTRADICTION',
   'INVARIANT_BREACH',
+  'UNRECORDED_SUBMIT',
 ];
 
-/** The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. */
+/**
+ * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. A difference
+ * told of a single payment is one found after the submit; while an instruction is built it is told of the instruction.
+ */
 export async function openDoubts(
   tx: EmployerTransaction,
   payRunIds: readonly string[],
 ): Promise<(payRunId: string) => readonly AttentionKind[]> {
   const rows = await tx.query<{ pay_run_id: string; kinds: AttentionKind[] }>(
     `SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM attention
-     WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL AND kind = ANY ($3) GROUP BY pay_run_id`,
+     WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
+       AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL) GROUP BY pay_run_id`,
     [tx.employerId, payRunIds, DOUBTS],
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));

@@ -71,8 +71,8 @@ const OF_INSTRUCTION: Readonly<Record<InstructionStatus, readonly PaymentStatus[
   SUBMIT_INTENT: ['AT_BANK'],
   SUBMIT_REFUSED: ['AT_BANK'],
   SUBMIT_UNKNOWN: ['AT_BANK'],
-  SUBMITTED: ['SUBMITTED', ...ENDED_BY_BANK],
-  CLOSED: ENDED_BY_BANK,
+  SUBMITTED: ['SUBMITTED', 'VOID', ...ENDED_BY_BANK],
+  CLOSED: ['VOID', ...ENDED_BY_BANK],
   ABANDONED: BEFORE_BANK,
   CANCELLED: BEFORE_BANK,
   VOID: ['VOID'],
@@ -118,14 +118,14 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   inSql(
     {
       name: 'approver-is-not-preparer',
-      sentence: 'Nobody who prepared a version of an approved run is among those who approved it.',
+      sentence:
+        'Nobody who prepared a version of an approved run, or a left-out row that it copies, is among those who approved it.',
       scope: 'internal',
     },
-    `SELECT r.id, NULL::uuid, count(DISTINCT a.id)
+    `SELECT r.id, NULL::uuid, count(*)
      FROM run r
      JOIN standing_approval a ON a.pay_run_id = r.id
-     JOIN version v ON v.pay_run_id = r.id AND v.prepared_by = a.approver_id
-     WHERE r.status IN (${words(APPROVED)}) GROUP BY r.id`,
+     WHERE r.status IN (${words(APPROVED)}) AND has_prepared($1, r.id, a.approver_id) GROUP BY r.id`,
   ),
   inSql(
     {

@@ -3,7 +3,7 @@ import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { sumMinor } from '../domain/money';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup, CountAndSum, NOTHING, reconcile, ReconciliationLine } from '../domain/reconciliation';
-import { BankPart, LinkedRun, RunAggregates, Superseded } from './aggregates';
+import { BankPart, LinkedRun, Pair, RunAggregates, Superseded } from './aggregates';
 import { judgeRow } from './row-difference';
 
 /**
@@ -66,7 +66,11 @@ const BUILT: readonly InstructionStatus[] = [
 /** Draws up the report of a run from its aggregates. */
 export function drawUp(run: RunAggregates): Report {
   const bank = run.bank.filter(({ addOutcome }) => addOutcome === 'ADDED' || addOutcome === 'ADOPTED');
-  const ofSubmitted = byStatus(bank.filter(({ instruction }) => SUBMITTED.includes(instruction)));
+  const declared = declaredVoid(run);
+  const ofSubmitted = withoutDeclared(
+    byStatus(bank.filter(({ instruction }) => SUBMITTED.includes(instruction))),
+    declared,
+  );
   const { lines: conservation } = reconcile({
     uploaded: run.uploaded,
     refused: run.refused,
@@ -74,10 +78,10 @@ export function drawUp(run: RunAggregates): Report {
     excluded: moved(run, 'to', 'EXCLUDED'),
     approved: rowsOfRun(run),
     byPaymentStatus: Object.fromEntries(run.payments),
-    submitted: planned(run, SUBMITTED),
+    submitted: less(planned(run, SUBMITTED), add(declared)),
     bankByStatus: Object.fromEntries(ofSubmitted),
   });
-  const lines = [...conservation, ...furtherLines(run, bank)];
+  const lines = [...conservation, ...furtherLines(run, bank, declared)];
   const contradictions = add(
     run.pairs.filter(({ status, bankStatus }) => judgeRow(run.status, status, bankStatus) !== undefined),
   );
@@ -101,7 +105,30 @@ function rowsOfRun(run: RunAggregates): CountAndSum {
   return add([run.version, run.moves.get('HELD>CANCELLED') ?? NOTHING]);
 }
 
-function furtherLines(run: RunAggregates, bank: readonly BankPart[]): ReportLine[] {
+/** What two people declared not executed after its submit, since the bank had ended its instruction without it. */
+function declaredVoid(run: RunAggregates): Pair[] {
+  return run.pairs.filter(
+    ({ status, instruction }) => status === 'VOID' && instruction !== null && SUBMITTED.includes(instruction),
+  );
+}
+
+function withoutDeclared(
+  byBankStatus: ReadonlyMap<string, CountAndSum>,
+  declared: readonly Pair[],
+): Map<string, CountAndSum> {
+  const left = new Map(byBankStatus);
+  for (const { bankStatus, ...part } of declared) {
+    const status = bankStatus ?? '';
+    left.set(status, less(left.get(status) ?? NOTHING, part));
+  }
+  return left;
+}
+
+function furtherLines(
+  run: RunAggregates,
+  bank: readonly BankPart[],
+  declared: readonly Pair[],
+): ReportLine[] {
   const ours = (...statuses: PaymentStatus[]) => add(statuses.map((status) => run.payments.get(status)));
   const atBank = (statuses: readonly InstructionStatus[]) =>
     add(bank.filter(({ instruction }) => statuses.includes(instruction)));
@@ -113,12 +140,22 @@ function furtherLines(run: RunAggregates, bank: readonly BankPart[]): ReportLine
       run.recorded,
       add([...run.planned.values()]),
     ),
-    line('BUILT', 'A built instruction holds its planned rows.', planned(run, BUILT), atBank(BUILT)),
+    line(
+      'BUILT',
+      'A built instruction holds its planned rows.',
+      less(planned(run, BUILT), run.unbuilt.get('planned') ?? NOTHING),
+      less(atBank(BUILT), run.unbuilt.get('at the bank') ?? NOTHING),
+    ),
     line('AT_BANK', 'What we call at the bank waits there.', ours('AT_BANK'), planned(run, WAITING)),
-    line('VOID', 'What we call void was never submitted.', ours('VOID'), planned(run, DROPPED)),
+    line(
+      'VOID',
+      'What we call void was never submitted, or declared not executed by two people.',
+      ours('VOID'),
+      add([planned(run, DROPPED), ...declared]),
+    ),
     line(
       'DEBITED',
-      'What left the account is what the bank settled and what it charged for that.',
+      'What left the account is what the bank settled and what it charged, also for what it did not pay.',
       withCharges(ours('SETTLED'), run),
       withCharges(add(bank.filter(isSettled)), run),
     ),

@@ -61,7 +61,7 @@ const period = z.object({
   executionDate: z.iso.date(),
   submitAt: z.iso.datetime(),
   payRunId: z.string().nullable(),
-  overdue: z.boolean().describe('The time of the submit has passed, and there is no run to submit.'),
+  overdue: z.boolean().describe('The time of the submit has passed, and no approved run is there to submit.'),
 });
 export type PeriodBody = z.infer<typeof period>;
 

@@ -18,6 +18,7 @@ import {
   showPeriod,
   showSchedule,
 } from './pay-schedule-bodies';
+import { OverduePeriods } from './overdue-periods';
 import { PaySchedules } from './pay-schedules';
 
 const schedulePosition = z.object({ id: z.uuid() });
@@ -30,6 +31,7 @@ export class PayScheduleController {
   constructor(
     private readonly database: Database,
     private readonly schedules: PaySchedules,
+    private readonly overduePeriods: OverduePeriods,
   ) {}
 
   @Post()
@@ -92,7 +94,8 @@ export class PayScheduleController {
     return this.database.inEmployer(employerId, async (tx) => {
       const schedule = await this.schedules.find(tx, scheduleId);
       const periods = await this.schedules.periods(tx, scheduleId, before, limit + 1);
-      const shown = periods.map((one) => showPeriod(one, this.schedules.isOverdue(schedule, one)));
+      const overdue = await this.overduePeriods.among(tx, schedule, periods);
+      const shown = periods.map((one) => showPeriod(one, overdue.has(one.period)));
       return pageOf(shown, limit, ({ period }) => ({ period }));
     });
   }

@@ -6,12 +6,14 @@ import { CONFIG, Config } from '../config/env';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { Period, periodOf } from '../domain/business-day';
+import { assertCanPay } from '../employer/account.store';
 import { notFound, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
-import { assertNotClosed, resolveAccount } from '../pay-file/terms';
+import { resolveAccount } from '../pay-file/terms';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { bankHours } from '../submission/submit-window';
 import { firstMissedCutOff } from './period-dates';
+import { OverduePeriods } from './overdue-periods';
 import { PeriodMaker } from './period-maker';
 
 /** A group of companies pays from some accounts in a few kinds of pay each; every tick reads all of them. */
@@ -35,6 +37,7 @@ export type NewSchedule = Pick<
 export class PaySchedules {
   constructor(
     private readonly periodMaker: PeriodMaker,
+    private readonly overdue: OverduePeriods,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -87,6 +90,7 @@ export class PaySchedules {
     const ended = await tx.manager.update(PaySchedule, { ...key, active: true }, { active: false });
     const schedule = await this.find(tx, id);
     if (ended.affected === 1) {
+      await this.overdue.tell(tx);
       await append(tx, {
         personId,
         action: 'pay-schedule.deactivated',
@@ -97,14 +101,9 @@ export class PaySchedules {
     return schedule;
   }
 
-  /** Whether the period should have been submitted by now and has no run to submit. */
-  isOverdue(schedule: PaySchedule, period: SchedulePeriod): boolean {
-    return schedule.active && period.payRunId === null && period.submitAt <= this.clock.now();
-  }
-
   private async assertAcceptable(tx: EmployerTransaction, terms: NewSchedule): Promise<void> {
     const { employerId } = tx;
-    assertNotClosed(await resolveAccount(tx, terms.accountId));
+    assertCanPay(await resolveAccount(tx, terms.accountId));
     if ((await tx.manager.countBy(PaySchedule, { employerId, active: true })) >= MAX_ACTIVE_SCHEDULES) {
       const detail = `An employer has at most ${MAX_ACTIVE_SCHEDULES} active schedules.`;
       throw new Problem(409, 'TOO_MANY_SCHEDULES', detail);

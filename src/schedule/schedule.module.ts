@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ScheduleModule as IntervalModule } from '@nestjs/schedule';
 import { CONFIG, Config } from '../config/env';
+import { ClockWatch } from '../database/clock-watch';
 import { Database } from '../database/database';
 import { EmployerModule } from '../employer/employer.module';
 import { HookService } from '../employer/hook.service';
@@ -15,6 +16,7 @@ import { SubmissionModule } from '../submission/submission.module';
 import { SubmissionService } from '../submission/submission.service';
 import { forEveryEmployer } from './every-employer';
 import { Maintenance } from './maintenance';
+import { OverduePeriods } from './overdue-periods';
 import { PayScheduleController } from './pay-schedule.controller';
 import { PaySchedules } from './pay-schedules';
 import { PeriodMaker } from './period-maker';
@@ -23,6 +25,9 @@ import { Tick, Ticker, TICKS } from './ticker';
 /** Periods are made two months ahead, and a new schedule's at once. */
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** Who is told of a missing approval so soon after the submit was due can still give it before most cut-offs. */
+const OVERDUE_LOOK_MS = 600_000;
+const CLOCK_CHECK_MS = 30_000;
 
 /** Everything the service does by the clock, and the pay schedules of employers. */
 @Module({
@@ -37,6 +42,7 @@ const DAY_MS = 24 * HOUR_MS;
   controllers: [PayScheduleController],
   providers: [
     Maintenance,
+    OverduePeriods,
     PaySchedules,
     PeriodMaker,
     Ticker,
@@ -50,9 +56,11 @@ const DAY_MS = 24 * HOUR_MS;
         AccountWatch,
         HookService,
         PeriodMaker,
+        OverduePeriods,
         Maintenance,
         StandingReconciler,
         Database,
+        ClockWatch,
       ],
       useFactory: ticksOf,
     },
@@ -68,11 +76,14 @@ function ticksOf(
   accounts: AccountWatch,
   hooks: HookService,
   periods: PeriodMaker,
+  overdue: OverduePeriods,
   maintenance: Maintenance,
   reconciler: StandingReconciler,
   database: Database,
+  clock: ClockWatch,
 ): readonly Tick[] {
   return [
+    { name: 'clock', everyMs: CLOCK_CHECK_MS, run: () => clock.check() },
     { name: 'restores', everyMs: TICK_MS, run: () => restores.tick() },
     work('submission', TICK_MS, submission),
     { name: 'unsent submits', everyMs: TICK_MS, run: () => submission.takeBackUnsent() },
@@ -86,6 +97,7 @@ function ticksOf(
       drain: () => reconciler.drain(),
     },
     { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
+    { name: 'overdue periods', everyMs: OVERDUE_LOOK_MS, run: () => overdue.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },
     { name: 'refused files', everyMs: DAY_MS, run: () => maintenance.forgetRefusedFiles() },

@@ -41,7 +41,8 @@ export class BalanceLook {
     if (nowMinor === 'unreadable') return true;
     if (nowMinor === undefined) return false;
     const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
-    const again = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor);
+    const unpaidChargesMinor = sumMinor(paid.map((one) => one.unpaidChargesMinor));
+    const again = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     if (again === 'not-yet') return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
@@ -75,6 +76,8 @@ const PAID_AGAIN =
   'Over the run its account lost, besides what the payments took, exactly as much again as this instruction pays: the ' +
   'bank may have executed its submit twice.';
 
+type TakenByInstruction = PaidByInstruction & { unpaidMinor: bigint; unpaidChargesMinor: bigint };
+
 /**
  * What each instruction of a run took from the account; undefined while another one of the run is open or ended later,
  * or when another run of the account was under way since its balance was read.
@@ -82,7 +85,7 @@ const PAID_AGAIN =
 async function paidAlone(
   tx: EmployerTransaction,
   { instruction, run }: Followed,
-): Promise<(PaidByInstruction & { unpaidMinor: bigint })[] | undefined> {
+): Promise<TakenByInstruction[] | undefined> {
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND r.account_id = $2 AND CASE WHEN r.id = $3
@@ -93,13 +96,16 @@ async function paidAlone(
   );
   if (beside) return undefined;
   const rows = await queryByHash<
-    Record<'id' | 'amount_minor' | 'charges_minor' | 'unpaid_minor', string> & { payments: number }
+    Record<'id' | 'amount_minor' | 'charges_minor' | 'unpaid_minor' | 'unpaid_charges_minor', string> & {
+      payments: number;
+    }
   >(
     tx,
     `SELECT b.instruction_id AS id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_minor
+       coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_minor,
+       coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor
      FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = b.payment_id
      WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(
        SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = 'CLOSED'))
@@ -112,5 +118,6 @@ async function paidAlone(
     amountMinor: BigInt(row.amount_minor),
     chargesMinor: BigInt(row.charges_minor),
     unpaidMinor: BigInt(row.unpaid_minor),
+    unpaidChargesMinor: BigInt(row.unpaid_charges_minor),
   }));
 }

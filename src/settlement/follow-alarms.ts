@@ -1,8 +1,10 @@
+import type { NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { aboutInstruction, raise, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { stopUnlessDecided } from '../pay-run/stop';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
 
 /** Foreign payments named in an attention; of more their number is told. */
@@ -28,19 +30,25 @@ export async function tellOfForeign(
   await stopUnlessDecided(tx, alarm, named);
 }
 
-/** A payment is shown with `fields` that contradict what was sent; its status moves nothing. */
+/**
+ * A payment is shown with `fields` that contradict what was sent: its status moves nothing, and what of its run was not
+ * submitted is held back (rule 6).
+ */
 export function tellOfDifference(
   tx: EmployerTransaction,
   instruction: Instruction,
   payment: FollowedPayment,
   fields: readonly string[],
 ): Promise<void> {
-  return raiseUndecided(tx, {
+  return stopRunUnlessDecided(tx, {
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
     happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')}.`,
+    certain:
+      'It was submitted once and is never sent again. What the bank pays, and to whom, is not certain. What of the run was not submitted is not sent until two people resume it.',
+    askBank: `Which amount, and to which IBAN, does the bank pay for payment ${payment.bankIds[0] ?? payment.messageId} of customer instruction {ref}? If it is not what we sent, please stop it.`,
     payments: 1,
     amountMinor: payment.amountMinor,
   });
@@ -56,6 +64,21 @@ export function tellOfUnseenTotals(
     kind: 'TOTALS_UNSEEN',
     ...aboutInstruction(instruction, planned),
     happened: `The instruction ended, of ${planned.rowCount} payments, without the bank ever showing its totals.`,
+  });
+}
+
+/** What ended is not shown any more: asked once for its run, and no reason to stop what others are paid by. */
+export function tellOfHidden(tx: EmployerTransaction, run: PayRun, refusal: NotAllowed): Promise<void> {
+  return raiseUndecided(tx, {
+    kind: 'ROW_UNSEEN',
+    subjectId: run.id,
+    payRunId: run.id,
+    happened: `The bank refuses to show instructions of this run that have ended: ${refusal.loggedAs}.`,
+    certain:
+      'Nothing more is sent for them. While the bank does not show them, nobody sees whether money of them moves or comes back.',
+    askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
   });
 }
 

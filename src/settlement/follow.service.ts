@@ -1,16 +1,26 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, isAccessRefused, isAnswerUnusable, isBankError, RateLimited } from '../bank/errors';
+import {
+  BankClientError,
+  isAccessRefused,
+  isAnswerUnusable,
+  isBankError,
+  NotAllowed,
+  NotFound,
+  RateLimited,
+} from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, Leases } from '../database/leases';
+import { Claim, Fenced, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
+import { isPassing, NotDurable } from '../database/outage';
 import { InstructionStatus } from '../domain/instruction';
-import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { accessRefused } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
+import { tellOfHidden } from './follow-alarms';
 import { Followed, Follower, loadFollowed } from './follower';
 import { TombstoneWatch } from './tombstone-watch';
 
@@ -19,6 +29,9 @@ const FOLLOWED_AT_ONCE = 200;
 
 /** A read that does not follow the interface is tried again after so long. */
 const DRIFT_PAUSE_MS = 30_000;
+
+/** What ended is not read again sooner than this where a read of it failed. */
+const TRY_AGAIN_MS = 5_000;
 
 /** What clears the drift: with one that lasts, no read succeeds. */
 const READ_AGAIN = 'a later read followed the interface';
@@ -70,8 +83,12 @@ export class FollowService {
     try {
       lookSoon = await this.read(claim, followed);
     } catch (error) {
-      if (!isBankError(error)) throw error;
+      if (!isBankError(error)) {
+        await this.judgeByTime(claim, followed, error);
+        throw error;
+      }
       await this.database.inEmployer(employerId, (tx) => this.tellOfFailure(tx, claim, followed, error));
+      if (hasEnded(followed.instruction)) return this.nextTryMs(followed.instruction, error);
       if (error instanceof RateLimited) return error.retryAfterMs;
       if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
       throw error;
@@ -120,17 +137,38 @@ export class FollowService {
   ): Promise<void> {
     const { instruction, planned, run } = followed;
     if (isAnswerUnusable(error)) {
-      await raise(tx, {
+      // With its status: what was decided while it was open does not hide a drift once it has ended.
+      const happened = `${error.message}, read while the instruction was ${instruction.status}.`;
+      await raiseUndecided(tx, {
         kind: 'CONTRACT_DRIFT',
         ...aboutInstruction(instruction, planned),
-        happened: error.message,
+        happened,
       });
     }
-    if (isAccessRefused(error)) {
+    if (hasEnded(instruction) && error instanceof NotAllowed) {
+      await tellOfHidden(tx, run, error);
+    } else if (isAccessRefused(error)) {
       const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
       await accessRefused(tx, run, instruction, happened);
     }
-    await this.follower.judgeUnread(tx, claim, followed);
+    await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
+  }
+
+  /** A defect of ours must not keep from a person what time alone tells; the database's own faults pass by themselves. */
+  private async judgeByTime(claim: Claim, followed: Followed, error: unknown): Promise<void> {
+    if (error instanceof Fenced || error instanceof NotDurable || isPassing(error)) return;
+    const why = 'What the bank shows of them cannot be recorded.';
+    await this.database
+      .inEmployer(claim.employerId, (tx) => this.follower.judgeUnread(tx, claim, followed, why))
+      .catch(() => undefined);
+  }
+
+  /** What ended is read again when it would have been; sooner where the bank, and not what it keeps, was the obstacle. */
+  private nextTryMs(instruction: Instruction, error: BankClientError): WakeIn {
+    const nextMs = this.nextReadMs(instruction);
+    if (nextMs === 'never' || error instanceof NotAllowed || error instanceof NotFound) return nextMs;
+    const soonMs = Math.max(this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS, TRY_AGAIN_MS);
+    return Math.min(nextMs, error instanceof RateLimited ? Math.max(error.retryAfterMs, soonMs) : soonMs);
   }
 
   /** Open instructions by the configured delays; what ended once more soon after, then once a day as long as it is watched. */
@@ -138,7 +176,7 @@ export class FollowService {
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
     const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());
-    const watched = WATCHED.includes(instruction.status);
+    const watched = hasEnded(instruction);
     if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
     if (instruction.status === 'CLOSED') {
       const lookAgainMs = (instruction.closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS - now;
@@ -150,6 +188,10 @@ export class FollowService {
   }
 }
 
-function isRead({ status }: Instruction): boolean {
-  return status === 'SUBMITTED' || WATCHED.includes(status);
+function isRead(instruction: Instruction): boolean {
+  return instruction.status === 'SUBMITTED' || hasEnded(instruction);
+}
+
+function hasEnded({ status }: Instruction): boolean {
+  return WATCHED.includes(status);
 }

@@ -1,3 +1,4 @@
+import { KnownIds, knownIds } from '../bank/payment-ids';
 import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
@@ -29,12 +30,13 @@ interface StoredPayment {
   currency: string;
   status: PaymentStatus;
   returned: boolean;
+  charges_minor: string | null;
 }
 
 /** A payment as the bank was told of it, and the ids the bank gave it. */
 export interface KnownAtBank {
   paymentId: string;
-  bankIds: readonly string[];
+  bankIds: KnownIds;
 }
 
 /** What is known of an instruction's payments at the bank, without reading the payments. */
@@ -51,8 +53,8 @@ export async function knownAtBank(
   return records.map((record) => ({ paymentId: record.payment_id, bankIds: idsOf(record) }));
 }
 
-function idsOf({ bank_payment_id: payment, bank_transaction_id: transaction }: StoredIds): string[] {
-  return [payment, transaction].filter((id) => id !== null);
+function idsOf({ bank_payment_id: payment, bank_transaction_id: transaction }: StoredIds): KnownIds {
+  return knownIds(payment, transaction);
 }
 
 /** The payments of an instruction as they stand, in row order. */
@@ -84,6 +86,7 @@ export async function followedPayments(
       bankStatus: record.bank_status,
       rank: record.bank_rank,
       returned: payment.returned,
+      chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
     };
   });
 }
@@ -95,8 +98,8 @@ async function paymentsOf(
   { firstRow, lastRow }: RowRange,
 ): Promise<Map<string, StoredPayment>> {
   const payments = await tx.query<StoredPayment>(
-    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned FROM payment
-     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
+    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned, charges_minor
+     FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
     [tx.employerId, payRunId, firstRow, lastRow],
     'kept',
   );
@@ -155,6 +158,28 @@ export async function recordProgress(
   }
 }
 
+/** Charges of a payment that has ended, in minor units. */
+export interface ChargesOfPayment {
+  paymentId: string;
+  chargesMinor: bigint;
+}
+
+/** Writes down what the bank shows as charges of payments that have ended. */
+export async function recordCharges(
+  tx: EmployerTransaction,
+  charges: readonly ChargesOfPayment[],
+): Promise<void> {
+  if (charges.length === 0) return;
+  const arrayOf = arraysOf(charges);
+  await queryByHash(
+    tx,
+    `UPDATE payment p SET charges_minor = c.charges_minor
+     FROM unnest($2::uuid[], $3::bigint[]) AS c(id, charges_minor)
+     WHERE p.employer_id = $1 AND p.id = ANY ($2) AND p.id = c.id`,
+    [tx.employerId, arrayOf('uuid', (one) => one.paymentId), arrayOf('int8', (one) => one.chargesMinor)],
+  );
+}
+
 /** Without those of which people were told before: a stop that two of them took back is not thrown again. */
 async function newlyContradicted(
   tx: EmployerTransaction,
@@ -186,12 +211,14 @@ function raiseOf(
   kind: NonNullable<Progress['alarm']>,
 ): Promise<void> {
   const status = shown === bankStatus ? shown : `${shown} after ${bankStatus}`;
+  const told =
+    payment.status === 'VOID' ? 'A payment that two people declared not executed went on' : HAPPENED[kind];
   const alarm = {
     kind,
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    happened: `${HAPPENED[kind]}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
+    happened: `${told}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
   };

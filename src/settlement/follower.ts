@@ -9,6 +9,7 @@ import { findById, readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
+import { isEndedUnpaid, isPastSubmit, mayLackGroups } from '../domain/bank-status';
 import { addBankingDays, localDate } from '../domain/business-day';
 import { isPaymentFinal } from '../domain/payment';
 import { sendingCloses } from '../domain/send-window';
@@ -17,13 +18,21 @@ import { EmployerAccount } from '../employer/employer.entity';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction.store';
-import { contradictions, judgeGroups } from '../pay-run/match';
+import { contradictions, judgeGroups, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { groupsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
-import { advanced, alarmOfStatus, FollowedPayment, Progress, progressOf } from './follow-plan';
-import { followedPayments, knownAtBank, KnownAtBank, recordProgress } from './follow.store';
+import { tellOfEnded } from './ended-by-bank';
+import { advanced, alarmOfStatus, FollowedPayment, newCharges, Progress, progressOf } from './follow-plan';
+import {
+  ChargesOfPayment,
+  followedPayments,
+  knownAtBank,
+  KnownAtBank,
+  recordCharges,
+  recordProgress,
+} from './follow.store';
 import { PaymentSource } from './payment-source';
 import { tellOfStatuses } from './status-alarms';
 
@@ -66,12 +75,13 @@ export class Follower {
     const seen = await this.source.paymentsOf(account, asked, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
-      bankIds: known.flatMap(({ bankIds }) => bankIds),
+      bankIds: known.map(({ bankIds }) => bankIds),
       isNamedBy: namesOf(instruction.id),
     });
     const unsure =
       instruction.totalsCheckedAt === null ||
       this.isSecondLook(instruction) ||
+      this.standsStill(instruction, seen) ||
       alarmOfStatus(instruction.bankStatus ?? '');
     const shown = glance ?? (unsure ? await this.readInstruction(followed) : undefined);
     crashPoint('follow.read');
@@ -80,15 +90,15 @@ export class Follower {
     await this.leases.answer(claim);
   }
 
-  /** What time alone tells of an instruction while nothing of it can be read. */
-  async judgeUnread(tx: EmployerTransaction, claim: Claim, followed: Followed): Promise<void> {
+  /** What time alone tells of an instruction while nothing of it can be read, or recorded. @param why in words */
+  async judgeUnread(tx: EmployerTransaction, claim: Claim, followed: Followed, why: string): Promise<void> {
     const instruction = await lockInstruction(tx, followed.instruction.id);
     await fence(tx, claim);
     if (instruction.status !== 'SUBMITTED') return;
     const payments = await followedPayments(tx, this.personal, instruction);
     await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
     const open = payments.filter(({ status }) => !isPaymentFinal(status));
-    await this.askAfterPatience(tx, followed, open, ' Nothing can be read from the bank at present.');
+    await this.askAfterPatience(tx, followed, open, ` ${why}`);
   }
 
   /** Once more soon after the end: a bank may have taken an add after the submit, and paid it too. */
@@ -103,6 +113,17 @@ export class Follower {
   private async glanceAgain(claim: Claim, followed: Followed): Promise<BankInstruction | undefined> {
     if (claim.wokenAt !== null || !this.isSecondLook(followed.instruction)) return undefined;
     return followed.account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
+  }
+
+  /** Where no payment moves some time after the submit, the instruction alone may say for whom the bank waits. */
+  private standsStill({ status, submittedAt }: Instruction, seen: readonly BankPayment[]): boolean {
+    if (status !== 'SUBMITTED' || this.ageMs(submittedAt) < this.config.SUBMIT_DOUBT_MS) return false;
+    return !seen.some((payment) => isPastSubmit(payment.status));
+  }
+
+  private ageMs(submittedAt: Date | null): number {
+    const nowMs = this.clock.now().getTime();
+    return nowMs - (submittedAt?.getTime() ?? nowMs);
   }
 
   private async recordTotals(
@@ -135,10 +156,12 @@ export class Follower {
   ): Promise<void> {
     const instruction = await this.recordTotals(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
-    const progress = await this.hold(tx, instruction, before, seen);
+    const { progress, charges } = await this.hold(tx, instruction, before, seen);
     await recordProgress(tx, instruction, progress);
+    await recordCharges(tx, charges);
     const payments = advanced(before, progress);
     await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
+    await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     if (instruction.status !== 'SUBMITTED') return;
     const closed = await this.close(tx, followed, instruction, payments);
     if (closed && !isWholeSeen(followed.account, instruction, seen))
@@ -157,7 +180,11 @@ export class Follower {
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
     if (instruction.totalsCheckedAt !== null && !this.isSecondLook(instruction)) return;
-    const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown.groups);
+    const totals = judgeGroups(
+      { count: planned.rowCount, totalMinor: planned.totalMinor },
+      shown.groups,
+      this.mayGrow(instruction, shown.status),
+    );
     if (totals === 'different') await groupsDiffer(tx, instruction, planned, shown.groups ?? []);
     if (totals === 'absent') return;
     await tx.manager.update(
@@ -167,18 +194,25 @@ export class Follower {
     );
   }
 
+  /** Whether the bank may still be putting payments into their groups, which it may do one by one, or never will. */
+  private mayGrow({ status, submittedAt }: Instruction, bankStatus: string): boolean {
+    if (this.ageMs(submittedAt) < this.config.SUBMIT_DOUBT_MS || isEndedUnpaid(bankStatus)) return true;
+    return status === 'SUBMITTED' && mayLackGroups(bankStatus);
+  }
+
   /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */
   private async hold(
     tx: EmployerTransaction,
     instruction: Instruction,
     payments: readonly FollowedPayment[],
     seen: readonly BankPayment[],
-  ): Promise<Progress[]> {
-    const byId = new Map(payments.flatMap((payment) => payment.bankIds.map((id) => [id, payment] as const)));
+  ): Promise<{ progress: Progress[]; charges: ChargesOfPayment[] }> {
+    const byId = rowsById(payments);
     const progress = new Map<number, Progress>();
+    const charges = new Map<number, ChargesOfPayment>();
     const foreign: BankPayment[] = [];
     for (const one of seen) {
-      const payment = one.ids.map((id) => byId.get(id)).find((found) => found !== undefined);
+      const payment = byId.get(one.bankPaymentId);
       if (!payment) {
         foreign.push(one);
         continue;
@@ -190,9 +224,12 @@ export class Follower {
       }
       const step = progressOf(payment, one);
       if (step) progress.set(payment.rowNo, step);
+      const chargesMinor = newCharges(payment, one);
+      if (chargesMinor !== undefined)
+        charges.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor });
     }
     if (foreign.length > 0) await tellOfForeign(tx, instruction, foreign);
-    return [...progress.values()];
+    return { progress: [...progress.values()], charges: [...charges.values()] };
   }
 
   private async close(
@@ -208,7 +245,16 @@ export class Follower {
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;
     const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
-    await moveInstruction(tx, instruction, 'CLOSED', 'service', { closedAt: this.clock.now(), outcome });
+    const declared = payments.some(({ status }) => status === 'VOID');
+    const reason = declared ? `the bank ended it as ${instruction.bankStatus ?? ''}` : undefined;
+    await moveInstruction(
+      tx,
+      instruction,
+      'CLOSED',
+      'service',
+      { closedAt: this.clock.now(), outcome },
+      reason,
+    );
     await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
     return true;
@@ -218,8 +264,8 @@ export class Follower {
   private shouldHaveMoved(run: PayRun, { status, submittedAt }: Instruction): boolean {
     const nowMs = this.clock.now().getTime();
     const cutOffMs = sendingCloses(run.executionDate, bankHours(this.config)).getTime();
-    const ageMs = nowMs - (submittedAt?.getTime() ?? nowMs);
-    return status === 'SUBMITTED' && nowMs >= cutOffMs && ageMs >= this.config.SUBMIT_DOUBT_MS;
+    const isOld = this.ageMs(submittedAt) >= this.config.SUBMIT_DOUBT_MS;
+    return status === 'SUBMITTED' && nowMs >= cutOffMs && isOld;
   }
 
   private async askAfterPatience(

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
+import { isAnswerUnusable } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
+import { isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -60,9 +62,13 @@ export class PaymentSource {
       const linked = account.reads.includes('INSTRUCTION_PAYMENTS');
       const listed = account.reads.includes('PAYMENT_LIST');
       if (!listed || (linked && this.open <= FEW)) return await this.reads.payments(account, at);
-      if (linked && rows >= FULL_PAGE_ROWS)
-        return await this.ownLists.run(() => this.reads.payments(account, at));
-      return await this.join(id, at);
+      const ownList = () => this.ownLists.run(() => this.reads.payments(account, at));
+      if (linked && rows >= FULL_PAGE_ROWS) return await ownList();
+      return await this.join(id, at).catch((error: unknown) => {
+        // What is wrong with everybody's list need not be wrong with that of this instruction.
+        if (linked && isAnswerUnusable(error)) return ownList();
+        throw error;
+      });
     } finally {
       this.open -= 1;
     }
@@ -95,17 +101,16 @@ export class PaymentSource {
     const byInstruction = new Map(joiners.map((joiner) => [joiner.instructionId, joiner]));
     const byBankInstruction = new Map(joiners.map((joiner) => [joiner.at.bankInstructionId, joiner]));
     const byBankId = new Map(
-      joiners.flatMap((joiner) => joiner.at.bankIds.map((id) => [id, joiner] as const)),
+      joiners.flatMap((joiner) => joiner.at.bankIds.map(([id]) => [id, joiner] as const)),
     );
     const oldest = Math.min(...joiners.map((joiner) => joiner.at.createdAt.getTime()));
     const from = new Date(oldest - CLOCK_MARGIN_MS).toISOString();
-    for await (const payment of this.gateway.listPayments({ from })) {
-      const named = payment.messageId === undefined ? undefined : readMessageId(payment.messageId);
-      const joiner =
-        byBankInstruction.get(payment.bankInstructionId ?? '') ??
-        byInstruction.get(named?.instructionId ?? '') ??
-        payment.ids.map((id) => byBankId.get(id)).find((found) => found !== undefined);
-      joiner?.found.push({ ...payment, history: [] });
-    }
+    const joinerOf = ({ bankInstructionId, bankPaymentId, messageId }: PaymentMarks): Joiner | undefined =>
+      byBankInstruction.get(bankInstructionId ?? '') ??
+      byInstruction.get(readMessageId(messageId ?? '')?.instructionId ?? '') ??
+      (bankInstructionId === undefined ? byBankId.get(bankPaymentId ?? '') : undefined);
+    const mayBeOurs = (marks: PaymentMarks) => isUnmarked(marks) || joinerOf(marks) !== undefined;
+    for await (const payment of this.gateway.listPayments({ from }, mayBeOurs))
+      joinerOf(payment)?.found.push({ ...payment, history: [] });
   }
 }

@@ -61,8 +61,8 @@ async function tellOfStandstill(
   instruction: Instruction,
   payments: readonly FollowedPayment[],
 ): Promise<boolean> {
-  if (instruction.bankStatus !== null && readBankStatus(instruction.bankStatus).kind === 'waiting')
-    return false;
+  const { kind } = readBankStatus(instruction.bankStatus ?? '');
+  if (kind === 'waiting' || kind === 'terminal') return false;
   if (payments.some(({ bankStatus }) => bankStatus !== null && !isBeforeSubmit(bankStatus))) return false;
   await raiseUndecided(tx, {
     kind: 'BANK_ACTION_REQUIRED',

@@ -44,7 +44,7 @@ export class TombstoneWatch {
     try {
       const atBank = await this.reads.instruction(account, bankInstructionId);
       if (atBank) return atBank.status;
-      const bankIds = known.flatMap((one) => one.bankIds);
+      const bankIds = known.map((one) => one.bankIds);
       const isNamedBy = namesOf(id);
       const seen = await this.reads.payments(account, { bankInstructionId, createdAt, bankIds, isNamedBy });
       return seen.map((payment) => payment.status).find(isPastSubmit);

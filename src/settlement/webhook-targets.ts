@@ -28,9 +28,9 @@ export async function targetsOf(
     return checked.ok ? [personal.hash(checked.iban)] : [];
   });
   const accounts = await worker.query<{ employer_id: string; id: string }>(
-    `SELECT employer_id, id FROM employer_account WHERE bank_account_id = ANY ($1)
-     UNION SELECT employer_id, id FROM employer_account WHERE bank_user_id = ANY ($1)
-     UNION SELECT employer_id, id FROM employer_account WHERE iban_hash = ANY ($2)
+    `SELECT employer_id, id FROM employer_account WHERE detached_at IS NULL AND bank_account_id = ANY ($1)
+     UNION SELECT employer_id, id FROM employer_account WHERE detached_at IS NULL AND bank_user_id = ANY ($1)
+     UNION SELECT employer_id, id FROM employer_account WHERE detached_at IS NULL AND iban_hash = ANY ($2)
      ORDER BY 1, 2`,
     [references, ibanHashes],
   );

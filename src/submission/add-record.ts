@@ -53,7 +53,8 @@ export async function intendAdds(
 
 /**
  * Records the outcomes of a batch of adds and closes its intent, in one statement that goes with the COMMIT. A row the
- * bank provably did not take for want of access, rate or connection leaves no record: it is simply added later.
+ * bank provably did not take for want of access, rate or connection leaves no record: it is simply added later. Nothing
+ * is recorded where the intent is not there, which a failover may have lost: the read back finds what the bank took.
  */
 export async function recordAdds(
   tx: EmployerTransaction,
@@ -89,12 +90,12 @@ function recording(
   return [
     `WITH closed AS (
        UPDATE add_intent SET finished_at = clock_timestamp()
-       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3)
+       WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3 RETURNING batch)
      INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
        bank_transaction_id, add_outcome, bank_status, last_seen_at)
      SELECT $1, $2, r.row_no, r.payment_id, r.bank_payment_id, r.bank_transaction_id, r.outcome, r.status,
        CASE WHEN r.bank_payment_id IS NOT NULL THEN clock_timestamp() END
-     FROM unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[])
+     FROM closed, unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[])
        AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status)`,
     [
       tx.employerId,

@@ -19,6 +19,7 @@ import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
 import { assertReconciled } from './restores';
 import { recordExecuted } from './submit-record';
+import { Unrecorded, UnrecordedSubmits } from './unrecorded-submits';
 import { loadWork } from './work';
 
 /** What a person proposes to do about an attention. */
@@ -39,6 +40,7 @@ export class AttentionDesk {
     private readonly database: Database,
     private readonly personal: PersonalData,
     private readonly burial: Burial,
+    private readonly unrecorded: UnrecordedSubmits,
     private readonly clock: Clock,
   ) {}
 
@@ -113,8 +115,9 @@ export class AttentionDesk {
       );
     }
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
+    const shown =
+      attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [];
     await this.database.inEmployer(employerId, async (tx) => {
-      await this.carryOut(tx, attention, action);
       const confirmed = await tx.query(
         `UPDATE attention_action SET confirmed_by = $3, confirmed_at = clock_timestamp()
          WHERE employer_id = $1 AND id = $2 AND confirmed_at IS NULL AND withdrawn_at IS NULL RETURNING id`,
@@ -126,6 +129,8 @@ export class AttentionDesk {
           'The action was confirmed or withdrawn by somebody else meanwhile.',
         );
       }
+      // After it is confirmed: the database asks for two people.
+      await this.carryOut(tx, attention, action, shown);
       // By its id: what was asked anew about the same meanwhile, nobody has read yet.
       const closed = await tx.query(
         `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
@@ -147,12 +152,15 @@ export class AttentionDesk {
     tx: EmployerTransaction,
     attention: Attention,
     action: AttentionActionRow,
+    shown: readonly Unrecorded[],
   ): Promise<void> {
     switch (action.action) {
       case 'ACKNOWLEDGE':
         return;
       case 'EXECUTED':
-        return this.executed(tx, attention, action);
+        return attention.kind === 'UNRECORDED_SUBMIT'
+          ? this.unrecorded.takeOver(tx, attention, action, shown)
+          : this.executed(tx, attention, action);
       case 'NOT_EXECUTED':
         return this.burial.bury(tx, attention, action);
       case 'EXCLUDE_PAYMENT':

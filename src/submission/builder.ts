@@ -90,7 +90,7 @@ export class Builder {
       if (outcome.kind === 'yes') {
         await tx.query(
           `UPDATE instruction SET bank_instruction_id = $3, bank_status = $4
-           WHERE employer_id = $1 AND id = $2 AND bank_instruction_id IS NULL`,
+           WHERE employer_id = $1 AND id = $2 AND status <> 'PLANNED' AND bank_instruction_id IS NULL`,
           [tx.employerId, instruction.id, outcome.value.bankInstructionId, outcome.value.status],
           'kept',
         );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, NotFound } from '../bank/errors';
+import { BankClientError, BankError, isAnswerUnusable, NotFound, Unauthorised } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
 import { CONFIG, Config } from '../config/env';
@@ -16,6 +16,7 @@ import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { finishCall } from './call-record';
+import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
 import { loadWork, Work } from './work';
 
@@ -30,12 +31,14 @@ export class Burial {
     private readonly gateway: BankGateway,
     private readonly reads: BankReads,
     private readonly reader: InstructionReader,
+    private readonly ended: EndedInstruction,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
    * Proof is a final status the bank shows, or a delete it confirmed and a read after it. That it is not found proves
-   * nothing by itself (rule 10): without proof the bank's written reference is needed.
+   * nothing by itself (rule 10): without proof the bank's written reference is needed, which also stands where the bank
+   * does not show the instruction, and never where it shows that it moved.
    * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 502, 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
@@ -46,26 +49,29 @@ export class Burial {
     if (!work || bankInstructionId == null) {
       throw new DomainError('INSTRUCTION_NOT_FOUND', 'No instruction is at the bank.');
     }
-    const before = await this.stateOf(work, bankInstructionId);
+    if (attention.kind === 'ENDED_BY_BANK') return this.ended.prove(work, bankInstructionId, evidence);
+    const written = (evidence ?? '').trim() !== '';
+    const before = await this.stateOf(work, bankInstructionId, written);
     if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;
     const deleted = await this.deleteAtBank(work, bankInstructionId);
     // A read may be that old: one right after a delete that was not confirmed could show what is no longer so.
     if (!deleted) await sleep(this.config.BANK_LAG_BOUND_MS);
-    const after = await this.stateOf(work, bankInstructionId);
+    const after = await this.stateOf(work, bankInstructionId, written);
     if (after === 'moved') throw wasExecuted();
     if (after === 'cancelled' || (deleted && after === 'not found')) return;
-    if ((evidence ?? '').trim() !== '') return;
+    if (written) return;
     throw new DomainError(
       'NOT_PROVEN_DEAD',
       'The instruction is not proven dead at the bank. Have the bank cancel it, and give its written reference as evidence.',
     );
   }
 
-  /** Makes the instruction and its payments VOID. */
+  /** Makes the instruction and its payments VOID; of one that the bank ended, the payments that are left. */
   async bury(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const work = await loadWork(tx, attention.instructionId ?? '');
     if (!work) throw new DomainError('INSTRUCTION_NOT_FOUND', 'There is no such instruction.');
+    if (attention.kind === 'ENDED_BY_BANK') return this.ended.bury(tx, work, action);
     const instruction = await lockInstruction(tx, work.instruction.id);
     const actor = `person:${action.proposedBy}` as const;
     await moveInstruction(tx, instruction, 'VOID', actor, {}, action.reason);
@@ -84,7 +90,8 @@ export class Burial {
   private async stateOf(
     work: Work,
     bankInstructionId: string,
-  ): Promise<'moved' | 'cancelled' | 'not found' | 'open'> {
+    written: boolean,
+  ): Promise<'moved' | 'cancelled' | 'not found' | 'not shown' | 'open'> {
     try {
       const instruction = await this.reads.instruction(work.account, bankInstructionId);
       if (!instruction) return (await this.reader.somePaymentMoved(work)) ? 'moved' : 'open';
@@ -94,6 +101,7 @@ export class Burial {
     } catch (error) {
       if (error instanceof NotFound) return 'not found';
       if (!(error instanceof BankClientError)) throw error;
+      if (written && isRefusedRead(error)) return 'not shown';
       throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
     }
   }
@@ -113,6 +121,11 @@ export class Burial {
     await this.database.inEmployer(work.instruction.employerId, (tx) => finishCall(tx, callId, outcome));
     return outcome.kind === 'yes';
   }
+}
+
+/** An answer of the bank that shows nothing and may never show more; no answer, or want of access, is for us to mend. */
+function isRefusedRead(error: BankClientError): boolean {
+  return (error instanceof BankError && !(error instanceof Unauthorised)) || isAnswerUnusable(error);
 }
 
 function wasExecuted(): DomainError {

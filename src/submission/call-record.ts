@@ -1,19 +1,26 @@
 import type { Outcome } from '../bank/outcome';
 import { EmployerTransaction } from '../database/database';
 
-/** Writes down what became of a call whose intent was recorded. */
+/**
+ * Writes down what became of a call whose intent was recorded.
+ * @throws Error where the intent is not there: a database that lost it, after a failover, is not told what its work
+ * became; it begins as it stands, once people have let it
+ */
 export async function finishCall(
   tx: EmployerTransaction,
   callId: string,
   outcome: Outcome<unknown>,
 ): Promise<void> {
   const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
-  await tx.query(
-    `UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
-     WHERE employer_id = $1 AND id = $2`,
+  const finished = await tx.query(
+    `WITH finished AS (
+       UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
+       WHERE employer_id = $1 AND id = $2 RETURNING id)
+     SELECT id FROM finished`,
     [tx.employerId, callId, told, outcome.kind === 'yes' ? null : whyOf(outcome)],
     'kept',
   );
+  if (finished.length === 0) throw new Error('the intent of an answered call is not in the database');
 }
 
 /** The bank's words on an outcome that was no yes, masked by the client. */

@@ -15,11 +15,8 @@ import { addOf, initiateOf, referenceOf } from './prepared-calls';
 import { recordExecuted } from './submit-record';
 import type { PayableRow, Work } from './work';
 
-/** Beside every line that was written after the fact. */
-const EVIDENCE = 'seen at the bank after a restore';
-
 /**
- * Writes down what was sent before a restore, as the bank shows it: each call with the bytes it must have had, and
+ * Writes down what was sent without a record of it, as the bank shows it: each call with the bytes it must have had, and
  * each move of a state, in the order they once happened. Nothing is sent.
  */
 export class ForgottenRecord {
@@ -28,6 +25,8 @@ export class ForgottenRecord {
     private readonly gateway: BankGateway,
     private readonly personal: PersonalData,
     private readonly work: Work,
+    /** Beside every line that is written after the fact. */
+    private readonly evidence: string,
   ) {}
 
   /** Up to VERIFIED. The rows are matched each with the payment the bank shows of it. */
@@ -40,7 +39,7 @@ export class ForgottenRecord {
     const { tx, work } = this;
     const { instruction, planned, run } = work;
     if (instruction.status === 'PLANNED') {
-      await moveInstruction(tx, instruction, 'BUILDING', 'service', {}, EVIDENCE);
+      await moveInstruction(tx, instruction, 'BUILDING', 'service', {}, this.evidence);
       const set = { payRunId: run.id, planned, from: 'APPROVED', to: 'AT_BANK', actor: 'service' } as const;
       if ((await movePaymentSet(tx, set)).count !== planned.rowCount) throw new RowsChanged();
     }
@@ -55,7 +54,7 @@ export class ForgottenRecord {
       matched,
     );
     if (instruction.status === 'BUILDING')
-      await moveInstruction(tx, instruction, 'VERIFIED', 'service', { verifiedAt: at }, EVIDENCE);
+      await moveInstruction(tx, instruction, 'VERIFIED', 'service', { verifiedAt: at }, this.evidence);
   }
 
   /** VERIFIED to SUBMITTED; the run must be in SUBMITTING. */
@@ -63,7 +62,7 @@ export class ForgottenRecord {
     const { tx, work } = this;
     const { instruction, planned } = work;
     const prepared = this.gateway.prepareSubmit(instruction.bankInstructionId ?? '');
-    await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service', {}, EVIDENCE);
+    await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service', {}, this.evidence);
     await tx.manager.insert(SubmitAttempt, {
       employerId: tx.employerId,
       id: newId(),
@@ -73,7 +72,7 @@ export class ForgottenRecord {
       rowHash: planned.rowHash,
       epoch: 0n,
       outcome: 'EXECUTED',
-      outcomeDetail: EVIDENCE,
+      outcomeDetail: this.evidence,
     });
     await this.called('submit', prepared.path, prepared.bodyHash);
     await tx.query(
@@ -87,7 +86,7 @@ export class ForgottenRecord {
       [tx.employerId, work.run.id],
     );
     if (forgotten.length === 0) await resumeUnlessPersons(tx, work.run.id, 'RESTORED');
-    await recordExecuted(tx, work, instruction, shown, { evidence: EVIDENCE, at });
+    await recordExecuted(tx, work, instruction, shown, { evidence: this.evidence, at });
   }
 
   private async initiated(bank: { bankInstructionId: string; reference: string | undefined }): Promise<void> {
@@ -144,7 +143,7 @@ export class ForgottenRecord {
       `INSERT INTO bank_call (employer_id, id, operation, instruction_id, target, body_hash, attempt, epoch,
          outcome, outcome_detail, finished_at)
        VALUES ($1, $2, $3, $4, $5, $6, 1, 0, 'YES', $7, clock_timestamp())`,
-      [this.tx.employerId, newId(), operation, this.work.instruction.id, target, bodyHash, EVIDENCE],
+      [this.tx.employerId, newId(), operation, this.work.instruction.id, target, bodyHash, this.evidence],
     );
   }
 }

@@ -1,9 +1,23 @@
 import { EmployerTransaction } from '../database/database';
 import { raise } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
+import type { Window } from './submit-window';
 
-/** Why an approval lapses whose execution date became a closed day of the bank. */
-export const DATE_CLOSED = 'the bank is closed on the execution date';
+/**
+ * Why an approval lapses by the window of its run; undefined while the run may be sent. A window that counts what the
+ * sending takes `cannot be met`, one that does not has `passed`.
+ */
+export function whyLapsed({ kind }: Window, cutOff: 'cannot be met' | 'passed'): string | undefined {
+  switch (kind) {
+    case 'late':
+      return `the cut-off of the execution date ${cutOff}`;
+    case 'closed':
+      return 'the bank is closed on the execution date';
+    case 'early':
+    case 'open':
+      return undefined;
+  }
+}
 
 /** Marks the approval of a run as lapsed and tells why. */
 export async function lapseRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {

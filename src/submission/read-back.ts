@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { NotFound } from '../bank/errors';
+import { knownIds } from '../bank/payment-ids';
 import type { BankInstruction } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
-import { Judgement, judgePayments } from '../pay-run/match';
+import { differenceIn, Judgement, judgePayments } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
 import { expectedRows, PayableRow, Work } from './work';
@@ -33,6 +34,10 @@ export class InstructionReader {
     if (bankInstructionId === null)
       throw new Error('an instruction without an id at the bank cannot be read');
     const instruction = await this.instruction(work, bankInstructionId);
+    const shown = typeof instruction === 'object' ? [instruction.status] : [];
+    // What was once seen past its submit stays so: its ladder only climbs, whatever an older read shows.
+    const past = [...shown, work.instruction.bankStatus ?? ''].find(isPastSubmit);
+    if (past !== undefined) return { kind: 'moved', bankStatus: past };
     if (instruction === 'gone') return { kind: 'dead', bankStatus: 'not found' };
     if (instruction) {
       const state = judgeUnsubmitted(instruction.status);
@@ -42,9 +47,11 @@ export class InstructionReader {
     const seen = await this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.instruction.createdAt,
-      bankIds: expected.flatMap((row) => row.bankIds),
+      bankIds: expected.map((row) => row.bankIds),
       isNamedBy: namesOf(work.instruction.id),
     });
+    const moved = seen.map((payment) => payment.status).find(isPastSubmit);
+    if (moved !== undefined) return { kind: 'moved', bankStatus: moved };
     const judgement = judgePayments(expected, seen);
     const totals = judgeTotals(
       { count: planned.rowCount, totalMinor: planned.totalMinor },
@@ -54,10 +61,15 @@ export class InstructionReader {
   }
 
   /** Where the instruction cannot be read, one of its payments past the submit is evidence enough. */
-  async somePaymentMoved({ instruction, account }: Work): Promise<boolean> {
+  async somePaymentMoved(work: Work): Promise<boolean> {
+    return (await this.paymentStatuses(work)).some(isPastSubmit);
+  }
+
+  /** The statuses of its payments, as far as the bank shows them. */
+  async paymentStatuses({ instruction, account }: Work): Promise<string[]> {
     const known = await this.database.inEmployer(instruction.employerId, (tx) =>
-      tx.query<{ id: string }>(
-        `SELECT bank_payment_id AS id FROM bank_payment
+      tx.query<{ id: string; other: string | null }>(
+        `SELECT bank_payment_id AS id, bank_transaction_id AS other FROM bank_payment
          WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
         [tx.employerId, instruction.id],
       ),
@@ -65,10 +77,10 @@ export class InstructionReader {
     const seen = await this.reads.payments(account, {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
-      bankIds: known.map(({ id }) => id),
+      bankIds: known.map(({ id, other }) => knownIds(id, other)),
       isNamedBy: namesOf(instruction.id),
     });
-    return seen.some((payment) => isPastSubmit(payment.status));
+    return seen.map(({ status }) => status);
   }
 
   private async instruction(
@@ -90,18 +102,13 @@ function conclude(
   instruction: BankInstruction | undefined,
 ): ReadBack {
   switch (judgement.kind) {
-    case 'twice':
-      return { kind: 'different', why: `row ${judgement.rowNo} is there twice` };
     case 'unidentified':
-      return { kind: 'unidentified', why: 'a payment there does not say which row in doubt it is' };
+      return { kind: 'unidentified', why: differenceIn(judgement) };
     case 'foreign':
-      return {
-        kind: 'different',
-        why: 'a payment is there that was never sent',
-        foreign: judgement.bankPaymentId,
-      };
+      return { kind: 'different', why: differenceIn(judgement), foreign: judgement.bankPaymentId };
+    case 'twice':
     case 'different':
-      return { kind: 'different', why: `row ${judgement.rowNo} differs in ${judgement.fields.join(', ')}` };
+      return { kind: 'different', why: differenceIn(judgement) };
     case 'fewer':
       return { kind: 'fewer', judgement };
     case 'equal':

@@ -4,6 +4,7 @@ import type { BankInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { isPastSubmit } from '../domain/bank-status';
 import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
@@ -15,7 +16,7 @@ import {
   plannedInstructions,
   planTheRest,
 } from '../pay-run/instruction.store';
-import { judgeGroups, judgePayments, SeenPayment } from '../pay-run/match';
+import { differenceIn, judgeGroups, judgePayments, rowsById, SeenPayment } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
@@ -35,7 +36,23 @@ export interface Forgotten {
   reference: string | undefined;
 }
 
-const REASON = 'the bank shows it as submitted; the restored database had forgotten that';
+/** Who writes a submit down after the fact, for the record. */
+export interface Occasion {
+  /** Beside every line that is written. */
+  evidence: string;
+  /** How it comes that a submit is not in the record. */
+  cause: string;
+  /** Whether what was verified may be taken over otherwise than it was approved, so that everything stops. */
+  mayDiffer: boolean;
+}
+
+const AFTER_RESTORE: Occasion = {
+  evidence: 'seen at the bank after a restore',
+  cause: 'The restored database had forgotten that it was submitted',
+  mayDiffer: true,
+};
+
+const REASON = 'the bank shows it as submitted, which is not in the record';
 
 /** States from which nothing was submitted as far as the database knows. */
 const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED'];
@@ -46,14 +63,23 @@ interface Evidence {
   rows: PayableRow[];
   matched: ReadonlyMap<number, SeenPayment>;
   shown: BankInstruction | undefined;
+  /** A status past the submit, of it or of one of its payments. */
+  submitted: string;
   /** What of it is not as it was approved. */
   differs: string | undefined;
 }
 
+/** An instruction of a run, and what the bank shows of it. */
+export interface Look {
+  forgotten: Forgotten;
+  work: Work;
+  evidence: Evidence;
+}
+
 /**
- * Takes back into the record what a restored database has forgotten: an instruction that the bank shows as submitted
- * and whose every payment there is the approved row. Anything less is left to people, except in a run that is being
- * submitted: it can only go on, so what it had verified is followed as it is, and everything stops.
+ * Takes into the record what it lacks, be it that a restored database has forgotten it: an instruction that the bank
+ * shows as submitted and whose every payment there is the approved row. Anything less is left to people, except in a
+ * run that is being submitted: it can only go on, so what it had verified is followed as it is, and everything stops.
  */
 @Injectable()
 export class RestoreAdoption {
@@ -67,13 +93,22 @@ export class RestoreAdoption {
 
   /** @returns why it was not adopted, or undefined when it was. @throws BankClientError */
   async adopt(employerId: string, forgotten: Forgotten): Promise<string | undefined> {
+    const look = await this.look(employerId, forgotten);
+    if (look === undefined || typeof look === 'string') return look;
+    return this.database.inEmployer(employerId, (tx) => this.record(tx, look, AFTER_RESTORE));
+  }
+
+  /**
+   * Reads the bank, and writes nothing.
+   * @returns why it cannot be adopted, or undefined where it was. @throws BankClientError
+   */
+  async look(employerId: string, forgotten: Forgotten): Promise<Look | string | undefined> {
     const work = await this.database.inEmployer(employerId, async (tx) =>
       (await wasAdopted(tx, forgotten)) ? undefined : workOf(tx, forgotten),
     );
     if (work === undefined || typeof work === 'string') return work;
     const evidence = await this.evidenceOf(employerId, work, forgotten.bankInstructionId);
-    if (typeof evidence === 'string') return evidence;
-    return this.database.inEmployer(employerId, (tx) => this.record(tx, work, forgotten, evidence));
+    return typeof evidence === 'string' ? evidence : { forgotten, work, evidence };
   }
 
   private async evidenceOf(
@@ -85,31 +120,35 @@ export class RestoreAdoption {
     const rows = await this.database.inEmployer(employerId, (tx) => payableRows(tx, this.personal, work));
     if (!hashOfRows(rows).equals(planned.rowHash)) return 'the approved rows are not as they were approved';
     const expected = expectedRows(instruction.id, rows);
+    const known = rowsById(expected);
     const shown = await this.reads.instruction(account, bankInstructionId);
-    const seen = await this.reads.payments(account, {
+    const listed = await this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.run.createdAt,
-      bankIds: expected.flatMap((row) => row.bankIds),
+      bankIds: expected.map((row) => row.bankIds),
       isNamedBy: namesOf(instruction.id),
     });
+    const isKnown = listed.every(({ bankPaymentId }) => known.has(bankPaymentId));
+    const seen = isKnown ? listed : await this.reads.withMessageIds(listed);
+    const statuses = [shown?.status, ...seen.map(({ status }) => status), instruction.bankStatus];
+    const submitted = statuses.find((status) => isPastSubmit(status ?? ''));
+    if (submitted == null) return 'the bank does not show it as submitted';
     const judgement = judgePayments(expected, seen);
-    if (judgement.kind !== 'equal') {
-      const differs = 'its payments are not exactly the approved rows';
-      return { rows, matched: new Map(), shown, differs };
-    }
+    if (judgement.kind !== 'equal')
+      return { rows, matched: new Map(), shown, submitted, differs: differenceIn(judgement) };
     const totals = { count: planned.rowCount, totalMinor: planned.totalMinor };
     const calculated = { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor };
     const equal =
       judgeTotals(totals, calculated) === 'equal' && judgeGroups(totals, shown?.groups) !== 'different';
     const differs = equal ? undefined : 'its totals are not the approved ones';
-    return { rows, matched: judgement.matched, shown, differs };
+    return { rows, matched: judgement.matched, shown, submitted, differs };
   }
 
-  private async record(
+  /** Writes down what was looked at, as `adopt` does; the database asks for what it is recorded on. */
+  async record(
     tx: EmployerTransaction,
-    work: Work,
-    forgotten: Forgotten,
-    evidence: Evidence,
+    { forgotten, work, evidence }: Look,
+    occasion: Occasion,
   ): Promise<string | undefined> {
     const run = await lockRun(tx, work.run.id);
     if (await wasAdopted(tx, forgotten)) return undefined;
@@ -117,15 +156,16 @@ export class RestoreAdoption {
     if (refusal !== undefined) return refusal;
     const { differs } = evidence;
     const underWay = run.status === 'SUBMITTING' && work.instruction.status === 'VERIFIED';
-    if (differs !== undefined && !underWay) return differs;
+    if (differs !== undefined && !(underWay && occasion.mayDiffer)) return differs;
     const instruction = await this.takeItsPlace(tx, work.instruction);
     if (instruction === undefined) return 'another instruction for the same rows has been submitted';
-    const record = new ForgottenRecord(tx, this.gateway, this.personal, { ...work, run, instruction });
+    const taken = { ...work, run, instruction };
+    const record = new ForgottenRecord(tx, this.gateway, this.personal, taken, occasion.evidence);
     await record.build(forgotten, evidence.rows, evidence.matched, this.clock.now());
     await advance(tx, run);
     await record.submit(evidence.shown, this.clock.now());
     if (differs !== undefined) {
-      const happened = `The restored database had forgotten that it was submitted, and ${differs}.`;
+      const happened = `${occasion.cause}, and ${differs}.`;
       await totalsDiffer(tx, instruction, work.planned, happened);
     }
     await planTheRest(tx, run);
@@ -138,12 +178,13 @@ export class RestoreAdoption {
     { employerId, id, payRunId, plannedInstructionId }: Instruction,
   ): Promise<Instruction | undefined> {
     const known = await tx.manager.findBy(Instruction, { employerId, plannedInstructionId });
+    const own = known.find((one) => one.id === id);
+    if (own !== undefined && !UNSUBMITTED.includes(own.status)) return undefined;
     for (const other of known) {
       if (other.id === id || !isInstructionLive(other.status)) continue;
       if (!UNSUBMITTED.includes(other.status)) return undefined;
       await endUnsubmitted(tx, await lockInstruction(tx, other.id), 'service', REASON);
     }
-    const own = known.find((one) => one.id === id);
     if (own === undefined) {
       const attempt = Math.max(0, ...known.map((one) => one.attempt)) + 1;
       const status = 'PLANNED';

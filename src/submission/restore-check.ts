@@ -1,18 +1,19 @@
-import { Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { Injectable, Logger } from '@nestjs/common';
+import { isBankError, NotAllowed, NotFound } from '../bank/errors';
+import { describeError } from '../config/describe-error';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { PersonalData } from '../database/personal-data';
-import { isPastSubmit } from '../domain/bank-status';
-import { validateIban } from '../domain/iban';
-import { accountsOf } from '../employer/account.store';
+import { isConnectionLoss, isPassing, NotDurable } from '../database/outage';
+import { mostSubmitted } from '../domain/bank-status';
+import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { clear, raise } from '../pay-run/attention.store';
+import { RowsChanged } from './builder';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
-import { readReference, shortId } from './prepared-calls';
-import { Finding, happenedAfter } from './restore-words';
-import type { Sweep, Unknown } from './restore-sweep';
+import { Finding, happenedAfter, isWhole } from './restore-words';
+import type { Sweep } from './restore-sweep';
+import { tellUnrecorded } from './unrecorded-submits';
 import { loadWork, Work } from './work';
 
 /** What a restore was told as. */
@@ -23,10 +24,11 @@ export interface Restore {
 
 /**
  * Holds one employer's record against the bank after a restore: every instruction that is not submitted is read again,
- * and what the general list shows beside them is looked for among the employer's runs and accounts.
+ * and what the general list shows beside them and is the employer's is taken over where it can be.
  */
 @Injectable()
 export class RestoreCheck {
+  private readonly logger = new Logger(RestoreCheck.name);
   /** The run as it was when its instruction at the bank was not taken over: asked again when it has moved. */
   private readonly refused = new Map<string, string>();
 
@@ -35,27 +37,33 @@ export class RestoreCheck {
     private readonly reads: BankReads,
     private readonly reader: InstructionReader,
     private readonly adoption: RestoreAdoption,
-    private readonly personal: PersonalData,
   ) {}
 
   /**
    * Takes over what the bank proves, stops the runs of what it does not, tells people, and writes down that the bank
    * was read. May be repeated. @throws BankClientError while the bank cannot be read: nothing is passed then
+   * @param own what of the sweep is the employer's
    */
-  async reconcile(employerId: string, restore: Restore, sweep: Sweep): Promise<void> {
-    const findings = [
-      ...(await this.movedOf(employerId)),
-      ...(await this.database.inEmployer(employerId, (tx) => this.ownOf(tx, sweep.unknown))),
-    ];
+  async reconcile(
+    employerId: string,
+    restore: Restore,
+    sweep: Sweep,
+    own: readonly Finding[],
+  ): Promise<void> {
+    const findings = [...(await this.movedOf(employerId)), ...own];
     const forgotten = findings.filter(({ submitted }) => submitted);
     await this.database.inEmployer(employerId, (tx) => keepForgotten(tx, restore, forgotten));
     for (const finding of forgotten) {
       const { payRunId } = finding;
       if (payRunId === null) continue;
-      finding.refusal = await this.adoption.adopt(employerId, { ...finding, payRunId });
+      finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
     }
     await this.database.inEmployer(employerId, async (tx) => {
       await stopRuns(tx, forgotten);
+      await tellUnrecorded(
+        tx,
+        forgotten.flatMap(({ payRunId }) => payRunId ?? []),
+      );
       await wakeFollowed(tx);
       await pass(tx, restore, sweep, findings);
     });
@@ -69,18 +77,36 @@ export class RestoreCheck {
     const waiting = await this.database.inEmployer(employerId, waitingOf);
     for (const { key, ...forgotten } of waiting) {
       if (this.refused.get(forgotten.bankInstructionId) === key) continue;
-      const refusal = await this.adoption.adopt(employerId, forgotten);
+      const refusal = await this.adoptOrSay(employerId, forgotten);
       if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
       else this.refused.set(forgotten.bankInstructionId, key);
+      await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
     }
   }
 
-  /** Instructions the database has as not submitted, which the bank shows past their submit. */
+  /** As `adopt`; what fails of one instruction by itself is a reason not to take that one over, and no other. */
+  private async adoptOrSay(employerId: string, forgotten: Forgotten): Promise<string | undefined> {
+    try {
+      return await this.adoption.adopt(employerId, forgotten);
+    } catch (error) {
+      if (error instanceof NotFound || error instanceof NotAllowed) return 'the bank does not let it be read';
+      if (isBankError(error) || isPassing(error) || isConnectionLoss(error) || error instanceof NotDurable)
+        throw error;
+      const { bankInstructionId } = forgotten;
+      const message = 'an instruction could not be taken back into the record';
+      this.logger.error({ message, bankInstructionId, error: describeError(error) });
+      return error instanceof RowsChanged
+        ? 'its payments are not in the state of approved ones'
+        : 'the record does not allow it; the log says why';
+    }
+  }
+
+  /** Instructions the database has as not submitted, which the bank does not show as such. */
   private async movedOf(employerId: string): Promise<Finding[]> {
     const moved: Finding[] = [];
     for (const work of await this.database.inEmployer(employerId, heldWork)) {
       const status = await this.statusOf(work);
-      if (status === undefined || !isPastSubmit(status)) continue;
+      if (status === undefined) continue;
       const { instruction, run, planned } = work;
       moved.push({
         bankInstructionId: instruction.bankInstructionId ?? '',
@@ -96,29 +122,15 @@ export class RestoreCheck {
     return moved;
   }
 
+  /** A status that says, or leaves possible, that it was submitted. */
   private async statusOf(work: Work): Promise<string | undefined> {
     try {
       const shown = await this.reads.instruction(work.account, work.instruction.bankInstructionId ?? '');
-      if (shown) return shown.status;
-      return (await this.reader.somePaymentMoved(work)) ? 'SUBMITTED' : undefined;
+      return mostSubmitted(shown ? [shown.status] : await this.reader.paymentStatuses(work));
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;
     }
-  }
-
-  /** Those of the unknown that name a run or instruction of the transaction's employer, or debit its account. */
-  private async ownOf(tx: EmployerTransaction, unknown: readonly Unknown[]): Promise<Finding[]> {
-    if (unknown.length === 0) return [];
-    const accounts = new Set((await accountsOf(tx)).map(({ ibanHash }) => ibanHash.toString('hex')));
-    const own: Finding[] = [];
-    for (const one of unknown) {
-      const payRunId = await runOf(tx, one);
-      const debtor = validateIban(one.debtorIban ?? '');
-      const debits = debtor.ok && accounts.has(this.personal.hash(debtor.iban).toString('hex'));
-      if (payRunId !== null || debits) own.push({ ...one, payRunId, refusal: undefined });
-    }
-    return own;
   }
 }
 
@@ -134,16 +146,6 @@ async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
     if (work) found.push(work);
   }
   return found;
-}
-
-async function runOf(tx: EmployerTransaction, { reference, instructionId }: Unknown): Promise<string | null> {
-  const named = readReference(reference ?? '')?.run;
-  const [row] = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND (left(replace(id::text, '-', ''), $4) = $2
-       OR id = (SELECT pay_run_id FROM instruction WHERE employer_id = $1 AND id = $3)) LIMIT 1`,
-    [tx.employerId, named ?? null, instructionId ?? null, shortId(tx.employerId).length],
-  );
-  return row?.id ?? null;
 }
 
 /** What was not taken over, of runs that may have moved since. */
@@ -196,13 +198,13 @@ async function keepForgotten(
   );
 }
 
-/** Runs of which something submitted could not be taken back into the record. */
+/** Runs of which something submitted could not be taken back into the record, and others that pay the same employees. */
 async function stopRuns(tx: EmployerTransaction, forgotten: readonly Finding[]): Promise<void> {
-  const refused = forgotten.filter(({ refusal }) => refusal !== undefined);
+  if (forgotten.every(({ refusal }) => refusal === undefined)) return;
   await tx.query(
     `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'RESTORED'
-     WHERE employer_id = $1 AND id = ANY ($2) AND stopped_at IS NULL`,
-    [tx.employerId, refused.flatMap(({ payRunId }) => payRunId ?? [])],
+     WHERE employer_id = $1 AND status <> ALL ($2) AND stopped_at IS NULL AND repays_forgotten(employer_id, id)`,
+    [tx.employerId, PAY_RUN_FINALS],
   );
 }
 
@@ -237,11 +239,10 @@ async function pass(
   sweep: Sweep,
   findings: readonly Finding[],
 ): Promise<void> {
-  const needsEvidence = !sweep.readable || sweep.unidentified > 0;
   const passed = await tx.query(
     `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3
      WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL RETURNING restore_id`,
-    [tx.employerId, restore.id, needsEvidence],
+    [tx.employerId, restore.id, !isWhole(sweep)],
   );
   if (passed.length === 0) return;
   await clear(tx, ['RESTORED'], restore.id, 'the bank was read; what it shows is in the next question');

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { NotAllowed, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
+import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
-import { isPastSubmit } from '../domain/bank-status';
+import { mostSubmitted } from '../domain/bank-status';
 import { readMessageId } from '../pay-run/message-id';
 import { readReference } from './prepared-calls';
 
@@ -18,7 +19,7 @@ export interface Unknown {
   reference: string | undefined;
   debtorIban: string | undefined;
   status: string;
-  /** Whether it was submitted. */
+  /** Whether it was submitted, or may have been as far as its status says. */
   submitted: boolean;
   payments: number;
 }
@@ -28,19 +29,18 @@ export interface Sweep {
   /** Whether the bank lets the list be read. */
   readable: boolean;
   unknown: Unknown[];
-  /** Instructions, or payments of none, that nobody can tell whether this service made them. */
-  unidentified: number;
+  /** Ids of instructions, or of payments of none, of which nobody can tell whether this service made them, or for whom. */
+  unidentified: string[];
 }
 
 /** The payments of one instruction, of which the first stands for all: a list may hold half a million. */
 interface Group {
   bankInstructionId: string | undefined;
   instructionId: string | undefined;
-  first: Pick<BankPayment, 'bankPaymentId' | 'ids' | 'status'>;
+  first: Pick<BankPayment, 'ids' | 'status'>;
   payments: number;
-  /** A status of one that is past the submit. */
+  /** A status of one that is past the submit, or that leaves it possible. */
   moved: string | undefined;
-  marked: boolean;
 }
 
 /** Reads the bank's general list for instructions of this service that a restored database has forgotten. */
@@ -53,7 +53,7 @@ export class RestoreSweep {
 
   /** Everything since `from`. @throws BankClientError unless it is that the list may not be read */
   async since(from: Date): Promise<Sweep> {
-    const sweep: Sweep = { readable: true, unknown: [], unidentified: 0 };
+    const sweep: Sweep = { readable: true, unknown: [], unidentified: [] };
     let groups: Group[];
     try {
       groups = await this.list(from);
@@ -63,86 +63,118 @@ export class RestoreSweep {
     }
     let reads = 0;
     for (const group of await this.withoutKnown(groups)) {
-      // What bears the marks of somebody else is somebody else's.
-      if (group.marked && group.instructionId === undefined) continue;
       reads += 1;
       const found = reads > MOST_READS ? undefined : await this.identify(group);
-      if (found === undefined) sweep.unidentified += 1;
+      if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.first.ids[0]);
       else if (found !== 'foreign') sweep.unknown.push(found);
     }
     return sweep;
   }
 
+  /** Without what bears the marks of somebody else. */
   private async list(from: Date): Promise<Group[]> {
     const groups = new Map<string, Group>();
-    for await (const payment of this.gateway.listPayments({ from: from.toISOString() })) {
-      if (payment.direction === 'INWARD') continue;
+    const strangers = new Set<string>();
+    const isWanted = (marks: PaymentMarks): boolean => {
+      const { bankInstructionId, bankPaymentId, direction, messageId } = marks;
+      if (direction === 'INWARD') return false;
+      if (messageId === undefined || readMessageId(messageId) !== undefined) return true;
+      strangers.add(keyOf({ bankInstructionId, bankPaymentId }, undefined));
+      return false;
+    };
+    for await (const payment of this.gateway.listStatuses({ from: from.toISOString() }, isWanted)) {
       const instructionId = readMessageId(payment.messageId ?? '')?.instructionId;
-      const key = payment.bankInstructionId ?? instructionId ?? payment.bankPaymentId;
-      const { bankInstructionId, bankPaymentId, ids, status } = payment;
-      const first = { bankPaymentId, ids, status };
-      const begun = { bankInstructionId, instructionId, first, payments: 0, moved: undefined, marked: false };
+      const key = keyOf(payment, instructionId);
+      const { bankInstructionId, ids, status } = payment;
+      const begun = {
+        bankInstructionId,
+        instructionId,
+        first: { ids, status },
+        payments: 0,
+        moved: undefined,
+      };
       const group: Group = groups.get(key) ?? begun;
-      group.marked ||= payment.messageId !== undefined;
       group.instructionId ??= instructionId;
       group.payments += 1;
-      if (isPastSubmit(status)) group.moved ??= status;
+      group.moved = mostSubmitted([group.moved ?? status, status]);
       groups.set(key, group);
     }
-    return [...groups.values()];
+    return [...groups].flatMap(([key, group]) =>
+      group.instructionId === undefined && strangers.has(key) ? [] : [group],
+    );
   }
 
   /** Those of which neither the instruction's id at the bank nor any payment's is stored for any employer. */
   private async withoutKnown(groups: readonly Group[]): Promise<Group[]> {
-    const paymentIds = groups.flatMap(({ first }) => first.ids);
     return this.database.asWorker(async (tx) => {
       const instructions = await tx.query<{ id: string }>(
         'SELECT bank_instruction_id AS id FROM instruction WHERE bank_instruction_id = ANY ($1)',
         [groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? [])],
       );
       const payments = await tx.query<{ id: string }>(
-        `SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)
-         UNION SELECT bank_transaction_id FROM bank_payment WHERE bank_transaction_id = ANY ($1)`,
-        [paymentIds],
+        'SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)',
+        [groups.map(({ first }) => first.ids[0])],
       );
-      const known = new Set([...instructions, ...payments].map(({ id }) => id));
+      const knownInstructions = new Set(instructions.map(({ id }) => id));
+      const knownPayments = new Set(payments.map(({ id }) => id));
       return groups.filter(
         ({ bankInstructionId, first }) =>
-          !known.has(bankInstructionId ?? '') && !first.ids.some((id) => known.has(id)),
+          !knownInstructions.has(bankInstructionId ?? '') && !knownPayments.has(first.ids[0]),
       );
     });
   }
 
   /** Undefined where nobody can tell whose it is. */
   private async identify(group: Group): Promise<Unknown | 'foreign' | undefined> {
-    const { instructionId, payments, moved, first } = group;
-    const bankInstructionId = group.bankInstructionId ?? (await this.instructionOf(first.bankPaymentId));
-    if (bankInstructionId === undefined) return undefined;
+    const { payments, moved, first } = group;
+    const { bankInstructionId, instructionId, marked } = await this.completed(group);
+    // One payment that was read alone may be a stranger's in an instruction of ours: the reference is asked first.
+    const unnamed = marked && instructionId === undefined ? 'foreign' : undefined;
+    if (bankInstructionId === undefined) return unnamed;
     const shown = await this.read(bankInstructionId);
     const reference = shown?.reference;
     if (instructionId === undefined) {
-      if (reference === undefined) return undefined;
+      if (reference === undefined) return unnamed;
       if (readReference(reference) === undefined) return 'foreign';
     }
-    const submitted = moved !== undefined || (shown !== undefined && isPastSubmit(shown.status));
+    const submitted = mostSubmitted([shown?.status, moved].filter((status) => status !== undefined));
     return {
       bankInstructionId,
       instructionId,
       reference,
       debtorIban: shown?.debtorIban,
-      status: shown?.status ?? moved ?? first.status,
-      submitted,
+      status: submitted ?? shown?.status ?? first.status,
+      submitted: submitted !== undefined,
       payments,
     };
   }
 
-  private async instructionOf(bankPaymentId: string): Promise<string | undefined> {
-    return (await orNothing(this.gateway.getPayment(bankPaymentId)))?.bankInstructionId;
+  /** With what its first payment, read singly, shows beyond the list. */
+  private async completed(
+    group: Group,
+  ): Promise<Pick<Group, 'bankInstructionId' | 'instructionId'> & { marked: boolean }> {
+    const { bankInstructionId, instructionId, first } = group;
+    if (bankInstructionId !== undefined && instructionId !== undefined) return { ...group, marked: true };
+    const alone = await orNothing(this.gateway.getPayment(first.ids));
+    return {
+      bankInstructionId: bankInstructionId ?? alone?.bankInstructionId,
+      instructionId: instructionId ?? readMessageId(alone?.messageId ?? '')?.instructionId,
+      marked: instructionId !== undefined || alone?.messageId !== undefined,
+    };
   }
 
   private read(bankInstructionId: string): Promise<BankInstruction | undefined> {
     return orNothing(this.gateway.getInstruction(bankInstructionId));
   }
+}
+
+/** Payments with the same one are of one instruction; ids of different things may be equal. */
+function keyOf(
+  { bankInstructionId, bankPaymentId }: Pick<PaymentMarks, 'bankInstructionId' | 'bankPaymentId'>,
+  instructionId: string | undefined,
+): string {
+  if (bankInstructionId !== undefined) return `instruction ${bankInstructionId}`;
+  return instructionId === undefined ? `payment ${bankPaymentId}` : `ours ${instructionId}`;
 }
 
 /** What may not be read, or is not found, is not known. */

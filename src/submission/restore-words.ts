@@ -17,6 +17,11 @@ export function happenedAtFirst(what: string): string {
   return `${what} Nothing is submitted for anybody. The bank is being read; what it shows is told then.`;
 }
 
+/** Whether the bank shows everything, and of everything whose it is: else resuming takes its written word. */
+export function isWhole({ readable, unidentified }: Sweep): boolean {
+  return readable && unidentified.length === 0;
+}
+
 /** What happened and what the bank shows, with ids and counts only. */
 export function happenedAfter(what: string, sweep: Sweep, findings: readonly Finding[]): string {
   const submitted = findings.filter((one) => one.submitted);
@@ -26,7 +31,9 @@ export function happenedAfter(what: string, sweep: Sweep, findings: readonly Fin
   const open = findings.filter((one) => !one.submitted);
   const sentences = [
     what,
-    submitted.length === 0 && 'The bank shows no submitted instruction of this employer that was forgotten.',
+    submitted.length === 0 &&
+      isWhole(sweep) &&
+      'The bank shows no submitted instruction of this employer that was forgotten.',
     told(adopted, 'submitted at the bank and taken back into the record, to be followed'),
     told(
       blocked,
@@ -39,18 +46,26 @@ export function happenedAfter(what: string, sweep: Sweep, findings: readonly Fin
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&
       "The bank does not let its list of payments be read: resuming takes the bank's written word.",
-    sweep.unidentified > 0 &&
-      `The bank shows ${sweep.unidentified} instructions that may be this service's or not: resuming takes the bank's written word.`,
+    unclear(sweep.unidentified),
   ];
   return sentences.filter((sentence) => sentence !== false && sentence !== '').join(' ');
+}
+
+function unclear(ids: readonly string[]): string {
+  if (ids.length === 0) return '';
+  const named = `${ids.slice(0, MOST_NAMED).join(', ')}${moreThanNamed(ids.length)}`;
+  return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer (${named}): resuming takes the bank's written word.`;
+}
+
+function moreThanNamed(count: number): string {
+  return count > MOST_NAMED ? ` and ${count - MOST_NAMED} more` : '';
 }
 
 function told(findings: readonly Finding[], as: string): string {
   if (findings.length === 0) return '';
   const payments = findings.reduce((sum, one) => sum + one.payments, 0);
   const named = findings.slice(0, MOST_NAMED).map(nameOf).join(', ');
-  const more = findings.length > MOST_NAMED ? ` and ${findings.length - MOST_NAMED} more` : '';
-  return `Forgotten, ${as}: ${findings.length} with ${payments} payments (${named}${more}).`;
+  return `Forgotten, ${as}: ${findings.length} with ${payments} payments (${named}${moreThanNamed(findings.length)}).`;
 }
 
 function nameOf({ bankInstructionId, status, payRunId, refusal }: Finding): string {

@@ -14,6 +14,7 @@ import { showId } from '../http/prefixed-id';
 import { raise } from '../pay-run/attention.store';
 import { stopEverything } from '../pay-run/stop';
 import { Restore, RestoreCheck } from './restore-check';
+import { RestoreOwners } from './restore-owners';
 import { RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
 
@@ -42,6 +43,7 @@ export class Restores {
     private readonly database: Database,
     private readonly guard: RestoreGuard,
     private readonly sweep: RestoreSweep,
+    private readonly owners: RestoreOwners,
     private readonly check: RestoreCheck,
     private readonly clock: Clock,
     { registry }: Metrics,
@@ -63,7 +65,7 @@ export class Restores {
     if (this.clock.now().getTime() < this.nextReadMs) return;
     try {
       await this.reconcileAll();
-      for (const employerId of await this.withForgotten()) await this.check.adoptWaiting(employerId);
+      await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
     } catch (error) {
       this.nextReadMs = this.clock.now().getTime() + TRY_AGAIN_MS;
       if (!isBankError(error)) throw error;
@@ -126,8 +128,10 @@ export class Restores {
           employerIds.push(employerId);
       if (employerIds.length === 0) continue;
       const sweep = await this.sweep.since(this.sinceOf(pending));
+      const { byEmployer, ownerless } = await this.owners.of(sweep.unknown);
+      sweep.unidentified.push(...ownerless.map((one) => one.bankInstructionId));
       this.reportStrangers(pending, sweep);
-      for (const employerId of employerIds) await this.check.reconcile(employerId, pending, sweep);
+      await eachOf(employerIds, (id) => this.check.reconcile(id, pending, sweep, byEmployer.get(id) ?? []));
     }
   }
 
@@ -189,6 +193,13 @@ export class Restores {
   }
 }
 
+/** Does the work for every employer, whatever happens to the one before it. @throws the first error */
+async function eachOf(employerIds: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+  const failed: unknown[] = [];
+  for (const id of employerIds) await work(id).catch((error: unknown) => failed.push(error));
+  if (failed.length > 0) throw failed[0];
+}
+
 async function hasPassed(tx: EmployerTransaction, restoreId: string): Promise<boolean> {
   const passed = await tx.query(
     'SELECT FROM restore_check WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NOT NULL',
@@ -229,7 +240,7 @@ export async function assertReconciled(
   if (!check?.passed) {
     throw new DomainError(
       'NOT_RECONCILED',
-      'The bank was not read yet after the restore. It is tried again and again.',
+      'The bank was not yet read and held against the record after the restore. It is tried again and again; the log says what fails.',
     );
   }
   if (check.needs_evidence && (evidence ?? '').trim() === '') {

@@ -6,28 +6,33 @@ import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { queryByHash } from '../database/by-hash';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, fence, wake } from '../database/leases';
+import { Claim, fence, isThere, missingForMs, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { BANK_LADDER } from '../domain/bank-status';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { plannedInstructions } from '../pay-run/instruction.store';
+import { approvedVersion } from '../pay-run/approval';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
-import { instructionsReplacedBy } from '../pay-run/replaced.store';
-import { SecondLook } from '../pay-run/second-look';
-import { tellOfMoved } from '../pay-run/stop-successors';
 import { expectedSubmits } from '../pay-run/send-outlook';
-import { DATE_CLOSED, lapseRun } from './lapse';
+import { lapseRun, whyLapsed } from './lapse';
+import { ReplacedLook } from './replaced-look';
 import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
 
 /** How often a run that waits for money or for its account is tried again. */
 const TRY_AGAIN_MS = 15_000;
+
+/** What a run waits for that lacks money, as it is remembered with its work. */
+const MONEY = 'MONEY';
+
+/** How long the payments of other runs may take to be read before a person is asked for money that these may hold. */
+const HOLDS_READ_MS = 60_000;
 
 /** Charges of so many days tell what to expect: three monthly payrolls, and an older price list counts no more. */
 const CHARGES_OF_DAYS = 90;
@@ -45,7 +50,7 @@ export class RunGate {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly personal: PersonalData,
-    private readonly secondLook: SecondLook,
+    private readonly replaced: ReplacedLook,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -54,19 +59,17 @@ export class RunGate {
     const account = await this.database.inEmployer(claim.employerId, (tx) =>
       tx.manager.findOneByOrFail(EmployerAccount, { employerId: claim.employerId, id: run.accountId }),
     );
+    const replaced = await this.replaced.of(run);
+    const { computed, tampered } = await this.readRun(run);
+    // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.
     const atBank = account.reads.includes('BALANCE')
       ? await this.gateway.getAccount(account.bankAccountId)
       : undefined;
-    const { moved, unseen } = await this.secondLook.at(run.employerId, (tx) =>
-      instructionsReplacedBy(tx, run.id),
-    );
-    const { computed, tampered } = await this.readRun(run);
     const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
       if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
-      if (moved.length > 0) await tellOfMoved(tx, moved);
-      if (moved.length > 0 || unseen.length > 0) return TRY_AGAIN_MS;
+      if (!(await this.replaced.standsAtGate(tx, claim, now, replaced))) return TRY_AGAIN_MS;
       for (const part of tampered) await reportTampering(tx, part);
       if (tampered.length > 0) return TRY_AGAIN_MS;
       const refusal = await this.refusalOf(tx, now, computed);
@@ -74,7 +77,7 @@ export class RunGate {
         await lapseRun(tx, now, refusal);
         return 0;
       }
-      if (!(await this.funded(tx, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
+      if (!(await this.funded(tx, claim, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
       await this.open(tx, now, atBank?.balanceMinor);
       return 0;
     });
@@ -111,8 +114,7 @@ export class RunGate {
     if (entitled < employer.approvalsRequired) return 'an approver is no longer entitled to approve';
     const { ms } = await expectedSubmits(tx, run, this.config);
     const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
-    if (window.kind === 'late') return 'the cut-off of the execution date cannot be met';
-    return window.kind === 'closed' ? DATE_CLOSED : undefined;
+    return whyLapsed(window, 'cannot be met');
   }
 
   private async entitledApprovals(tx: EmployerTransaction, run: PayRun, rootHash: Buffer): Promise<number> {
@@ -131,6 +133,7 @@ export class RunGate {
   /** Whether the account is open and its available balance covers this run and what others have reserved on it. */
   private async funded(
     tx: EmployerTransaction,
+    claim: Claim,
     run: PayRun,
     lastStatus: string,
     atBank: BankAccount | undefined,
@@ -141,22 +144,18 @@ export class RunGate {
       return false;
     }
     if (atBank === undefined) return true;
+    const available = atBank.availableMinor;
+    const charge = await this.highestCharge(tx, run);
     const reserved = await reservedByOthers(tx, run);
     const needed = run.totalMinor + reserved.amountMinor;
-    const charges = (await this.highestCharge(tx, run)) * BigInt(run.rowCount + reserved.payments);
-    if (atBank.availableMinor !== undefined && atBank.availableMinor < needed + charges) {
-      const happened = atBank.availableMinor < needed ? NOT_COVERED : CHARGES_NOT_COVERED;
-      await raiseUndecided(tx, {
-        kind: 'LOW_BALANCE',
-        subjectId: run.id,
-        payRunId: run.id,
-        // An amended run may lack money anew.
-        happened: `${happened} Version ${run.runVersion} of the run waits for it.`,
-        payments: run.rowCount,
-        amountMinor: run.totalMinor,
-      });
+    const charges = charge * BigInt(run.rowCount + reserved.payments);
+    if (available !== undefined && available < needed + charges) {
+      const coversAlone = available >= run.totalMinor + charge * BigInt(run.rowCount);
+      if (coversAlone && (await awaitsHolds(tx, claim, reserved))) return false;
+      await tellOfLack(tx, run, available < needed ? NOT_COVERED : CHARGES_NOT_COVERED);
       return false;
     }
+    await isThere(tx, claim, MONEY);
     const subjects = [run.id, run.accountId];
     await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], subjects, 'the account is open and funded');
     return true;
@@ -195,20 +194,25 @@ export class RunGate {
   }
 }
 
+/** What other runs have reserved on an account, and their instructions whose payments the bank is not known to hold. */
+interface Reserved {
+  payments: number;
+  amountMinor: bigint;
+  submitted: string[];
+}
+
 /**
  * What other runs on the account are about to take: all of a run that is being submitted, and of submitted payments
  * those on which the bank has not placed its hold yet.
  */
-async function reservedByOthers(
-  tx: EmployerTransaction,
-  run: PayRun,
-): Promise<{ payments: number; amountMinor: bigint }> {
-  const [row] = await queryByHash<{ payments: number; reserved: string }>(
+async function reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<Reserved> {
+  const [row] = await queryByHash<{ payments: number; reserved: string; submitted: string[] | null }>(
     tx,
     `WITH others AS MATERIALIZED (
        SELECT id FROM pay_run
        WHERE employer_id = $1 AND account_id = $2 AND id <> $3 AND status IN ('SUBMITTING', 'FOLLOWING'))
-     SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS reserved
+     SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS reserved,
+       array_agg(DISTINCT b.instruction_id) FILTER (WHERE p.status = 'SUBMITTED') AS submitted
      FROM payment p
      LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
        AND b.instruction_id = ANY (ARRAY(
@@ -218,5 +222,31 @@ async function reservedByOthers(
        AND (p.status = 'AT_BANK' OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
     [tx.employerId, run.accountId, run.id, BANK_LADDER.PRO_DEBIT_HOLD],
   );
-  return { payments: row?.payments ?? 0, amountMinor: BigInt(row?.reserved ?? 0) };
+  return {
+    payments: row?.payments ?? 0,
+    amountMinor: BigInt(row?.reserved ?? 0),
+    submitted: row?.submitted ?? [],
+  };
+}
+
+/**
+ * The bank may hold already what others reserve, so that it is counted twice until their payments are read: they are
+ * read at once, and nobody is asked for so long.
+ */
+async function awaitsHolds(tx: EmployerTransaction, claim: Claim, { submitted }: Reserved): Promise<boolean> {
+  if ((await missingForMs(tx, claim, MONEY)) >= HOLDS_READ_MS) return false;
+  wake(tx, 'FOLLOW', tx.employerId, submitted);
+  return true;
+}
+
+/** Asks once under an approval: an amended run, or one that is approved anew, may lack money anew. */
+async function tellOfLack(tx: EmployerTransaction, run: PayRun, lack: string): Promise<void> {
+  await raiseUndecided(tx, {
+    kind: 'LOW_BALANCE',
+    subjectId: run.id,
+    payRunId: run.id,
+    happened: `${lack} ${await approvedVersion(tx, run)} waits for it.`,
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+  });
 }

@@ -23,7 +23,7 @@ import { planTheRest } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
-import { DATE_CLOSED, lapseRun } from './lapse';
+import { lapseRun, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
 import { bankHours, submitWindow, Window } from './submit-window';
 import { obstacleOf, raiseWaiting } from './work';
@@ -90,8 +90,8 @@ export class RunWorker {
     const { ms } = await expectedSend(tx, run, this.config);
     const window = await this.windowOf(tx, run, ms);
     if (window.kind === 'early') return Math.min(window.ms, this.lookAgainMs);
-    if (window.kind === 'late') return this.lapse(tx, run, 'the cut-off of the execution date cannot be met');
-    if (window.kind === 'closed') return this.lapse(tx, run, DATE_CLOSED);
+    const lapsed = whyLapsed(window, 'cannot be met');
+    if (lapsed !== undefined) return this.lapse(tx, run, lapsed);
     if (!(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
     await planTheRest(tx, run);
@@ -137,9 +137,9 @@ export class RunWorker {
     const obstacle = await obstacleOf(tx, run);
     if (obstacle === 'STOPPED' || obstacle === 'RESTORED') return this.lookAgainMs;
     if (obstacle === undefined) {
-      const { kind } = await this.windowOf(tx, run, 0);
-      if (kind !== 'late' && kind !== 'closed') return undefined;
-      await this.lapse(tx, run, kind === 'late' ? 'the cut-off of the execution date passed' : DATE_CLOSED);
+      const lapsed = whyLapsed(await this.windowOf(tx, run, 0), 'passed');
+      if (lapsed === undefined) return undefined;
+      await this.lapse(tx, run, lapsed);
     }
     if (await wakeLive(tx, run)) return this.lookAgainMs;
     const amendment = await openAmendment(tx, run.id);

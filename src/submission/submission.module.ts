@@ -8,10 +8,14 @@ import { AttentionController } from './attention.controller';
 import { AttentionDesk } from './attention-desk';
 import { Builder } from './builder';
 import { Burial } from './burial';
+import { CutOff } from './cut-off';
+import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
+import { ReplacedLook } from './replaced-look';
 import { RestoreAdoption } from './restore-adoption';
 import { RestoreCheck } from './restore-check';
+import { RestoreOwners } from './restore-owners';
 import { RestoreController } from './restore.controller';
 import { RestoreSweep } from './restore-sweep';
 import { Restores } from './restores';
@@ -19,6 +23,7 @@ import { RunGate } from './run-gate';
 import { RunWorker } from './run-worker';
 import { SubmissionService } from './submission.service';
 import { Submitter } from './submitter';
+import { UnrecordedSubmits } from './unrecorded-submits';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
 
@@ -32,16 +37,21 @@ import { Verifier } from './verifier';
     AttentionDesk,
     Builder,
     Burial,
+    CutOff,
+    EndedInstruction,
     InstructionReader,
     Recovery,
+    ReplacedLook,
     RestoreAdoption,
     RestoreCheck,
+    RestoreOwners,
     RestoreSweep,
     Restores,
     RunGate,
     RunWorker,
     SubmissionService,
     Submitter,
+    UnrecordedSubmits,
     UnsentSubmits,
     Verifier,
   ],

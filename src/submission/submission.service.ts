@@ -7,9 +7,11 @@ import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
 import { Adder } from './adder';
 import { Builder, RowsChanged } from './builder';
+import { CutOff } from './cut-off';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
+import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
@@ -40,6 +42,7 @@ export class SubmissionService {
     private readonly builder: Builder,
     private readonly adder: Adder,
     private readonly submitter: Submitter,
+    private readonly cutOff: CutOff,
     private readonly recovery: Recovery,
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
@@ -142,10 +145,10 @@ export class SubmissionService {
 
   /** Past the cut-off a run that is being submitted is finished, also where it is stopped. */
   private async stepUnsent(claim: Claim, work: Work, obstacle: Obstacle | undefined): Promise<WakeIn> {
-    const late = this.submitter.isTooLate(work);
+    const late = this.cutOff.isTooLate(work);
     if (obstacle !== undefined && !(obstacle === 'STOPPED' && late)) return STOPPED_PAUSE_MS;
     if (work.instruction.status !== 'VERIFIED')
-      return late ? this.submitter.giveUp(claim, work) : this.builder.step(claim, work);
+      return late ? this.cutOff.giveUp(claim, work) : this.builder.step(claim, work);
     return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
   }
 
@@ -182,7 +185,7 @@ export class SubmissionService {
         kind: 'CONTRACT_DRIFT',
         subjectId: run.id,
         payRunId: run.id,
-        happened: `${message}, read before version ${run.runVersion} of the run is submitted.`,
+        happened: `${message}. ${await approvedVersion(tx, run)} is not submitted before that is read well.`,
         payments: run.rowCount,
         amountMinor: run.totalMinor,
       });

@@ -1,6 +1,7 @@
 import type { BankInstruction } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { mayLackGroups } from '../domain/bank-status';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
@@ -36,8 +37,14 @@ export async function recordExecuted(
   shown: BankInstruction | undefined,
   { evidence, at, readInMs = 0 }: { evidence: string; at: Date; readInMs?: number },
 ): Promise<void> {
-  const { planned } = work;
-  const totals = judgeGroups({ count: planned.rowCount, totalMinor: planned.totalMinor }, shown?.groups);
+  const { planned, account } = work;
+  // What is read once more is not judged while it may grow; elsewhere this answer is all there is.
+  const mayGrow = account.reads.includes('INSTRUCTION') || mayLackGroups(shown?.status ?? '');
+  const totals = judgeGroups(
+    { count: planned.rowCount, totalMinor: planned.totalMinor },
+    shown?.groups,
+    mayGrow,
+  );
   await finishAttempt(tx, instruction, 'EXECUTED', evidence);
   await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {
     submittedAt: at,

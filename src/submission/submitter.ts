@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
-import { isBankError } from '../bank/errors';
 import type { Outcome } from '../bank/outcome';
 import type { PreparedSubmit } from '../bank/prepared';
 import type { BankInstruction } from '../bank/records';
@@ -8,53 +7,36 @@ import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, fence, wake } from '../database/leases';
+import { Claim, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
-import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { Employer } from '../employer/employer.entity';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { standingApprovals } from '../pay-run/approval';
-import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
+import { SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { findRun, lockRun } from '../pay-run/pay-run.store';
-import { movePaymentSet } from '../pay-run/payment.store';
-import { instructionsOf } from '../pay-run/replaced.store';
-import { SecondLook } from '../pay-run/second-look';
-import { tellOfMoved } from '../pay-run/stop-successors';
+import { findRun } from '../pay-run/pay-run.store';
 import { Abandonment } from './abandonment';
-import { beginBuilding } from './builder';
 import { finishCall, whyOf } from './call-record';
+import { CutOff } from './cut-off';
 import { afterSubmitAnswer } from './decision';
-import { InstructionReader, ReadBack } from './read-back';
+import { ReplacedLook } from './replaced-look';
 import { finishAttempt, recordExecuted } from './submit-record';
-import { bankHours, submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
-import {
-  assertAccountOpen,
-  assertMayCall,
-  assertUnchanged,
-  Halted,
-  hashOfRows,
-  mayBeForgotten,
-  PayableRow,
-  payableRows,
-  submitsOff,
-  Work,
-} from './work';
+import { assertAccountOpen, assertMayCall, Halted, hashOfRows, PayableRow, payableRows, Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
 
 /** How often what a payment replaces is read again while it cannot be seen, or moved. */
 const LOOK_AGAIN_MS = 15_000;
 
-/** What a submit is allowed to take before the cut-off: its time-out is the most it can. */
+/** Pause before a submit that never left is tried again. */
 const UNSENT_PAUSE_MS = 2_000;
 
 /** The prefix of an attempt's detail when the bank turned it away before executing anything, by its own word. */
@@ -67,23 +49,15 @@ export class Submitter {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly personal: PersonalData,
-    private readonly reader: InstructionReader,
     private readonly verifier: Verifier,
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
     private readonly guard: RestoreGuard,
-    private readonly secondLook: SecondLook,
+    private readonly cutOff: CutOff,
+    private readonly replaced: ReplacedLook,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
-
-  /** Whether the cut-off passed while the run was being submitted: nothing of it is sent any more. */
-  isTooLate({ run, instruction }: Pick<Work, 'run' | 'instruction'>): boolean {
-    if (run.status !== 'SUBMITTING' || !INSTRUCTION_UNSENT.includes(instruction.status)) return false;
-    const hours = bankHours(this.config);
-    const { BANK_TIMEOUT_MS } = this.config;
-    return submitWindow(run, run.createdAt, this.clock.now(), hours, BANK_TIMEOUT_MS).kind === 'late';
-  }
 
   /**
    * Reads the instruction whole once more and, when it equals what was approved, submits it. Past the cut-off it is
@@ -92,17 +66,20 @@ export class Submitter {
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     const rows = await this.rowsOf(work);
     if (!hashOfRows(rows).equals(work.planned.rowHash)) return this.tampered(work);
-    if (!this.isTooLate(work) && !(await this.replacedStand(claim, work, rows))) return LOOK_AGAIN_MS;
-    const reading = await this.readUnlessLate(work, rows);
+    if (!this.cutOff.isTooLate(work) && !(await this.replaced.standsBeforeSubmit(claim, work, rows)))
+      return LOOK_AGAIN_MS;
+    const reading = await this.cutOff.readUnlessLate(work, rows);
     switch (reading.kind) {
       case 'unread':
-        return this.expire(claim, work, false);
+        return this.cutOff.expire(claim, work, false);
       case 'equal':
-        return this.isTooLate(work) ? this.expire(claim, work, true) : this.submit(claim, work);
+        if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
+        await this.verifier.shown(claim, work);
+        return this.submit(claim, work);
       case 'fewer':
       case 'wait':
-        return this.isTooLate(work)
-          ? this.expire(claim, work, true)
+        return this.cutOff.isTooLate(work)
+          ? this.cutOff.expire(claim, work, true)
           : this.verifier.wait(claim, work, reading);
       case 'moved':
         return this.verifier.breach(claim, work, reading.bankStatus);
@@ -117,67 +94,10 @@ export class Submitter {
     }
   }
 
-  /**
-   * Past the cut-off an instruction that is built again in mid-run is released too, unless the bank shows that it moved.
-   * @throws Halted after a restore
-   */
-  async giveUp(claim: Claim, work: Work): Promise<WakeIn> {
-    if (work.instruction.bankInstructionId === null) return this.expire(claim, work, false);
-    const rows = await this.rowsOf(work);
-    const reading = await this.readUnlessLate(work, rows);
-    if (reading.kind === 'moved') return this.verifier.breach(claim, work, reading.bankStatus);
-    return this.expire(claim, work, reading.kind !== 'unread');
-  }
-
   private rowsOf(work: Work): Promise<PayableRow[]> {
     return this.database.inEmployer(work.instruction.employerId, (tx) =>
       payableRows(tx, this.personal, work),
     );
-  }
-
-  private async readUnlessLate(
-    work: Work,
-    rows: Parameters<InstructionReader['readBack']>[1],
-  ): Promise<ReadBack | { kind: 'unread' }> {
-    try {
-      return await this.reader.readBack(work, rows);
-    } catch (error) {
-      if (isBankError(error) && this.isTooLate(work)) return { kind: 'unread' };
-      throw error;
-    }
-  }
-
-  /**
-   * Before any repay the bank is read again, also where the run gate did: since then the run may have been stopped for
-   * days. What moved stops the run and is told; what is not shown is waited for.
-   */
-  private async replacedStand(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<boolean> {
-    const replaced = rows.flatMap(({ replacesPaymentId }) => replacesPaymentId ?? []);
-    if (replaced.length === 0) return true;
-    const { moved, unseen } = await this.secondLook.at(claim.employerId, (tx) =>
-      instructionsOf(tx, replaced),
-    );
-    if (moved.length > 0)
-      await this.database.inEmployer(claim.employerId, async (tx) => {
-        await lockRun(tx, work.run.id);
-        await assertUnchanged(tx, claim, work);
-        await tellOfMoved(tx, moved);
-      });
-    return moved.length + unseen.length === 0;
-  }
-
-  private async expire(claim: Claim, work: Work, read: boolean): Promise<'never'> {
-    await this.database.inEmployer(claim.employerId, async (tx) => {
-      const run = await lockRun(tx, work.run.id, 'pessimistic_read');
-      const instruction = await lockInstruction(tx, work.instruction.id);
-      await fence(tx, claim);
-      // After a restore everything is stopped, and only a read tells whether a submit was forgotten.
-      if (!read && (await submitsOff(tx))) throw new Halted('STOPPED');
-      // What a restored database forgot may be another attempt for the same rows, which no read of this one shows.
-      if (await mayBeForgotten(tx, run.id)) throw new Halted('STOPPED');
-      if (this.isTooLate({ run, instruction })) await this.release(tx, work, instruction);
-    });
-    return 'never';
   }
 
   private async submit(claim: Claim, work: Work): Promise<WakeIn> {
@@ -229,8 +149,8 @@ export class Submitter {
     const run = await findRun(tx, work.run.id);
     const instruction = await lockInstruction(tx, work.instruction.id);
     if (instruction.status !== 'VERIFIED') return 'ended';
-    if (this.isTooLate({ run, instruction })) {
-      await this.release(tx, work, instruction);
+    if (this.cutOff.isTooLate({ run, instruction })) {
+      await this.cutOff.release(tx, work, instruction);
       return 'ended';
     }
     if (!(await this.approved(tx, run))) return 'unapproved';
@@ -317,29 +237,6 @@ export class Submitter {
         await finishAttempt(tx, instruction, 'IN_DOUBT', why);
         return READ_AGAIN_MS;
     }
-  }
-
-  /** The cut-off passed in mid-run: what was not submitted is not paid by this run any more. */
-  private async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
-    const reason = 'the cut-off passed before its submit';
-    if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
-    await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
-    await movePaymentSet(tx, {
-      payRunId: work.run.id,
-      planned: work.planned,
-      from: 'AT_BANK',
-      to: 'VOID',
-      actor: 'service',
-      reason,
-    });
-    await raise(tx, {
-      kind: 'STALE_DATE',
-      ...aboutInstruction(work.instruction, work.planned),
-      happened:
-        'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
-    });
-    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
-    wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
 
   private async tampered(work: Work): Promise<'never'> {

@@ -3,14 +3,16 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, fence, wake } from '../database/leases';
+import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { aboutInstruction, Alarm, clear, raise, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { stopUnlessDecided } from '../pay-run/stop';
+import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import type { SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack } from './read-back';
+import { nowSeen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
 
 /** Pause between reads that wait for the bank to show what was added. */
@@ -18,9 +20,6 @@ const READ_AGAIN_MS = 1_000;
 
 /** Pause between reads of what moved without a submit of ours: people decide it, a read only tells what becomes of it. */
 const MOVED_PAUSE_MS = 60_000;
-
-/** How long the bank may not show an instruction whole, as it was added, before a person is told. */
-const UNSEEN_DEADLINE_MS = 600_000;
 
 /** What is not yet, or not any more, shown as it was added. */
 type Lacking = ReadBack & { kind: 'fewer' | 'wait' };
@@ -85,6 +84,7 @@ export class Verifier {
       .inEmployer(claim.employerId, async (tx) => {
         const instruction = await lockInstruction(tx, work.instruction.id);
         await fence(tx, claim);
+        await isThere(tx, claim, 'ROWS');
         await adopt(tx, instruction.id, doubts, reading.judgement.matched);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {
           verifiedAt: this.clock.now(),
@@ -123,21 +123,23 @@ export class Verifier {
 
   /**
    * Waits for the bank to show the instruction whole and INITIATED, which is what it goes on by. A person is told of
-   * a wait that takes too long since the last add, or since it was to be submitted (rule 7).
+   * a wait that takes too long (rule 7).
    */
   async wait(claim: Claim, work: Work, reading: Lacking): Promise<number> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
-      const [overdue] = await tx.query(
-        `SELECT FROM add_intent WHERE employer_id = $1 AND instruction_id = $2
-         HAVING greatest(max(coalesce(finished_at, intended_at)), $3::timestamptz)
-           < clock_timestamp() - make_interval(secs => $4::double precision / 1000)`,
-        [tx.employerId, work.instruction.id, claim.wokenAt, UNSEEN_DEADLINE_MS],
-      );
-      if (!overdue) return;
       await assertUnchanged(tx, claim, work);
-      await raiseUndecided(tx, lackIn(work, reading));
+      await tellOfUnseen(tx, claim, 'ROWS', lackIn(work, reading));
     });
     return READ_AGAIN_MS;
+  }
+
+  /** The bank shows it whole at its gate: what it lacked before is not asked any more. */
+  async shown(claim: Claim, work: Work): Promise<void> {
+    if (claim.missing === null) return;
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await assertUnchanged(tx, claim, work);
+      await nowSeen(tx, claim, 'ROWS', work.instruction.id);
+    });
   }
 
   /** Tells that the bank holds something else than what was sent. */
@@ -154,25 +156,29 @@ export class Verifier {
 
   /**
    * Money may have moved without a submit of ours: everything stops (rule 5), until two people have decided this status.
-   * @returns when to read it again; it is never submitted
+   * A run that is being submitted can only go on, so there two people may take the submit over. The status is kept: the
+   * bank's ladder only climbs. @returns when to read it again; it is never submitted
    */
   async breach(claim: Claim, work: Work, bankStatus: string): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertUnchanged(tx, claim, work);
-      await stopUnlessDecided(tx, {
-        kind: 'INVARIANT_BREACH',
+      const { employerId } = tx;
+      await tx.manager.update(Instruction, { employerId, id: work.instruction.id }, { bankStatus });
+      const about = {
         ...aboutInstruction(work.instruction, work.planned),
         happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
-      });
+      };
+      await stopUnlessDecided(tx, { kind: 'INVARIANT_BREACH', ...about });
+      if (work.run.status === 'SUBMITTING') await raise(tx, { kind: 'UNRECORDED_SUBMIT', ...about });
     });
     return MOVED_PAUSE_MS;
   }
 }
 
 /** What the bank had shown before and does not show any more is another question than what it never showed. */
-function lackIn({ instruction, planned }: Work, reading: Lacking): Alarm {
+function lackIn({ instruction, planned }: Work, reading: Lacking): Unseen {
   const before = instruction.status === 'VERIFIED';
-  const about = { kind: 'ROW_UNSEEN', ...aboutInstruction(instruction, planned) } as const;
+  const about = aboutInstruction(instruction, planned);
   if (reading.kind === 'fewer') {
     const lost = before ? ' any more' : '';
     return {

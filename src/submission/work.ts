@@ -1,3 +1,4 @@
+import { knownIds } from '../bank/payment-ids';
 import { findById, readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
@@ -5,6 +6,7 @@ import { PersonalData } from '../database/personal-data';
 import { EmployerAccount } from '../employer/employer.entity';
 import { showId } from '../http/prefixed-id';
 import type { StoredFields } from '../pay-run/approved-fields';
+import { approvedVersion } from '../pay-run/approval';
 import { raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
@@ -139,13 +141,17 @@ export async function raiseUnusable(tx: EmployerTransaction, run: PayRun): Promi
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
 }
 
-/** Tells people once that a run waits for its account. What is decided of one run says nothing of the next. */
-export function raiseWaiting(tx: EmployerTransaction, run: PayRun, why: string): Promise<void> {
-  return raiseUndecided(tx, {
+/**
+ * Tells people once that a run waits for its account. What is decided of one run, or under one approval, says nothing
+ * of the next.
+ */
+export async function raiseWaiting(tx: EmployerTransaction, run: PayRun, why: string): Promise<void> {
+  const version = await approvedVersion(tx, run, showId('run', run.id));
+  await raiseUndecided(tx, {
     kind: 'ACCOUNT_UNUSABLE',
     subjectId: run.accountId,
     payRunId: run.id,
-    happened: `Version ${run.runVersion} of ${showId('run', run.id)} waits for its account, ${why}.`,
+    happened: `${version} waits for its account, ${why}.`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   });
@@ -275,7 +281,7 @@ export function expectedRows(instructionId: string, rows: readonly PayableRow[])
   return rows.map((row) => ({
     rowNo: row.rowNo,
     messageId: messageIdOf(instructionId, row.rowNo),
-    bankIds: [row.bankPaymentId, row.bankTransactionId].filter((id) => id !== null),
+    bankIds: knownIds(row.bankPaymentId, row.bankTransactionId),
     amountMinor: row.amountMinor,
     currency: row.currency,
     iban: row.iban,

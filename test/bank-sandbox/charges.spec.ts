@@ -136,6 +136,24 @@ it('lets a tester book a fee on an account, or money of the distributor', async 
   expect((await bank.ledger()).entriesSumMinor).toBe('0');
 });
 
+it('shows a fee that is booked for a payment as its charge, whatever it ended in', async () => {
+  await start({ chargeMinor: 15 });
+  const { iban } = MAGIC_CREDITORS.find(({ effect }) => effect === 'refusedAfterExchange')!;
+  const { added } = await bank.pay([{ value: 300 }, { value: 300, iban }]);
+  const ids = added.map(paymentIdOf);
+  const fee = { accountId: '1001', type: 'FEE', amountMinor: '40' };
+  for (const paymentId of ids.map(Number))
+    expect((await bank.post('/sandbox/postings', { ...fee, paymentId })).status).toBe(201);
+  await bank.post('/sandbox/postings', { ...fee, paymentId: Number(ids[0]), direction: 'CREDIT' });
+  expect((await Promise.all(ids.map((id) => bank.payment(id)))).map(charged)).toEqual([15, 40]);
+  expect((await bank.account('1001')).balance.value).toBe(25_000_000 - 300 - 15 - 40);
+  for (const change of [{ accountId: '1002' }, { type: 'DISTRIBUTOR_POSTING', direction: 'DEBIT' }])
+    expect(
+      (await bank.post('/sandbox/postings', { ...fee, ...change, paymentId: Number(ids[0]) })).status,
+    ).toBe(422);
+  expect((await bank.post('/sandbox/postings', { ...fee, paymentId: 1 })).status).toBe(404);
+});
+
 it('refuses a posting that is none, exceeds the available balance, or concerns no open account', async () => {
   await start();
   const good = { accountId: '1003', type: 'FEE', amountMinor: '150000' };

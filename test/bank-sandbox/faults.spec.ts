@@ -62,6 +62,7 @@ const EFFECTS: Record<FaultBefore | FaultAfter, Effect> = {
   '401': { seen: '401', executed: 0 },
   '403': { seen: '403', executed: 0 },
   '404': { seen: '404', executed: 0 },
+  '410': { seen: '410', executed: 0 },
   '409': { seen: '409', executed: 0 },
   '422': { seen: '422', executed: 0 },
   '429': { seen: '429', executed: 0 },

@@ -46,6 +46,12 @@ it('gives no more than its largest page, and says so', async () => {
   expect(idsOf(body)).toEqual(ids.slice(7, 14));
 });
 
+it('refuses a larger page than its largest where the bank does', async () => {
+  await start({ maxPageSize: 30, largePages: 'refused' });
+  expect((await bank.get(`${LIST}?page=1&pageSize=31`)).status).toBe(400);
+  expect(idsOf(await page('?page=1&pageSize=30'))).toEqual(ids.slice(0, 30));
+});
+
 it('counts the page instead of the list where the bank does', async () => {
   await start({ countMeans: 'page' });
   expect((await page('?page=3&pageSize=20')).count).toBe(5);

@@ -115,6 +115,15 @@ describe('an instruction that waits', () => {
   });
 });
 
+describe('a bank whose refusal of a submit ends the instruction alone', () => {
+  it('leaves its payments where they were', async () => {
+    await start({ submitWaitsFor: 'approval', refusalEnds: 'itself' });
+    const { id } = await bank.pay([{}]);
+    expect((await decide(id, 'refuse')).body).toMatchObject({ status: 'C_INSTRUCTION_SUB_NOT_PASSED' });
+    expect(await rowStatuses()).toEqual(['INITIATED']);
+  });
+});
+
 describe('a bank whose submits run later', () => {
   it('answers SUB_STARTED without groups, and follows one step later', async () => {
     await start({ submitRuns: 'later', subIsValidRepeats: 2 }, { stepMs: 60_000 });
@@ -135,6 +144,22 @@ describe('a bank whose submits run later', () => {
     await bank.advance(10 * 60_000);
     expect(await rowStatuses()).toEqual(['SETTLED']);
   });
+
+  it.each([
+    [1, [0]],
+    [5, [2]],
+  ])(
+    'puts half of %d payments into their groups until then, where they fill progressively',
+    async (n, half) => {
+      await start({ submitRuns: 'later', groupsFill: 'progressively' }, { stepMs: 60_000 });
+      const { submitted, id } = await bank.pay(Array.from({ length: n }, () => ({})));
+      const counts = ({ paymentTransactionsStatus: groups }: typeof submitted): number[] =>
+        groups.map(({ nbTransactions }: { nbTransactions: unknown }) => Number(nbTransactions));
+      expect(counts(submitted)).toEqual(half);
+      await bank.advance(60_000);
+      expect(counts(await instruction(id))).toEqual([n]);
+    },
+  );
 
   it('answers so with no time between its steps, too, and does not submit twice meanwhile', async () => {
     await start({ submitRuns: 'later', secondSubmit: 'executed' }, { stepMs: 60_000 });

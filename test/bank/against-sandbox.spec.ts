@@ -73,7 +73,7 @@ describe('a payroll through the gateway at a bank', () => {
     const accounts = [];
     for await (const one of gateway.listAccounts()) accounts.push(one.iban?.replaceAll(' ', ''));
     expect(accounts).toContain(account.iban);
-    expect(await gateway.getPayment(ids[0] ?? '')).toMatchObject({
+    expect(await gateway.getPayment([ids[0] ?? ''])).toMatchObject({
       bankPaymentId: ids[0],
       amountMinor: 100n,
     });

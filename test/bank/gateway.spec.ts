@@ -180,7 +180,53 @@ describe('the gateway', () => {
   it('calls an add in doubt when the answer holds part of a cent, and a read contract drift', async () => {
     answering(change('150025', '1500.25'));
     expect(await gateway.add('4711', ADD)).toMatchObject({ kind: 'in-doubt', status: 201 });
-    await expect(gateway.getPayment('901')).rejects.toThrow(ContractDrift);
+    await expect(gateway.getPayment(['901'])).rejects.toThrow(ContractDrift);
+  });
+
+  it.each([
+    ['', undefined],
+    ['05/11/2026', undefined],
+    ['2026-02-30', undefined],
+    ['2026-11-05', '2026-11-05'],
+    ['2026-11-05T00:00:00+01:00', '2026-11-05'],
+  ])('reads a settlement date written as "%s", and loses no status for it', async (settlementDate, read) => {
+    answering({ ...PAYMENT_BODY, paymentTransactionDateInformation: { settlementDate } });
+    expect(await gateway.getPayment(['901'])).toMatchObject({ status: 'INITIATED', settlementDate: read });
+  });
+
+  it('takes an empty text for an absent one', async () => {
+    const { paymentTransactionInternalInformation: internal } = PAYMENT_BODY;
+    answering({
+      paymentTransactionInternalInformation: { ...internal, groupStatus: { value: '', label: '' } },
+      paymentTransactionInformation: {
+        paymentTransactionIdentification: { messageId: '', id: '', customerInstructionId: '' },
+        direction: '',
+      },
+      paymentTransactionParties: { creditor: { name: '', accountId: { value: '' } } },
+      customerInstructionId: '',
+      paymentInstructionId: '',
+    });
+    const payment = await gateway.getPayment(['901']);
+    expect(payment).toEqual({
+      bankPaymentId: '901',
+      ids: ['901'],
+      status: 'INITIATED',
+      history: payment.history,
+    });
+    answering({
+      id: 4711,
+      status: { value: 'INITIATED' },
+      customerInstructionInformation: { customerInstructionReference: '' },
+    });
+    expect((await gateway.getInstruction('4711')).reference).toBeUndefined();
+  });
+
+  it('takes a payment for the one asked for by its own id alone, and asks by the other one where that shows another', async () => {
+    const foreign = change('"id":901', '"id":951').replace('"id":900', '"id":901');
+    bank.handler = (request, response) =>
+      answer(response, 200, request.url.endsWith('/901') ? foreign : PAYMENT_BODY);
+    expect(await gateway.getPayment(['901', '900'])).toMatchObject({ bankPaymentId: '901' });
+    await expect(gateway.getPayment(['901'])).rejects.toThrow(ContractDrift);
   });
 
   it('calls an initiation in doubt when control totals come back different', async () => {

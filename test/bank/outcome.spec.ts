@@ -200,6 +200,7 @@ describe('the outcome of a call', () => {
     [401, Unauthorised],
     [403, NotAllowed],
     [404, NotFound],
+    [410, NotFound],
     [429, RateLimited],
     [500, BankError],
     [302, BankError],

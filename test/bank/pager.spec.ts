@@ -17,6 +17,8 @@ interface Habit {
   base: 0 | 1;
   /** The most it hands out at once. */
   cap: number;
+  /** What it does where more is asked, unless the cap is smaller than any client could know. */
+  tooLarge: 'caps' | 400 | 422;
   offset: 'right' | 'absent' | 'zero' | 'page';
   limit: 'in force' | 'as asked' | 'absent';
   count: 'page' | 'total' | 'absent';
@@ -42,12 +44,18 @@ class FakeList {
     this.queries.push(query);
     const { habit } = this;
     const asked = 'page' in query ? query.pageSize : query.limit;
+    if (habit.tooLarge !== 'caps' && asked > Math.max(habit.cap, 20) && !this.ignoresSizeOf(query))
+      throw refusal(habit.tooLarge);
     const size = Math.min(asked, habit.cap);
     const start = this.startOf(query, habit.sparse ? asked : size, size);
     if (start === undefined) return this.envelope([], 0, size, asked, query);
     if (start > 0 && start >= this.items.length && habit.pastTheEnd === 'refuses') throw refusal(404);
     return this.envelope(this.items.slice(start, start + size), start, size, asked, query);
   };
+
+  private ignoresSizeOf(query: PageQuery): boolean {
+    return this.habit.understands === 'offset' && 'page' in query;
+  }
 
   private startOf(query: PageQuery, stride: number, size: number): number | undefined {
     const { habit } = this;
@@ -79,6 +87,7 @@ const USUAL: Habit = {
   total: 45,
   base: 0,
   cap: 100,
+  tooLarge: 'caps',
   offset: 'right',
   limit: 'in force',
   count: 'total',
@@ -108,6 +117,7 @@ const everyHabit: fc.Arbitrary<Habit> = fc.record({
   total: fc.nat(90),
   base: fc.constantFrom(0, 1),
   cap: fc.constantFrom(1, 7, 20, 100),
+  tooLarge: fc.constantFrom<Habit['tooLarge'][]>('caps', 400, 422),
   offset: fc.constantFrom('right', 'absent', 'zero', 'page'),
   limit: fc.constantFrom('in force', 'as asked', 'absent'),
   count: fc.constantFrom('page', 'total', 'absent'),
@@ -170,6 +180,46 @@ describe('reading a list', () => {
       await read(new FakeList({ ...USUAL, base, cap: 20 }), { habits });
       expect(habits).toMatchObject({ pageBase: base, pageSize: 20 });
     }
+  });
+
+  it.each([
+    [
+      0,
+      undefined,
+      [
+        { page: 0, pageSize: 100 },
+        { page: 1, pageSize: 100 },
+        { page: 0, pageSize: 20 },
+      ],
+    ],
+    [
+      1,
+      1,
+      [
+        { page: 1, pageSize: 100 },
+        { page: 1, pageSize: 20 },
+      ],
+    ],
+  ] as const)(
+    'asks for the size observed of any list where a larger one is refused, and remembers it (from %s)',
+    async (base, pageBase, asked) => {
+      const habits: ListHabits = { pageBase, pageSize: pageBase && 100 };
+      const list = new FakeList({ ...USUAL, base, cap: 50, tooLarge: 400 });
+      expect(await read(list, { habits })).toHaveLength(45);
+      expect(list.queries.slice(0, asked.length)).toEqual(asked);
+      expect(habits).toMatchObject({ largestSize: 20, pageBase: base });
+      list.queries.length = 0;
+      expect(await read(list, { habits })).toHaveLength(45);
+      expect(list.queries[0]).toEqual({ page: base, pageSize: 20 });
+    },
+  );
+
+  it('does not remember a size for a refusal that was of something else', async () => {
+    const habits: ListHabits = {};
+    const list = new FakeList(USUAL);
+    list.fetch = async () => Promise.reject(refusal(400));
+    await expect(read(list, { habits })).rejects.toThrow(BankError);
+    expect(habits).toEqual({});
   });
 
   it('learns the base from the ids of pages 0 and 1 where there is no usable offset', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { RateLimited } from '../../src/bank/errors';
 import { MinuteBudget, rateSignalOf } from '../../src/bank/rate-budget';
 import { ManualClock } from './manual-clock';
+import { VirtualClock } from './virtual-clock';
 
 describe('the rate headers', () => {
   it.each([' 7 ', '7 ', '1.5', '-5', '0x7', '7,8', '٧'])(
@@ -57,6 +58,15 @@ describe('the rate budget', () => {
     budget.observe({ status: 200, remaining: 0 });
     await budget.take();
     expect(clock.slept).toEqual([5_000, 60_000]);
+  });
+
+  it('refuses who would wait too long once a pause grew while it was waited out', async () => {
+    const clock = new VirtualClock();
+    const budget = new MinuteBudget(undefined, clock);
+    budget.observe({ status: 429, retryAfterMs: 1_000 });
+    const taken = budget.take(1_500);
+    budget.observe({ status: 429, retryAfterMs: 60_000 });
+    await expect(taken).rejects.toThrow(RateLimited);
   });
 
   it('adopts a lower limit the bank names, never a higher one', async () => {

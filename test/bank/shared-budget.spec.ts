@@ -199,6 +199,14 @@ describe('the budget that replicas share', () => {
     await expect(budget.take(10_000)).rejects.toThrow(RateLimited);
   });
 
+  it('refuses who would wait too long once a pause grew while it was waited out, with no limit known', async () => {
+    const budget = replica();
+    budget.observe({ status: 429, retryAfterMs: 1_000 });
+    const submit = budget.take(1_500);
+    budget.observe({ status: 429, retryAfterMs: 60_000 });
+    await expect(submit).rejects.toThrow(RateLimited);
+  });
+
   it('keeps a pause to itself that it could not share', async () => {
     jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     const budget = replica(600);

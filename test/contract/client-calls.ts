@@ -71,11 +71,12 @@ export const CLIENT_CALLS: Readonly<Record<OperationName, Call>> = {
   'refuse payment instruction': (bank) => bank.paymentInstructions.refuse(ID),
 };
 
-/** The same two steps from bodies already written, as a pay run sends them. */
-export const BYTE_CALLS: readonly (readonly [OperationName, Call])[] = [
+/** The same from bodies already written, and of records by their marks, as a pay run asks for them. */
+export const OTHER_CALLS: readonly (readonly [OperationName, Call])[] = [
   [
     'initiate instruction',
     (bank) => bank.customerInstructions.initiateBytes(stringify(BODIES.initiate) ?? ''),
   ],
+  ['list payment transactions', (bank) => all(bank.paymentTransactions.listed(FILTER, () => false))],
   ['add payment transaction', (bank) => bank.customerInstructions.addBytes(ID, stringify(BODIES.add) ?? '')],
 ];

@@ -4,7 +4,7 @@ import { BankClient } from '../../src/bank/client';
 import { ContractDrift } from '../../src/bank/errors';
 import { prepareAdd, prepareInitiate, SALARY_MARKS } from '../../src/bank/prepared';
 import { answer, ScriptedBank, type SeenRequest } from '../bank/scripted-bank';
-import { BYTE_CALLS, CLIENT_CALLS, FILTER, IDS } from './client-calls';
+import { OTHER_CALLS, CLIENT_CALLS, FILTER, IDS } from './client-calls';
 import type { Field } from './fields';
 import { type Operation, type OperationName, OPERATIONS, pathOf } from './operations';
 import { changedAt, example, faultsIn, type Json, type Place, placesIn, treeOf } from './shapes';
@@ -122,7 +122,7 @@ describe('the client sends', () => {
     },
   );
 
-  it.each(BYTE_CALLS)('%s, from a body already written, as from one that is not', async (name, call) => {
+  it.each(OTHER_CALLS)('%s, as a pay run asks for it, as otherwise', async (name, call) => {
     const written = await requestOf(name, call);
     const built = await requestOf(name);
     expect([written.method, written.url, written.body]).toEqual([built.method, built.url, built.body]);

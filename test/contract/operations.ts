@@ -108,7 +108,7 @@ const DOCUMENTED = [
     scopes: ['customer-instruction_view', 'payment-instruction_view'],
     query: ['status', 'fromDate', 'toDate', 'minAmount', 'maxAmount', 'page', 'pageSize'],
     response: list('PaymentTransaction', PAYMENT_SORT),
-    client: ['paymentTransactions.list'],
+    client: ['paymentTransactions.list', 'paymentTransactions.listed'],
   },
   {
     name: 'initiate instruction',

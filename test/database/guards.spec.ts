@@ -124,6 +124,16 @@ describe('references', () => {
     object: 'refuse_submit_without_intent',
   };
 
+  const BY_TWO: GuardObject = {
+    kind: 'trigger',
+    on: 'forgotten_instruction',
+    object: 'refuse_decision_by_one_person',
+  };
+  const alsoOf = ({ on, parent }: ForeignKey): GuardObject[] => {
+    if (on === 'submit_attempt') return [BY_INTENT];
+    return on === 'forgotten_instruction' && parent === 'attention_action' ? [BY_TWO] : [];
+  };
+
   /** The second row of a table as it would be if it referred to a parent that is another's, or nobody. */
   function crossing(key: ForeignKey, parent: Row | undefined): Guard | undefined {
     const row = seconds.get(key.on);
@@ -138,7 +148,7 @@ describe('references', () => {
       object: key.object,
       lawful: insertion(key.on, row),
       forbidden: insertion(key.on, { ...row, ...Object.fromEntries(changed) }),
-      also: key.on === 'submit_attempt' ? [BY_INTENT] : [],
+      also: alsoOf(key),
     };
   }
 
@@ -158,7 +168,7 @@ describe('references', () => {
 
   it('to a person name one who exists', async () => {
     const toPersons = (await foreignKeys()).filter(
-      ({ parent, on }) => parent === 'person' && on !== 'api_key',
+      ({ parent, on }) => parent === 'person' && on !== 'api_key' && on !== 'service_switch',
     );
     for (const key of toPersons) {
       const guard = crossing(key, undefined);

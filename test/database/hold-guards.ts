@@ -1,31 +1,37 @@
+import { COPY_OF_LEFT_OUT, COPY_OF_VOID, COPYING_RUN } from './copied-rows';
 import { Guard } from './guard';
-import { hashOf, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
+import { firstRows, hashOf, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
 const [HELD, NEXT] = a.fresh;
+/** The run of `COPYING_RUN`. */
+const COPIES = HELD;
 const second = secondRows(1);
 const { pay_hold: hold, payment, approval } = second;
 
 const OPEN: Row = { outcome: null, reason: null, decided_by: null, decided_at: null };
 /** Keeps back the whole run. */
-const OF_RUN = insertion('pay_hold', {
-  ...hold,
-  ...OPEN,
-  row_no: 0,
-  payment_id: null,
-  code: 'RUN_ABOVE_LIMIT',
-});
+const ofRun = (run: string) =>
+  insertion('pay_hold', {
+    ...hold,
+    ...OPEN,
+    pay_run_id: run,
+    row_no: 0,
+    payment_id: null,
+    code: 'RUN_ABOVE_LIMIT',
+  });
+const OF_RUN = ofRun(a.run);
 /** A held payment of an employee whose earlier payment is void. */
 const HELD_PAYMENT: Row = { ...payment, id: HELD, status: 'HELD', live: false, replaces_payment_id: null };
 const OF_PAYMENT = insertion('pay_hold', { ...hold, ...OPEN, row_no: 3, payment_id: HELD });
 
-const released = (by: string, rowNo: number) =>
+const released = (by: string, rowNo: number, run: string = a.run) =>
   `UPDATE pay_hold SET outcome = 'RELEASED', reason = 'both are owed', decided_by = '${by}', decided_at = '${NOW}'
-   WHERE pay_run_id = '${a.run}' AND row_no = ${rowNo}`;
+   WHERE pay_run_id = '${run}' AND row_no = ${rowNo}`;
 const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${HELD}'`;
 const takes = (sequence: number, id: string = HELD) =>
   `UPDATE payment SET release_sequence = ${sequence} WHERE id = '${id}'`;
-const RELEASE = insertion('pay_release', { ...second.pay_release, employee_id: 'E2', sequence: 1 });
+const RELEASE = insertion('pay_release', { ...firstRows(1).pay_release, employee_id: 'E2' });
 
 /** Of holds: what is held is decided once, by somebody else, and until then neither approved nor sent. */
 export const HOLD_GUARDS: Guard[] = [
@@ -58,6 +64,16 @@ export const HOLD_GUARDS: Guard[] = [
     given: [OF_RUN],
     lawful: released(OTHER, 0),
     forbidden: released(PREPARER, 0),
+  },
+  {
+    name: 'who prepared what was left out of its run and is copied releases no hold of the copies',
+    kind: 'trigger',
+    on: 'pay_hold',
+    object: 'refuse_release_by_a_preparer',
+    says: 'releaser_is_not_preparer',
+    given: [...COPYING_RUN, ofRun(COPIES)],
+    lawful: `${COPY_OF_VOID}; ${released(PREPARER, 0, COPIES)}`,
+    forbidden: `${COPY_OF_LEFT_OUT}; ${released(PREPARER, 0, COPIES)}`,
   },
   {
     name: 'a hold is decided once',

@@ -3,7 +3,18 @@ import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { LeaseWorker, WakeIn } from '../../src/database/lease-worker';
-import { Claim, fence, Fenced, LeaseKind, Leases, wake, wakeAll, wakeThose } from '../../src/database/leases';
+import {
+  Claim,
+  fence,
+  Fenced,
+  isThere,
+  LeaseKind,
+  Leases,
+  missingForMs,
+  wake,
+  wakeAll,
+  wakeThose,
+} from '../../src/database/leases';
 import { newId } from '../../src/database/new-id';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
 
@@ -89,6 +100,15 @@ const stored = async (subjectId: string) =>
 const fenced = (claim: Claim) => database.inEmployer(EMPLOYER, (tx) => fence(tx, claim));
 
 describe('claiming', () => {
+  it.each([-3_600_000, 3_600_000])('gives nothing to a replica whose clock is %i ms off', async (offMs) => {
+    await due(1_000);
+    const real = Date.now;
+    const off = jest.spyOn(Date, 'now').mockImplementation(() => real() + offMs);
+    expect(await leases.claim('RUN', 'first', 1, LEASE_MS)).toEqual([]);
+    off.mockRestore();
+    expect(await leases.claim('RUN', 'first', 1, LEASE_MS)).toHaveLength(1);
+  });
+
   it('gives a subject to one holder, among many at once', async () => {
     const ids = await due(...Array.from({ length: 40 }, () => 1_000));
     const taken = await Promise.all(
@@ -166,7 +186,7 @@ describe('claiming', () => {
 
   it('goes by the clock of the database, not of the process', async () => {
     await due(1_000);
-    const now = jest.spyOn(Date, 'now').mockReturnValue(0);
+    const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 30_000);
     try {
       expect(await leases.claim('RUN', 'first', 1, 50)).toHaveLength(1);
       expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
@@ -342,6 +362,33 @@ describe('giving back', () => {
     const { wokenAt } = await claimOne();
     expect(wokenAt).not.toBeNull();
     expect(wokenAt).not.toBe(claim.wokenAt);
+  });
+
+  it('remembers what is missing from the first time on, until it is there or something else is missing', async () => {
+    const lacks = (one: Claim, what: string) =>
+      database.inEmployer(EMPLOYER, (tx) => missingForMs(tx, one, what));
+    const again = async (one: Claim) => {
+      await leases.release(one, 0);
+      return claimOne();
+    };
+    expect(claim.missing).toBeNull();
+    expect(await lacks(claim, 'rows')).toBe(0);
+    const second = await again(claim);
+    expect(second.missing?.what).toBe('rows');
+    const waitedMs = await lacks(second, 'rows');
+    expect(waitedMs).toBeGreaterThan(0);
+    const third = await again(second);
+    expect(await lacks(third, 'rows')).toBeGreaterThan(waitedMs);
+    expect(await lacks(third, 'money')).toBe(0);
+    const fourth = await again(third);
+    await database.inEmployer(EMPLOYER, (tx) => isThere(tx, fourth, 'rows'));
+    const fifth = await again(fourth);
+    expect(fifth.missing?.what).toBe('money');
+    await database.inEmployer(EMPLOYER, (tx) => isThere(tx, fifth, 'money'));
+    const sixth = await again(fifth);
+    expect(sixth.missing).toBeNull();
+    await lacks(fourth, 'rows');
+    expect((await again(sixth)).missing).toBeNull();
   });
 
   it('leaves a kind it was woken as meanwhile', async () => {

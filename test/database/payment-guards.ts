@@ -1,5 +1,5 @@
 import { Guard, GuardObject } from './guard';
-import { assignments, idsOf, insertion, Row, secondRows } from './two-employers';
+import { APPROVER, assignments, firstRows, idsOf, insertion, NOW, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
 const [, NEXT] = a.fresh;
@@ -11,7 +11,10 @@ const unrelated: Row = { ...payment, replaces_payment_id: null };
 
 const payments = (changes: Row) => `UPDATE payment SET ${assignments(changes)} WHERE id = '${a.payment}'`;
 
-const RELEASE: Row = { ...second.pay_release, employee_id: 'E2' };
+const release: Row = firstRows(1).pay_release;
+const RELEASE: Row = { ...release, employee_id: 'E2' };
+/** Of the first employee, who has one. */
+const SECOND_RELEASE = insertion('pay_release', { ...release, sequence: 2 });
 /** Beside the second payment, by a release. */
 const SECOND: Row = { id: NEXT, row_no: 4, release_sequence: 1 };
 const SETTLED = [payments({ status: 'SUBMITTED' }), payments({ status: 'SETTLED' })];
@@ -22,6 +25,12 @@ const RETURN: Row = {
   replaces_payment_id: a.payment,
   release_sequence: 1,
 };
+const HELD: Row = { status: 'HELD', live: false };
+const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${String(payment['id'])}'`;
+/** A release of the first employee is withdrawn. */
+const withdrawn = (sequence: number) =>
+  `UPDATE pay_release SET withdrawn_at = '${NOW}', withdrawn_by = '${APPROVER}', withdrawn_reason = 'a mistake'
+   WHERE employer_id = '${a.employer}' AND employee_id = 'E1' AND sequence = ${sequence}`;
 const SUCCESSOR: GuardObject = { kind: 'trigger', on: 'payment', object: 'refuse_unlawful_successor' };
 
 /** Of payments: nobody is paid twice for a period, and what has ended has ended. */
@@ -60,6 +69,51 @@ export const PAYMENT_GUARDS: Guard[] = [
     object: 'pay_release_pkey',
     lawful: insertion('pay_release', second.pay_release),
     forbidden: insertion('pay_release', { ...second.pay_release, sequence: 1 }),
+  },
+  {
+    name: 'a second pay of a period needs a release that was not withdrawn',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unreleased_second_pay',
+    says: 'second_pay_is_released',
+    given: [SECOND_RELEASE],
+    lawful: insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 }),
+    forbidden: `${withdrawn(2)}; ${insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 })}`,
+  },
+  {
+    name: 'a held payment does not join by a release that was withdrawn',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unreleased_second_pay_on_joining',
+    says: 'second_pay_is_released',
+    given: [
+      SECOND_RELEASE,
+      insertion('payment', { ...unrelated, ...HELD, employee_id: 'E1', release_sequence: 2 }),
+    ],
+    lawful: JOINS,
+    forbidden: `${withdrawn(2)}; ${JOINS}`,
+  },
+  {
+    name: 'a release is withdrawn while no live payment uses it',
+    kind: 'trigger',
+    on: 'pay_release',
+    object: 'refuse_withdrawal_of_a_used_release',
+    says: 'used_release_stands',
+    given: [insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 1 })],
+    lawful: `UPDATE payment SET status = 'VOID', live = false WHERE id = '${String(payment['id'])}';
+      ${withdrawn(1)}`,
+    forbidden: withdrawn(1),
+  },
+  {
+    name: 'a release that was withdrawn stays so',
+    kind: 'trigger',
+    on: 'pay_release',
+    object: 'refuse_change_of_a_withdrawn_release',
+    says: 'release_is_withdrawn_once',
+    given: [SECOND_RELEASE],
+    lawful: withdrawn(2),
+    forbidden: `${withdrawn(2)}; UPDATE pay_release
+      SET withdrawn_at = NULL, withdrawn_by = NULL, withdrawn_reason = NULL WHERE sequence = 2`,
   },
   {
     name: 'a payment has one live successor',

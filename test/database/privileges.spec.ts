@@ -43,6 +43,7 @@ describe('the role of the application', () => {
     ['pay_run_version', `UPDATE pay_run_version SET row_count = 1`],
     ['planned_instruction', `UPDATE planned_instruction SET last_row = 9`],
     ['pay_release', `UPDATE pay_release SET reason = 'another'`],
+    ['pay_release', `UPDATE pay_release SET sequence = sequence`],
     ['audit_entry', `UPDATE audit_entry SET action = 'another'`],
     ['allowed_move', `UPDATE allowed_move SET to_status = 'BUILDING'`],
     ['lease', `DELETE FROM lease`],
@@ -143,6 +144,7 @@ describe('the role of the application', () => {
       pay_file: 'replayable',
       pay_file_profile: 'changed_at definition deleted_at name revision',
       pay_hold: 'decided_at decided_by outcome reason',
+      pay_release: 'withdrawn_at withdrawn_by withdrawn_reason',
       pay_run:
         'balance_before_minor balance_read_at execution_date lapse_reason revision root_hash row_count run_version status stopped_at stopped_reason total_minor',
       payment: 'charges_minor excluded_reason live release_sequence returned_at settled_on status',

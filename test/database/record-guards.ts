@@ -1,5 +1,16 @@
 import { Guard } from './guard';
-import { firstRows, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
+import {
+  APPROVER,
+  firstRows,
+  idsOf,
+  insertion,
+  NOBODY,
+  NOW,
+  OTHER,
+  PREPARER,
+  Row,
+  secondRows,
+} from './two-employers';
 
 const a = idsOf(1);
 const [FRESH, NEXT] = a.fresh;
@@ -26,6 +37,53 @@ const kept: Row = { ...second.faulty_row, payment_id: null };
 const corrected = (change: string) =>
   `UPDATE faulty_row SET ${change} WHERE faulty_file_id = '${a.faultyFile}' AND line = 5`;
 const refused: Row = { ...second.faulty_file, pay_run_id: null, expires_at: NOW };
+
+const detach = (id: string) => `UPDATE employer_account SET detached_at = now() WHERE id = '${id}'`;
+const detached = [insertion('employer_account', account), detach(String(account.id))];
+
+/** Of accounts that pay nothing more. */
+const DETACHMENT_GUARDS: Guard[] = [
+  {
+    name: 'an account is not detached while a run or a schedule uses it',
+    kind: 'trigger',
+    on: 'employer_account',
+    object: 'refuse_detachment_in_use',
+    says: 'detached_account_is_idle',
+    given: [insertion('employer_account', account)],
+    lawful: detach(String(account.id)),
+    forbidden: detach(a.account),
+  },
+  {
+    name: 'an account is detached for good',
+    kind: 'trigger',
+    on: 'employer_account',
+    object: 'refuse_detachment_in_use',
+    says: 'detached_account_is_idle',
+    given: detached,
+    lawful: `UPDATE employer_account SET bank_status = 'CLOSED' WHERE id = '${account.id}'`,
+    forbidden: `UPDATE employer_account SET detached_at = NULL WHERE id = '${account.id}'`,
+  },
+  {
+    name: 'a detached account pays no run',
+    kind: 'trigger',
+    on: 'pay_run',
+    object: 'refuse_use_of_a_detached_account',
+    says: 'account_is_attached',
+    given: detached,
+    lawful: insertion('pay_run', second.pay_run),
+    forbidden: insertion('pay_run', { ...second.pay_run, account_id: account.id }),
+  },
+  {
+    name: 'a detached account has no new schedule',
+    kind: 'trigger',
+    on: 'pay_schedule',
+    object: 'refuse_use_of_a_detached_account',
+    says: 'account_is_attached',
+    given: detached,
+    lawful: insertion('pay_schedule', second.pay_schedule),
+    forbidden: insertion('pay_schedule', { ...second.pay_schedule, account_id: account.id }),
+  },
+];
 
 /** Of rows that are kept back for their faults. */
 const FAULTY_ROW_GUARDS: Guard[] = [
@@ -271,7 +329,7 @@ export const RECORD_GUARDS: Guard[] = [
   },
   {
     name: 'an account at the bank is of one employer',
-    kind: 'constraint',
+    kind: 'index',
     on: 'employer_account',
     object: 'employer_account_bank_account_id_key',
     lawful: insertion('employer_account', account),
@@ -280,6 +338,7 @@ export const RECORD_GUARDS: Guard[] = [
       bank_account_id: firstRows(2).employer_account.bank_account_id,
     }),
   },
+  ...DETACHMENT_GUARDS,
   {
     name: 'a confirmed unit of amounts says when',
     kind: 'constraint',
@@ -343,6 +402,24 @@ export const RECORD_GUARDS: Guard[] = [
     object: 'service_switch_check',
     lawful: `UPDATE service_switch SET submits_off = true, reason = 'a breach'`,
     forbidden: `UPDATE service_switch SET submits_off = true`,
+  },
+  {
+    name: 'what runs is stopped by nobody',
+    kind: 'constraint',
+    on: 'service_switch',
+    object: 'what_runs_is_stopped_by_nobody',
+    given: [`UPDATE service_switch SET submits_off = true, reason = 'a doubt', stopped_by = '${APPROVER}'`],
+    lawful: `${goesOn}, stopped_by = NULL`,
+    forbidden: goesOn,
+  },
+  {
+    name: 'who stopped everything exists',
+    kind: 'constraint',
+    on: 'service_switch',
+    object: 'service_switch_stopped_by_fkey',
+    given: [`UPDATE service_switch SET submits_off = true, reason = 'a doubt'`],
+    lawful: `UPDATE service_switch SET stopped_by = '${APPROVER}'`,
+    forbidden: `UPDATE service_switch SET stopped_by = '${NOBODY}'`,
   },
   {
     name: 'a breach stops everything once',

@@ -187,6 +187,18 @@ describe('an older copy of the same files', () => {
   const submitted = async ({ database, guard }: Awaited<ReturnType<typeof started>>) =>
     guard.keep(await database.outsideEmployers((tx) => guard.markWithin(tx)));
 
+  it('ends nobody knows when where another service began to work on it first', async () => {
+    const before = await started(server.url, witnessFile());
+    const restore = await putBack();
+    await submitted(before);
+    await restore();
+    await disconnect();
+    await started(server.url, join(directory, 'other.json'));
+    await started(server.url, witnessFile());
+    const found = await select(server.superuserUrl, 'SELECT what, data_until FROM database_restore');
+    expect(found).toEqual([{ what: expect.stringContaining('an older state'), data_until: null }]);
+  });
+
   it('is noticed at the next start by what a file outside remembers', async () => {
     const before = await started(server.url, witnessFile());
     const restore = await putBack();

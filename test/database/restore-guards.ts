@@ -1,5 +1,5 @@
 import { Guard } from './guard';
-import { EARLIER_RESTORE, idsOf, insertion, NOW, secondRows } from './two-employers';
+import { EARLIER_RESTORE, firstRows, idsOf, insertion, NOW, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
 const [FRESH] = a.fresh;
@@ -38,12 +38,88 @@ const BY_RELEASE: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
 };
 const release = `UPDATE instruction SET status = 'RELEASED' WHERE id = '${instruction.id}'`;
 
+/** Of another run, whose employee has a live payment in the first. */
+const ofCancelled = { id: FRESH, pay_run_id: a.spareRun, status: 'CANCELLED', live: false };
+
 const stop = (id: string, subject: string) =>
   `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ('${id}', '${a.employer}', 'RESTORED', '${subject}')`;
 const lift = `UPDATE service_stop SET lifted_at = now()`;
 
+const [, NEXT] = a.fresh;
+const { attention, attention_action: action, payment } = secondRows(1);
+const asked = { ...attention, kind: 'UNRECORDED_SUBMIT' };
+const decided = { ...action, id: NEXT, attention_id: attention.id };
+/** Submitted by somebody else, and so decided. */
+const byOthers = {
+  ...forgotten,
+  restore_id: null,
+  instruction_id: attention.instruction_id,
+  action_id: NEXT,
+};
+/** What a restore had forgotten, and people say was executed. */
+const inWriting = { ...forgotten, adopted_at: null, action_id: NEXT };
+const BY_TWO: Pick<Guard, 'kind' | 'on' | 'object' | 'says'> = {
+  kind: 'trigger',
+  on: 'forgotten_instruction',
+  object: 'refuse_decision_by_one_person',
+  says: 'unrecorded_submit_needs_two_people',
+};
+interface Change {
+  asked?: Row;
+  decided?: Row;
+}
+const decision = (row: Row, change: Change = {}) =>
+  [
+    insertion('attention', { ...asked, ...change.asked }),
+    insertion('attention_action', { ...decided, ...change.decided }),
+    insertion('forgotten_instruction', row),
+  ].join('; ');
+
+/** Of submits that are not in the record. */
+const UNRECORDED_GUARDS: Guard[] = [
+  {
+    name: 'what is not in the record was forgotten by a restore, or is decided by people',
+    kind: 'constraint',
+    on: 'forgotten_instruction',
+    object: 'forgotten_instruction_has_cause',
+    lawful: insertion('forgotten_instruction', forgotten),
+    forbidden: insertion('forgotten_instruction', { ...forgotten, restore_id: null }),
+  },
+  ...(<{ who: string; change: Change }[]>[
+    { who: 'one person', change: { decided: { confirmed_by: null, confirmed_at: null } } },
+    { who: 'two people who decided otherwise', change: { decided: { action: 'ACKNOWLEDGE' } } },
+    { who: 'two people who were asked something else', change: { asked: { kind: 'CONTRADICTION' } } },
+    {
+      who: 'two people who were asked about another instruction',
+      change: { asked: { instruction_id: null } },
+    },
+    { who: 'two people who were asked about another run', change: { asked: { pay_run_id: a.spareRun } } },
+  ]).map(({ who, change }): Guard => ({
+    name: `no submit of somebody else is taken over by ${who}`,
+    ...BY_TWO,
+    lawful: decision(byOthers),
+    forbidden: decision(byOthers, change),
+  })),
+  {
+    name: 'what could not be taken back is said to be executed only with what the bank wrote',
+    ...BY_TWO,
+    lawful: decision(inWriting, { asked: { instruction_id: null }, decided: { evidence: 'a letter' } }),
+    forbidden: decision(inWriting, { asked: { instruction_id: null } }),
+  },
+  {
+    name: 'nothing replaces what a submit that is not in the record may have paid',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_successor_of_a_forgotten_run',
+    says: 'replaced_was_not_forgotten',
+    lawful: `${insertion('forgotten_instruction', forgotten)}; ${insertion('payment', payment)}`,
+    forbidden: `${insertion('forgotten_instruction', { ...forgotten, adopted_at: null })}; ${insertion('payment', payment)}`,
+  },
+];
+
 /** Of what a restored database may have forgotten. */
 export const RESTORE_GUARDS: Guard[] = [
+  ...UNRECORDED_GUARDS,
   {
     name: 'there is one database the service last ran on',
     kind: 'constraint',
@@ -74,6 +150,14 @@ export const RESTORE_GUARDS: Guard[] = [
     lawful: `${insertion('forgotten_instruction', forgotten)}; ${submit}`,
     forbidden: `${insertion('forgotten_instruction', { ...forgotten, adopted_at: null })}; ${submit}`,
   },
+  {
+    name: 'nothing is submitted for employees whom a forgotten submit of another run may have paid',
+    ...BY_RESTORE,
+    says: 'forgotten_pay_is_not_paid_again',
+    given: [insertion('payment', { ...firstRows(1).payment, ...ofCancelled })],
+    lawful: `${insertion('forgotten_instruction', { ...forgotten, pay_run_id: a.spareRun })}; ${submit}`,
+    forbidden: `${insertion('forgotten_instruction', { ...forgotten, pay_run_id: a.spareRun, adopted_at: null })}; ${submit}`,
+  },
   ...[
     { what: 'the bank does not show', change: { bank_instruction_id: 'another' } },
     { what: 'was recorded before', change: { adopted_at: NOW } },
@@ -89,6 +173,12 @@ export const RESTORE_GUARDS: Guard[] = [
     ...BY_RELEASE,
     lawful: `${insertion('forgotten_instruction', forgotten)}; ${release}`,
     forbidden: `${insertion('forgotten_instruction', { ...forgotten, adopted_at: null })}; ${release}`,
+  },
+  {
+    name: 'nothing is released of a run of which a submit was forgotten before people decided it',
+    ...BY_RELEASE,
+    lawful: `${decision(inWriting, { asked: { instruction_id: null }, decided: { evidence: 'a letter' } })}; ${release}`,
+    forbidden: `${insertion('forgotten_instruction', { ...inWriting, action_id: null })}; ${release}`,
   },
   {
     name: 'nothing is released after a restore before people resumed',

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../src/bank/outcome';
+import type { PreparedAdd } from '../../src/bank/prepared';
 import type { BankPayment } from '../../src/bank/records';
 import { EmployerTransaction, Statement } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
@@ -6,7 +7,7 @@ import { TERMINAL_RANK } from '../../src/domain/bank-status';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { movePayments, movePaymentSet } from '../../src/pay-run/payment.store';
 import { followedPayments, recordProgress } from '../../src/settlement/follow.store';
-import { recordAdds } from '../../src/submission/add-record';
+import { intendAdds, recordAdds } from '../../src/submission/add-record';
 import { PayableRow, payableRows, Work } from '../../src/submission/work';
 import { Company, IBAN, PayOffice } from '../pay-run/pay-office';
 
@@ -95,7 +96,8 @@ async function rowsRead(tx: EmployerTransaction): Promise<number> {
 }
 
 function answered(row: PayableRow): { row: PayableRow; outcome: Outcome<BankPayment> } {
-  const value = { bankPaymentId: row.paymentId, ids: [row.paymentId], status: 'INITIATED' } as BankPayment;
+  const bankPaymentId = row.paymentId;
+  const value: BankPayment = { bankPaymentId, ids: [bankPaymentId], status: 'INITIATED', history: [] };
   return { row, outcome: { kind: 'yes', value, status: 201 } };
 }
 
@@ -104,6 +106,8 @@ async function settle(company: Company, work: Work): Promise<Record<string, numb
   const { instruction, planned } = work;
   const set = { payRunId: planned.payRunId, planned, actor: 'service' } as const;
   const rows = await office.in(company, (tx) => payableRows(tx, office.personal, work));
+  const intended = rows.map(() => ({ bodyHash: Buffer.alloc(32) }) as PreparedAdd);
+  await office.in(company, (tx) => intendAdds(tx, work, rows, intended, { epoch: '1', finished: false }));
   return {
     begin: await readPerRow(company, (tx) => movePaymentSet(tx, { ...set, from: 'APPROVED', to: 'AT_BANK' })),
     load: await readPerRow(company, (tx) => payableRows(tx, office.personal, work)),

@@ -69,6 +69,11 @@ const INTENT_GUARDS: Guard[] = [
 ];
 
 const { payment } = secondRows(1);
+const forgottenOfBuilt = {
+  ...secondRows(1).forgotten_instruction,
+  bank_instruction_id: attemptOfBuilt.bank_instruction_id,
+  adopted_at: null,
+};
 const contradicted = (paymentId: string) =>
   insertion('attention', {
     ...secondRows(1).attention,
@@ -88,6 +93,20 @@ const SUCCESSOR_GUARDS: Guard[] = [
     given: [...built('SUBMIT_INTENT'), insertion('payment', { ...payment, row_no: 4 })],
     lawful: `${contradicted(a.payment)}; ${insertion('submit_attempt', attemptOfBuilt)}`,
     forbidden: `${contradicted(a.voidPayment)}; ${insertion('submit_attempt', attemptOfBuilt)}`,
+  },
+  {
+    name: 'what the bank shows as submitted is recorded also over two final statuses, and nothing else is',
+    kind: 'trigger',
+    on: 'submit_attempt',
+    object: 'refuse_submit_over_contradiction',
+    says: 'submit_over_contradiction',
+    given: [
+      ...built('SUBMIT_INTENT'),
+      insertion('payment', { ...payment, row_no: 4 }),
+      contradicted(a.voidPayment),
+    ],
+    lawful: `${insertion('forgotten_instruction', forgottenOfBuilt)}; ${insertion('submit_attempt', { ...attemptOfBuilt, outcome: 'EXECUTED' })}`,
+    forbidden: insertion('submit_attempt', attemptOfBuilt),
   },
 ];
 

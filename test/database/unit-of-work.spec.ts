@@ -235,10 +235,13 @@ describe('a worker', () => {
     bank_hook: ['employer_id', 'bank_hook_id', 'bank_identity_id', 'associated_at', 'removed_at'],
     bank_payment: ['employer_id', 'instruction_id', 'bank_payment_id', 'bank_transaction_id'],
     employer: ['id', 'created_at'],
-    employer_account: ['employer_id', 'id', 'bank_account_id', 'bank_user_id', 'iban_hash'],
+    employer_account: ['employer_id', 'id', 'bank_account_id', 'bank_user_id', 'iban_hash', 'detached_at'],
     forgotten_instruction: ['employer_id', 'adopted_at'],
     instruction: ['employer_id', 'id', 'bank_instruction_id', 'status'],
-    lease: ['subject_id', 'kind', 'employer_id', 'wake_at', 'holder', 'epoch', 'leased_until', 'woken_at'],
+    lease: [
+      ...['subject_id', 'kind', 'employer_id', 'wake_at', 'holder', 'epoch', 'leased_until', 'woken_at'],
+      ...['missing', 'missing_since'],
+    ],
     pay_schedule: ['employer_id', 'id', 'active'],
   };
   /** Counted over all employers, and of no one. */

@@ -21,7 +21,7 @@ describe('what an account lost over a run', () => {
     ['a cent more than an instruction', 1_001n, undefined],
     ['something else', 700n, undefined],
   ])('%s', (_what, besidesMinor, instructionId) => {
-    expect(paidAgain(paid, TOOK + besidesMinor, 0n)).toEqual(
+    expect(paidAgain(paid, TOOK + besidesMinor, 0n, 0n)).toEqual(
       paid.find((each) => each.instructionId === instructionId),
     );
   });
@@ -33,11 +33,21 @@ describe('what an account lost over a run', () => {
     ['is more than that by an instruction', 3_500n, paid[1]],
     ['is an instruction, with all of that back', 2_500n, paid[1]],
   ])('and where payments ended unpaid, %s', (_what, besidesMinor, expected) => {
-    expect(paidAgain(paid, TOOK + besidesMinor, 1_000n)).toEqual(expected);
+    expect(paidAgain(paid, TOOK + besidesMinor, 1_000n, 0n)).toEqual(expected);
+  });
+
+  it.each([
+    ['may be all of them', 30n, undefined],
+    ['is more, and may be what was not paid', 500n, 'not-yet'],
+    ['is an instruction besides them', 2_530n, paid[1]],
+    ['is an instruction, and none of them was taken', 2_500n, paid[1]],
+    ['is an instruction besides them and what was not paid', 3_530n, paid[1]],
+  ])('and where the bank shows charges of those, %s', (_what, besidesMinor, expected) => {
+    expect(paidAgain(paid, TOOK + besidesMinor, 1_000n, 30n)).toEqual(expected);
   });
 
   it('names nothing where nothing was paid', () => {
-    expect(paidAgain([], 100n, 0n)).toBeUndefined();
+    expect(paidAgain([], 100n, 0n, 0n)).toBeUndefined();
   });
 
   it('shows any single instruction that was paid again, and nothing where none was', () => {
@@ -47,8 +57,8 @@ describe('what an account lost over a run', () => {
         const all = list.map((amountMinor, n) => one(String(n), amountMinor));
         const took = list.reduce((sum, amountMinor) => sum + amountMinor, 0n);
         const again = list[nth % list.length]!;
-        expect(paidAgain(all, took, 0n)).toBeUndefined();
-        expect(paidAgain(all, took + again, 0n)).toMatchObject({ amountMinor: again });
+        expect(paidAgain(all, took, 0n, 0n)).toBeUndefined();
+        expect(paidAgain(all, took + again, 0n, 0n)).toMatchObject({ amountMinor: again });
       }),
     );
   });

@@ -6,6 +6,8 @@ import {
   BankPosition,
   climb,
   isPastSubmit,
+  mayBeSubmitted,
+  mostSubmitted,
   readBankStatus,
   TERMINAL_RANK,
 } from '../../src/domain/bank-status';
@@ -100,6 +102,23 @@ describe('proof of a submit', () => {
     'FAILED',
     'X',
   ])('is not %s', (value) => expect(isPastSubmit(value)).toBe(false));
+});
+
+describe('a submit that is possible', () => {
+  it.each(['SUB_STARTED', 'SETTLED', 'EXCHANGE_ERROR', 'WAREHOUSED', 'PRO_AML_CHECK', ''])('at %j', (value) =>
+    expect(mayBeSubmitted(value)).toBe(true),
+  );
+
+  it.each(['INI_STARTED', 'INITIATED', 'INI_INT_CTRL_FAILED', 'CANCELLED', 'REJECTED', 'FAILED'])(
+    'not at %s',
+    (value) => expect(mayBeSubmitted(value)).toBe(false),
+  );
+
+  it('is said by the status that proves most', () => {
+    expect(mostSubmitted(['INITIATED', 'PRO_AML_CHECK', 'SUB_REQUIRED'])).toBe('SUB_REQUIRED');
+    expect(mostSubmitted(['INITIATED', 'PRO_AML_CHECK'])).toBe('PRO_AML_CHECK');
+    expect(mostSubmitted(['INITIATED', 'FAILED'])).toBeUndefined();
+  });
 });
 
 describe('climbing the ladder', () => {

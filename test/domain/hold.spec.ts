@@ -21,9 +21,13 @@ describe('a hold', () => {
   });
 
   it('names the other run where it was found beside one', () => {
-    for (const code of ['IBAN_AND_AMOUNT_TWICE', 'EMPLOYEE_ALREADY_PAID', 'ROWS_OF_ANOTHER_RUN'] as const) {
-      expect(describeHold(finding(code))).toContain('run_1');
-    }
+    const beside = [
+      'IBAN_AND_AMOUNT_TWICE',
+      'EMPLOYEE_ALREADY_PAID',
+      'EMPLOYEE_MAY_BE_PAID',
+      'ROWS_OF_ANOTHER_RUN',
+    ] as const;
+    for (const code of beside) expect(describeHold(finding(code))).toContain('run_1');
     expect(describeHold({ ...finding('IBAN_AND_AMOUNT_TWICE'), besideRun: null })).toMatch(/^Line 7 pays/);
   });
 });

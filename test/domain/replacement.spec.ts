@@ -101,6 +101,21 @@ describe('a second look', () => {
       expect([shown, lookAgain({ status: 'FAILED', returned: false }, shown)]).toEqual([shown, 'moved']);
   });
 
+  it('of what two people declared void is the same where it stands before the submit, or ended unpaid', () => {
+    const look = (shown: string) => lookAgain({ status: 'VOID', returned: false }, shown);
+    for (const shown of ['INITIATED', 'P_INSTRUCTION_SUB_NOT_PASSED', 'CANCELLED', 'REJECTED'])
+      expect([shown, look(shown)]).toEqual([shown, 'same']);
+    for (const shown of [
+      'SUB_STARTED',
+      'WAREHOUSED',
+      'EXCHANGED',
+      'SETTLED',
+      'RETURNED',
+      'PRO_MANUAL_REVIEW',
+    ])
+      expect([shown, look(shown)]).toEqual([shown, 'moved']);
+  });
+
   it('of what came back is the same only while it is shown as returned', () => {
     expect(lookAgain({ status: 'SETTLED', returned: true }, 'RETURNED')).toBe('same');
     expect(lookAgain({ status: 'SETTLED', returned: true }, 'SETTLED')).toBe('moved');

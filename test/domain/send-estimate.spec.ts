@@ -73,6 +73,22 @@ describe('what sending a run takes', () => {
     expect(estimateSubmits({ rows: 40, instructions: 2 }, PACE).requests).toBe(reading + 2);
   });
 
+  it('reads what is paid again once for the gate and once more before the submits', () => {
+    const shape = { rows: 40, instructions: 2 };
+    const replaced = {
+      atGate: { statuses: 1, lists: 2, payments: 50 },
+      beforeSubmits: { statuses: 2, lists: 4, payments: 100 },
+    };
+    const [gate, submits] = [1 + 3 + 2 * 3, 2 + 5 + 4 * 3];
+    const more = (estimate: typeof estimateSend, pace: SendPace) =>
+      estimate({ ...shape, replaced }, pace).requests - estimate(shape, pace).requests;
+    expect(more(estimateSend, PACE)).toBe(gate + submits);
+    expect(more(estimateSubmits, PACE)).toBe(submits);
+    const oneByOne: SendPace = { ...PACE, reading: { by: 'PAYMENT' } };
+    expect(more(estimateSend, oneByOne)).toBe(1 + 50 + 2 + 100);
+    expect(more(estimateSubmits, oneByOne)).toBe(2 + 100);
+  });
+
   it('reads every payment twice where the bank shows them one by one only', () => {
     const shape = { rows: 1_000, instructions: 2 };
     const { requests } = estimateSend(shape, { ...PACE, reading: { by: 'PAYMENT' } });

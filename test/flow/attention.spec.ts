@@ -76,6 +76,24 @@ describe('a submit whose outcome nobody knows', () => {
     await payroll.as('operator').delete(`${path}/actions`);
   });
 
+  it('is declared not executed where the bank, once it is deleted, answers that it is gone', async () => {
+    const { id, rows, path } = await parked('request-lost');
+    await payroll.fault({ operation: 'getInstruction', kind: '410', every: 1 });
+    expect((await act(path, 'NOT_EXECUTED')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+    expect(await moved(rows)).toBe(0);
+  });
+
+  it("is declared not executed by the bank's written reference where the bank answers no read of it", async () => {
+    const { id, rows, path } = await parked('request-lost');
+    await payroll.fault({ operation: 'getInstruction', kind: '409', every: 1 });
+    expect(await act(path, 'NOT_EXECUTED')).toMatchObject({ status: 503, data: { code: 'BANK_UNREADABLE' } });
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await act(path, 'NOT_EXECUTED', 'letter of today, reference B-9')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+    expect(await moved(rows)).toBe(0);
+  });
+
   it('answers that the bank cannot be read, instead of failing inside', async () => {
     const { path } = await parked('request-lost');
     await payroll.fault({ operation: 'getInstruction', kind: 'redirect', every: 1 });

@@ -1,4 +1,6 @@
 import axios from 'axios';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -62,5 +64,30 @@ describe('a bank that charges for each payment', () => {
     await payroll.until(id, ['SETTLED'], 40_000);
     expect(await low()).toBeUndefined();
     expect(await balance()).toBe(0n);
+  });
+
+  it('has charges explained that come after the end, of what was paid and of what was not', async () => {
+    const rows = payRows(4, 20);
+    rows[3]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'refusedAfterExchange')!.iban;
+    await leave(sum(rows) + 4n * CHARGE_MINOR + 1_000n);
+    const before = await balance();
+    const id = await payroll.paid(payFile(rows), { kindOfPay: 'LATE' });
+    await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+    const { items } = (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments`))).data;
+    for (const status of ['SETTLED', 'REJECTED']) {
+      const { bankPaymentId } = items.find((one: { status: string }) => one.status === status);
+      const fee = { accountId: ACCOUNT, type: 'FEE', amountMinor: '15', paymentId: Number(bankPaymentId) };
+      await axios.post(`${payroll.bank.url}/sandbox/postings`, fee);
+    }
+    const readNow = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
+    await eventually(async () => {
+      await execute(payroll.database.superuserUrl, readNow);
+      return (await reconciliation(id)).table.charges.payments === 4;
+    }, 20_000);
+    const { explained, table } = await reconciliation(id);
+    expect([explained, table.charges]).toEqual([true, { payments: 4, amount: '30.27' }]);
+    expect(before - (await balance())).toBe(minor(table.debited.amount));
+    const csv: string = await reconciliation(id, '/rows?format=csv');
+    expect(csv.match(/,(9\.99|10\.14|0\.15),/g)?.sort()).toEqual([',0.15,', ',10.14,', ',9.99,', ',9.99,']);
   });
 });

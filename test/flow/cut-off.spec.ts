@@ -140,7 +140,16 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
     expect(await kinds()).toContain('STALE_DATE');
     const payments = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments`));
     expect(payments.data.items.map((one: { status: string }) => one.status)).toEqual(['VOID', 'VOID']);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({ explained: true, difference: '0.00' });
   });
+
+  const decided = async (path: string, evidence?: string) => {
+    await payroll.as('operator').delete(`${path}/actions`);
+    const reason = 'the bank and we have looked into it';
+    await payroll.as('operator').post(`${path}/actions`, { action: 'EXECUTED', reason, evidence });
+    return payroll.as('second').post(`${path}/actions/confirmation`);
+  };
 
   it('missed while it is built again, and moved at the bank meanwhile: it is not released', async () => {
     const rows = payRows(2);
@@ -150,11 +159,18 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
     await payroll.submitAtBank(String(instruction.bankInstructionId));
     passCutOff();
     await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 20_000);
+    // Half of what was approved is never taken for the whole, whatever people say.
+    const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    for (const evidence of [undefined, 'letter of the bank, 4711']) {
+      const { code, detail } = (await decided(asked, evidence)).data;
+      expect(code).toBe('NOT_AS_APPROVED');
+      expect(detail).toContain('1 of its approved payments are not shown');
+    }
     expect(await states(id)).toEqual(['BUILDING']);
     expect(await kinds()).not.toContain('STALE_DATE');
   });
 
-  it('missed after a restore that may have forgotten a submit: it is not released', async () => {
+  it('missed after a restore that may have forgotten a submit: it is not released before people decide it', async () => {
     const [, , [, , hinder]] = hindrances as [unknown, unknown, (typeof hindrances)[number]];
     const id = await builtAgain(payRows(2), hinder);
     await eventually(async () => (await states(id)).includes('PLANNED'), 20_000);
@@ -165,9 +181,15 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
        SELECT r.employer_id, '4711', d.id, r.id, 'SETTLED' FROM pay_run r, database_restore d`,
     );
     passCutOff();
+    const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
     await new Promise((resolve) => setTimeout(resolve, 8_000));
+    expect((await decided(asked)).data.code).toBe('NOT_AS_APPROVED');
     expect(await states(id)).toEqual(['PLANNED']);
     expect(await kinds()).not.toContain('STALE_DATE');
+    expect((await decided(asked, 'letter of the bank, 4711')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 30_000);
+    expect(await states(id)).toEqual(['RELEASED']);
+    expect(await kinds()).not.toContain('UNRECORDED_SUBMIT');
   });
 });
 

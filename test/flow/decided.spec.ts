@@ -63,14 +63,24 @@ describe('what waits at the bank and was decided by two people', () => {
     }, 20_000);
   });
 
-  it('is not asked again while answers cannot be read', async () => {
-    await start({ sandbox: { variants: { linkReads: 'allowed' } } });
-    for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
-      await payroll.fault({ operation, kind: 'garbage', every: 1 });
+  it.each([
+    ['before', 0, 'getInstruction'],
+    ['after', 600_000, 'listInstructionPaymentTransactions'],
+  ])('is not asked again while answers cannot be read, %s the submit', async (_when, stepMs, read) => {
+    await start({ sandbox: { stepMs, variants: { linkReads: 'allowed' } } });
+    const broken = async () => {
+      for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
+        await payroll.fault({ operation, kind: 'garbage', every: 1 });
+    };
+    if (stepMs === 0) await broken();
     const id = await payroll.paid(payFile(payRows(2)));
+    if (stepMs > 0) {
+      await payroll.until(id, ['FOLLOWING']);
+      await broken();
+    }
     await payroll.askedAbout(id, 'CONTRACT_DRIFT');
     await acknowledge((await payroll.attention())[0]!.id);
-    await readAgain('getInstruction');
+    await readAgain(read);
     expect(await kinds()).toEqual([]);
   });
 
@@ -104,5 +114,55 @@ describe('what waits at the bank and was decided by two people', () => {
     await sandbox(`accounts/${ACCOUNT}/block`);
     await eventually(async () => (await kinds()).length > 0, 15_000);
     expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+  });
+});
+
+describe('what two people decided under an approval', () => {
+  const superuser = (sql: string) => execute(payroll.database.superuserUrl, sql);
+  const approvedBy = async (
+    role: 'approver' | 'second',
+    run: { id: string; rootHash: string; total: string },
+  ) => {
+    const { rootHash, total } = run;
+    const path = payroll.path(`/pay-runs/${run.id}/approvals`);
+    expect((await payroll.as(role).post(path, { rootHash, total })).status).toBe(200);
+  };
+  const backTo = (id: string) =>
+    eventually(async () => {
+      await lookAgain();
+      return (await payroll.run(id)).status === 'READY';
+    }, 20_000);
+  const emptied = async () => {
+    const { data } = await axios.get<{ accountId: string; balance: string }[]>(
+      `${payroll.bank.url}/sandbox/portal/accounts`,
+    );
+    const { balance } = data.find(({ accountId }) => accountId === ACCOUNT)!;
+    const half = String(BigInt(balance.replace('.', '')) / 2n);
+    for (let n = 0; n < 2; n += 1)
+      await sandbox('postings', { accountId: ACCOUNT, type: 'FEE', amountMinor: half });
+  };
+  const unreadable = () => payroll.fault({ operation: 'getAccount', kind: 'garbage', every: 1 });
+
+  it.each([
+    ['LOW_BALANCE', emptied, async () => undefined],
+    ['CONTRACT_DRIFT', unreadable, () => payroll.clearFaults()],
+  ])('is asked again when the same version is approved anew: %s', async (kind, hinder, help) => {
+    await start();
+    await hinder();
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await approvedBy('approver', run);
+    await payroll.askedAbout(run.id, kind);
+    await acknowledge((await payroll.attention())[0]!.id);
+    await readAgain('getAccount');
+    expect(await kinds()).toEqual([]);
+    await superuser(
+      `DELETE FROM person_role WHERE role = 'approver' AND person_id = (SELECT approver_id FROM approval)`,
+    );
+    await help();
+    await backTo(run.id);
+    if (kind === 'CONTRACT_DRIFT') await hinder();
+    await approvedBy('second', run);
+    await payroll.askedAbout(run.id, kind);
+    expect((await payroll.run(run.id)).runVersion).toBe(1);
   });
 });

@@ -1,4 +1,5 @@
 import axios from 'axios';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { payFile, payRows } from '../support/pay-rows';
 import { execute, select } from '../support/database';
 import { eventually, MovedClock, Payroll } from '../support/payroll';
@@ -135,6 +136,58 @@ describe('the estimate of a run', () => {
     const submits = 3;
     expect(estimate.requests).toBeGreaterThanOrEqual(built + 2 * reading + 1 + submits);
     expect(estimate.requests).toBeLessThan(3 * (built + 2 * reading + 1 + submits));
+  });
+});
+
+describe('the estimate of a run that pays again what another did not', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  const follow = (when: string) =>
+    execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET wake_at = ${when} WHERE kind = 'FOLLOW' AND holder IS NULL`,
+    );
+
+  it.each([
+    ['a bank without links, whose general list is read each time', 'refused'],
+    ['a bank whose pages are small', 'allowed'],
+  ] as const)('is not below what its sending asks of %s', async (_what, linkReads) => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 5,
+      settings: { FOLLOW_DELAYS_MS: '600000' },
+      sandbox: { variants: { linkReads, maxPageSize: 2 } },
+    });
+    const iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+    const rows = payRows(15).map((row, n) => ({ ...row, name: 'Ann Smith', iban, amount: `${100 + n}.00` }));
+    const parent = await payroll.paid(payFile(rows));
+    await eventually(async () => {
+      await follow('now()');
+      return (await payroll.run(parent)).status === 'FAILED';
+    }, 40_000);
+    const executionDate = payroll.executionDate();
+    const made = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${parent}/successor`), { executionDate, submitAt: new Date() });
+    expect([made.status, made.data.payments]).toEqual([201, 15]);
+    await eventually(async () => {
+      await follow(`'infinity'`);
+      const busy = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
+      return (await select(payroll.database.superuserUrl, busy)).length === 0;
+    }, 10_000);
+    const { estimate } = await payroll.run(made.data.id);
+    const before = await payroll.calls();
+    await payroll.approve(made.data);
+    await payroll.until(made.data.id, ['FOLLOWING'], 40_000);
+    const now = await payroll.calls();
+    const asked = (
+      'initiate add submit getAccount getInstruction listPaymentTransactions ' +
+      'listInstructionPaymentTransactions getPayment'
+    )
+      .split(' ')
+      .reduce((sum, one) => sum + (now[one] ?? 0) - (before[one] ?? 0), 0);
+    expect(estimate.requests).toBeGreaterThanOrEqual(asked);
+    expect(estimate.requests).toBeLessThan(3 * asked);
   });
 });
 

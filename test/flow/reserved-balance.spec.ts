@@ -1,14 +1,33 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { Payroll } from '../support/payroll';
+import { eventually, Payroll } from '../support/payroll';
 
 const ACCOUNT = '1002';
 const NEVER_SETTLES = MAGIC_CREDITORS.find(({ effect }) => effect === 'neverSettles')!.iban;
 
+let payroll: Payroll;
+
+const rows = (first: number, count: number) =>
+  payRows(count, first).map((row) => ({ ...row, amount: '100.00' }));
+
+/** Leaves so much on the account that payments can be made of it. */
+async function leave(amountMinor: number): Promise<void> {
+  const { data } = await axios.get<{ availableBalance: { value: number } }>(
+    `${payroll.bank.url}/api/distributor/v1/accounts/${ACCOUNT}`,
+    { headers: { authorization: `Bearer ${DEFAULT_TOKEN}` } },
+  );
+  await axios.post(`${payroll.bank.url}/sandbox/postings`, {
+    accountId: ACCOUNT,
+    type: 'DISTRIBUTOR_POSTING',
+    direction: 'DEBIT',
+    amountMinor: String(data.availableBalance.value - amountMinor),
+  });
+}
+
 describe('a run beside one of which an instruction is parked', () => {
-  let payroll: Payroll;
   beforeAll(async () => {
     payroll = await Payroll.start({
       rowsPerInstruction: 2,
@@ -17,23 +36,6 @@ describe('a run beside one of which an instruction is parked', () => {
     });
   });
   afterAll(() => payroll.close());
-
-  const rows = (first: number, count: number) =>
-    payRows(count, first).map((row) => ({ ...row, amount: '100.00' }));
-
-  /** Leaves so much on the account that payments can be made of it. */
-  async function leave(amountMinor: number): Promise<void> {
-    const { data } = await axios.get<{ availableBalance: { value: number } }>(
-      `${payroll.bank.url}/api/distributor/v1/accounts/${ACCOUNT}`,
-      { headers: { authorization: `Bearer ${DEFAULT_TOKEN}` } },
-    );
-    await axios.post(`${payroll.bank.url}/sandbox/postings`, {
-      accountId: ACCOUNT,
-      type: 'DISTRIBUTOR_POSTING',
-      direction: 'DEBIT',
-      amountMinor: String(data.availableBalance.value - amountMinor),
-    });
-  }
 
   it('leaves what is parked on the account, once, however many instructions beside it are under way', async () => {
     // One person with three contracts, of whom one payment is in each instruction.
@@ -50,5 +52,57 @@ describe('a run beside one of which an instruction is parked', () => {
     const id = await payroll.paid(payFile(rows(50, 2)), { kindOfPay: 'BONUS' });
     await payroll.until(id, ['SETTLED'], 15_000);
     expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('LOW_BALANCE');
+  });
+});
+
+describe('a run beside one that was submitted and not read since', () => {
+  beforeEach(async () => {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '600000' },
+      sandbox: { variants: { amountUnit: 'minor', amountType: 'number', chargeMinor: 0 } },
+    });
+  });
+  afterEach(() => payroll.close());
+
+  const gateLooks = () =>
+    execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET wake_at = now() WHERE kind = 'RUN' AND holder IS NULL`,
+    );
+  const lowBalance = async () => (await payroll.attention()).filter(({ kind }) => kind === 'LOW_BALANCE');
+
+  it('asks nobody for money that the bank holds already, has it read, and goes on', async () => {
+    await payroll.until(await payroll.paid(payFile(rows(1, 2))), ['FOLLOWING'], 15_000);
+    await leave(2 * 100_00);
+    const id = await payroll.paid(payFile(rows(50, 2)), { kindOfPay: 'BONUS' });
+    await eventually(async () => {
+      await gateLooks();
+      expect(await lowBalance()).toEqual([]);
+      return (await payroll.run(id)).status === 'FOLLOWING';
+    }, 15_000);
+  });
+
+  it('is asked about when the money lacks all the same', async () => {
+    const open = rows(1, 2).map((row, n) => ({
+      ...row,
+      name: 'Ann Smith',
+      iban: NEVER_SETTLES,
+      amount: `100.0${n}`,
+    }));
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', every: 1 });
+    const parked = await payroll.paid(payFile(open));
+    await payroll.askedAbout(parked, 'SUBMIT_UNKNOWN');
+    await leave(2 * 100_00);
+    const id = await payroll.paid(payFile(rows(50, 2)), { kindOfPay: 'BONUS' });
+    const waits = `SELECT FROM lease WHERE missing = 'MONEY'`;
+    await eventually(async () => (await select(payroll.database.superuserUrl, waits)).length > 0, 15_000);
+    await gateLooks();
+    expect(await lowBalance()).toEqual([]);
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET missing_since = missing_since - interval '2 minutes' WHERE missing = 'MONEY'`,
+    );
+    await gateLooks();
+    await payroll.askedAbout(id, 'LOW_BALANCE');
   });
 });

@@ -1,8 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import axios from 'axios';
 import { Client } from 'pg';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { Variants } from '../../src/bank-sandbox/variants';
+import { PATHS } from '../../src/bank/types';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
@@ -242,7 +246,108 @@ describe('a database restored to a moment from which the record cannot be taken 
       .as('preparer')
       .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it was paid before the restore' });
     expect(cancelled.data).toMatchObject({ status: 'CANCELLED' });
+    const again = await payroll.upload(payFile(payRows(4)));
+    expect(again.data).toMatchObject({
+      payments: 0,
+      held: { holds: { EMPLOYEE_MAY_BE_PAID: 4, ROWS_OF_ANOTHER_RUN: 1 } },
+    });
     await soundly();
+  });
+
+  it('lets people pay again whom they release after asking the bank, and nobody else', async () => {
+    const { run } = await restoredBeforeApproval();
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it is uploaded again' });
+    const again = await payroll.uploaded(payFile(payRows(4)));
+    const path = payroll.path(`/pay-runs/${again.id}/holds`);
+    const reason = 'the bank says that it paid nothing of it';
+    const { data } = await payroll.as('approver').get(path);
+    const items = data.items as { code: string; payment: { id: string } | null }[];
+    const [held, ...others] = items.flatMap(({ payment }) => payment?.id ?? []);
+    expect(others).toHaveLength(3);
+    for (const choice of [
+      { code: 'ROWS_OF_ANOTHER_RUN' },
+      { code: 'EMPLOYEE_MAY_BE_PAID', paymentId: held },
+    ]) {
+      const released = await payroll.as('approver').post(`${path}/release`, { ...choice, reason });
+      expect(released.status).toBeLessThan(300);
+    }
+    const left = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${again.id}/amendments`), { excludePaymentIds: others, reason });
+    expect((await payroll.approve(left.data)).status).toBe(200);
+    await payroll.until(again.id, ['SETTLED'], 20_000);
+    expect((await timesPaid()).sort()).toEqual([1, 1, 1, 2]);
+  });
+
+  it('stops a run of the same employees that was uploaded before anybody knew of the restore', async () => {
+    await start(RECONCILED);
+    const run = await payroll.uploaded(payFile(payRows(4)));
+    await backedUp();
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+    await restored();
+    await told();
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE database_restore SET noticed_at = now() - '1 day'::interval`,
+    );
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it is uploaded again' });
+    const other = await payroll.paid(payFile(payRows(4)));
+    await payroll.clearFaults();
+    expect((await answered()).happened).toContain('the run is CANCELLED');
+    expect((await resume()).status).toBe(200);
+    const go = await payroll
+      .as('operator')
+      .post(payroll.path(`/pay-runs/${other}/resume`), { reason: 'go on' });
+    expect(go.data.code).toBe('WAS_SUBMITTED');
+    // Be it that nobody stops it.
+    await execute(
+      payroll.database.superuserUrl,
+      'UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL',
+    );
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    await soundly();
+  });
+
+  it('lets the others go on, and people resume, where the record of one run does not let it be taken up', async () => {
+    const [{ hold, goOn, inBackup }] = MOMENTS as [(typeof MOMENTS)[number]];
+    await start(RECONCILED);
+    const run = await payroll.uploaded(payFile(payRows(4)));
+    await hold(run.id);
+    await payroll.approve(run);
+    await backedUp();
+    await execute(backup!.superuserUrl, `${inBackup}; UPDATE payment SET status = 'READY' WHERE row_no = 2`);
+    await goOn(run.id);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    await restored();
+    const { happened } = await answered();
+    expect(happened).toContain('its payments are not in the state of approved ones');
+    expect((await resume()).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
+  it('takes nothing for known because a payment that is known has the same number', async () => {
+    await start();
+    const before = await payroll.paid(payFile(payRows(1, 50)));
+    await payroll.until(before, ['SETTLED'], 20_000);
+    const run = await payroll.uploaded(payFile(payRows(2)), { kindOfPay: 'BONUS' });
+    await backedUp();
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    const [forgotten] = (await payroll.run(run.id)).instructions;
+    await execute(backup!.superuserUrl, 'UPDATE bank_payment SET bank_transaction_id = $1', [
+      forgotten.bankInstructionId,
+    ]);
+    await restored();
+    expect((await answered()).happened).toContain(`not taken back`);
+    expect((await question())!.happened).toContain(`(${forgotten.bankInstructionId} of ${run.id}`);
   });
 
   it('names what was paid of a run that was forgotten too', async () => {
@@ -258,9 +363,87 @@ describe('a database restored to a moment from which the record cannot be taken 
   });
 });
 
-describe('a database restored, at a bank that neither lets links be read nor lists parties and message ids', () => {
-  const variants: Partial<Variants> = { linkReads: 'refused', omitFromLists: ['parties', 'messageId'] };
-  const restoredTo = async ({ status, hold, inBackup, goOn }: (typeof MOMENTS)[number]) => {
+describe('a database restored, at a bank whose lists leave the message ids out', () => {
+  it('takes back what it had not built, by what each payment read alone shows', async () => {
+    const [{ hold, goOn, inBackup }] = MOMENTS as [(typeof MOMENTS)[number]];
+    await start({ ...RECONCILED, sandbox: { variants: { omitFromLists: ['messageId'] } } });
+    const run = await payroll.uploaded(payFile(payRows(4)));
+    await hold(run.id);
+    await payroll.approve(run);
+    await backedUp();
+    await execute(backup!.superuserUrl, inBackup);
+    await goOn(run.id);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    await restored();
+    const { happened } = await answered();
+    expect(happened).toContain('taken back into the record, to be followed: 2 with 4 payments');
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    expect((await resume()).status).toBe(200);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    await soundly();
+  });
+});
+
+describe('a restored run that is being submitted, of which a submit was forgotten that cannot be taken back', () => {
+  it('ends at the cut-off once the bank says that it was executed, and nobody of it is paid again', async () => {
+    await start({ ...RECONCILED, sandbox: { variants: { omitFromLists: ['messageId'] } } });
+    await payroll.stopPastTheGate();
+    const rows = payFile(payRows(2));
+    const date = payroll.executionDate();
+    const period = date.slice(0, 7);
+    const id = await payroll.paid(rows);
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await backedUp();
+    // Its instruction is gone: what was submitted is another one, which the backup knows nothing of.
+    const [built] = (await payroll.run(id)).instructions;
+    await axios.delete(payroll.bank.url + PATHS.creditTransfer(built.bankInstructionId), {
+      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+    });
+    await payroll.letRunsGoOn();
+    await payroll.until(id, ['SETTLED'], 20_000);
+
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    await restored();
+    expect((await answered()).happened).toContain('do not say which of our instructions it is');
+    expect((await resume()).status).toBe(200);
+    const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    const decided = async (evidence?: string) => {
+      const reason = 'the bank and we have compared our lists';
+      await payroll.as('operator').post(`${asked}/actions`, { action: 'EXECUTED', reason, evidence });
+      return payroll.as('second').post(`${asked}/actions/confirmation`);
+    };
+    const refused = await decided();
+    expect(refused.data.code).toBe('NOT_AS_APPROVED');
+    expect(refused.data.detail).toContain('do not say which of our instructions it is');
+    await payroll.as('operator').delete(`${asked}/actions`);
+    payroll.clock.set(new Date(`${date}T23:59:30Z`));
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect((await payroll.run(id)).status).toBe('SUBMITTING');
+    expect((await decided('letter of the bank, 4711')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 30_000);
+
+    const executionDate = payroll.executionDate();
+    const successor = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/successor`), { executionDate });
+    expect([successor.status, successor.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
+    const again = await payroll.upload(rows, { period, executionDate });
+    expect([again.status, JSON.stringify(again.data)]).toEqual([
+      422,
+      expect.stringContaining('EMPLOYEE_NOT_REPAYABLE'),
+    ]);
+    expect(await timesPaid()).toEqual([1, 1]);
+    await soundly();
+  });
+});
+
+describe('a database restored, at a bank that does not let links be read', () => {
+  const UNMARKED: Partial<Variants> = { linkReads: 'refused', omitFromLists: ['parties', 'messageId'] };
+  const MARKED: Partial<Variants> = { linkReads: 'refused', omitFromLists: [] };
+  const restoredTo = async (
+    { status, hold, inBackup, goOn }: (typeof MOMENTS)[number],
+    variants: Partial<Variants>,
+  ) => {
     await start({ ...RECONCILED, sandbox: { variants } });
     const run = await payroll.uploaded(payFile(payRows(4)));
     await hold(run.id);
@@ -274,8 +457,8 @@ describe('a database restored, at a bank that neither lets links be read nor lis
     return { id: run.id, happened: (await answered()).happened };
   };
 
-  it('takes back what it had built, by the ids of its payments', async () => {
-    const { id, happened } = await restoredTo(MOMENTS[2]!);
+  it('takes back what it had built, by the ids of its payments where the list shows neither parties nor message ids', async () => {
+    const { id, happened } = await restoredTo(MOMENTS[2]!, UNMARKED);
     expect(happened).toContain('taken back into the record, to be followed: 2 with 4 payments');
     await payroll.until(id, ['SETTLED'], 20_000);
     expect((await resume()).status).toBe(200);
@@ -284,20 +467,51 @@ describe('a database restored, at a bank that neither lets links be read nor lis
     await soundly();
   });
 
-  it('cannot tell what it had not built from what is not its own, and goes on by the word of the bank alone', async () => {
-    const { id, happened } = await restoredTo(MOMENTS[0]!);
-    expect(happened).toContain("2 instructions that may be this service's or not");
-    expect((await resume()).data.code).toBe('EVIDENCE_REQUIRED');
-    expect((await payroll.run(id)).status).toBe('APPROVED');
-    const cancelled = await payroll
-      .as('preparer')
-      .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'the bank says that it was paid' });
-    expect(cancelled.data).toMatchObject({ status: 'CANCELLED' });
-    await payroll.as('operator').delete(`${payroll.path(`/attention/${(await question())!.id}`)}/actions`);
-    expect((await resume('letter of the bank, 4712')).status).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
-    await soundly();
+  it.each([
+    { list: 'neither parties nor message ids', variants: UNMARKED },
+    { list: 'everything', variants: MARKED },
+  ])(
+    'cannot tell whose that is which it had not built, and goes on by the word of the bank alone, where the list shows $list',
+    async ({ variants }) => {
+      const { id, happened } = await restoredTo(MOMENTS[0]!, variants);
+      expect(happened).toContain("2 instructions that may be this service's or not");
+      expect(happened).not.toContain('no submitted instruction');
+      const shown = (await payroll.ledger()).instructions.filter(({ submits }) => submits > 0);
+      if (variants === MARKED) for (const one of shown) expect(happened).toContain(String(one.id));
+      expect((await resume()).data.code).toBe('EVIDENCE_REQUIRED');
+      expect((await payroll.run(id)).status).toBe('APPROVED');
+      const cancelled = await payroll
+        .as('preparer')
+        .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'the bank says that it was paid' });
+      expect(cancelled.data).toMatchObject({ status: 'CANCELLED' });
+      await payroll.as('operator').delete(`${payroll.path(`/attention/${(await question())!.id}`)}/actions`);
+      expect((await resume('letter of the bank, 4712')).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+      await soundly();
+    },
+  );
+});
+
+describe('a database restored, at a bank that shows of what was submitted only a status that nobody documents', () => {
+  const [undocumented] = MAGIC_CREDITORS.filter(({ effect }) => effect === 'undocumentedStatus');
+
+  it('submits it no second time, takes nothing for granted, and asks', async () => {
+    const variants = { linkReads: 'refused', omitFromLists: [], secondSubmit: 'executed' } as const;
+    await start({ sandbox: { variants } });
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(1).map((row) => ({ ...row, iban: undocumented!.iban }))));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await backedUp();
+    await payroll.clearFaults();
+    await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    await restored();
+    const { happened } = await answered();
+    expect(happened).toContain('PRO_MANUAL_REVIEW, the bank does not show it as submitted');
+    expect((await resume()).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.calls()).submit).toBe(1);
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
   });
 });
 

@@ -1,3 +1,4 @@
+import { OverduePeriods } from '../../src/schedule/overdue-periods';
 import { PeriodMaker } from '../../src/schedule/period-maker';
 import { payFile, payRows } from '../support/pay-rows';
 import { MovedClock, Payroll } from '../support/payroll';
@@ -77,6 +78,60 @@ describe('two scheduled periods on moved clocks, with two replicas ticking', () 
       params: { period: bound.period },
     });
     expect(other.data.code).toBe('PERIOD_HAS_A_RUN');
+  });
+});
+
+describe('a scheduled period whose run nobody approved in time', () => {
+  let payroll: Payroll;
+  beforeEach(async () => {
+    payroll = await Payroll.start({ clock: new MovedClock() });
+  });
+  afterEach(() => payroll.close());
+
+  const told = async () => {
+    await payroll.services[0]!.app.get(OverduePeriods).tick();
+    return asked();
+  };
+  const asked = async () => (await payroll.attention()).map(({ kind, payRunId }) => ({ kind, payRunId }));
+  const overdue = (payRunId: string | null) => ({ kind: 'PERIOD_OVERDUE', payRunId });
+
+  it('is told to people until it is approved, or anew without a run once that is cancelled', async () => {
+    const { data: schedule } = await payroll.as('operator').post(payroll.path('/schedules'), {
+      accountId: payroll.account,
+      dayOfMonth: 'LAST_BANKING_DAY',
+      whenClosed: 'PREVIOUS',
+      submitDaysBefore: 1,
+      submitTime: '09:00',
+      timeZone: 'UTC',
+      firstPeriod: nextMonth(payroll.clock.now()),
+    });
+    const periods = async () =>
+      (await payroll.as('operator').get(payroll.path(`/schedules/${schedule.id}/periods`))).data.items;
+    const first = (await periods()).at(-1);
+    payroll.clock.set(new Date(Date.parse(first.submitAt) - DAY_MS));
+    const uploaded = () =>
+      payroll.as('preparer').post(payroll.path('/pay-files'), payFile(payRows(3)), {
+        headers: { 'content-type': 'text/csv' },
+        params: { period: first.period },
+      });
+    const { data: cancelled } = await uploaded();
+    expect(await told()).toEqual([]);
+    payroll.clock.set(new Date(Date.parse(first.submitAt) + 1_000));
+    await payroll.bankClock(payroll.clock.now());
+    expect(await told()).toEqual([overdue(cancelled.id)]);
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${cancelled.id}/cancellation`), { reason: 'wrong file' });
+    expect(await asked()).toEqual([]);
+    expect(await told()).toEqual([overdue(null)]);
+    const { data: run } = await uploaded();
+    expect(await told()).toEqual([overdue(run.id)]);
+    expect((await periods()).at(-1)).toMatchObject({ payRunId: run.id, overdue: true });
+    expect((await payroll.approve(run)).status).toBeLessThan(300);
+    expect(await asked()).toEqual([]);
+    expect((await periods()).at(-1)).toMatchObject({ payRunId: run.id, overdue: false });
+    await payroll.until(run.id, ['FOLLOWING', 'SETTLED'], 30_000);
+    expect(await told()).toEqual([]);
   });
 });
 

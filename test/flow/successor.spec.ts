@@ -332,6 +332,18 @@ describe('what a run did not pay', () => {
     expect((await successorOf(parent)).status).toBe(201);
   });
 
+  it('is not paid by a successor from an account that the bank has closed', async () => {
+    const parent = await voided(payRows(2, 90), { kindOfPay: 'CLOSED' });
+    const say = (status: string) =>
+      execute(payroll.database.superuserUrl, `UPDATE employer_account SET bank_status = '${status}'`);
+    await say('CLOSED');
+    const refused = await successorOf(parent);
+    await say('OPENED');
+    expect(refused).toMatchObject({ status: 422, data: { code: 'ACCOUNT_IS_CLOSED' } });
+    expect(refused.data.detail).toContain('upload the rows with supplementOf and another account');
+    expect((await successorOf(parent)).status).toBe(201);
+  });
+
   it('breaks no invariant that the standing reconciler asserts, but for the run that was tampered with', async () => {
     const stored = <R>(sql: string) => select<R>(payroll.database.superuserUrl, sql);
     await payroll.addReplica({ RECONCILE_MS: '200' });
@@ -376,6 +388,59 @@ describe('a payment that was paid and came back', () => {
     expect((await successorOf(parent, { paymentIds, reason: 'once more' })).data.payments[0].code).toBe(
       'PAYMENT_ALREADY_REPLACED',
     );
+  });
+});
+
+describe('a salary that came back and is paid to another account', () => {
+  beforeAll(async () => {
+    payroll = await open({ clock: new MovedClock() });
+  });
+  afterAll(() => payroll.close());
+
+  it('is booked once: the supplement replaces it, for holds, the approver and the month alike', async () => {
+    const rows = payRows(2);
+    const period = payroll.executionDate().slice(0, 7);
+    const moved = { ...rows[0]!, iban: germanIban(7_777) };
+    rows[0]!.iban = magic('returnedTwoDaysLater');
+    const parent = await payroll.paid(payFile(rows), { period });
+    await payroll.until(parent, ['SETTLED'], 20_000);
+    const week = new Date(payroll.clock.now().getTime() + 7 * 86_400_000).toISOString().slice(0, 10);
+    const later = new Date(`${nextBankingDay(week, new Set())}T10:00:00Z`);
+    await payroll.bankClock(later);
+    payroll.clock.set(later);
+    await eventually(async () => {
+      await followNow();
+      return (await payroll.run(parent)).returned.payments === 1;
+    }, 20_000);
+    const [returned] = await paymentsOf(parent);
+
+    const { data: made } = await payroll.upload(payFile([moved]), { period, supplementOf: parent });
+    expect(made).toMatchObject({ payments: 0, held: { payments: 1, holds: { EMPLOYEE_PAY_RETURNED: 1 } } });
+    const run = payroll.path(`/pay-runs/${made.id}`);
+    const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
+    expect(held.message).toBe(`What line 2 of ${parent} paid the employee came back.`);
+    const release = { paymentId: held.payment.id, code: held.code, reason: 'her new account, in writing' };
+    const { data: ready } = await payroll.as('approver').post(`${run}/holds/release`, release);
+    expect(ready).toMatchObject({ payments: 1, furtherPayments: 0, replaces: { payments: 1, differing: 1 } });
+    expect((await paymentsOf(made.id))[0]!.replaces).toMatchObject({
+      paymentId: returned!.id,
+      why: 'RETURNED',
+      sameIban: false,
+    });
+    expect((await payroll.approve(ready)).status).toBe(200);
+    await payroll.until(made.id, ['SETTLED'], 20_000);
+    expect(await countsOf([moved, rows[1]!])).toEqual([1, 1]);
+
+    const month = (await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`))).data;
+    const owed = rows.reduce((sum, { amount }) => sum + Number(amount.replace('.', '')), 0);
+    const twoPaid = { payments: 2, amount: (owed / 100).toFixed(2) };
+    expect(month).toMatchObject({
+      explained: true,
+      replaced: { payments: 1 },
+      totals: { uploaded: twoPaid, settled: twoPaid, returned: { payments: 0, amount: '0.00' } },
+    });
+    const refused = await successorOf(parent, { paymentIds: [returned!.id], reason: 'once more' });
+    expect(refused.data.payments[0].code).toBe('PAYMENT_ALREADY_REPLACED');
   });
 });
 

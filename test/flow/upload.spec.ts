@@ -170,4 +170,22 @@ describe('uploading a pay file', () => {
     const third = await payroll.upload(payFile([{ ...row!, amount: '13.00' }]));
     expect(third.data).toMatchObject({ payments: 0, held: { payments: 1 } });
   });
+
+  it('takes back a release that was a mistake, by any approver', async () => {
+    const [row] = payRows(1, (next += 1));
+    await payroll.uploaded(payFile([row!]));
+    const period = payroll.executionDate().slice(0, 7);
+    const body = { employeeId: row!.employeeId, period, reason: 'of another employee' };
+    await payroll.as('approver').post(payroll.path('/releases'), body);
+    const withdraw = (by: 'preparer' | 'second') =>
+      payroll.as(by).post(payroll.path('/releases/withdrawal'), body);
+    expect((await withdraw('preparer')).status).toBe(403);
+    expect(await withdraw('second')).toMatchObject({
+      status: 200,
+      data: { ...body, kindOfPay: 'SALARY', withdrawn: 1 },
+    });
+    expect(await withdraw('second')).toMatchObject({ status: 404, data: { code: 'RELEASE_NOT_FOUND' } });
+    const again = await payroll.upload(payFile([{ ...row!, amount: '12.00' }]));
+    expect(again.data).toMatchObject({ payments: 0, held: { holds: { EMPLOYEE_ALREADY_PAID: 1 } } });
+  });
 });

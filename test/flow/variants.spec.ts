@@ -14,6 +14,11 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
     ],
     ['counts in cents, as strings', { amountType: 'string' }],
     ['counts pages from 0, in pages of 5', { pageBase: 0, maxPageSize: 5 }],
+    ['refuses pages of more than 20', { maxPageSize: 20, largePages: 'refused' }],
+    [
+      'refuses pages of more than 50, counts them from 0, and links nothing',
+      { maxPageSize: 50, largePages: 'refused', pageBase: 0, linkReads: 'refused' },
+    ],
     ['means the page by count, in pages of 5', { countMeans: 'page', maxPageSize: 5 }],
     ['ignores page and reads limit and offset', { ignorePageParams: true, maxPageSize: 5 }],
     [
@@ -41,6 +46,8 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
   settings,
 }));
 
+const OMITTED: Variants['omitFromLists'] = ['parties', 'messageId'];
+
 describe('a bank that', () => {
   let payroll: Payroll | undefined;
   afterEach(async () => {
@@ -58,6 +65,51 @@ describe('a bank that', () => {
     expect(paid).toEqual(rows.map((row) => `${row.iban} 1 ${row.amount.replace('.', '')}`).sort());
     expect(await payroll.attention()).toEqual([]);
   });
+});
+
+describe('a bank that writes an empty text where there is none', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is followed to the end, also where a payment fails and so has no settlement date', async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { absentTexts: 'empty', optionalFields: 'sent' } },
+    });
+    const rows = payRows(3);
+    rows[1]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+    const { payees } = await payroll.ledger();
+    expect(payees.filter(({ count }) => count > 0).map(({ count }) => count)).toEqual([1, 1]);
+  });
+});
+
+describe('a bank that numbers the two ids of a payment by sequences that overlap', () => {
+  let payroll: Payroll | undefined;
+  afterEach(async () => {
+    await payroll?.close();
+    payroll = undefined;
+  });
+
+  it.each([
+    ['lists each instruction by itself', { linkReads: 'allowed' }],
+    ['shows the general list alone', { linkReads: 'refused' }],
+    ['shows of a payment little more than its ids', { linkReads: 'refused', omitFromLists: OMITTED }],
+  ] as [string, Partial<Variants>][])(
+    'and %s: no payment is taken for another, nor that of somebody else for ours',
+    async (_what, variants) => {
+      payroll = await Payroll.start({ sandbox: { variants: { paymentIds: 'two-sequences', ...variants } } });
+      const foreign = await payroll.initiateAtBank();
+      for (let n = 0; n < 60; n += 1) await payroll.addAtBank(foreign);
+      const rows = payRows(100);
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, ['SETTLED'], 30_000);
+      const { payees } = await payroll.ledger();
+      const ours = payees.filter(({ count }) => count > 0).map(({ iban, count }) => `${iban} ${count}`);
+      expect(ours.sort()).toEqual(rows.map(({ iban }) => `${iban} 1`).sort());
+      expect(await payroll.attention()).toEqual([]);
+    },
+  );
 });
 
 describe('a bank that shows neither totals nor to which instruction a payment belongs', () => {

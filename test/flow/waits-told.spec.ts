@@ -1,3 +1,4 @@
+import { BankGateway } from '../../src/bank/gateway';
 import { InstructionReader, ReadBack } from '../../src/submission/read-back';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -42,33 +43,35 @@ describe('an instruction that the bank does not show whole before its submit', (
   const fewer: ReadBack = { kind: 'fewer', judgement: { kind: 'fewer', matched: new Map(), missing: [1] } };
   const waits: ReadBack = { kind: 'wait', bankStatus: 'INI_STARTED' };
 
-  /** A run whose instruction is read so while it has the status; answers how to read it as it is again. */
-  async function reading(status: string, reading: ReadBack) {
+  /**
+   * A run whose instruction is read so while it has the status; answers how to read it as it is again. `begin` does
+   * what is to be done before the first such read.
+   */
+  async function reading(status: string, lacking: ReadBack, begin = () => payroll.paid(payFile(payRows(2)))) {
     payroll = await Payroll.start();
     const reader = payroll.services[0]!.app.get(InstructionReader);
     const { readBack } = reader;
     let reads = 0;
-    const spy = jest.spyOn(reader, 'readBack').mockImplementation(async (work, rows) => {
-      const shown = await readBack.call(reader, work, rows);
-      if (work.instruction.status !== status) return shown;
+    let shown: ReadBack | undefined = lacking;
+    jest.spyOn(reader, 'readBack').mockImplementation(async (work, rows) => {
+      const read = await readBack.call(reader, work, rows);
+      if (work.instruction.status !== status) return read;
       reads += 1;
-      return reading;
+      return shown ?? read;
     });
-    const id = await payroll.paid(payFile(payRows(2)));
+    const id = await begin();
     const readOn = () => {
       const before = reads;
       return eventually(async () => reads > before + 1, 15_000);
     };
     await readOn();
-    return { id, readOn, asItIs: () => spy.mockRestore() };
+    return { id, readOn, asItIs: () => (shown = undefined), lacksAgain: () => (shown = lacking) };
   }
 
   const hasWaitedLong = () =>
     execute(
       payroll.database.superuserUrl,
-      `SET session_replication_role = replica;
-       UPDATE add_intent SET intended_at = intended_at - interval '11 minutes', finished_at = finished_at - interval '11 minutes';
-       UPDATE lease SET woken_at = woken_at - interval '11 minutes' WHERE kind = 'INSTRUCTION'`,
+      `UPDATE lease SET missing_since = missing_since - interval '11 minutes' WHERE missing IS NOT NULL`,
     );
 
   it.each([
@@ -81,6 +84,45 @@ describe('an instruction that the bank does not show whole before its submit', (
     expect(await kinds()).toEqual([]);
     await hasWaitedLong();
     await payroll.askedAbout(id, 'ROW_UNSEEN');
+    asItIs();
+    await settled(id);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is not asked about before ten minutes, however long others were submitted before it', async () => {
+    const { id } = await reading('VERIFIED', fewer, async () => {
+      await payroll.stopPastTheGate();
+      const run = await payroll.paid(payFile(payRows(2)));
+      await payroll.until(run, ['SUBMITTING'], 15_000);
+      await execute(
+        payroll.database.superuserUrl,
+        `SET session_replication_role = replica;
+         UPDATE add_intent SET intended_at = intended_at - interval '11 minutes', finished_at = finished_at - interval '11 minutes';
+         UPDATE lease SET woken_at = woken_at - interval '11 minutes' WHERE kind = 'INSTRUCTION'`,
+      );
+      await payroll.letRunsGoOn();
+      return run;
+    });
+    expect(await kinds()).toEqual([]);
+    await hasWaitedLong();
+    await payroll.askedAbout(id, 'ROW_UNSEEN');
+  });
+
+  it('is asked about only after another ten minutes where it was shown in between', async () => {
+    const { id, readOn, asItIs, lacksAgain } = await reading('VERIFIED', fewer);
+    await hasWaitedLong();
+    await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    const unsent = { kind: 'no', reason: 'not-sent', why: 'a test' } as const;
+    const sending = jest.spyOn(bank, 'sendSubmit').mockResolvedValue(unsent);
+    asItIs();
+    await eventually(async () => (await kinds()).length === 0, 15_000);
+    lacksAgain();
+    await readOn();
+    expect(await kinds()).toEqual([]);
+    await hasWaitedLong();
+    await payroll.askedAbout(id, 'ROW_UNSEEN');
+    sending.mockRestore();
     asItIs();
     await settled(id);
     expect(await kinds()).toEqual([]);

@@ -125,7 +125,15 @@ describe('an error becomes a problem', () => {
     ],
     [
       'a lost lease',
-      new Fenced({ kind: 'RUN', subjectId: 's', employerId: 'e', holder: 'h', epoch: '1', wokenAt: null }),
+      new Fenced({
+        kind: 'RUN',
+        subjectId: 's',
+        employerId: 'e',
+        holder: 'h',
+        epoch: '1',
+        wokenAt: null,
+        missing: null,
+      }),
       503,
       'TEMPORARILY_UNAVAILABLE',
     ],

@@ -1,5 +1,5 @@
 import { readId } from '../../src/http/prefixed-id';
-import { releaseFurtherPay } from '../../src/pay-file/release';
+import { releaseFurtherPay, withdrawFurtherPay } from '../../src/pay-file/release';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -18,6 +18,16 @@ afterAll(() => desk.close());
 const release = (employeeId: string, period = '2026-11', kindOfPay = 'SALARY', by = approver) =>
   desk.database.inEmployer(employer.employerId, (tx) =>
     releaseFurtherPay(tx, by, { employeeId, period, kindOfPay, reason: 'paid too little' }),
+  );
+
+const withdraw = (employeeId: string, by = approver) =>
+  desk.database.inEmployer(employer.employerId, (tx) =>
+    withdrawFurtherPay(tx, by, {
+      employeeId,
+      period: '2026-11',
+      kindOfPay: 'SALARY',
+      reason: 'of another employee',
+    }),
   );
 
 const sequences = () =>
@@ -65,7 +75,10 @@ describe('the release of a further payment', () => {
       constraint: 'releaser_is_not_preparer',
     });
     await releasedBy(approver);
-    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 2, 0]);
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 1, 0]);
+    const somebodyElse = { ...employer, personId: await desk.person('Otto Other') };
+    const third = (await desk.upload(somebodyElse, csv(row('E1', '6.00')))).answer;
+    expect(third.held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 1 });
   });
 
   it('is used by the file of another person than who made it', async () => {
@@ -131,5 +144,76 @@ describe('the release of a further payment', () => {
       subject: 'E1',
       detail: { period: '2026-11', kindOfPay: 'SALARY', sequence: 1, reason: 'paid too little' },
     });
+  });
+});
+
+describe('a release that was withdrawn', () => {
+  const stored = () =>
+    desk.query<{ sequence: number; withdrawn_reason: string | null; withdrawn_by: string | null }>(
+      employer,
+      'SELECT sequence, withdrawn_reason, withdrawn_by FROM pay_release ORDER BY sequence',
+    );
+
+  it('lets no file pay the employee once more, and another one can be given', async () => {
+    await desk.upload(employer, csv(row('E1'), row('E2')));
+    await release('E1');
+    const another = await desk.person('Anna Another');
+    expect(await withdraw('E1', another)).toBe(1);
+    expect(await stored()).toEqual([
+      { sequence: 1, withdrawn_reason: 'of another employee', withdrawn_by: another },
+    ]);
+    expect((await desk.audit(employer)).at(-1)).toEqual({
+      action: 'pay.release-withdrawn',
+      subject: 'E1',
+      detail: { period: '2026-11', kindOfPay: 'SALARY', sequences: [1], reason: 'of another employee' },
+    });
+    const { held } = (await desk.upload(employer, csv(row('E1', '5.00')))).answer;
+    expect(held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 1 });
+    expect(await release('E1')).toMatchObject({ sequence: 2 });
+    await desk.upload(employer, csv(row('E1', '6.00')));
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 2, 0]);
+  });
+
+  it('was unused: one that a payment uses stands until its run is cancelled or the row left out', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await expect(withdraw('E1')).rejects.toMatchObject({ code: 'RELEASE_NOT_FOUND' });
+    await release('E1');
+    const { answer } = await desk.upload(employer, csv(row('E1', '5.00'), row('E2')));
+    await expect(withdraw('E1')).rejects.toMatchObject({ code: 'RELEASE_NOT_FOUND' });
+    await desk.cancel(employer, answer.id);
+    expect(await withdraw('E1')).toBe(1);
+    await expect(withdraw('E1')).rejects.toMatchObject({ code: 'RELEASE_NOT_FOUND' });
+    await desk.upload(employer, csv(row('E1', '5.00'), row('E2')));
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 0]);
+  });
+
+  it('is not what a payment ended unpaid by: whoever replaces that takes its place', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    await desk.upload(employer, csv(row('E1', '5.00')));
+    for (const status of ['APPROVED', 'AT_BANK', 'SUBMITTED', 'FAILED'])
+      await desk.query(
+        employer,
+        `UPDATE payment SET status = $1, live = $1 <> 'FAILED' WHERE release_sequence = 1`,
+        [status],
+      );
+    await expect(withdraw('E1')).rejects.toMatchObject({ code: 'RELEASE_NOT_FOUND' });
+  });
+
+  it('does not serve a row that was held for something else when it was', async () => {
+    await desk.set(employer, { paymentLimitMinor: 5_000_00n });
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    const { id } = (await desk.upload(employer, csv(row('E1', '6000.00'), row('E2')))).answer;
+    expect(await withdraw('E1')).toBe(1);
+    const runId = readId('run', id);
+    const choice = {
+      paymentId: await desk.paymentIn(employer, runId, 2),
+      code: 'PAYMENT_ABOVE_LIMIT',
+    } as const;
+    await expect(
+      desk.releaseHold(employer, runId, choice, { personId: approver, reason: 'a high bonus' }),
+    ).rejects.toMatchObject({ code: 'HELD_PAYMENT_OUTDATED' });
+    expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 0]);
   });
 });

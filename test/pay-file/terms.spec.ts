@@ -162,6 +162,17 @@ describe('the account', () => {
     expect(await desk.refusal(own, csv(row('E3')))).toMatchObject({ code: 'ACCOUNT_MISSING' });
   });
 
+  it('is none that was detached', async () => {
+    const own = await desk.employer(2);
+    await desk.query(own, `UPDATE employer_account SET detached_at = now() WHERE id = $1`, [own.accountId]);
+    const { answer } = await desk.upload(own, FILE);
+    const accountId = showId('acc', own.accountId);
+    expect(answer.accountId).not.toBe(accountId);
+    const problem = await desk.refusal(own, csv(row('E2')), { accountId });
+    expect(problem).toMatchObject({ status: 422, code: 'ACCOUNT_DETACHED' });
+    expect(problem.detail).toContain('name another account');
+  });
+
   it('may be named among several, and is not another employer’s', async () => {
     const own = await desk.employer(2);
     const accountId = showId('acc', own.accountId);

@@ -29,6 +29,19 @@ describe('approving a pay run', () => {
     expect(after.headers['etag']).not.toBe(before.headers['etag']);
   });
 
+  it('refuses a run whose account the bank has closed since, and says what to do', async () => {
+    const own = await office.company();
+    const { run, seen } = await readyRun(own);
+    await office.query(own, `UPDATE employer_account SET bank_status = 'CLOSED'`);
+    const { body } = await office.as(own, 'approver').post(pathOf(run, '/approvals'), seen).expect(422);
+    expect(body).toMatchObject({
+      code: 'ACCOUNT_IS_CLOSED',
+      detail: expect.stringContaining('cancel the run and upload its file with another account'),
+    });
+    const after = await office.as(own, 'approver').get(pathOf(run)).expect(200);
+    expect(after.body).toMatchObject({ status: 'READY', approvals: [] });
+  });
+
   it('refuses a run whose execution date became a closed day of the bank, and names a date that will do', async () => {
     const run = await office.run(company, rows(100), { executionDate: '2026-11-28' });
     const seen = { rootHash: run.rootHash?.toString('hex'), total: '1.00' };

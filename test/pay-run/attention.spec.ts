@@ -1,9 +1,17 @@
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { PersonalData } from '../../src/database/personal-data';
-import { Alarm, clear, raiseNaming, raiseUndecided } from '../../src/pay-run/attention.store';
+import {
+  Alarm,
+  clear,
+  clearBuilding,
+  raise,
+  raiseNaming,
+  raiseUndecided,
+} from '../../src/pay-run/attention.store';
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
 import { NothingAsked, nothingAsked } from './nothing-asked';
@@ -88,7 +96,9 @@ describe.each([
 
 describe('what two people confirm', () => {
   const deskOf = (of: Database) =>
-    new AttentionDesk(of, {} as PersonalData, {} as Burial, { now: () => new Date() });
+    new AttentionDesk(of, {} as PersonalData, {} as Burial, {} as UnrecordedSubmits, {
+      now: () => new Date(),
+    });
 
   /** The database, where `meanwhile` happens before the nth transaction. */
   const before = (nth: number, meanwhile: () => Promise<void>): Database => {
@@ -142,5 +152,22 @@ describe('what two people confirm', () => {
     expect(await select(server.superuserUrl, 'SELECT submits_off FROM service_switch')).toEqual([
       { submits_off: true },
     ]);
+  });
+});
+
+describe('a run that was amended, cancelled or ended', () => {
+  it('closes what was asked about building it, and not what a payment was shown as after its submit', async () => {
+    const told = { kind: 'ECHO_MISMATCH', payRunId: ours.run } as const;
+    await database.inEmployer(ours.employer, async (tx) => {
+      await raise(tx, { ...told, subjectId: ours.instruction[0], happened: 'before its submit' });
+      await raise(tx, {
+        ...told,
+        subjectId: ours.payment,
+        paymentId: ours.payment,
+        happened: 'after its submit',
+      });
+      await clearBuilding(tx, ours.run, 'the run ended');
+    });
+    expect(await open()).toEqual([{ happened: 'after its submit' }]);
   });
 });

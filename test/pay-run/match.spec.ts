@@ -40,9 +40,20 @@ describe('a full read of an instruction against its rows', () => {
   });
 
   it('finds a row by its message id while the ids of its add are not known', () => {
-    const doubt = { ...row(2), bankIds: [] };
+    const doubt = { ...row(2), bankIds: [] as const };
     const judged = judgePayments([row(1), doubt], [seen(1), seen(2, { bankPaymentId: 'new', ids: ['new'] })]);
     expect(judged).toMatchObject({ kind: 'equal' });
+  });
+
+  it('holds each id of a payment against its like: the other id of another row says nothing', () => {
+    const crossed = rows.map((one, index) => ({
+      ...one,
+      bankIds: [`b${index + 1}`, `b${index}`] as const,
+    }));
+    const shown = rows.map((_, index) => seen(index + 1, { ids: [`b${index + 1}`, `b${index}`] }));
+    expect(judgePayments(crossed, shown)).toMatchObject({ kind: 'equal' });
+    const stranger = seen(9, { bankPaymentId: 'b0', ids: ['b0'], messageId: undefined });
+    expect(judgePayments(crossed, [...shown, stranger])).toEqual({ kind: 'foreign', bankPaymentId: 'b0' });
   });
 
   it('names the rows that are missing', () => {
@@ -68,8 +79,8 @@ describe('a full read of an instruction against its rows', () => {
   });
 
   it('does not call a payment without any mark a stranger while a row in doubt may be it', () => {
-    const doubt = { ...row(2), bankIds: [] };
-    const unmarked = { bankPaymentId: 'b9', ids: ['b9'], messageId: undefined };
+    const doubt = { ...row(2), bankIds: [] as const };
+    const unmarked = { bankPaymentId: 'b9', ids: ['b9'] as const, messageId: undefined };
     expect(judgePayments([row(1), doubt], [seen(1), seen(2, { ...unmarked, iban: undefined })])).toEqual({
       kind: 'unidentified',
       bankPaymentId: 'b9',
@@ -116,6 +127,23 @@ describe('totals', () => {
       ),
     );
     expect(judgeGroups(planned, undefined)).toBe('absent');
+    expect(judgeGroups(planned, undefined, true)).toBe('absent');
     expect(judgeGroups(planned, [])).toBe('absent');
   });
+
+  it.each([
+    [0, 0n, 'absent', 'different'],
+    [2, 204n, 'absent', 'different'],
+    [3, 306n, 'equal', 'equal'],
+    [3, 305n, 'different', 'different'],
+    [2, 306n, 'different', 'different'],
+    [4, 200n, 'different', 'different'],
+    [4, 307n, 'different', 'different'],
+  ] as const)(
+    '%d payments of 3, %d cents of 306, in groups that may grow: %s',
+    (count, totalMinor, young, old) => {
+      expect(judgeGroups(planned, [{ count, totalMinor }], true)).toBe(young);
+      expect(judgeGroups(planned, [{ count, totalMinor }])).toBe(old);
+    },
+  );
 });

@@ -94,12 +94,43 @@ describe('reading pay runs', () => {
     expect(Date.parse(slow.finishesBy)).toBe(submitAt.getTime() + slow.seconds * 1_000);
   });
 
+  it('keeps the sums of fewer than three payments from an operator, and those that would tell them', async () => {
+    const read = async (run: PayRun, role: 'operator' | 'finance', path = '') =>
+      (await office.as(company, role).get(pathOf(run, path)).expect(200)).body;
+    const one = await office.run(company, rows(123_450));
+    expect(await read(one, 'finance')).toMatchObject({ total: '1234.50' });
+    expect(await read(one, 'operator')).toMatchObject({
+      payments: 1,
+      total: null,
+      paymentsByStatus: { READY: { payments: 1, amount: null } },
+      instructions: [{ payments: 1, total: null }],
+    });
+    const stop = { reason: 'a look first' };
+    const stopped = await office.as(company, 'operator').post(pathOf(one, '/stop'), stop).expect(200);
+    expect(stopped.body.total).toBeNull();
+
+    const four = await followed(['SETTLED', 'SETTLED', 'SETTLED', 'PRO_ROUTING_FAILED']);
+    expect(await read(four, 'finance')).toMatchObject({
+      paymentsByStatus: { SETTLED: { amount: '30.03' }, FAILED: { amount: '10.03' } },
+    });
+    expect(await read(four, 'operator')).toMatchObject({
+      total: '40.06',
+      paymentsByStatus: { SETTLED: { payments: 3, amount: null }, FAILED: { payments: 1, amount: null } },
+      instructions: [{ total: null }, { total: null }],
+    });
+    const listed = (await office.as(company, 'operator').get('/pay-runs').expect(200)).body.items;
+    expect(listed.slice(0, 2).map(({ total }: { total: string | null }) => total)).toEqual(['40.06', null]);
+    const { items } = await read(four, 'operator', '/history');
+    for (const { payments, amount } of items)
+      expect([payments, amount === null]).toEqual([payments, payments > 0 && payments < 3]);
+  });
+
   it('shows where money is: payments and instructions by status, the bank ids, what came back', async () => {
     const run = await followed(['SETTLED', 'RETURNED', 'PRO_ROUTING_FAILED']);
     await office.in(company, (tx) =>
       raise(tx, { kind: 'ROW_UNSEEN', subjectId: run.id, payRunId: run.id, happened: 'a row was not seen' }),
     );
-    const { body } = await office.as(company, 'operator').get(pathOf(run)).expect(200);
+    const { body } = await office.as(company, 'finance').get(pathOf(run)).expect(200);
     expect(body).toMatchObject({
       status: 'FOLLOWING',
       paymentsByStatus: {

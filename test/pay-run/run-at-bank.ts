@@ -30,7 +30,7 @@ export const FATES = {
 } as const satisfies Record<string, PaymentStatus>;
 export type Fate = keyof typeof FATES;
 
-/** What the bank shows as its charge of a payment that ended, in cents; it takes it from settled ones only. */
+/** What the bank shows as its charge of a payment that ended, paid or not, in cents. */
 export const CHARGE_MINOR = 15n;
 
 /** Takes a run through the record's own functions as the workers do, without a bank. */
@@ -110,7 +110,8 @@ export class RunAtBank {
          ORDER BY row_no LIMIT $6`,
         [tx.employerId, instruction.id, run.id, planned.firstRow, planned.lastRow, added ?? null],
       );
-      if (added === undefined) await moveInstruction(tx, instruction, 'VERIFIED', 'service');
+      if (added === undefined)
+        await moveInstruction(tx, instruction, 'VERIFIED', 'service', { verifiedAt: new Date() });
     });
   }
 

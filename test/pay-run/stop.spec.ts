@@ -146,6 +146,34 @@ describe('a breach that stops everything', () => {
   });
 });
 
+describe("a person's stop of everything", () => {
+  it('stands when two people decide an attention that stopped nothing', async () => {
+    await people.stopService(PREPARER, 'FOREIGN_RECORD');
+    await database.inEmployer(ours.employer, (tx) =>
+      raise(tx, { kind: 'CREDENTIALS', subjectId: ours.employer, happened: 'a test' }),
+    );
+    await decided('CREDENTIALS', ours, ours.employer);
+    expect(await submits()).toBe('FOREIGN_RECORD');
+  });
+
+  it.each(['before', 'after'])(
+    'stands, thrown %s a breach, though its reason is the word of the attention that two people decide',
+    async (when) => {
+      const stop = () => people.stopService(PREPARER, 'INVARIANT_BREACH');
+      if (when === 'before') await stop();
+      await breach('INVARIANT_BREACH');
+      if (when === 'after') await stop();
+      await decided('INVARIANT_BREACH');
+      expect(await submits()).toBe('INVARIANT_BREACH');
+      await people.resumeService(APPROVER, 'looked');
+      expect(await submits()).toBe('on');
+      await breach('INVARIANT_BREACH');
+      await decided('INVARIANT_BREACH');
+      expect(await submits()).toBe('on');
+    },
+  );
+});
+
 describe('what stops everything and lasts', () => {
   const [instructionId] = ours.instruction;
   const ofInstruction = (work: (tx: EmployerTransaction, instruction: Instruction) => Promise<void>) =>

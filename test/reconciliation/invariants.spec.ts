@@ -123,6 +123,18 @@ const instructions = (run: string) => `(SELECT id FROM instruction WHERE pay_run
 const firstOf = (run: string) =>
   `(SELECT id FROM instruction WHERE pay_run_id = '${run}' AND status NOT IN ('ABANDONED', 'CANCELLED') ORDER BY id LIMIT 1)`;
 
+/** The run copies what was left out of the other, is made by who approved it, and approved by who made the other. */
+const approvedByAuthor = (run: string, origin: string) => [
+  `UPDATE pay_run_version v SET prepared_by = a.approver_id
+   FROM approval a WHERE a.pay_run_id = v.pay_run_id AND v.pay_run_id = '${run}'`,
+  `UPDATE approval SET approver_id = prepared_by, prepared_by = approver_id WHERE pay_run_id = '${run}'`,
+  `UPDATE pay_run SET parent_run_id = '${origin}', sequence = 1 WHERE id = '${run}'`,
+  `UPDATE payment SET replaces_payment_id = (
+     SELECT id FROM payment WHERE pay_run_id = '${origin}' AND status = 'EXCLUDED')
+   WHERE pay_run_id = '${run}' AND row_no = 1`,
+  `DELETE FROM pay_file WHERE pay_run_id = '${run}'`,
+];
+
 const CORRUPTIONS: Record<string, Corruption[]> = {
   'rows-are-submitted-once': [
     {
@@ -212,6 +224,12 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       ],
       told: ['paid-as-approved'],
     },
+    {
+      what: 'a submit that was approved only by who wrote a row that it copies',
+      run: 'unknown',
+      sql: ({ unknown, amended }) => approvedByAuthor(unknown, amended),
+      told: ['approver-is-not-preparer', 'conservation', 'paid-as-approved', 'rows-as-approved'],
+    },
   ],
   'settled-by-match': [
     {
@@ -297,6 +315,12 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
          WHERE pay_run_id = '${approved}'`,
       ],
       told: ['approver-is-not-preparer'],
+    },
+    {
+      what: 'an approver who prepared what was left out of another run and is copied',
+      run: 'approved',
+      sql: ({ approved, amended }) => approvedByAuthor(approved, amended),
+      told: ['approver-is-not-preparer', 'conservation'],
     },
   ],
   'approved-as-it-stands': [

@@ -47,8 +47,8 @@ describe('the report of a run', () => {
         notPaid: { payments: 1, amount: '100.03' },
         inFlight: { payments: 1, amount: '100.04' },
         void: { payments: 0, amount: '0.00' },
-        charges: { payments: 2, amount: '0.30' },
-        debited: { payments: 2, amount: '200.33' },
+        charges: { payments: 3, amount: '0.45' },
+        debited: { payments: 2, amount: '200.48' },
       },
       byPaymentStatus: { SETTLED: { payments: 2 }, FAILED: { payments: 1 }, SUBMITTED: { payments: 1 } },
       byBankStatus: {
@@ -112,9 +112,9 @@ describe('the report of a run', () => {
     expect(lines).toContainEqual(['table', 'uploaded', '2', '200.01', '', '', '', '']);
     expect(lines).toContainEqual(['table', 'difference', '0', '0.00', '', '', '', '']);
     expect(lines).toContainEqual(['equation', 'SETTLED', '1', '100.00', '1', '100.00', '0', '0.00']);
-    expect(lines).toContainEqual(['table', 'charges', '1', '0.15', '', '', '', '']);
-    expect(lines).toContainEqual(['table', 'debited', '1', '100.15', '', '', '', '']);
-    expect(lines).toContainEqual(['equation', 'DEBITED', '1', '100.15', '1', '100.15', '0', '0.00']);
+    expect(lines).toContainEqual(['table', 'charges', '2', '0.30', '', '', '', '']);
+    expect(lines).toContainEqual(['table', 'debited', '1', '100.30', '', '', '', '']);
+    expect(lines).toContainEqual(['equation', 'DEBITED', '1', '100.30', '1', '100.30', '0', '0.00']);
     expect(lines).toContainEqual(['bank status', 'EXT_REFUSED', '1', '100.01', '', '', '', '']);
   });
 
@@ -172,7 +172,7 @@ describe('the report of a month', () => {
     const lines = parse((await asked().set('Accept', 'text/csv').expect(200)).text, { columns: true });
     expect(lines).toHaveLength(4);
     expect(lines.at(-1)).toMatchObject({ run: 'total', uploaded_payments: '5', uploaded_amount: '500.04' });
-    expect(lines.at(-1)).toMatchObject({ charges_amount: '0.60', debited_amount: '400.63' });
+    expect(lines.at(-1)).toMatchObject({ charges_amount: '0.75', debited_amount: '400.78' });
   });
 
   it('is not explained when one of its runs is not', async () => {

@@ -1,8 +1,7 @@
-import { SchedulePeriod } from '../../src/pay-run/pay-schedule.entity';
 import { newId } from '../../src/database/new-id';
 import { showId } from '../../src/http/prefixed-id';
 import { employerApi, scheduleApp } from './schedule-app';
-import { SetClock } from './schedules';
+import { bindRun, SetClock } from './schedules';
 
 const TERMS = {
   dayOfMonth: 25,
@@ -172,7 +171,7 @@ it('ends a schedule once, whoever asks again, and changes nothing else of it', a
   expect((await call('patch', path, { active: false, dayOfMonth: 3 })).status).toBe(422);
 });
 
-it('says that a period is overdue when its submit has passed without a run, while the schedule is active', async () => {
+it('says that a period is overdue when its submit has passed without an approved run, while the schedule is active', async () => {
   const { call, accountId, employerId } = await employerApi(app);
   const { body: schedule } = await call('post', 'schedules', { ...TERMS, accountId });
   const overdue = async () => {
@@ -185,12 +184,27 @@ it('says that a period is overdue when its submit has passed without a run, whil
   expect(await overdue()).toEqual([]);
   clock.set('2026-04-22T07:00:00Z');
   expect(await overdue()).toEqual(['2026-04', '2026-03']);
-  const payRunId = await bindRun(employerId, '2026-03');
+  const payRunId = showId('run', await bindRun(app.database, employerId, '2026-03'));
+  expect(await overdue()).toEqual(['2026-04', '2026-03']);
+  for (const status of ['READY', 'APPROVED'])
+    await app.database.inEmployer(employerId, (tx) => tx.query('UPDATE pay_run SET status = $1', [status]));
   expect(await overdue()).toEqual(['2026-04']);
   const { body: periods } = await call('get', `schedules/${schedule.id}/periods`);
   expect(periods.items.at(-1)).toMatchObject({ period: '2026-03', payRunId });
   await call('patch', `schedules/${schedule.id}`, { active: false });
   expect(await overdue()).toEqual([]);
+});
+
+it('asks nobody any more about the periods of a schedule that was ended', async () => {
+  const { call, accountId, employerId } = await employerApi(app);
+  const { body: schedule } = await call('post', 'schedules', { ...TERMS, accountId });
+  clock.set('2026-03-24T10:00:00Z');
+  const open = () =>
+    app.database.inEmployer(employerId, (tx) => tx.query('SELECT FROM attention WHERE resolved_at IS NULL'));
+  await app.overdue.tick();
+  expect(await open()).toHaveLength(1);
+  await call('patch', `schedules/${schedule.id}`, { active: false });
+  expect(await open()).toEqual([]);
 });
 
 it('gives schedules and periods out page by page', async () => {
@@ -238,18 +252,3 @@ it('describes its routes', () => {
     '/v1/employers/{employerId}/schedules/{scheduleId}/periods',
   ]);
 });
-
-async function bindRun(employerId: string, period: string): Promise<string> {
-  const id = newId();
-  await app.database.inEmployer(employerId, async (tx) => {
-    await tx.query(
-      `INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, submit_at, schedule_id,
-         status, row_count, total_minor, currency, created_by)
-       SELECT s.employer_id, $1, account_id, p.period, kind_of_pay, execution_date, submit_at, schedule_id, 'DRAFT', 0,
-         0, 'EUR', created_by FROM pay_schedule s JOIN schedule_period p ON p.schedule_id = s.id WHERE p.period = $2`,
-      [id, period],
-    );
-    await tx.manager.update(SchedulePeriod, { employerId, period }, { payRunId: id });
-  });
-  return showId('run', id);
-}

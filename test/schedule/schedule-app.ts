@@ -14,6 +14,7 @@ import { HttpModule } from '../../src/http/http.module';
 import { apiDocument } from '../../src/http/openapi';
 import { showId } from '../../src/http/prefixed-id';
 import { IdentityModule } from '../../src/identity/identity.module';
+import { OverduePeriods } from '../../src/schedule/overdue-periods';
 import { PayScheduleController } from '../../src/schedule/pay-schedule.controller';
 import { PaySchedules } from '../../src/schedule/pay-schedules';
 import { PeriodMaker } from '../../src/schedule/period-maker';
@@ -30,7 +31,7 @@ class OneDatabase {
   }
 }
 
-@Module({ controllers: [PayScheduleController], providers: [PaySchedules, PeriodMaker] })
+@Module({ controllers: [PayScheduleController], providers: [OverduePeriods, PaySchedules, PeriodMaker] })
 class Schedules {}
 
 /** The routes of schedules over a database of their own, without anything that ticks. */
@@ -59,7 +60,13 @@ export async function scheduleApp(clock: SetClock) {
     await dataSource.destroy();
     await store.drop();
   };
-  return { database, server: app.getHttpServer(), document: () => apiDocument(app), close };
+  return {
+    database,
+    overdue: app.get(OverduePeriods),
+    server: app.getHttpServer(),
+    document: () => apiDocument(app),
+    close,
+  };
 }
 
 type ScheduleApp = Awaited<ReturnType<typeof scheduleApp>>;

@@ -87,6 +87,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   await started.init();
   await until(() => ticks.every((tick) => tick.mock.calls.length >= 3));
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
+    'clock',
     'restores',
     'submission',
     'unsent submits',
@@ -95,6 +96,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
     'hook',
     'reconciler',
     'pay periods',
+    'overdue periods',
     'partitions',
     'idempotency keys',
     'refused files',

@@ -5,9 +5,9 @@ import { Config } from '../../src/config/env';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { Database } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
-import { EmployerAccount } from '../../src/employer/employer.entity';
-import { ApiKey, Person, PersonRole } from '../../src/identity/person.entity';
+import { ENTITIES } from '../../src/entities';
 import { PaySchedule, SchedulePeriod } from '../../src/pay-run/pay-schedule.entity';
+import { OverduePeriods } from '../../src/schedule/overdue-periods';
 import { PeriodMaker } from '../../src/schedule/period-maker';
 
 /** A clock that stands until a test sets it. */
@@ -28,19 +28,19 @@ export class SetClock extends Clock {
   }
 }
 
-const ENTITIES = [PaySchedule, SchedulePeriod, EmployerAccount, Person, ApiKey, PersonRole];
-
 /** One process of several on the same database. */
 export interface Replica {
   readonly dataSource: DataSource;
   readonly database: Database;
   readonly maker: PeriodMaker;
+  readonly overdue: OverduePeriods;
 }
 
 export async function openReplica(url: string, clock: Clock, config: Config): Promise<Replica> {
   const dataSource = await openDataSource(dataSourceOptions(url, ENTITIES, 5));
   const database = new Database(dataSource);
-  return { dataSource, database, maker: new PeriodMaker(database, clock, config) };
+  const maker = new PeriodMaker(database, clock, config);
+  return { dataSource, database, maker, overdue: new OverduePeriods(database, clock) };
 }
 
 /** An employer with an account at the bank, and the person who connected it. */
@@ -105,4 +105,20 @@ export function periodsOf(database: Database, { employerId, id }: PaySchedule): 
   return database.inEmployer(employerId, (tx) =>
     tx.manager.find(SchedulePeriod, { where: { employerId, scheduleId: id }, order: { period: 'ASC' } }),
   );
+}
+
+/** Binds a DRAFT run of no rows to a month of the employer's schedule. @returns its id */
+export async function bindRun(database: Database, employerId: string, period: string): Promise<string> {
+  const id = newId();
+  await database.inEmployer(employerId, async (tx) => {
+    await tx.query(
+      `INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, submit_at, schedule_id,
+         status, row_count, total_minor, currency, created_by)
+       SELECT s.employer_id, $1, account_id, p.period, kind_of_pay, execution_date, submit_at, schedule_id, 'DRAFT', 0,
+         0, 'EUR', created_by FROM pay_schedule s JOIN schedule_period p ON p.schedule_id = s.id WHERE p.period = $2`,
+      [id, period],
+    );
+    await tx.manager.update(SchedulePeriod, { employerId, period }, { payRunId: id });
+  });
+  return id;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { BANK_STATUSES } from '../../src/domain/bank-status';
-import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
+import { FollowedPayment, newCharges, progressOf } from '../../src/settlement/follow-plan';
 
 function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
   return {
@@ -16,6 +16,7 @@ function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
     bankStatus: null,
     rank: 0,
     returned: false,
+    chargesMinor: null,
     ...change,
   };
 }
@@ -95,9 +96,66 @@ describe('a newly read status', () => {
     });
   });
 
+  it.each(['PRO_WAIT_SETTLEMENT_DATE', 'WAREHOUSED', 'SUB_STRONG_AUTH_REQUIRED'])(
+    'keeps its end where a read that lags shows what it waited for (%s)',
+    (status) => {
+      const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
+      expect(progressOf(settled, { status })).toBeUndefined();
+      const refused = followed({ status: 'REJECTED', rank: 14, bankStatus: 'EXT_REFUSED' });
+      expect(progressOf(refused, { status })).toBeUndefined();
+    },
+  );
+
+  it('takes no return back, and tells ends of the same outcome apart', () => {
+    const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'RETURNED', returned: true });
+    expect(progressOf(settled, { status: 'SETTLED' })).toBeUndefined();
+    const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'FAILED' });
+    expect(progressOf(failed, { status: 'PRO_ROUTING_FAILED' })?.bankStatus).toBe('PRO_ROUTING_FAILED');
+  });
+
+  it('lets what two people declared not executed end unpaid, and raises a contradiction when it goes on', () => {
+    const declared = followed({ status: 'VOID', rank: 4, bankStatus: 'INITIATED' });
+    expect(progressOf(declared, { status: 'INITIATED' })).toBeUndefined();
+    expect(progressOf(declared, { status: 'P_INSTRUCTION_SUB_NOT_PASSED' })).toEqual(
+      expect.not.objectContaining({ alarm: expect.anything() as unknown }),
+    );
+    for (const status of ['SETTLED', 'EXCHANGED', 'WAREHOUSED', 'RETURNED', 'NEVER_HEARD_OF'])
+      expect(progressOf(declared, { status })).toMatchObject({
+        alarm: 'CONTRADICTION',
+        bankStatus: 'INITIATED',
+      });
+  });
+
   it('writes nothing down when nothing changed', () => {
     expect(
       progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),
     ).toBeUndefined();
+  });
+});
+
+describe('charges of a payment', () => {
+  const settled = { status: 'SETTLED', rank: 14, bankStatus: 'SETTLED', chargesMinor: 0n } as const;
+
+  it('are written down also where they come after its end, or for what was not paid', () => {
+    expect(newCharges(followed(settled), { status: 'SETTLED', chargesMinor: 12n })).toBe(12n);
+    expect(
+      newCharges(followed({ ...settled, returned: true }), { status: 'RETURNED', chargesMinor: 0n }),
+    ).toBe(undefined);
+    const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'PRO_ROUTING_FAILED' });
+    expect(newCharges(failed, { status: 'PRO_ROUTING_FAILED', chargesMinor: 7n })).toBe(7n);
+  });
+
+  it('are taken back where the bank does', () => {
+    const charged = followed({ ...settled, chargesMinor: 12n });
+    expect(newCharges(charged, { status: 'SETTLED', chargesMinor: 0n })).toBe(0n);
+  });
+
+  it('are expected before its end, and not known of a read that shows none, is stale, or contradicts the end', () => {
+    const charged = followed({ ...settled, chargesMinor: 12n });
+    expect(newCharges(followed(), { status: 'EXCHANGED', chargesMinor: 12n })).toBeUndefined();
+    for (const status of ['SETTLED', 'EXCHANGED', 'FAILED'])
+      expect(
+        newCharges(charged, { status, ...(status === 'SETTLED' ? {} : { chargesMinor: 0n }) }),
+      ).toBeUndefined();
   });
 });

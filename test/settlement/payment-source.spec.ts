@@ -1,3 +1,4 @@
+import { BankUnreachable, ContractDrift, ListUnreadable } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
 import type { BankReads } from '../../src/employer/bank-reads';
@@ -9,7 +10,7 @@ const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'
 const FEW = 5;
 
 /** Instructions of a size, read all at once from a bank that counts its calls. */
-async function readAll(instructions: number, rows: number, reads = READS) {
+async function readAll(instructions: number, rows: number, reads = READS, unreadable?: Error) {
   const bank = { ownLists: 0, atOnce: 0, mostAtOnce: 0, sweeps: 0 };
   const payment = (n: number) => ({ bankInstructionId: `bank-${n}`, ids: [], status: 'SETTLED' });
   const own = {
@@ -26,6 +27,7 @@ async function readAll(instructions: number, rows: number, reads = READS) {
   const gateway = {
     listPayments: async function* () {
       bank.sweeps += 1;
+      if (unreadable) throw unreadable;
       for (let n = 0; n < instructions; n += 1) yield await Promise.resolve(payment(n));
     },
   };
@@ -65,6 +67,22 @@ it('reads instructions that fill pages of their own by their own lists, eight at
 it('goes on with the others when the list of one cannot be read', async () => {
   const { seen } = await readAll(40, FAILING_ROWS);
   expect(seen).toEqual(each(40).map((id, n) => (n === 7 ? 'failed' : id)));
+});
+
+it.each([new ListUnreadable('repeats'), new ContractDrift(['items.7'])])(
+  'reads each by its own list where the general one cannot be read to its end (%s)',
+  async (unreadable) => {
+    const { bank, seen } = await readAll(40, 99, READS, unreadable);
+    expect(bank.ownLists).toBe(40);
+    expect(bank.mostAtOnce).toBeLessThanOrEqual(FEW + 8);
+    expect(seen).toEqual(each(40));
+    expect((await readAll(2, 99, ['PAYMENT_LIST'], unreadable)).seen).toEqual(['failed', 'failed']);
+  },
+);
+
+it('does not read by own lists where the bank is away', async () => {
+  const { bank } = await readAll(40, 99, READS, new BankUnreachable('ECONNREFUSED', false));
+  expect(bank.ownLists).toBe(FEW);
 });
 
 it('sweeps for large instructions as well where the bank links no list', async () => {

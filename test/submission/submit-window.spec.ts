@@ -1,3 +1,4 @@
+import { whyLapsed } from '../../src/submission/lapse';
 import { submitWindow } from '../../src/submission/submit-window';
 
 const hours = { cutOff: '16:00', timeZone: 'Europe/Paris', closedDays: new Set<string>(['2026-11-26']) };
@@ -59,4 +60,14 @@ describe('when a run may be submitted', () => {
       expect(window(run, '2026-11-25T09:00:00Z', now)).toEqual({ kind: 'closed' });
     expect(window(run, '2026-11-25T09:00:00Z', '2026-11-26T15:00:00Z').kind).toBe('late');
   });
+});
+
+it('a window says why an approval lapses, and where it does not', () => {
+  expect(whyLapsed({ kind: 'late' }, 'cannot be met')).toBe(
+    'the cut-off of the execution date cannot be met',
+  );
+  expect(whyLapsed({ kind: 'late' }, 'passed')).toBe('the cut-off of the execution date passed');
+  expect(whyLapsed({ kind: 'closed' }, 'passed')).toBe('the bank is closed on the execution date');
+  expect(whyLapsed({ kind: 'open' }, 'passed')).toBeUndefined();
+  expect(whyLapsed({ kind: 'early', ms: 1 }, 'passed')).toBeUndefined();
 });

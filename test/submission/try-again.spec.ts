@@ -8,6 +8,7 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { lapseRun } from '../../src/submission/lapse';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
 import { RunAtBank } from '../pay-run/run-at-bank';
@@ -29,7 +30,13 @@ describe('trying again what the bank refused', () => {
       if (transactions === 2) await meanwhile();
       return office.database.inEmployer(employerId, work);
     };
-    return new AttentionDesk({ inEmployer } as Database, office.personal, {} as Burial, office.clock);
+    return new AttentionDesk(
+      { inEmployer } as Database,
+      office.personal,
+      {} as Burial,
+      {} as UnrecordedSubmits,
+      office.clock,
+    );
   };
 
   /** A run that is being built, of which a row was refused, and the proposal to try it again. */

@@ -353,6 +353,26 @@ export class Payroll {
     );
   }
 
+  /** Begins an instruction of somebody else. */
+  async initiateAtBank(): Promise<string> {
+    const debtor = DEFAULT_SEED.users[1]!;
+    const { data } = await axios.post<{ id: number }>(
+      `${this.bank.url}${PATHS.initiate()}`,
+      {
+        customerInstructionInformation: {
+          paymentInstrument: 'CreditTransfer',
+          batchBooking: true,
+          requestedExecutionDate: await this.bankDate(),
+        },
+        customerInstructionOrderingParties: {
+          debtor: { name: debtor.holderName, accountId: { type: 'IBAN', value: debtor.account!.iban } },
+        },
+      },
+      { headers: { authorization: `Bearer ${DEFAULT_TOKEN}` } },
+    );
+    return String(data.id);
+  }
+
   /** Adds a payment of somebody else to an instruction. */
   async addAtBank(bankInstructionId: string): Promise<void> {
     const instructedAmount = { value: '12345', currency: 'EUR' };

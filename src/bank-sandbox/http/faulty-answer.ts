@@ -35,6 +35,7 @@ export function interceptionOf(kind: FaultBefore, script: FaultScript, url: stri
     case '403':
     case '404':
     case '409':
+    case '410':
     case '422':
       return { answer: scripted(Number(kind)) };
   }

@@ -7,7 +7,10 @@ export const DEFAULT_LIMIT = 20;
 /** Beyond any list this process can hold. */
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
-export type PagingVariants = Pick<Variants, 'pageBase' | 'countMeans' | 'maxPageSize' | 'ignorePageParams'>;
+export type PagingVariants = Pick<
+  Variants,
+  'pageBase' | 'countMeans' | 'maxPageSize' | 'largePages' | 'ignorePageParams'
+>;
 
 /** A query whose page is taken this many records later than it says, as if records had moved meanwhile. */
 export class MovedQuery extends URLSearchParams {
@@ -21,7 +24,8 @@ export class MovedQuery extends URLSearchParams {
 
 /**
  * One page of the first `total` items as a list envelope. A page is a slice: its cost does not depend on its
- * number. Throws a 400 refusal for parameters that are not whole numbers.
+ * number. Throws a 400 refusal for parameters that are not whole numbers, or a
+ * page larger than there are.
  */
 export function pageOf<T>(
   items: readonly T[],
@@ -34,6 +38,8 @@ export function pageOf<T>(
     return { items: items.slice(0, total), count: total, limit: total, offset: 0, sort: list.sort };
   const byOffset = list.params === 'offset' || variants.ignorePageParams;
   const asked = wholeNumber(query, byOffset ? 'limit' : 'pageSize') ?? DEFAULT_LIMIT;
+  if (asked > Math.max(variants.maxPageSize, DEFAULT_LIMIT) && variants.largePages === 'refused')
+    throw badRequest('the page is too large');
   const limit = Math.min(Math.max(asked, 1), variants.maxPageSize);
   const offset = byOffset ? (wholeNumber(query, 'offset') ?? 0) : pageOffset(query, limit, variants.pageBase);
   const start = Math.max(0, query instanceof MovedQuery ? offset + query.by : offset);

@@ -20,6 +20,9 @@ import { withoutInstructionId, withoutOptionalFields } from './optional-fields';
 /** What the document writes where a value is absent. */
 export const NOT_PROVIDED = 'NOTPROVIDED';
 
+/** By how much the two ids of a payment differ where each has its sequence. */
+const SEQUENCES_APART = 50;
+
 /** Records of the state as the document writes them, in the unit and the habits the variants ask for. */
 export class Views {
   constructor(
@@ -52,7 +55,7 @@ export class Views {
     // Not called optional for an instruction, whose late steps have none in the history: it keeps the last it had.
     const groupStatus = groupStatusOf(status) ?? statusObject('IN_PROGRESS');
     const seen = record.payments.filter(({ createdAtMs }) => createdAtMs <= asOfMs);
-    const checked = record.checkedAtMs !== undefined && record.checkedAtMs <= asOfMs;
+    const grouped = this.groupedAt(record, seen, asOfMs);
     const { requestedTotalMinor, ...information } = record.information;
     return {
       id: record.id,
@@ -61,7 +64,7 @@ export class Views {
       history: record.history.entriesAt(asOfMs),
       calculatedNbPaymentTransactions: seen.length,
       calculatedAmount: this.codec.write(totalOf(seen)),
-      ...(checked && { paymentTransactionsStatus: this.groups(seen) }),
+      ...(grouped && { paymentTransactionsStatus: this.groups(grouped) }),
       customerInstructionInformation: {
         ...information,
         ...(requestedTotalMinor !== undefined && {
@@ -84,7 +87,7 @@ export class Views {
     const paymentInstructionId = paymentInstructionIdOf(record, asOfMs);
     // A payment fails before it is charged.
     const failed = FAILURES.has(record.history.statusAt(asOfMs));
-    const settled = record.history.hadBy('SETTLED', asOfMs);
+    const settlementDate = record.history.hadBy('SETTLED', asOfMs) ? record.settlementDate : undefined;
     const instructionId = record.instruction?.id;
     const whole: Wire<PaymentTransaction> = {
       paymentTransactionInformation: this.information(record, left.includes('messageId')),
@@ -92,12 +95,14 @@ export class Views {
       paymentTransactionDateInformation: {
         creationDate: timestamp(record.createdAtMs),
         instructedDate: record.instructedDate,
-        ...(settled && record.settlementDate !== undefined && { settlementDate: record.settlementDate }),
+        ...this.maybe('settlementDate', settlementDate),
       },
       paymentTransactionAmountInformation: {
         instructedAmount: this.codec.write(record.amountMinor),
-        chargesAmount: this.codec.write(failed ? 0n : record.chargeMinor),
-        ...(record.chargeBearer !== undefined && { chargeBearer: record.chargeBearer }),
+        chargesAmount: this.codec.write(
+          (failed ? 0n : record.chargeMinor) + (record.furtherChargeMinor ?? 0n),
+        ),
+        ...this.maybe('chargeBearer', record.chargeBearer),
       },
       ...(!left.includes('parties') && { paymentTransactionParties: this.parties(record) }),
       ...(record.remittance && {
@@ -125,15 +130,21 @@ export class Views {
         endToEndId: NOT_PROVIDED,
         clearingChannel: record.channel,
         ...(record.direction === 'INWARD' && { externalTransactionId: `EXT-${record.id}` }),
-        id: record.id,
+        id: this.variants.paymentIds === 'one-sequence' ? record.id : record.id - SEQUENCES_APART,
         ...(record.instruction && { customerInstructionId: record.instruction.id }),
       },
       paymentTransactionTypeInformation: {
         serviceLevel: record.channel === 'BOOK' ? 'ON_US' : (ordered ?? 'BACI'),
       },
       direction: record.direction,
-      ...(record.transactionType !== undefined && { transactionType: record.transactionType }),
+      ...this.maybe('transactionType', record.transactionType),
     };
+  }
+
+  /** A field that a record may not have. */
+  private maybe<Name extends string>(name: Name, text: string | undefined): Partial<Record<Name, string>> {
+    const written = text ?? (this.variants.absentTexts === 'empty' ? '' : undefined);
+    return written === undefined ? {} : ({ [name]: written } as Record<Name, string>);
   }
 
   private internalInformation(record: PaymentRecord, asOfMs: number) {
@@ -177,6 +188,17 @@ export class Views {
     return upperCaseNames ? spaced.toUpperCase() : spaced;
   }
 
+  /** The payments that are in their groups by then; undefined while there are no groups. */
+  private groupedAt(
+    { checkedAtMs, history }: InstructionRecord,
+    seen: readonly PaymentRecord[],
+    asOfMs: number,
+  ): readonly PaymentRecord[] | undefined {
+    if (checkedAtMs !== undefined && checkedAtMs <= asOfMs) return seen;
+    const filling = this.variants.groupsFill === 'progressively' && history.hadBy('SUB_STARTED', asOfMs);
+    return filling ? seen.slice(0, seen.length >> 1) : undefined;
+  }
+
   private groups(payments: readonly PaymentRecord[]): Wire<PaymentTransactionsStatus>[] {
     const refused = payments.filter(isRefused);
     const processable = payments.filter((payment) => !isRefused(payment));
@@ -185,7 +207,10 @@ export class Views {
       { groupStatus: 'NOTPROCESSABLE', members: refused },
     ];
     return groups
-      .filter(({ members }) => members.length > 0)
+      .filter(
+        ({ groupStatus, members }) =>
+          members.length > 0 || (groupStatus === 'PROCESSABLE' && payments.length === 0),
+      )
       .map(({ groupStatus, members }) => ({
         groupStatus,
         nbTransactions: members.length,

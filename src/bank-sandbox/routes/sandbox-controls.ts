@@ -34,10 +34,11 @@ const posting = z.strictObject({
   type: z.enum(['FEE', 'DISTRIBUTOR_POSTING']),
   amountMinor: z.string().regex(/^[1-9]\d{0,10}$/),
   direction: z.enum(['DEBIT', 'CREDIT']).optional(),
+  paymentId: z.int().optional(),
 });
 
 const POSTING =
-  'type is FEE or DISTRIBUTOR_POSTING (a REFUND follows its payment), amountMinor whole cents as a string, direction DEBIT or CREDIT';
+  'type is FEE or DISTRIBUTOR_POSTING (a REFUND follows its payment), amountMinor whole cents as a string, direction DEBIT or CREDIT, paymentId what a FEE is charged for';
 
 /** The sandbox's own address space: what a test or a demo needs and a bank does not offer. Needs no token. */
 export function sandboxRoutes(

@@ -84,7 +84,11 @@ export class Bank {
         processing.announce(payment, 'payment_transaction.settled', atMs);
         return payment;
       },
-      post: ({ accountId, ...posting }, atMs) => ledger.postTo(accounts.account(accountId), posting, atMs),
+      post: ({ accountId, ...posting }, atMs) => {
+        const { paymentId } = posting;
+        const payment = paymentId === undefined ? undefined : instructions.payment(paymentId);
+        return ledger.postTo(accounts.account(accountId), { ...posting, payment }, atMs);
+      },
       recordAttempt: (input, atMs) => outbox.recordAttempt(input, atMs),
     } satisfies Partial<CommandHandlers>;
   }

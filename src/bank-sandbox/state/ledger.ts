@@ -104,19 +104,28 @@ export class Ledger {
   }
 
   /**
-   * Books what no payment asked for: a fee of the bank, or money the distributor moves. Throws a 422 refusal when a
-   * debit exceeds the available balance, a 409 for a closed account.
+   * Books what no payment asked for: a fee of the bank, which a payment of the account may show as its charge, or money
+   * the distributor moves. Throws a 422 refusal when a debit exceeds the available balance, a 409 for a closed account.
    */
-  postTo(account: AccountRecord, posting: PostingInput, atMs: number): TransactionRecord {
-    const { type, direction } = posting;
+  postTo(
+    account: AccountRecord,
+    posting: PostingInput & { payment?: PaymentRecord },
+    atMs: number,
+  ): TransactionRecord {
+    const { type, direction, payment } = posting;
     const amountMinor = BigInt(posting.amountMinor);
     if (account.status === 'CLOSED') throw conflict('ACCOUNT_CLOSED', 'the account is closed');
     if (direction === 'DEBIT' && availableMinor(account) < amountMinor)
       throw unprocessable('BALANCE_TOO_LOW', 'the available balance does not cover the posting');
+    if (payment && (type !== 'FEE' || payment.account !== account))
+      throw unprocessable('PAYMENT_NOT_CHARGED', 'only a FEE is charged for a payment, on its own account');
     const { clearing } = this.accounts;
     const [from, to] = direction === 'DEBIT' ? [account, clearing] : [clearing, account];
     const description = type === 'FEE' ? 'Account fee' : 'Distributor posting';
-    return this.post({ type, from, to, amountMinor, description }, atMs);
+    if (payment)
+      payment.furtherChargeMinor =
+        (payment.furtherChargeMinor ?? 0n) + (direction === 'DEBIT' ? amountMinor : -amountMinor);
+    return this.post({ type, from, to, amountMinor, description, payment }, atMs);
   }
 
   /** Batch booking: one entry for the payments of the instruction that settle now, each of which is then settled. */

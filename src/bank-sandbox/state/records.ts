@@ -104,6 +104,8 @@ export interface PaymentRecord {
   transactionId?: number;
   /** The transaction of its charge. */
   feeTransactionId?: number;
+  /** What the bank charged for it besides, whatever it ended in. */
+  furtherChargeMinor?: bigint;
 }
 
 /** A payment as a client asks for it; the amount in cents as text, so that it can be journalled. */
@@ -129,4 +131,6 @@ export interface PostingInput {
   type: Extract<TransactionType, 'FEE' | 'DISTRIBUTOR_POSTING'>;
   direction: 'DEBIT' | 'CREDIT';
   amountMinor: string;
+  /** Of a FEE: the payment it is charged for. */
+  paymentId?: number;
 }

@@ -18,7 +18,10 @@ export class Submissions {
     private readonly agenda: Agenda,
     private readonly instructions: Instructions,
     private readonly processing: Processing,
-    private readonly variants: Pick<Variants, 'submitRuns' | 'submitWaitsFor' | 'subIsValidRepeats'>,
+    private readonly variants: Pick<
+      Variants,
+      'submitRuns' | 'submitWaitsFor' | 'refusalEnds' | 'subIsValidRepeats'
+    >,
   ) {}
 
   /** Accepts a submit; throws a refusal and changes nothing otherwise. */
@@ -52,6 +55,7 @@ export class Submissions {
     requireWaiting(instruction);
     instruction.history.record('C_INSTRUCTION_SUB_NOT_PASSED', atMs);
     instruction.checkedAtMs = atMs;
+    if (this.variants.refusalEnds === 'itself') return instruction;
     for (const { history } of instruction.payments)
       if (!FAILURES.has(history.current)) history.record('P_INSTRUCTION_SUB_NOT_PASSED', atMs);
     return instruction;

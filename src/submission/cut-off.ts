@@ -1,0 +1,110 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { isBankError } from '../bank/errors';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim, fence, wake } from '../database/leases';
+import { WakeIn } from '../database/lease-worker';
+import { PersonalData } from '../database/personal-data';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { Instruction } from '../pay-run/instruction.entity';
+import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { lockRun } from '../pay-run/pay-run.store';
+import { movePaymentSet } from '../pay-run/payment.store';
+import { beginBuilding } from './builder';
+import { InstructionReader, ReadBack } from './read-back';
+import { bankHours, submitWindow } from './submit-window';
+import { Verifier } from './verifier';
+import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } from './work';
+
+/** The cut-off that passes in mid-run: what was not submitted by then is released, and another run pays its rows. */
+@Injectable()
+export class CutOff {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+    private readonly reader: InstructionReader,
+    private readonly verifier: Verifier,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * Whether the cut-off passed while the run was being submitted: nothing of it is sent any more. A submit must end
+   * before it, and its time-out is the most it takes.
+   */
+  isTooLate({ run, instruction }: Pick<Work, 'run' | 'instruction'>): boolean {
+    if (run.status !== 'SUBMITTING' || !INSTRUCTION_UNSENT.includes(instruction.status)) return false;
+    const hours = bankHours(this.config);
+    const { BANK_TIMEOUT_MS } = this.config;
+    return submitWindow(run, run.createdAt, this.clock.now(), hours, BANK_TIMEOUT_MS).kind === 'late';
+  }
+
+  /** Reads the instruction; past the cut-off also where the bank cannot be read. @throws BankClientError before it */
+  async readUnlessLate(work: Work, rows: readonly PayableRow[]): Promise<ReadBack | { kind: 'unread' }> {
+    try {
+      return await this.reader.readBack(work, rows);
+    } catch (error) {
+      if (isBankError(error) && this.isTooLate(work)) return { kind: 'unread' };
+      throw error;
+    }
+  }
+
+  /**
+   * Past the cut-off an instruction that is built again in mid-run is released too, unless the bank shows that it moved.
+   * @throws Halted after a restore
+   */
+  async giveUp(claim: Claim, work: Work): Promise<WakeIn> {
+    if (work.instruction.bankInstructionId === null) return this.expire(claim, work, false);
+    const rows = await this.database.inEmployer(claim.employerId, (tx) =>
+      payableRows(tx, this.personal, work),
+    );
+    const reading = await this.readUnlessLate(work, rows);
+    if (reading.kind === 'moved') return this.verifier.breach(claim, work, reading.bankStatus);
+    return this.expire(claim, work, reading.kind !== 'unread');
+  }
+
+  /**
+   * Releases the instruction where the cut-off has passed. `read` says whether the bank showed that it did not move.
+   * @throws Halted after a restore
+   */
+  async expire(claim: Claim, work: Work, read: boolean): Promise<'never'> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, work.run.id, 'pessimistic_read');
+      const instruction = await lockInstruction(tx, work.instruction.id);
+      await fence(tx, claim);
+      // After a restore everything is stopped, and only a read tells whether a submit was forgotten.
+      if (!read && (await submitsOff(tx))) throw new Halted('STOPPED');
+      // What a restored database forgot may be another attempt for the same rows, which no read of this one shows.
+      if (await mayBeForgotten(tx, run.id)) throw new Halted('STOPPED');
+      if (this.isTooLate({ run, instruction })) await this.release(tx, work, instruction);
+    });
+    return 'never';
+  }
+
+  /** What was not submitted is not paid by this run any more; a person is told. */
+  async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
+    const reason = 'the cut-off passed before its submit';
+    if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
+    await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
+    await movePaymentSet(tx, {
+      payRunId: work.run.id,
+      planned: work.planned,
+      from: 'AT_BANK',
+      to: 'VOID',
+      actor: 'service',
+      reason,
+    });
+    await raise(tx, {
+      kind: 'STALE_DATE',
+      ...aboutInstruction(work.instruction, work.planned),
+      happened:
+        'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
+    });
+    const subjects = [instruction.id, work.planned.id];
+    await clear(tx, ['ROW_UNSEEN'], subjects, 'the cut-off passed: it is never submitted');
+    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    wake(tx, 'RUN', tx.employerId, [work.run.id]);
+  }
+}

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { BankClientError, NotFound } from '../bank/errors';
+import { Database, EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { isBeforeSubmit, isEndedUnpaid } from '../domain/bank-status';
+import { DomainError } from '../domain/errors';
+import { BankReads } from '../employer/bank-reads';
+import { Problem } from '../http/problem';
+import { AttentionActionRow } from '../pay-run/attention.entity';
+import { lockInstruction } from '../pay-run/instruction.store';
+import { namesOf } from '../pay-run/message-id';
+import { movePaymentSet } from '../pay-run/payment.store';
+import type { Work } from './work';
+
+/**
+ * A submitted instruction that the bank ended unpaid while it leaves payments of it where they were: declared not
+ * executed on the bank's word in writing, once both are read again (rule 8). Its open payments become VOID.
+ */
+@Injectable()
+export class EndedInstruction {
+  constructor(
+    private readonly database: Database,
+    private readonly reads: BankReads,
+  ) {}
+
+  /** @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 503 while the bank cannot be read */
+  async prove(work: Work, bankInstructionId: string, evidence: string | null): Promise<void> {
+    if ((evidence ?? '').trim() === '')
+      throw notProven('Give the reference of the bank’s written confirmation as evidence.');
+    const { ended, left } = await this.readAgain(work, bankInstructionId);
+    if (!left) throw wasExecuted();
+    if (!ended) throw notProven('The bank does not show it as ended.');
+  }
+
+  /** Makes what is left open of it VOID; the instruction is closed by whoever follows it. @throws DomainError WAS_EXECUTED */
+  async bury(tx: EmployerTransaction, work: Work, action: AttentionActionRow): Promise<void> {
+    const instruction = await lockInstruction(tx, work.instruction.id);
+    const open = await tx.query<{ bank_status: string | null }>(
+      `SELECT DISTINCT b.bank_status FROM payment p
+       JOIN bank_payment b ON b.employer_id = p.employer_id AND b.payment_id = p.id AND b.instruction_id = $2
+       WHERE p.employer_id = $1 AND p.pay_run_id = $3 AND p.status = 'SUBMITTED'`,
+      [tx.employerId, instruction.id, instruction.payRunId],
+    );
+    const left = open.every(({ bank_status: status }) => status === null || isBeforeSubmit(status));
+    if (instruction.status !== 'SUBMITTED' || !left) throw wasExecuted();
+    await movePaymentSet(tx, {
+      payRunId: work.run.id,
+      planned: work.planned,
+      from: 'SUBMITTED',
+      to: 'VOID',
+      actor: `person:${action.proposedBy}`,
+      reason: action.reason,
+    });
+    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+  }
+
+  private async readAgain(
+    { account, instruction }: Work,
+    bankInstructionId: string,
+  ): Promise<{ ended: boolean; left: boolean }> {
+    // Where the bank shows instructions to nobody, or this one no longer, its end is the one that was kept.
+    const kept = isEndedUnpaid(instruction.bankStatus ?? '');
+    const known = await this.database.inEmployer(instruction.employerId, (tx) =>
+      tx.query<{ id: string }>(
+        `SELECT bank_payment_id AS id FROM bank_payment
+         WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
+        [tx.employerId, instruction.id],
+      ),
+    );
+    try {
+      const shown = await this.reads.instruction(account, bankInstructionId);
+      const payments = await this.reads.payments(account, {
+        bankInstructionId,
+        createdAt: instruction.createdAt,
+        bankIds: known.map(({ id }) => [id] as const),
+        isNamedBy: namesOf(instruction.id),
+      });
+      const left = payments.every(({ status }) => isBeforeSubmit(status) || isEndedUnpaid(status));
+      return { ended: shown ? isEndedUnpaid(shown.status) : kept, left };
+    } catch (error) {
+      if (error instanceof NotFound) return { ended: kept, left: true };
+      if (!(error instanceof BankClientError)) throw error;
+      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
+    }
+  }
+}
+
+function notProven(why: string): DomainError {
+  return new DomainError('NOT_PROVEN_DEAD', `The instruction is not proven dead at the bank. ${why}`);
+}
+
+function wasExecuted(): DomainError {
+  return new DomainError(
+    'WAS_EXECUTED',
+    'The bank shows that payments of it went on or ended; it cannot be declared otherwise.',
+  );
+}

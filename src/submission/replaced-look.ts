@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { Database, EmployerTransaction } from '../database/database';
+import { Claim } from '../database/leases';
+import { approvedVersion } from '../pay-run/approval';
+import { aboutInstruction } from '../pay-run/attention.store';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { lockRun } from '../pay-run/pay-run.store';
+import { instructionsOf, instructionsReplacedBy } from '../pay-run/replaced.store';
+import { SecondLook, SecondReading, UnseenPayment } from '../pay-run/second-look';
+import { tellOfMoved } from '../pay-run/stop-successors';
+import { nowSeen, tellOfUnseen, Unseen } from './unseen';
+import { assertUnchanged, PayableRow, Work } from './work';
+
+/** Old instructions named in a question; of more their number is told. */
+const INSTRUCTIONS_NAMED = 20;
+
+/** Before any repay the bank is read again: whether what the payments of a run replace still stands as it ended. */
+@Injectable()
+export class ReplacedLook {
+  constructor(
+    private readonly database: Database,
+    private readonly secondLook: SecondLook,
+  ) {}
+
+  /** What the bank shows now of all that a run replaces. @throws BankClientError while the bank cannot be read */
+  of(run: PayRun): Promise<SecondReading> {
+    return this.secondLook.at(run.employerId, (tx) => instructionsReplacedBy(tx, run.id));
+  }
+
+  /** Whether a run that is locked may pass its gate after such a reading. What moved, or is not shown, is told. */
+  standsAtGate(tx: EmployerTransaction, claim: Claim, run: PayRun, reading: SecondReading): Promise<boolean> {
+    const { id, rowCount: payments, totalMinor: amountMinor } = run;
+    return stands(tx, claim, run, reading, { subjectId: id, payRunId: id, payments, amountMinor });
+  }
+
+  /**
+   * Whether an instruction may be submitted, also where the run gate looked: since then the run may have been stopped
+   * for days. What moved stops the run and is told; what is not shown is waited for, and told when it takes too long.
+   * @throws BankClientError while the bank cannot be read; Fenced, Halted
+   */
+  async standsBeforeSubmit(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<boolean> {
+    const replaced = rows.flatMap(({ replacesPaymentId }) => replacesPaymentId ?? []);
+    if (replaced.length === 0) return true;
+    const reading = await this.secondLook.at(claim.employerId, (tx) => instructionsOf(tx, replaced));
+    if (reading.moved.length + reading.unseen.length === 0 && claim.missing === null) return true;
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, work.run.id);
+      await assertUnchanged(tx, claim, work);
+      const about = { ...aboutInstruction(work.instruction, work.planned), subjectId: work.planned.id };
+      return stands(tx, claim, run, reading, about);
+    });
+  }
+}
+
+async function stands(
+  tx: EmployerTransaction,
+  claim: Claim,
+  run: PayRun,
+  { moved, unseen }: SecondReading,
+  about: Omit<Unseen, 'happened'>,
+): Promise<boolean> {
+  if (moved.length > 0) await tellOfMoved(tx, moved);
+  if (unseen.length > 0) {
+    const version = await approvedVersion(tx, run);
+    await tellOfUnseen(tx, claim, 'REPLACED', {
+      ...about,
+      bankReference: namesOf(unseen),
+      happened: `${version} pays again what the bank does not show now.`,
+      certain:
+        'Nothing that waits for it is submitted: what is not shown may have been paid after all. It goes on by itself once the bank shows how each of these payments ended.',
+    });
+  } else await nowSeen(tx, claim, 'REPLACED', about.subjectId);
+  return moved.length + unseen.length === 0;
+}
+
+function namesOf(unseen: readonly UnseenPayment[]): string {
+  const all = [...new Set(unseen.map(({ bankInstructionId }) => bankInstructionId))].sort();
+  const named = all.slice(0, INSTRUCTIONS_NAMED);
+  if (all.length > named.length) named.push(`${all.length - named.length} more`);
+  return named.join(', ');
+}

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { Database, EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
+import { employerIds } from '../database/worker-ids';
+import { validateIban } from '../domain/iban';
+import { accountsOf } from '../employer/account.store';
+import { readReference, shortId } from './prepared-calls';
+import type { Unknown } from './restore-sweep';
+import type { Finding } from './restore-words';
+
+/** What the database does not know, by whose it is. */
+export interface Owned {
+  /** By the id of an employer; those to whom nothing belongs are not in it. */
+  byEmployer: ReadonlyMap<string, Finding[]>;
+  /** Instructions of this service of which no employer's record says that they are its own. */
+  ownerless: Unknown[];
+}
+
+/** Asks every employer's record whose the instructions are that a restored database has forgotten. */
+@Injectable()
+export class RestoreOwners {
+  constructor(
+    private readonly database: Database,
+    private readonly personal: PersonalData,
+  ) {}
+
+  /** Also those are asked who have nothing left to decide: what is theirs is nobody else's doubt. */
+  async of(unknown: readonly Unknown[]): Promise<Owned> {
+    const byEmployer = new Map<string, Finding[]>();
+    if (unknown.length === 0) return { byEmployer, ownerless: [] };
+    for await (const employerId of employerIds(this.database)) {
+      const own = await this.database.inEmployer(employerId, (tx) => this.ownOf(tx, unknown));
+      if (own.length > 0) byEmployer.set(employerId, own);
+    }
+    const owned = new Set([...byEmployer.values()].flat().map((one) => one.bankInstructionId));
+    return { byEmployer, ownerless: unknown.filter((one) => !owned.has(one.bankInstructionId)) };
+  }
+
+  /** Those of the unknown that name a run or instruction of the transaction's employer, or debit its account. */
+  private async ownOf(tx: EmployerTransaction, unknown: readonly Unknown[]): Promise<Finding[]> {
+    const accounts = new Set((await accountsOf(tx)).map(({ ibanHash }) => ibanHash.toString('hex')));
+    const own: Finding[] = [];
+    for (const one of unknown) {
+      const payRunId = await runOf(tx, one);
+      const debtor = validateIban(one.debtorIban ?? '');
+      const debits = debtor.ok && accounts.has(this.personal.hash(debtor.iban).toString('hex'));
+      if (payRunId !== null || debits) own.push({ ...one, payRunId, refusal: undefined });
+    }
+    return own;
+  }
+}
+
+async function runOf(tx: EmployerTransaction, { reference, instructionId }: Unknown): Promise<string | null> {
+  const named = readReference(reference ?? '')?.run;
+  const [row] = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND (left(replace(id::text, '-', ''), $4) = $2
+       OR id = (SELECT pay_run_id FROM instruction WHERE employer_id = $1 AND id = $3)) LIMIT 1`,
+    [tx.employerId, named ?? null, instructionId ?? null, shortId(tx.employerId).length],
+  );
+  return row?.id ?? null;
+}

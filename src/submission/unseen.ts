@@ -1,0 +1,35 @@
+import { EmployerTransaction } from '../database/database';
+import { Claim, isThere, missingForMs } from '../database/leases';
+import { Alarm, clear, raiseUndecided } from '../pay-run/attention.store';
+
+/** How long the bank may not show what a submit needs before a person is told. */
+const UNSEEN_DEADLINE_MS = 600_000;
+
+/** What may not be shown: the rows of an instruction, whole and as they were added, or what a payment replaces. */
+type Needed = 'ROWS' | 'REPLACED';
+
+/** A question about what the bank does not show, whatever it is asked about. */
+export type Unseen = Omit<Alarm, 'kind'>;
+
+/** Tells a person, once, of what the bank has not shown for too long since it was first looked for in vain. */
+export async function tellOfUnseen(
+  tx: EmployerTransaction,
+  claim: Claim,
+  needed: Needed,
+  unseen: Unseen,
+): Promise<void> {
+  if ((await missingForMs(tx, claim, needed)) < UNSEEN_DEADLINE_MS) return;
+  await raiseUndecided(tx, { kind: 'ROW_UNSEEN', ...unseen });
+}
+
+/** The bank shows it: nobody needs to be asked about it. */
+export async function nowSeen(
+  tx: EmployerTransaction,
+  claim: Claim,
+  needed: Needed,
+  subjectId: string,
+): Promise<void> {
+  if (claim.missing?.what !== needed) return;
+  await isThere(tx, claim, needed);
+  await clear(tx, ['ROW_UNSEEN'], subjectId, 'the bank shows it again');
+}

@@ -1,0 +1,110 @@
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { execute } from '../support/database';
+import { germanIban, payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+let payroll: Payroll;
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await payroll.close();
+});
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const submits = async () => (await payroll.calls()).submit ?? 0;
+const report = async (id: string) =>
+  (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
+
+const start = async (stepMs: number) => {
+  payroll = await Payroll.start({
+    rowsPerInstruction: 2,
+    settings: { SUBMIT_DOUBT_MS: '2000' },
+    sandbox: { stepMs },
+  });
+};
+/** Has whoever follows a submit, and nobody else, shown one payment with the IBAN of somebody else. */
+const changesIbans = () => {
+  const source = payroll.services[0]!.app.get(PaymentSource);
+  const { paymentsOf } = source;
+  return jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+    const [first, ...others] = await paymentsOf.apply(source, asked);
+    return first ? [{ ...first, iban: germanIban(999_999) }, ...others] : [];
+  });
+};
+
+/** Has one instruction alone submitted. */
+const submitOne = () =>
+  execute(
+    payroll.database.superuserUrl,
+    `CREATE FUNCTION only_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       PERFORM pg_advisory_xact_lock(1);
+       IF EXISTS (SELECT FROM instruction WHERE status IN ('SUBMIT_INTENT', 'SUBMITTED')) THEN
+         RAISE EXCEPTION 'one is enough';
+       END IF;
+       RETURN NEW; END $$;
+     CREATE TRIGGER only_one BEFORE UPDATE ON instruction FOR EACH ROW
+       WHEN (OLD.status <> NEW.status AND NEW.status = 'SUBMIT_INTENT') EXECUTE FUNCTION only_one()`,
+  );
+const submitTheOther = () =>
+  execute(
+    payroll.database.superuserUrl,
+    `DROP TRIGGER only_one ON instruction;
+     UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL`,
+  );
+const decide = async (path: string, action: string) => {
+  await payroll.as('operator').post(`${path}/actions`, { action, reason: 'the bank was asked' });
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+};
+
+describe('a submitted payment that the bank shows with another IBAN', () => {
+  it('is told as it is, and holds back what of its run was not submitted until two people resume it', async () => {
+    await start(600_000);
+    await submitOne();
+    const id = await payroll.paid(payFile(payRows(4)));
+    await eventually(async () => (await submits()) === 1, 20_000);
+    changesIbans();
+    const path = await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    jest.restoreAllMocks();
+    const { data } = await payroll.as('operator').get(path);
+    expect(data.certain).toMatch(/submitted once.*not certain/);
+    expect(data.askBank).toMatch(
+      /to which IBAN, does the bank pay for payment \S+ of customer instruction \S+\?/,
+    );
+    expect((await payroll.run(id)).stopped?.reason).toBe('ECHO_MISMATCH');
+    await submitTheOther();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect([await submits(), (await payroll.run(id)).status]).toEqual([1, 'SUBMITTING']);
+    await decide(path, 'RESUME');
+    await eventually(async () => (await submits()) === 2, 20_000);
+    await payroll.bankClock(new Date(Date.now() + 10 * 86_400_000));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect((await payroll.run(id)).stopped).toBeNull();
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is asked once while it lasts, and does not stop again what two people let go on', async () => {
+    await start(600_000);
+    await submitOne();
+    const id = await payroll.paid(payFile(payRows(4)));
+    await eventually(async () => (await submits()) === 1, 20_000);
+    const reads = changesIbans();
+    await decide(await payroll.askedAbout(id, 'ECHO_MISMATCH'), 'RESUME');
+    reads.mockClear();
+    await eventually(() => Promise.resolve(reads.mock.calls.length > 3), 20_000);
+    expect([await kinds(), (await payroll.run(id)).stopped]).toEqual([[], null]);
+  });
+
+  it('leaves the run unexplained while nobody has answered for it, also when it is seen after the end', async () => {
+    await start(0);
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await report(id)).explained).toBe(true);
+    changesIbans();
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW'`,
+    );
+    await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    expect(await report(id)).toMatchObject({ explained: false, openDoubts: ['ECHO_MISMATCH'] });
+    expect((await payroll.run(id)).stopped).toBeNull();
+  });
+});

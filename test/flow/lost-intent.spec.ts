@@ -1,0 +1,61 @@
+import { execute, select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+/** What a failover to a standby loses that had not received the last second. */
+const LOST_INITIATE = `DELETE FROM bank_call WHERE operation = 'initiate';
+  UPDATE instruction SET status = 'PLANNED'; UPDATE payment SET status = 'APPROVED';`;
+const LOST_ADDS = 'DELETE FROM add_intent;';
+
+describe('an answer to a call whose intent a failover lost', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  const question = async () =>
+    (await payroll.attention()).find(
+      ({ kind, happened }) => kind === 'RESTORED' && !/is being read/.test(happened),
+    );
+
+  /** A run of two instructions, of which the failover struck while the first such call was under way. */
+  async function failedOver(operation: 'initiate' | 'add', lost: string): Promise<string> {
+    payroll = await Payroll.start({ rowsPerInstruction: 2, settings: { BANK_TIMEOUT_MS: '20000' } });
+    await payroll.fault({ operation, kind: 'slow-drip', nth: 1, delayMs: 4 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await eventually(async () => ((await payroll.calls())[operation] ?? 0) >= 1, 20_000);
+    await execute(
+      payroll.database.superuserUrl,
+      `BEGIN; SET LOCAL session_replication_role = replica; ${lost}
+       UPDATE database_identity SET timeline = timeline + 1, written_by = pg_current_xact_id(); COMMIT`,
+    );
+    return id;
+  }
+
+  async function resumed(): Promise<void> {
+    await eventually(async () => (await question()) !== undefined, 20_000);
+    const path = payroll.path(`/attention/${(await question())?.id}`);
+    await payroll
+      .as('operator')
+      .post(`${path}/actions`, { action: 'RESUME', reason: 'the lists were compared' });
+    const confirmed = await payroll.as('second').post(`${path}/actions/confirmation`);
+    expect(confirmed.status).toBe(200);
+  }
+
+  it.each([
+    ['initiate', LOST_INITIATE],
+    ['add', LOST_ADDS],
+  ] as const)(
+    'is not recorded (%s): the run begins as the database has it, and pays once',
+    async (operation, lost) => {
+      const id = await failedOver(operation, lost);
+      await resumed();
+      await eventually(async () => (await payroll.run(id)).status === 'SETTLED', 40_000);
+      expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+      const unintended = await select(
+        payroll.database.superuserUrl,
+        `SELECT b.row_no FROM bank_payment b WHERE NOT EXISTS (SELECT FROM add_intent a
+         WHERE a.instruction_id = b.instruction_id AND b.row_no = ANY (a.row_nos))`,
+      );
+      expect(unintended).toEqual([]);
+    },
+  );
+});

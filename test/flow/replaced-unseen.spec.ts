@@ -1,0 +1,164 @@
+import { NotAllowed, NotFound } from '../../src/bank/errors';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { BankReads } from '../../src/employer/bank-reads';
+import { execute, select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+const FAILS = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+const sql = (statement: string) => execute(payroll.database.superuserUrl, statement);
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const lookNow = () =>
+  sql(`UPDATE lease SET wake_at = now() WHERE kind IN ('RUN', 'INSTRUCTION') AND holder IS NULL`);
+const hasWaitedLong = () =>
+  sql(`UPDATE lease SET missing_since = missing_since - interval '11 minutes' WHERE missing IS NOT NULL`);
+
+/** What the bank does with a question about an instruction that it does not show any more. */
+const hidden: Record<string, () => never[]> = {
+  'left out of the list': () => [],
+  'not allowed': () => {
+    throw new NotAllowed(403, { raw: '' });
+  },
+  'not found': () => {
+    throw new NotFound(404, { raw: '' });
+  },
+};
+
+/** A run whose one payment failed, its successor, and how to hide what that replaces. */
+async function successor() {
+  payroll = await Payroll.start({ settings: { FOLLOW_DELAYS_MS: '600000' } });
+  const parent = await payroll.paid(payFile(payRows(1).map((row) => ({ ...row, iban: FAILS }))));
+  const follow = (when: string) =>
+    sql(`UPDATE lease SET wake_at = ${when} WHERE kind = 'FOLLOW' AND holder IS NULL`);
+  await eventually(async () => {
+    await follow('now()');
+    return (await payroll.run(parent)).status === 'FAILED';
+  }, 20_000);
+  const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
+    executionDate: payroll.executionDate(),
+    submitAt: payroll.clock.now().toISOString(),
+  });
+  expect(made.status).toBe(201);
+  // Only the looks before a repay are to meet what is hidden.
+  await eventually(async () => {
+    await follow(`'infinity'`);
+    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
+    return (await select(payroll.database.superuserUrl, due)).length === 0;
+  }, 10_000);
+  const [{ bankInstructionId: replaced }] = (await payroll.run(parent)).instructions;
+  const reads = payroll.services[0]!.app.get(BankReads);
+  const { payments } = reads;
+  let looks = 0;
+  let hide: (() => never[]) | undefined;
+  jest.spyOn(reads, 'payments').mockImplementation(async (account, instruction) => {
+    if (instruction.bankInstructionId !== replaced || hide === undefined)
+      return payments.call(reads, account, instruction);
+    looks += 1;
+    return hide();
+  });
+  return {
+    run: made.data as { id: string; rootHash: string; total: string },
+    replaced: String(replaced),
+    hide: (how: () => never[]) => (hide = how),
+    show: () => (hide = undefined),
+    /** Until it was looked at so often more, and so what followed from the last look but one is written down. */
+    lookAgain: () => {
+      const before = looks;
+      return eventually(async () => {
+        await lookNow();
+        return looks > before + 2;
+      }, 20_000);
+    },
+  };
+}
+
+const sent = (id: string) =>
+  eventually(async () => {
+    await lookNow();
+    return (await payroll.run(id)).status === 'FOLLOWING';
+  }, 20_000);
+
+const acknowledge = async (path: string) => {
+  await payroll
+    .as('operator')
+    .post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason: 'the bank was asked' });
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+};
+
+const asked = async (id: string) => {
+  await eventually(async () => {
+    await lookNow();
+    return (await kinds()).includes('ROW_UNSEEN');
+  }, 20_000);
+  return payroll.askedAbout(id, 'ROW_UNSEEN');
+};
+
+describe('a run that pays again what the bank does not show now', () => {
+  it.each(Object.keys(hidden))(
+    'is asked about after ten minutes at its gate, and goes on: %s',
+    async (how) => {
+      const { run, replaced, hide, show, lookAgain } = await successor();
+      hide(hidden[how]!);
+      await payroll.approve(run);
+      await lookAgain();
+      expect(await kinds()).toEqual([]);
+      expect((await payroll.run(run.id)).status).toBe('VERIFIED');
+      await hasWaitedLong();
+      const question = (await payroll.as('operator').get(await asked(run.id))).data;
+      expect(question.askBank).toContain(replaced);
+      show();
+      await sent(run.id);
+      expect(await kinds()).toEqual([]);
+    },
+  );
+
+  it.each(Object.keys(hidden))('is asked about after ten minutes before its submit too: %s', async (how) => {
+    const { run, replaced, hide, show, lookAgain } = await successor();
+    await payroll.stopPastTheGate();
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SUBMITTING'], 15_000);
+    hide(hidden[how]!);
+    await payroll.letRunsGoOn();
+    await lookAgain();
+    expect(await kinds()).toEqual([]);
+    await hasWaitedLong();
+    const question = (await payroll.as('operator').get(await asked(run.id))).data;
+    expect(question.askBank).toContain(replaced);
+    show();
+    await sent(run.id);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is not asked about again while it lasts, once that was decided', async () => {
+    const { run, hide, show, lookAgain } = await successor();
+    hide(hidden['left out of the list']!);
+    await payroll.approve(run);
+    await lookAgain();
+    await hasWaitedLong();
+    await acknowledge(await asked(run.id));
+    await lookAgain();
+    expect(await kinds()).toEqual([]);
+    show();
+    await sent(run.id);
+  });
+
+  it('is not asked about any more once it is cancelled', async () => {
+    const { run, hide, lookAgain } = await successor();
+    hide(hidden['left out of the list']!);
+    await payroll.approve(run);
+    await lookAgain();
+    await hasWaitedLong();
+    await asked(run.id);
+    const path = payroll.path(`/pay-runs/${run.id}/cancellation`);
+    expect((await payroll.as('preparer').post(path, { reason: 'paid by hand' })).status).toBeLessThan(300);
+    await eventually(async () => {
+      await lookNow();
+      return (await payroll.run(run.id)).status === 'CANCELLED';
+    }, 20_000);
+    expect(await kinds()).toEqual([]);
+  });
+});

@@ -1,0 +1,150 @@
+import { HoldCode } from '../../src/domain/hold';
+import { readId } from '../../src/http/prefixed-id';
+import { releaseFurtherPay } from '../../src/pay-file/release';
+import { raise } from '../../src/pay-run/attention.store';
+import { germanIban } from '../support/pay-rows';
+import { csv, Desk, PayDesk, row } from './pay-desk';
+
+const REASON = 'she has a new account';
+
+let desk: PayDesk;
+let employer: Desk;
+let approver: string;
+let first: string;
+
+beforeAll(async () => {
+  desk = await PayDesk.open();
+  approver = await desk.person('Arno Approver');
+});
+beforeEach(async () => {
+  employer = await desk.employer();
+  first = await upload([row('E1', '900.00'), row('E2', '1.00')]);
+  await cameBack(first, 'E1');
+});
+afterAll(() => desk.close());
+
+const upload = async (rows: string[]): Promise<string> =>
+  readId('run', (await desk.upload(employer, csv(...rows))).answer.id);
+
+/** The run is paid, and what it paid an employee comes back, as the bank would have it. */
+const cameBack = (runId: string, ...employeeIds: string[]): Promise<void> =>
+  desk.asSuperuser(
+    `SET session_replication_role = replica;
+     UPDATE payment SET status = 'SETTLED' WHERE pay_run_id = '${runId}';
+     UPDATE payment SET returned_at = now() WHERE pay_run_id = '${runId}'
+       AND employee_id IN (${employeeIds.map((id) => `'${id}'`).join(', ')});
+     UPDATE pay_run SET status = 'SETTLED' WHERE id = '${runId}'`,
+  );
+
+const release = async (runId: string, code: HoldCode): Promise<void> =>
+  desk.releaseHold(
+    employer,
+    runId,
+    { paymentId: await desk.paymentIn(employer, runId, 2), code },
+    { personId: approver, reason: REASON },
+  );
+
+const holdsOf = async (runId: string): Promise<string[]> => {
+  const rows = await desk.query<{ code: string }>(
+    employer,
+    'SELECT code FROM pay_hold WHERE pay_run_id = $1 ORDER BY code',
+    [runId],
+  );
+  return rows.map(({ code }) => code);
+};
+
+/** The first payment of a run, and of which run the one is that it replaces. */
+const paymentOf = async (runId: string) => {
+  const [payment] = await desk.query(
+    employer,
+    `SELECT p.status, p.release_sequence AS place, o.pay_run_id AS replaces, p.replaces_reason AS why
+     FROM payment p LEFT JOIN payment o ON o.id = p.replaces_payment_id WHERE p.pay_run_id = $1 AND p.line = 2`,
+    [runId],
+  );
+  return payment;
+};
+
+const elsewhere = (amount = '900.00') => row('E1', amount, 'Zoë Müller', germanIban(9_000_001));
+
+describe('what was paid and came back', () => {
+  it('is paid to another account by a row that replaces it, once a person has released that', async () => {
+    const again = await upload([elsewhere()]);
+    expect(await holdsOf(again)).toEqual(['EMPLOYEE_PAY_RETURNED']);
+    expect(await paymentOf(again)).toMatchObject({ status: 'HELD', replaces: first });
+    await release(again, 'EMPLOYEE_PAY_RETURNED');
+    expect(await paymentOf(again)).toEqual({
+      status: 'READY',
+      place: 1,
+      replaces: first,
+      why: 'The payment came back.',
+    });
+    const kept = await desk.query(employer, 'SELECT reason, released_by FROM pay_release');
+    expect(kept).toEqual([{ reason: REASON, released_by: approver }]);
+    // By now the employee is paid.
+    expect(await holdsOf(await upload([elsewhere('901.00')]))).toEqual(['EMPLOYEE_ALREADY_PAID']);
+  });
+
+  it('is paid by a row for which a person allowed it beforehand, for that reason', async () => {
+    const request = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
+    await desk.database.inEmployer(employer.employerId, (tx) => releaseFurtherPay(tx, approver, request));
+    const again = await upload([elsewhere()]);
+    expect(await holdsOf(again)).toEqual([]);
+    expect(await paymentOf(again)).toEqual({ status: 'READY', place: 1, replaces: first, why: REASON });
+  });
+
+  it('is no pay that the same rows repeat', async () => {
+    const again = await upload([row('E1', '900.00')]);
+    expect(await holdsOf(again)).toEqual(['EMPLOYEE_PAY_RETURNED']);
+    expect(await holdsOf(await upload([row('E2', '1.00')]))).toEqual([
+      'EMPLOYEE_ALREADY_PAID',
+      'ROWS_OF_ANOTHER_RUN',
+    ]);
+  });
+
+  it('is paid again where it came back a second time', async () => {
+    const again = await upload([elsewhere()]);
+    await release(again, 'EMPLOYEE_PAY_RETURNED');
+    await cameBack(again, 'E1');
+    const third = await upload([row('E1', '900.00')]);
+    expect(await holdsOf(third)).toEqual(['EMPLOYEE_PAY_RETURNED']);
+    await release(third, 'EMPLOYEE_PAY_RETURNED');
+    expect(await paymentOf(third)).toMatchObject({ status: 'READY', place: 2, replaces: again });
+  });
+
+  it('is paid by one of two runs that hold it, whoever releases it in each', async () => {
+    const runs = [await upload([elsewhere()]), await upload([elsewhere('899.00')])];
+    await release(runs[0]!, 'EMPLOYEE_PAY_RETURNED');
+    await expect(release(runs[1]!, 'EMPLOYEE_PAY_RETURNED')).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+  });
+
+  it('is not guessed where two payments of the employee came back', async () => {
+    const bonus = await upload([row('E1', '50.00')]);
+    await release(bonus, 'EMPLOYEE_PAY_RETURNED');
+    await desk.asSuperuser(
+      `SET session_replication_role = replica;
+       UPDATE payment SET replaces_payment_id = NULL, replaces_reason = NULL WHERE pay_run_id = '${bonus}'`,
+    );
+    await cameBack(bonus, 'E1');
+    const again = await upload([elsewhere()]);
+    expect(await holdsOf(again)).toEqual(['EMPLOYEE_ALREADY_PAID']);
+    expect(await paymentOf(again)).toMatchObject({ replaces: null, why: null });
+  });
+
+  it('is paid as far as is known where the bank has shown two ends of it', async () => {
+    const paymentId = await desk.paymentIn(employer, first, 2);
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      raise(tx, {
+        kind: 'CONTRADICTION',
+        subjectId: paymentId,
+        paymentId,
+        payRunId: first,
+        happened: 'The bank showed a second final status that differs from the first.',
+      }),
+    );
+    const again = await upload([elsewhere()]);
+    expect(await holdsOf(again)).toEqual(['EMPLOYEE_ALREADY_PAID']);
+    expect(await paymentOf(again)).toMatchObject({ replaces: null });
+  });
+});
