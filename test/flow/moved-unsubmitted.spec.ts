@@ -42,6 +42,8 @@ async function movedByOthers(meddle: (bankId: string) => Promise<unknown> = asyn
   const moved = (await verified(id))!.bankInstructionId;
   await meddle(moved);
   await payroll.submitAtBank(moved);
+  // A bank that shows it late would take our submit beside it.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
   await payroll.letRunsGoOn();
   const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
   return { id, moved, asked };
