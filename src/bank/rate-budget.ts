@@ -46,6 +46,17 @@ export function pauseOf(signal: RateSignal): number {
 }
 
 /**
+ * Waits until no pause is left: one may begin, or grow, while a request waits for its turn.
+ * @throws RateLimited where it would outlast `untilMs`, in ms of the clock
+ */
+export async function outlastPauses(leftMs: () => number, untilMs: number, clock: BankClock): Promise<void> {
+  for (let ms = leftMs(); ms > 0; ms = leftMs()) {
+    if (clock.nowMs() + ms > untilMs) throw new RateLimited(Math.ceil(ms));
+    await clock.sleep(ms);
+  }
+}
+
+/**
  * Spreads requests so that no 60 seconds hold more than `requestsPerMinute`: a burst of a tenth, and the rest
  * evenly. Pauses while the bank says that nothing remains.
  */
@@ -67,7 +78,7 @@ export class MinuteBudget implements RateBudget {
     if (turn.kind === 'refused') throw new RateLimited(turn.waitMs);
     this.dueMs = nowMs + turn.dueInMs;
     if (turn.inMs > 0) await this.clock.sleep(turn.inMs);
-    await this.outlastPauses(nowMs + maxWaitMs);
+    await outlastPauses(() => this.pauseLeftMs(), nowMs + maxWaitMs, this.clock);
   }
 
   observe(signal: RateSignal): void {
@@ -75,14 +86,6 @@ export class MinuteBudget implements RateBudget {
       this.perMinute = signal.limit;
     }
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal));
-  }
-
-  /** A pause may begin while a request waits for its turn. @throws RateLimited where it would outlast `untilMs` */
-  private async outlastPauses(untilMs: number): Promise<void> {
-    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs()) {
-      if (this.clock.nowMs() + leftMs > untilMs) throw new RateLimited(Math.ceil(leftMs));
-      await this.clock.sleep(leftMs);
-    }
   }
 
   private pauseLeftMs(): number {

@@ -2,7 +2,14 @@ import { Logger } from '@nestjs/common';
 import { describeError } from '../config/describe-error';
 import { paceOf, type TurnRequest, type Turns } from '../domain/request-pace';
 import { RateLimited } from './errors';
-import { pauseOf, type BankClock, type RateBudget, type RateSignal, SYSTEM_CLOCK } from './rate-budget';
+import {
+  outlastPauses,
+  pauseOf,
+  type BankClock,
+  type RateBudget,
+  type RateSignal,
+  SYSTEM_CLOCK,
+} from './rate-budget';
 
 /** What all replicas have in common, by one clock: the limit the bank taught them, the next turn, a pause. */
 export interface SharedRate {
@@ -169,12 +176,8 @@ export class SharedBudget implements RateBudget {
     this.logger.warn({ message, error: describeError(error) });
   }
 
-  /** @throws RateLimited once a pause would outlast `untilMs`: it may have grown while it was waited out */
-  private async outlastPauses(untilMs: number): Promise<void> {
-    for (let leftMs = this.pauseLeftMs(); leftMs > 0; leftMs = this.pauseLeftMs()) {
-      if (this.clock.nowMs() + leftMs > untilMs) throw new RateLimited(Math.ceil(leftMs));
-      await this.clock.sleep(leftMs);
-    }
+  private outlastPauses(untilMs: number): Promise<void> {
+    return outlastPauses(() => this.pauseLeftMs(), untilMs, this.clock);
   }
 
   private pauseLeftMs(): number {
