@@ -50,21 +50,33 @@ export function readArguments(args: readonly string[]): Asked {
   const given = parsed(args);
   const without = given.without === undefined ? undefined : guardOf(given.without);
   const usual = given.short ? SHORT : LONG;
+  assertTogether(given);
+  const only = given.only ?? (given.fault === undefined ? undefined : 'faults');
   return {
     short: given.short ?? false,
-    parts: given.only === undefined ? PARTS : [oneOf('--only', given.only, PARTS)],
+    parts: only === undefined ? PARTS : [oneOf('--only', only, PARTS)],
     seed: given.seed === undefined ? 1 : wholeNumber('--seed', given.seed),
     seeds:
       given.seeds === undefined
         ? without
           ? SEEDS_WITHOUT
           : usual.seeds
-        : wholeNumber('--seeds', given.seeds),
+        : atLeastOne('--seeds', given.seeds),
     minutes: given.minutes === undefined ? usual.minutes : minutesOf(given.minutes),
     without,
     fault: given.fault,
     replay: given.replay === undefined ? undefined : replayOf(given.replay),
   };
+}
+
+/** What would be left out without a word, and so prove nothing. */
+function assertTogether({ only, fault, without, replay }: ReturnType<typeof parsed>): void {
+  if (fault !== undefined && only !== undefined && only !== 'faults')
+    throw new BadArguments(`--fault is of the faults, and --only ${only} plays none`);
+  if (without === undefined) return;
+  if (fault !== undefined || only !== undefined)
+    throw new BadArguments('--without plays the model, and neither --fault nor --only says anything of it');
+  if (replay?.startsWith('mix')) throw new BadArguments('--without takes guards from the model alone');
 }
 
 function parsed(args: readonly string[]) {
@@ -90,6 +102,12 @@ function oneOf<T extends string>(option: string, value: string, values: readonly
 function wholeNumber(option: string, text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new BadArguments(`${option} must be a whole number, not ${text}`);
   return Number(text);
+}
+
+function atLeastOne(option: string, text: string): number {
+  const number = wholeNumber(option, text);
+  if (number === 0) throw new BadArguments(`${option} must be at least 1: none prove nothing`);
+  return number;
 }
 
 /** A night at most. */

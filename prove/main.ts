@@ -5,7 +5,7 @@ import { findingOf, type Played, playSeeds } from './model/play';
 import { simulate } from './model/simulate';
 import { proveFaults } from './real/faults';
 import { proveMix } from './real/mix';
-import { startServer } from './real/stand';
+import { startServer } from './real/server';
 import { proveWithoutUnique } from './real/without-unique';
 import { Report } from './report';
 import { wordsOf } from './table';
@@ -37,15 +37,16 @@ async function proveReal(asked: Asked, report: Report): Promise<void> {
   try {
     if (asked.replay) return await proveMix(report, asked.replay.seed, 0, 1);
     if (asked.parts.includes('faults')) await proveFaults(report, asked);
-    if (asked.parts.includes('mix') && asked.fault === undefined)
-      await proveMix(report, asked.seed, asked.minutes);
+    if (asked.parts.includes('mix')) await proveMix(report, asked.seed, asked.minutes);
   } finally {
     await server.stop();
   }
 }
 
-function tell({ lines, perSecond }: Played, report: Report): void {
+function tell({ lines, strayed, perSecond }: Played, report: Report): void {
   for (const line of lines) report.line(line);
+  const counts = Object.entries(strayed).map(([outside, seeds]) => `${outside} ${seeds}`);
+  report.say(`seeds in which what is not assumed came about: ${counts.join(', ')}`);
   report.say(`the model played ${Math.round(perSecond)} seeds a second`);
 }
 

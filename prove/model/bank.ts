@@ -2,7 +2,7 @@ import { outcomeOf, type Outcome } from '../../src/bank/outcome';
 import type { BankOutcome } from '../../src/domain/bank-status';
 import type { SeenPayment, Totals } from '../../src/pay-run/match';
 import type { Random } from './random';
-import { LAST_FAULT_MS, type World } from './world';
+import { LAST_FAULT_MS, type Outside, type World } from './world';
 
 /** The four calls that change something at the bank. */
 export type Operation = 'initiate' | 'add' | 'submit' | 'delete';
@@ -97,8 +97,13 @@ function answered(status: number): Outcome<never> {
 export class ModelBank {
   readonly instructions = new Map<string, InstructionAtBank>();
   private readonly late: { atMs: number; execute: () => unknown }[] = [];
+  /** Adds that the network delivers once more after the submit of their instruction. */
+  private readonly strays = new Map<string, (() => unknown)[]>();
+  private readonly debits: { atMs: number; amountMinor: bigint }[] = [];
   private ids = 0;
   nowMs = 0;
+  /** How often what the world's bank or network does outside the assumptions came about. */
+  strayed = 0;
 
   constructor(
     private readonly random: Random,
@@ -137,32 +142,40 @@ export class ModelBank {
     sent: { messageId: string; amountMinor: bigint; iban: string },
   ): Outcome<PaymentAtBank> {
     const altered = this.faulty() && this.random.chance(ALTERED_SHARE) ? this.alter(sent) : sent;
-    return this.call<PaymentAtBank>('add', () => {
+    const execute = (): Result<PaymentAtBank> => {
       const instruction = this.instructions.get(instructionId);
       if (!instruction || instruction.deletedMs !== undefined) return { refused: 404 };
       const submitted = instruction.submittedMs !== undefined;
       if (submitted && this.world.outside !== 'add-after-submit') return { refused: 409 };
-      const ends: BankOutcome = this.random.chance(0.95)
-        ? 'SETTLED'
-        : this.random.pick(['FAILED', 'REJECTED']);
+      const ends = this.end();
       const id = `p${(this.ids += 1)}`;
       const payment = { id, ...altered, createdMs: this.nowMs, ends, moved: 0 };
       instruction.payments.push(payment);
-      if (submitted) move(payment);
+      if (submitted) {
+        this.strayed += 1;
+        this.move(payment);
+      }
       return { done: payment };
-    });
+    };
+    if (this.strikes('add-after-submit'))
+      this.strays.set(instructionId, [...(this.strays.get(instructionId) ?? []), execute]);
+    return this.call('add', execute);
   }
 
   submit(instructionId: string): Outcome<SeenInstruction> {
-    return this.call<SeenInstruction>('submit', () => {
+    const execute = (): Result<SeenInstruction> => {
       const instruction = this.instructions.get(instructionId);
       if (!instruction || instruction.deletedMs !== undefined) return { refused: 404 };
-      if (instruction.submittedMs !== undefined && this.world.outside !== 'second-submit')
-        return { refused: 409 };
+      if (instruction.submittedMs !== undefined && !this.world.executesSecondSubmit) return { refused: 409 };
+      if (instruction.submittedMs !== undefined) this.strayed += 1;
       instruction.submittedMs ??= this.nowMs;
-      for (const payment of instruction.payments) move(payment);
+      for (const payment of instruction.payments) this.move(payment);
+      for (const stray of this.strays.get(instructionId) ?? []) this.later(stray);
+      this.strays.delete(instructionId);
       return { done: this.seenAt(instruction, this.nowMs) };
-    });
+    };
+    if (this.strikes('second-submit')) this.later(execute);
+    return this.call('submit', execute);
   }
 
   delete(instructionId: string): Outcome<true> {
@@ -173,6 +186,11 @@ export class ModelBank {
       instruction.deletedMs = this.nowMs;
       return { done: true };
     });
+  }
+
+  /** What it writes to people who ask whether an instruction is deleted for good. */
+  writesOfDeath(instructionId: string): boolean {
+    return this.instructions.get(instructionId)?.deletedMs !== undefined;
   }
 
   /** @throws Unreachable */
@@ -204,6 +222,25 @@ export class ModelBank {
     }));
   }
 
+  /** What the account lost, as its balance shows it. @throws Unreachable */
+  readLoss(): bigint {
+    const atMs = this.readAt();
+    return this.debits.reduce((sum, debit) => (debit.atMs <= atMs ? sum + debit.amountMinor : sum), 0n);
+  }
+
+  /** Of what two submits take, the balance shows nothing as long as as much may be on its way back. */
+  private end(): BankOutcome {
+    const { outside } = this.world;
+    if (outside === 'second-submit' || this.random.chance(0.95)) return 'SETTLED';
+    return this.random.pick(['FAILED', 'REJECTED']);
+  }
+
+  private move(payment: PaymentAtBank): void {
+    if (payment.ends !== 'SETTLED') return;
+    payment.moved += 1;
+    this.debits.push({ atMs: this.nowMs, amountMinor: payment.amountMinor });
+  }
+
   private seenAt(instruction: InstructionAtBank, atMs: number): SeenInstruction {
     const payments = instruction.payments.filter(({ createdMs }) => createdMs <= atMs);
     const totalMinor = payments.reduce((sum, payment) => sum + payment.amountMinor, 0n);
@@ -231,7 +268,7 @@ export class ModelBank {
   }
 
   private call<T>(operation: Operation, execute: () => Result<T>): Outcome<T> {
-    if (this.doubles()) this.later(execute);
+    if (this.strikes('doubled-post')) this.later(() => this.stray(execute()));
     if (!this.faulty()) return outcome(execute());
     const refused = operation !== 'delete' && this.random.chance(REFUSAL_SHARE);
     return this.fail(operation, refused ? this.random.pick(REFUSALS) : this.random.pick(FAULTS), execute);
@@ -273,9 +310,13 @@ export class ModelBank {
     return refusal(status);
   }
 
-  /** The network delivers a request twice, the second one some time later. */
-  private doubles(): boolean {
-    return this.world.outside === 'doubled-post' && this.nowMs < LAST_FAULT_MS && this.random.chance(0.08);
+  /** The network delivers a request twice in this world, the second one some time later. */
+  private strikes(outside: Outside): boolean {
+    return this.world.outside === outside && this.nowMs < LAST_FAULT_MS && this.random.chance(0.08);
+  }
+
+  private stray(result: Result<unknown>): void {
+    if ('done' in result) this.strayed += 1;
   }
 
   private later(execute: () => unknown): void {
@@ -287,10 +328,6 @@ export class ModelBank {
       ? { ...sent, amountMinor: sent.amountMinor + 1n }
       : { ...sent, iban: OTHER_IBAN };
   }
-}
-
-function move(payment: PaymentAtBank): void {
-  if (payment.ends === 'SETTLED') payment.moved += 1;
 }
 
 function outcome<T>(result: Result<T>): Outcome<T> {

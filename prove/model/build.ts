@@ -1,13 +1,9 @@
-import { echoFaultsOfPayment } from '../../src/bank/echo';
-import type { Outcome } from '../../src/bank/outcome';
-import { afterBuildAnswer } from '../../src/submission/decision';
-import type { PaymentAtBank } from './bank';
+import { addRows, BUILD_TURNS, pauseAfter, record } from './add';
 import {
   type Context,
   fence,
   mayCall,
   NEVER,
-  park,
   READ_AGAIN_MS,
   rebuild,
   type Step,
@@ -15,11 +11,10 @@ import {
   transaction,
   unchanged,
 } from './context';
-import { messageIdOf, readBack, type ReadBack } from './read-back';
+import { readBack, type ReadBack } from './read-back';
 import type { Claim, Instruction, Payment } from './store';
 import { LAG_BOUND_MS, REBUILD_LIMIT } from './world';
 
-const TURNS = ['BUILDING', 'SUBMITTING'] as const;
 /** How long rows that were answered with a yes may stay unseen before a person is told. */
 const UNSEEN_DEADLINE_MS = 1_000;
 
@@ -28,7 +23,7 @@ export function* build(context: Context, claim: Claim, instruction: Instruction)
   if (instruction.bankId === null) return yield* initiate(context, claim, instruction);
   closeOpenIntents(context, claim, instruction);
   const open = instruction.planned.payments.filter(({ rowNo }) => !instruction.adds.has(rowNo));
-  if (open.length > 0) return yield* addBatch(context, claim, instruction, open);
+  if (open.length > 0) return yield* addRows(context, claim, instruction, open);
   for (const { outcome } of instruction.adds.values()) if (outcome === 'REFUSED') return NEVER;
   return yield* verify(context, claim, instruction);
 }
@@ -38,7 +33,7 @@ function* initiate(context: Context, claim: Claim, instruction: Instruction): St
   const read = instruction.status;
   yield 1;
   transaction(context, () => {
-    mayCall(context, claim, instruction, read, TURNS);
+    mayCall(context, claim, instruction, read, BUILD_TURNS);
     instruction.initiates += 1;
     if (instruction.status !== 'PLANNED') return;
     store.moveInstruction(instruction, 'BUILDING');
@@ -60,22 +55,6 @@ function* initiate(context: Context, claim: Claim, instruction: Instruction): St
   });
 }
 
-function pauseAfter(context: Context, outcome: Outcome<unknown>, refused: () => void): number {
-  const next = afterBuildAnswer(outcome);
-  switch (next.kind) {
-    case 'doubt':
-      return 0;
-    case 'refused':
-      refused();
-      return NEVER;
-    case 'wait':
-      return READ_AGAIN_MS;
-    case 'credentials':
-      park(context);
-      return NEVER;
-  }
-}
-
 function closeOpenIntents(context: Context, claim: Claim, instruction: Instruction): void {
   transaction(context, () => {
     fence(context, claim);
@@ -84,80 +63,6 @@ function closeOpenIntents(context: Context, claim: Claim, instruction: Instructi
     }
     instruction.openIntents.clear();
   });
-}
-
-function record(
-  instruction: Instruction,
-  rowNo: number,
-  outcome: 'ADDED' | 'IN_DOUBT' | 'REFUSED',
-  id?: string,
-): void {
-  instruction.adds.set(rowNo, { outcome, bankPaymentId: id });
-}
-
-function* addBatch(context: Context, claim: Claim, instruction: Instruction, rows: readonly Payment[]): Step {
-  const { store, without } = context;
-  const read = instruction.status;
-  yield 1;
-  transaction(context, () => {
-    mayCall(context, claim, instruction, read, TURNS);
-    instruction.lastAddMs = store.nowMs;
-    if (without === 'intent') return;
-    for (const { rowNo } of rows) instruction.openIntents.add(rowNo);
-  });
-  const results: { rowNo: number; outcome: Outcome<PaymentAtBank> }[] = [];
-  for (const row of rows) {
-    yield 2;
-    const outcome = send(context, instruction, row);
-    results.push({ rowNo: row.rowNo, outcome });
-    if (outcome.kind === 'no' && outcome.reason !== 'invalid') break;
-  }
-  yield 2;
-  return transaction(context, () => recordBatch(context, instruction, rows, results));
-}
-
-function send({ bank, without }: Context, instruction: Instruction, row: Payment): Outcome<PaymentAtBank> {
-  const { amountMinor, iban } = row;
-  const messageId = messageIdOf(instruction, row.rowNo);
-  const bankId = instruction.bankId ?? '';
-  const outcome = bank.add(bankId, { messageId, amountMinor, iban });
-  if (outcome.kind !== 'yes' || without === 'echo') return outcome;
-  const sent = { messageId, amountMinor, currency: 'EUR', creditor: { name: '', iban }, externalData: {} };
-  const { id, ...echo } = outcome.value;
-  const faults = echoFaultsOfPayment(sent, {
-    bankPaymentId: id,
-    ids: [id],
-    ...echo,
-    status: '',
-    history: [],
-  });
-  return faults.length === 0 ? outcome : { kind: 'in-doubt', why: 'echo-differs' };
-}
-
-function recordBatch(
-  context: Context,
-  instruction: Instruction,
-  rows: readonly Payment[],
-  results: readonly { rowNo: number; outcome: Outcome<PaymentAtBank> }[],
-): number {
-  const { store } = context;
-  let wakeIn = 0;
-  for (const { rowNo, outcome } of results) {
-    // A worker that was overtaken finds its rows recorded, and its transaction fails on their key.
-    if (instruction.adds.has(rowNo)) continue;
-    if (outcome.kind === 'yes') record(instruction, rowNo, 'ADDED', outcome.value.id);
-    else if (outcome.kind === 'in-doubt') record(instruction, rowNo, 'IN_DOUBT');
-    else if (outcome.reason === 'invalid') record(instruction, rowNo, 'REFUSED');
-    if (outcome.kind === 'in-doubt' && outcome.why === 'echo-differs')
-      store.raise('ECHO_MISMATCH', instruction.id);
-    if (outcome.kind === 'no') {
-      const refused = () => store.raise('ROW_REFUSED_BY_BANK', instruction.id);
-      wakeIn = Math.max(wakeIn, pauseAfter(context, outcome, refused));
-    }
-  }
-  instruction.lastAddMs = store.nowMs;
-  for (const { rowNo } of rows) instruction.openIntents.delete(rowNo);
-  return wakeIn === NEVER && !store.employerStopped ? 0 : wakeIn;
 }
 
 function* verify(context: Context, claim: Claim, instruction: Instruction): Step {
@@ -175,6 +80,7 @@ function* verify(context: Context, claim: Claim, instruction: Instruction): Step
   yield 1;
   switch (reading.kind) {
     case 'equal':
+      if (lagLeftMs > 0) return lagLeftMs;
       return verified(context, claim, instruction, doubts, reading);
     case 'fewer': {
       const unseen = doubts.filter(({ rowNo }) => !reading.judgement.matched.has(rowNo));

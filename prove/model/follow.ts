@@ -2,14 +2,16 @@ import { isPastSubmit } from '../../src/domain/bank-status';
 import { isPaymentFinal } from '../../src/domain/payment';
 import { judgeGroups, type SeenPayment } from '../../src/pay-run/match';
 import { type FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
+import { areTotalsDue, isSecondLook, type Looked, nextLookMs } from '../../src/settlement/looks';
+import { lookAtBalance, WATCH } from './balance-look';
 import type { SeenInstruction } from './bank';
 import { type Context, fence, NEVER, type Step, stopEverything, transaction } from './context';
 import { bankIdsOf, differences, expectedRow, messageIdOf } from './read-back';
 import type { Claim, Instruction, Payment } from './store';
 import { totalsDiffer } from './submit';
+import { WATCH_MS } from './world';
 
 const FOLLOW_MS = 30;
-const WATCH_MS = 400;
 /** Payments not final so long after the submit are told to a person. */
 const PATIENCE_MS = 2_000;
 
@@ -17,8 +19,11 @@ const PATIENCE_MS = 2_000;
 export function* follow(context: Context, claim: Claim, instruction: Instruction): Step {
   switch (instruction.status) {
     case 'SUBMITTED':
-    case 'CLOSED':
       return yield* read(context, claim, instruction);
+    case 'CLOSED':
+      yield* read(context, claim, instruction);
+      yield* lookAtBalance(context, claim, instruction);
+      return nextLookMs(instruction.closedMs ?? 0, context.store.nowMs, WATCH);
     case 'ABANDONED':
     case 'RELEASED':
     case 'VOID':
@@ -35,10 +40,23 @@ export function* follow(context: Context, claim: Claim, instruction: Instruction
 }
 
 function* read(context: Context, claim: Claim, instruction: Instruction): Step {
-  const { bank } = context;
+  const { bank, store } = context;
+  const bankId = instruction.bankId ?? '';
   yield 3;
-  const seen = bank.readPayments(instruction.bankId ?? '', bankIdsOf(instruction));
-  const shown = instruction.totalsChecked ? undefined : bank.readInstruction(instruction.bankId ?? '');
+  const glance = isSecondLook(looked(instruction), store.nowMs, WATCH)
+    ? bank.readInstruction(bankId)
+    : undefined;
+  if (glance && isAsPlanned(instruction, glance)) {
+    yield 1;
+    transaction(context, () => {
+      fence(context, claim);
+      checkTotals(context, instruction, glance);
+    });
+    return NEVER;
+  }
+  const seen = bank.readPayments(bankId, bankIdsOf(instruction));
+  const due = areTotalsDue(looked(instruction), store.nowMs, WATCH);
+  const shown = glance ?? (due ? bank.readInstruction(bankId) : undefined);
   yield 1;
   return transaction(context, () => {
     fence(context, claim);
@@ -48,15 +66,25 @@ function* read(context: Context, claim: Claim, instruction: Instruction): Step {
   });
 }
 
+function looked({ status, closedMs, totalsCheckedMs }: Instruction): Looked {
+  return { status, closedMs, totalsCheckedMs };
+}
+
+function isAsPlanned({ planned }: Instruction, shown: SeenInstruction | 'gone'): boolean {
+  return shown !== 'gone' && judgeGroups(planned, shown.groups) === 'equal';
+}
+
 function checkTotals(
   context: Context,
   instruction: Instruction,
   shown: SeenInstruction | 'gone' | undefined,
 ): void {
-  if (shown === undefined || shown === 'gone' || instruction.totalsChecked) return;
+  const { store } = context;
+  if (shown === undefined || shown === 'gone' || !areTotalsDue(looked(instruction), store.nowMs, WATCH))
+    return;
   const totals = context.without === 'totals' ? 'equal' : judgeGroups(instruction.planned, shown.groups);
   if (totals === 'different') totalsDiffer(context, instruction);
-  instruction.totalsChecked = totals !== 'absent';
+  if (totals !== 'absent') instruction.totalsCheckedMs = store.nowMs;
 }
 
 /** Holds a payment of the bank against ours: a stranger or a contradiction moves nothing. */
@@ -94,6 +122,8 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     currency: 'EUR',
     status,
     bankStatus,
+    shownStatus: null,
+    decidedStatus: null,
     rank,
     returned: false,
     chargesMinor: null,
@@ -104,9 +134,10 @@ function close({ store }: Context, instruction: Instruction): number {
   const { planned } = instruction;
   if (planned.payments.every(({ status }) => isPaymentFinal(status))) {
     store.moveInstruction(instruction, 'CLOSED');
+    instruction.closedMs = store.nowMs;
     store.clear(['ROW_UNSEEN'], instruction.id);
     store.wake('RUN', planned.run.id);
-    return WATCH_MS;
+    return nextLookMs(store.nowMs, store.nowMs, WATCH);
   }
   if (store.nowMs - instruction.submittedMs > PATIENCE_MS) store.raise('ROW_UNSEEN', instruction.id);
   return FOLLOW_MS;

@@ -1,7 +1,9 @@
 import { isPastSubmit } from '../../src/domain/bank-status';
+import type { PayRunStatus } from '../../src/domain/pay-run';
+import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { Unreachable } from './bank';
 import { CommitLost, type Context, endUnsubmitted, type Step } from './context';
-import type { Instruction, Payment, Planned } from './store';
+import type { Instruction, Payment, Planned, Run, Store } from './store';
 import { recordExecuted } from './submit';
 import { LAG_BOUND_MS } from './world';
 
@@ -10,6 +12,9 @@ const LOOK_MS = 150;
 const MOST_DECISIONS = 12;
 /** A run and its successors: a doubt of a doubt is left open. */
 const MOST_RUNS = 3;
+/** What is decided by trying again, and in which states of its run. */
+const BUILT_AGAIN = ['REBUILD_LIMIT', 'INITIATE_REFUSED', 'ROW_REFUSED_BY_BANK'] as const;
+const BUILT_IN: readonly PayRunStatus[] = ['BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** Two people at the attention desk, who decide by the evidence the product asks of them; others who go around it. */
 export function* people(context: Context): Step {
@@ -24,7 +29,7 @@ export function* people(context: Context): Step {
         yield* armByHand(context, instruction);
       else yield* decide(context, instruction);
     }
-    decisions += resume(context) + tryAgain(context);
+    decisions += resume(context) + tryAgain(context) + acknowledge(context);
   }
   return 0;
 }
@@ -50,7 +55,7 @@ function* armByHand({ store }: Context, instruction: Instruction): Step {
   return 0;
 }
 
-/** EXECUTED or NOT_EXECUTED, as `Burial.prove` demands it: dead at the bank, by its own confirmation. */
+/** EXECUTED or NOT_EXECUTED, as `Burial.prove` demands it: dead at the bank, by its answer or its word in writing. */
 function* decide(context: Context, instruction: Instruction): Step {
   const { store, bank } = context;
   const bankId = instruction.bankId ?? '';
@@ -61,7 +66,7 @@ function* decide(context: Context, instruction: Instruction): Step {
       return 0;
     }
     yield 5;
-    const deleted = bank.delete(bankId).kind === 'yes';
+    const deleted = bank.delete(bankId).kind === 'yes' || bank.writesOfDeath(bankId);
     yield LAG_BOUND_MS;
     if (!deleted || moved(context, bankId) || bank.readInstruction(bankId) !== 'gone') return 0;
     yield 1;
@@ -110,18 +115,54 @@ function resume({ store }: Context): number {
   return 1;
 }
 
+/** Builds an instruction anew whose initiation, adds or rebuilds the bank refused: as `AttentionDesk.tryAgain`. */
 function tryAgain(context: Context): number {
   const { store } = context;
-  if (!store.raised.has('REBUILD_LIMIT')) return 0;
+  if (!BUILT_AGAIN.some((kind) => store.raised.has(kind))) return 0;
   let decisions = 0;
   for (const planned of store.runs.flatMap((run) => run.planned)) {
-    if (!store.open.has(`REBUILD_LIMIT ${planned.id}`) || planned.run.status !== 'BUILDING') continue;
     const current = store.currentOf(planned);
-    if (!current || current.status === 'VERIFIED') continue;
-    if (current.status === 'PLANNED' || current.status === 'BUILDING') endUnsubmitted(context, current);
-    store.clear(['REBUILD_LIMIT'], planned.id);
-    store.planAttempt(planned, 1);
+    if (!current || !isAsked(context, planned, current) || !BUILT_IN.includes(planned.run.status)) continue;
+    if (['PLANNED', 'BUILDING', 'VERIFIED'].includes(current.status)) endUnsubmitted(context, current);
+    if (current.status !== 'ABANDONED' && current.status !== 'CANCELLED') continue;
+    store.clear(BUILT_AGAIN, planned.id);
+    store.clear(BUILT_AGAIN, current.id);
+    store.planAttempt(planned, current.attempt + 1);
     decisions += 1;
   }
   return decisions;
+}
+
+function isAsked({ store }: Context, planned: Planned, current: Instruction): boolean {
+  const asked = (kind: AttentionKind, subject: number) => store.open.has(`${kind} ${subject}`);
+  return (
+    asked('REBUILD_LIMIT', planned.id) ||
+    asked('INITIATE_REFUSED', current.id) ||
+    asked('ROW_REFUSED_BY_BANK', current.id)
+  );
+}
+
+/**
+ * What was abandoned or released before any submit is not paid by it, whatever the bank held: they have read it. A run
+ * that was stopped for it is let go on.
+ */
+function acknowledge({ store }: Context): number {
+  let decisions = 0;
+  for (const { id, planned } of store.instructions) {
+    if (store.open.has(`STALE_DATE ${id}`)) {
+      store.clear(['STALE_DATE'], id);
+      decisions += 1;
+    }
+    if (!store.open.has(`ECHO_MISMATCH ${id}`)) continue;
+    store.clear(['ECHO_MISMATCH'], id);
+    decisions += 1;
+    if (planned.run.stopped) letGoOn(store, planned.run);
+  }
+  return decisions;
+}
+
+function letGoOn(store: Store, run: Run): void {
+  run.stopped = false;
+  store.wake('RUN', run.id);
+  for (const { id, planned } of store.instructions) if (planned.run === run) store.wake('INSTRUCTION', id);
 }

@@ -8,6 +8,7 @@ const UNPAID = ['FAILED', 'REJECTED', 'CANCELLED', 'VOID'];
 /** One step of a run: as `RunWorker.step` of the product. */
 export function* stepRun(context: Context, claim: Claim, run: Run): Step {
   yield 1;
+  const lossMinor = run.status === 'VERIFIED' ? context.bank.readLoss() : 0n;
   return transaction(context, () => {
     fence(context, claim);
     switch (run.status) {
@@ -16,7 +17,7 @@ export function* stepRun(context: Context, claim: Claim, run: Run): Step {
       case 'BUILDING':
         return advance(context, run, ['VERIFIED'], 'VERIFIED');
       case 'VERIFIED':
-        return gate(context, run);
+        return gate(context, run, lossMinor);
       case 'SUBMITTING':
         return advance(context, run, INSTRUCTION_SENT, 'FOLLOWING');
       case 'FOLLOWING':
@@ -54,7 +55,7 @@ function advance(context: Context, run: Run, when: readonly InstructionStatus[],
 }
 
 /** The run gate: what is about to be submitted is what was approved (rule 7). */
-function gate(context: Context, run: Run): number {
+function gate(context: Context, run: Run, lossMinor: bigint): number {
   const { store, without } = context;
   if (obstacleOf(context, run)) return LOOK_AGAIN_MS;
   if (!everyInstruction(context, run, ['VERIFIED'])) {
@@ -68,6 +69,7 @@ function gate(context: Context, run: Run): number {
     return STOPPED_PAUSE_MS;
   }
   store.moveRun(run, 'SUBMITTING');
+  run.lossBefore = { minor: lossMinor, readMs: store.nowMs };
   for (const { id } of alive(context, run)) store.wake('INSTRUCTION', id);
   return 0;
 }
@@ -89,8 +91,18 @@ function cancel(context: Context, run: Run): number {
     return LOOK_AGAIN_MS;
   }
   store.moveRun(run, 'CANCELLED');
+  clearBuilding(context, run);
   for (const planned of run.planned) store.movePayments(planned, 'APPROVED', 'CANCELLED');
   return NEVER;
+}
+
+/** As `clearBuilding` of the product: what nobody needs to answer any more. */
+function clearBuilding({ store }: Context, run: Run): void {
+  for (const { id, planned } of store.instructions) {
+    if (planned.run !== run) continue;
+    store.clear(['ROW_REFUSED_BY_BANK', 'INITIATE_REFUSED', 'ECHO_MISMATCH'], id);
+    store.clear(['REBUILD_LIMIT'], planned.id);
+  }
 }
 
 /** What was not submitted and has not ended. */

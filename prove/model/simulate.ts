@@ -18,7 +18,7 @@ import { drawWorld, LAST_FAULT_MS, LEASE_MS, type World } from './world';
 const MOST_STEPS = 20_000;
 const HORIZON_MS = 6_000;
 /** What is watched is watched so long after everything ended. */
-const AFTERWARDS_MS = 900;
+const AFTERWARDS_MS = 1_600;
 const FAILURE_PAUSE_MS = 20;
 const WORKERS = 2;
 
@@ -31,10 +31,10 @@ interface Actor {
   paused: boolean;
 }
 
-/** Plays one seed to its end. The same seed and guard always play the same. */
-export function simulate(seed: number, without?: Guard): Verdict {
+/** Plays one seed to its end, in the world it draws or one `changed`. The same seed and guard always play the same. */
+export function simulate(seed: number, without?: Guard, changed: Partial<World> = {}): Verdict {
   const random = new Random(seed);
-  const world = drawWorld(random, without);
+  const world = { ...drawWorld(random, without), ...changed };
   const store = new Store();
   const context: Context = { store, bank: new ModelBank(random, world), random, world, without };
   store.addRun(rowsOf(world), world.rowsPerInstruction, world.cutOffAtMs);

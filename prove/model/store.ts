@@ -42,7 +42,8 @@ export interface Instruction {
   openIntents: Set<number>;
   initiates: number;
   submittedMs: number;
-  totalsChecked: boolean;
+  closedMs: number | undefined;
+  totalsCheckedMs: number | undefined;
 }
 
 export interface SubmitAttempt {
@@ -60,6 +61,8 @@ export interface Run {
   planned: Planned[];
   cutOffAtMs: number | undefined;
   stopped: boolean;
+  /** What the account had lost when the run passed its gate; undefined once nothing is to be compared with it. */
+  lossBefore: { minor: bigint; readMs: number } | undefined;
 }
 
 export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW';
@@ -101,7 +104,14 @@ export class Store {
   nowMs = 0;
 
   addRun(rows: readonly Payment[], perInstruction: number, cutOffAtMs: number | undefined): Run {
-    const run: Run = { id: this.runs.length, status: 'APPROVED', planned: [], cutOffAtMs, stopped: false };
+    const run: Run = {
+      id: this.runs.length,
+      status: 'APPROVED',
+      planned: [],
+      cutOffAtMs,
+      stopped: false,
+      lossBefore: undefined,
+    };
     for (let first = 0; first < rows.length; first += perInstruction) {
       const payments = rows.slice(first, first + perInstruction);
       const totalMinor = payments.reduce((sum, row) => sum + row.approvedMinor, 0n);
@@ -133,7 +143,8 @@ export class Store {
       openIntents: new Set(),
       initiates: 0,
       submittedMs: 0,
-      totalsChecked: false,
+      closedMs: undefined,
+      totalsCheckedMs: undefined,
     };
     this.instructions.push(instruction);
     this.wake('INSTRUCTION', instruction.id);

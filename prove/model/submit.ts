@@ -65,19 +65,24 @@ function* send(context: Context, claim: Claim, instruction: Instruction): Step {
       release(context, instruction);
       return false;
     }
-    if (without === 'intent') return true;
-    if (instruction.status === 'VERIFIED' || without !== 'fencing')
-      store.moveInstruction(instruction, 'SUBMIT_INTENT');
-    store.insertAttempt(instruction, without !== 'unique');
+    if (without !== 'intent') intend(context, instruction);
     return true;
   });
   if (!intended) return NEVER;
   yield 2;
   const outcome = bank.submit(instruction.bankId ?? '');
   yield 2;
-  return transaction(context, () =>
-    recordAnswer(context, instruction, outcome, world.rejectsBeforeExecuting),
-  );
+  return transaction(context, () => {
+    // Without an intent only whoever lives to see the answer knows that it was sent.
+    if (without === 'intent') intend(context, instruction);
+    return recordAnswer(context, instruction, outcome, world.rejectsBeforeExecuting);
+  });
+}
+
+function intend({ store, without }: Context, instruction: Instruction): void {
+  if (instruction.status === 'VERIFIED' || without !== 'fencing')
+    store.moveInstruction(instruction, 'SUBMIT_INTENT');
+  store.insertAttempt(instruction, without !== 'unique');
 }
 
 function recordAnswer(
@@ -86,9 +91,8 @@ function recordAnswer(
   outcome: Outcome<SeenInstruction>,
   promised: boolean,
 ): number {
-  const { store, without } = context;
-  if (instruction.status !== (without === 'intent' ? 'VERIFIED' : 'SUBMIT_INTENT')) return NEVER;
-  if (without === 'intent' && outcome.kind !== 'yes') return READ_AGAIN_MS;
+  const { store } = context;
+  if (instruction.status !== 'SUBMIT_INTENT') return NEVER;
   switch (afterSubmitAnswer(outcome, promised)) {
     case 'executed':
       recordExecuted(context, instruction, outcome.kind === 'yes' ? outcome.value : undefined);
@@ -144,11 +148,9 @@ export function recordExecuted(
   const { store, without } = context;
   const totals = without === 'totals' ? 'equal' : judgeGroups(instruction.planned, shown?.groups);
   finishAttempt(context, instruction, 'EXECUTED', null);
-  if (without === 'intent' && instruction.status === 'VERIFIED')
-    store.moveInstruction(instruction, 'SUBMIT_INTENT');
   store.moveInstruction(instruction, 'SUBMITTED');
   instruction.submittedMs = store.nowMs;
-  instruction.totalsChecked = totals === 'equal';
+  if (totals === 'equal') instruction.totalsCheckedMs = store.nowMs;
   store.movePayments(instruction.planned, 'AT_BANK', 'SUBMITTED');
   if (totals === 'different') totalsDiffer(context, instruction);
   store.wake('FOLLOW', instruction.id);

@@ -10,13 +10,26 @@ export interface Verdict {
   paidTwice: boolean;
   /** Somebody, or some amount, that nobody approved. */
   paidUnapproved: boolean;
-  /** The service says something else than the book, or one of the above happened, and no attention is open. */
+  /** The service says something else than the book and no attention is open, or one of the above and none says so. */
   silent: boolean;
   /** Not final, and no attention is open. */
   stuck: boolean;
   raised: ReadonlySet<AttentionKind>;
+  /** What people have not decided in the end. */
+  left: readonly AttentionKind[];
+  /** How often what is outside the assumptions came about. */
+  strayed: number;
   endedMs: number;
 }
+
+/** What is asked where money moved that should not have; while a submit is in doubt the balance cannot say so. */
+const MONEY_MOVED: readonly AttentionKind[] = [
+  'TOTAL_MISMATCH_AFTER_SUBMIT',
+  'FOREIGN_RECORD',
+  'INVARIANT_BREACH',
+  'CONTRADICTION',
+  'SUBMIT_UNKNOWN',
+];
 
 /** Holds what the service says against the bank's book. */
 export function judge({ store, bank, world }: Context): Verdict {
@@ -45,9 +58,12 @@ export function judge({ store, bank, world }: Context): Verdict {
   }
   const asked = store.open.size > 0;
   const stuck = !asked && store.runs.some(({ status }) => !isPayRunFinal(status));
-  const silent = !asked && (differs || paidTwice || paidUnapproved);
+  const told = [...store.open.values()].some((kind) => MONEY_MOVED.includes(kind));
+  const silent = (differs && !asked) || ((paidTwice || paidUnapproved) && !told);
   const { outside } = world;
-  return { outside, paidTwice, paidUnapproved, silent, stuck, raised: store.raised, endedMs: store.nowMs };
+  const { raised, nowMs: endedMs } = store;
+  const left = [...new Set(store.open.values())];
+  return { outside, paidTwice, paidUnapproved, silent, stuck, raised, left, strayed: bank.strayed, endedMs };
 }
 
 /** What is said of an employee, whose payment may have successors. */

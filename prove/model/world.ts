@@ -9,6 +9,10 @@ export type Outside = (typeof OUTSIDE)[number];
 export const LAG_BOUND_MS = 60;
 export const LEASE_MS = 80;
 export const SUBMIT_DOUBT_MS = 200;
+/** A day: what ended is read again as often, and no request is under way for longer. */
+export const WATCH_MS = 700;
+/** The product sends 100 rows in a batch; two batches of one process are under way at once here too. */
+export const BATCH_ROWS = 2;
 /** Nothing goes wrong any more from here on, so that whatever does not end by then is stuck. */
 export const LAST_FAULT_MS = 1_500;
 export const REBUILD_LIMIT = 5;
@@ -17,6 +21,8 @@ export const REBUILD_LIMIT = 5;
 export interface World {
   /** Undefined: everything that is assumed holds. */
   outside: Outside | undefined;
+  /** Whether the bank executes a submit of what was submitted, whoever sends it. */
+  executesSecondSubmit: boolean;
   /** Reads are up to this old; never above the lag bound. */
   lagMs: number;
   /** Share of the calls that go wrong. */
@@ -40,20 +46,35 @@ export interface World {
 }
 
 /** The worlds in which a guard is the one that holds: with it nothing happens in them either. */
-const WHERE_IT_HOLDS: Readonly<Record<Guard, (random: Random) => Partial<World>>> = {
-  intent: () => ({ crashRate: 0.04 }),
-  abandon: () => ({}),
-  gate: () => ({}),
-  unique: () => ({ armedByHand: true, outside: 'second-submit', lagMs: LAG_BOUND_MS }),
-  fencing: () => ({ pauseRate: 0.1, outside: undefined }),
-  echo: () => ({ outside: undefined }),
-  totals: () => ({ outside: 'doubled-post', reads: 'known-ids', rowsPerInstruction: 3 }),
+export const WHERE_IT_HOLDS: Readonly<Record<Guard, Partial<World>>> = {
+  // Of what may lose an intent that is not durable, a crash alone.
+  intent: {
+    outside: undefined,
+    executesSecondSubmit: true,
+    crashRate: 0.04,
+    pauseRate: 0,
+    lostCommitRate: 0,
+    armedByHand: false,
+  },
+  abandon: {},
+  gate: {},
+  unique: { outside: undefined, executesSecondSubmit: true, armedByHand: true, lagMs: LAG_BOUND_MS },
+  fencing: { pauseRate: 0.1, outside: undefined, executesSecondSubmit: false },
+  echo: { outside: undefined, executesSecondSubmit: false },
+  totals: {
+    outside: 'doubled-post',
+    executesSecondSubmit: false,
+    reads: 'known-ids',
+    rowsPerInstruction: 3,
+  },
 };
 
 /** Draws the world of a seed; a guard taken away is tried in the worlds in which it is what holds. */
 export function drawWorld(random: Random, without: Guard | undefined): World {
+  const outside = random.chance(0.3) ? random.pick(OUTSIDE) : undefined;
   return {
-    outside: random.chance(0.3) ? random.pick(OUTSIDE) : undefined,
+    outside,
+    executesSecondSubmit: outside === 'second-submit',
     lagMs: random.chance(0.5) ? random.between(1, LAG_BOUND_MS) : 0,
     faultRate: random.chance(0.9) ? 0.12 : 0,
     crashRate: random.chance(0.7) ? 0.02 : 0,
@@ -62,11 +83,11 @@ export function drawWorld(random: Random, without: Guard | undefined): World {
     reads: random.chance(0.75) ? 'all' : 'known-ids',
     rejectsBeforeExecuting: random.chance(0.3),
     instructions: random.between(1, 2),
-    rowsPerInstruction: random.between(1, 3),
+    rowsPerInstruction: random.between(1, 5),
     tampered: random.chance(0.02),
     armedByHand: random.chance(0.1),
     cancelledAtMs: random.chance(0.05) ? random.between(5, 300) : undefined,
     cutOffAtMs: random.chance(0.05) ? random.between(40, 400) : undefined,
-    ...(without && WHERE_IT_HOLDS[without](random)),
+    ...(without && WHERE_IT_HOLDS[without]),
   };
 }

@@ -28,6 +28,8 @@ export function buttonTrial(): Trial {
     meet: async (stand, rows) => {
       const buttons = new Buttons(stand.payroll);
       await pressSettings(buttons, stand.payroll);
+      await pressFaulty(buttons, stand);
+      stand.noteApproved(rows);
       const id = await pressRun(buttons, stand, rows);
       await pressAfterwards(buttons, stand, id);
       await buttons.pressedAll();
@@ -42,7 +44,7 @@ class Buttons {
 
   constructor(readonly payroll: Payroll) {}
 
-  /** @throws where the service answers that it broke; answers the first answer that is not a refusal */
+  /** @throws where the service answers that it broke, or refuses every one; answers the first that is no refusal */
   async press(by: Role, button: string, ids: Ids = {}, body: Body = {}): Promise<AxiosResponse> {
     this.pressed.add(button);
     const [method = '', template = ''] = button.split(' ');
@@ -53,10 +55,9 @@ class Buttons {
     );
     const broken = answers.find(({ status }) => status >= 500);
     if (broken) throw new Error(`${button} answered ${broken.status} ${JSON.stringify(broken.data)}`);
-    const [first] = answers;
-    const done = answers.find(({ status }) => status < 300) ?? first;
-    if (!done) throw new Error('nothing was pressed');
-    return done;
+    const done = answers.find(({ status }) => status < 300);
+    if (done) return done;
+    throw new Error(`${button} was refused: ${JSON.stringify(answers[0]?.data)}`);
   }
 
   /** @throws where the API has a button that was not pressed */
@@ -114,11 +115,15 @@ async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> 
 
 async function pressAccounts(buttons: Buttons, payroll: Payroll): Promise<void> {
   const press = buttons.press.bind(buttons);
-  const [, birch] = DEFAULT_SEED.users;
+  const [alder, birch] = DEFAULT_SEED.users;
+  const attached = {
+    bankAccountId: String(alder?.account?.accountId),
+    debtorName: alder?.holderName,
+    bankIdentityId: String(alder?.identityId),
+  };
+  const { data: second } = await press('operator', `POST ${EMPLOYER}/accounts`, {}, { data: attached });
   const bankAccountId = String(birch?.account?.accountId);
   const bankIdentityId = String(birch?.identityId);
-  const attached = { bankAccountId, debtorName: birch?.holderName, bankIdentityId };
-  await press('operator', `POST ${EMPLOYER}/accounts`, {}, { data: attached });
   const account = { accountId: payroll.account };
   const one = `${EMPLOYER}/accounts/{accountId}`;
   await press('operator', `PATCH ${one}`, account, { data: { bankIdentityId } });
@@ -128,10 +133,31 @@ async function pressAccounts(buttons: Buttons, payroll: Payroll): Promise<void> 
   );
   const balance = portal.find(({ accountId }) => accountId === bankAccountId)?.balance;
   await press('operator', `POST ${one}/balance-check`, account, { data: { balance } });
-  const opening = { bankUserId: '601', productId: '12', debtorName: 'Aspen Tools SARL' };
+  const debtorName = 'Aspen Tools SARL';
+  const user = { userId: 601, identityId: 9601, holderName: debtorName, kyc: 'VERIFIED' };
+  await axios.post(`${payroll.bank.url}/sandbox/users`, user);
+  const opening = { bankUserId: '601', productId: '12', debtorName };
   const { data: opened } = await press('operator', `POST ${EMPLOYER}/bank-accounts`, {}, { data: opening });
   await press('operator', `DELETE ${one}`, { accountId: String(opened.id) });
-  await press('operator', `POST ${one}/detachment`, { accountId: String(opened.id) }, { data: { reason } });
+  await press('operator', `POST ${one}/detachment`, { accountId: String(second.id) }, { data: { reason } });
+}
+
+/** A file with a row that is held and one that is kept back: released, corrected, and then not paid at all. */
+async function pressFaulty(buttons: Buttons, stand: Stand): Promise<void> {
+  const press = buttons.press.bind(buttons);
+  const { payroll } = stand;
+  await payroll.as('operator').patch(payroll.path(''), { faultPolicy: { policy: 'hold' } });
+  const [first, second] = stand.freshRows() as [Row, Row];
+  const file = payFile([first, { ...first, amount: '12.34' }, { ...second, amount: '0.00' }]);
+  const { id } = await payroll.uploaded(file);
+  const { data: held } = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/holds`));
+  const paymentId = String(held.items[0].payment.id);
+  const release = { data: { code: 'EMPLOYEE_TWICE', paymentId, reason } };
+  await press('approver', `POST ${RUN}/holds/release`, { runId: id }, release);
+  const { data: kept } = await payroll.as('preparer').get(payroll.path(`/pay-runs/${id}/corrections.csv`));
+  const mended = String(kept).replace(',0.00,', `,${second.amount},`);
+  await press('preparer', `POST ${RUN}/corrections`, { runId: id }, { data: mended, headers: CSV });
+  await press('preparer', `POST ${RUN}/cancellation`, { runId: id }, { data: { reason } });
 }
 
 /** A run with every button on its way; its last row fails at the bank, its first submit is not answered. */
@@ -149,11 +175,9 @@ async function pressRun(buttons: Buttons, { payroll }: Stand, rows: readonly Row
   await press('approver', `POST ${RUN}/iban-ticks`, ids, {
     data: { rootHash: run.rootHash, all: true, reason },
   });
-  await press('approver', `POST ${RUN}/holds/release`, ids, { data: { code: 'EMPLOYEE_TWICE', reason } });
-  await press('preparer', `POST ${RUN}/corrections`, ids, { data: file, params, headers: CSV });
   await press('preparer', `POST ${RUN}/stop`, ids, { data: { reason } });
   await press('approver', `POST ${RUN}/approvals`, ids, approval);
-  await press('approver', `DELETE ${RUN}/approvals`, ids);
+  await press('approver', `DELETE ${RUN}/approvals`, ids, { data: { reason } });
   await press('preparer', `POST ${RUN}/amendments`, ids, { data: { executionDate, reason } });
   await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
   const { rootHash, total } = await payroll.run(ids.runId);
@@ -177,8 +201,10 @@ async function pressAfterwards(buttons: Buttons, { payroll }: Stand, runId: stri
   const again = await press('preparer', `POST ${RUN}/successor`, { runId }, { data: { executionDate } });
   const successor = { runId: String(again.data.id) };
   await press('preparer', `POST ${RUN}/cancellation`, successor, { data: { reason } });
-  const { employeeId } = (await payroll.as('finance').get(payroll.path(`/pay-runs/${runId}/payments`))).data
-    .items[0];
+  const { data: payments } = await payroll
+    .as('finance')
+    .get(payroll.path(`/pay-runs/${runId}/payments`), { params: { status: 'SETTLED' } });
+  const { employeeId } = payments.items[0];
   const release = { employeeId, period: executionDate.slice(0, 7), reason };
   await press('approver', `POST ${EMPLOYER}/releases`, {}, { data: release });
   await press('approver', `POST ${EMPLOYER}/releases/withdrawal`, {}, { data: release });

@@ -1,32 +1,12 @@
 import { Lanes } from '../../src/config/lanes';
-import type { PayrollOptions } from '../../test/support/payroll';
 import { BadArguments } from '../arguments';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
-import { AT_ONCE, Stand } from './stand';
+import { AT_ONCE, type Conclusion, Stand } from './stand';
+import { STANDS } from './stands';
 import type { StandKind, Trial } from './trial';
 import { allTrials } from './trials';
 
-/** The banks and services the trials need. */
-const STANDS: Readonly<Record<StandKind, PayrollOptions>> = {
-  plain: {},
-  // Polling is slow enough for webhooks to matter.
-  hooked: { hooked: true, settings: { FOLLOW_DELAYS_MS: '2000' } },
-  // Its bank's clock may be moved on.
-  shifted: {},
-  credentials: { sandbox: { variants: { tokenLifetimeS: 2 } } },
-  'no-links': { sandbox: { variants: { linkReads: 'refused' } } },
-  lagging: { sandbox: { variants: { listingLagMs: 280 } } },
-  'lagging-beyond': { sandbox: { variants: { listingLagMs: 600 } } },
-  'minute-behind': {
-    sandbox: { variants: { listingLagMs: 60_000 } },
-    settings: { BANK_LAG_BOUND_MS: '61000' },
-  },
-  'ignores-pages': { sandbox: { variants: { ignorePageParams: true, maxPageSize: 7 } } },
-  'small-pages': { sandbox: { variants: { maxPageSize: 2 } } },
-  'add-after-submit': { sandbox: { variants: { addAfterSubmit: 'accepted' } } },
-  'second-submit': { sandbox: { variants: { secondSubmit: 'executed' } } },
-};
 /** Trials of one kind in a row on one stand; few enough for the lanes to end together. */
 const TRIALS_PER_STAND = 10;
 
@@ -61,9 +41,21 @@ async function onStand(kind: StandKind, trials: readonly Trial[], report: Report
       await stand.close();
       stand = await Stand.open(STANDS[kind]);
     }
+    await lookOnceMore(stand, trials, report);
   } finally {
     await stand.close();
   }
+}
+
+/** What moved of a trial while others went on. */
+async function lookOnceMore(stand: Stand, trials: readonly Trial[], report: Report): Promise<void> {
+  const words = await stand.lastLook().catch((error: unknown) => String(error));
+  if (words === '') return;
+  const faults = trials.map(({ fault }) => fault).join('|');
+  report.breakage(
+    `after their trials, ${words}: ${faults}`,
+    `npm run -s prove -- --only faults --fault '${faults}'`,
+  );
 }
 
 /** One trial, told as one line. Answers whether the stand can be used again. */
@@ -73,16 +65,33 @@ async function meet(stand: Stand, trial: Trial, report: Report): Promise<boolean
   const startedMs = Date.now();
   const again = `npm run -s prove -- --only faults --fault '${trial.fault}'`;
   try {
-    const id = await trial.meet(stand, rows);
-    const finding = await stand.conclude(id, rows, startedMs);
+    const runs = await trial.meet(stand, rows);
+    const finding = await stand.conclude(runs, rows, startedMs);
     line.add(finding);
     report.line(line);
     for (const remark of stand.takeRemarks()) report.say(remark);
-    if (breaks(finding, trial.assumptions)) report.breakage(`${trial.fault}: ${wordsOf(finding)}`, again);
-    return !finding.stuck && !finding.paidTwice && !finding.paidUnapproved;
+    const words = breaks(finding, trial.assumptions) ? [wordsOf(finding)] : [];
+    words.push(...shortcomingsOf(trial, finding));
+    if (words.length > 0) report.breakage(`${trial.fault}: ${words.join('; ')}`, again);
+    return words.length === 0 && !finding.paidTwice && !finding.paidUnapproved;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     report.breakage(`${trial.fault}: ${why}${stand.lastWords()}`, again);
     return false;
   }
+}
+
+/** Why a trial has shown nothing: its fault changed nothing, or other people were asked than it says. */
+export function shortcomingsOf(
+  { expects, assumptions }: Pick<Trial, 'expects' | 'assumptions'>,
+  { missed, raised }: Pick<Conclusion, 'missed' | 'raised'>,
+): string[] {
+  const unasked = expects?.filter((kind) => !raised.includes(kind)) ?? [];
+  const breach = assumptions === 'inside' ? raised.filter((kind) => kind === 'INVARIANT_BREACH') : [];
+  const uncalled = expects?.length === 0 ? raised : expects?.includes('INVARIANT_BREACH') ? [] : breach;
+  return [
+    ...(missed.length > 0 ? [`did not strike: ${missed.join(', ')}`] : []),
+    ...(unasked.length > 0 ? [`nobody was asked: ${unasked.join(', ')}`] : []),
+    ...(uncalled.length > 0 ? [`somebody was asked: ${uncalled.join(', ')}`] : []),
+  ];
 }

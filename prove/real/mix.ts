@@ -1,15 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { execute } from '../../test/support/database';
 import { Random } from '../model/random';
 import { KEPT_SEEDS } from '../kept-seeds';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
+import type { Meddling } from './proxy';
+import { settledThenFailed, undocumented, wrongTotal } from './read-trials';
+import { cut } from './record';
 import { AT_ONCE, LEASE_MS, Stand } from './stand';
+import { STANDS } from './stands';
+import { CALLS, meddleWith, type StandKind } from './trial';
 
-/** A run of the mix: some instructions, a few faults of calls, and something that happens to the processes. */
+/**
+ * A run of the mix: some instructions, a few faults of calls and of webhooks, something the network does to a read, and
+ * something that happens to the processes.
+ */
 interface Mixture {
+  stand: StandKind;
   instructions: number;
   scripts: Record<string, unknown>[];
+  network: () => Meddling | undefined;
   mishaps: Mishap[];
 }
 type Mishap = { kind: 'kill' | 'pause' | 'cut' | 'replica'; afterMs: number };
@@ -33,6 +42,19 @@ const KINDS = [
   'redirect',
   '429',
 ] as const;
+/** Others than `KINDS`, which are drawn after those, so that the seeds that were kept stay what they are. */
+const MORE_KINDS = ['401', '403', 'hang-before', 'slow-drip', 'echo-corrupted'] as const;
+const LISTS = [
+  { kind: 'list-wrong', what: 'missing' },
+  { kind: 'list-wrong', what: 'twice' },
+  { kind: 'list-wrong', what: 'foreign' },
+  { kind: 'list-wrong', what: 'changed', field: 'amount' },
+  { kind: 'list-moving', by: 1 },
+  { kind: 'list-moving', by: -1 },
+] as const;
+const WEBHOOKS = ['dropped', 'doubled', 'forged', 'replayed', 'reordered', 'late'] as const;
+/** Each kept for so many seeds as a stand serves. */
+const KINDS_OF_STANDS = ['plain', 'hooked', 'credentials', 'lagging', 'small-pages', 'no-links'] as const;
 const MISHAPS = ['kill', 'pause', 'cut', 'replica'] as const;
 /** After so many runs the processes, the bank and the database are new ones. */
 const RUNS_PER_STAND = 25;
@@ -60,7 +82,55 @@ export function mixtureOf(seed: number): Mixture {
     kind: random.pick(MISHAPS),
     afterMs: random.between(0, MISHAP_WINDOW_MS),
   }));
-  return { instructions: random.between(1, 3), scripts, mishaps };
+  const instructions = random.between(1, 3);
+  const stand = standOf(seed);
+  scripts.push(...moreScripts(random, stand));
+  const network =
+    random.chance(0.3) || scripts.length + mishaps.length === 0 ? meddlingOf(random) : () => undefined;
+  return { stand, instructions, scripts, network, mishaps };
+}
+
+function standOf(seed: number): StandKind {
+  return KINDS_OF_STANDS[Math.floor(seed / RUNS_PER_STAND) % KINDS_OF_STANDS.length] ?? 'plain';
+}
+
+function moreScripts(random: Random, stand: StandKind): Record<string, unknown>[] {
+  const scripts: Record<string, unknown>[] = [];
+  if (random.chance(0.4))
+    scripts.push({
+      operation: random.pick(OPERATIONS),
+      kind: random.pick(MORE_KINDS),
+      nth: random.between(1, 6),
+    });
+  if (random.chance(0.2))
+    scripts.push({
+      operation: stand === 'no-links' ? 'listPaymentTransactions' : 'listInstructionPaymentTransactions',
+      ...random.pick<Record<string, unknown>>(LISTS),
+      nth: random.between(1, 6),
+    });
+  if (stand === 'credentials' && random.chance(0.3))
+    scripts.push({
+      operation: 'token',
+      kind: random.pick(['500-before', 'garbage', '401']),
+      every: 1,
+      times: 2,
+    });
+  if (stand === 'hooked')
+    scripts.push({ operation: 'webhook', kind: random.pick(WEBHOOKS), every: random.between(1, 3) });
+  return scripts;
+}
+
+/** One thing that the network does, or that the bank shows for a moment. */
+function meddlingOf(random: Random): () => Meddling {
+  const call = random.pick(CALLS);
+  const nth = random.between(1, 4);
+  return random.pick([
+    () => meddleWith(call, { reset: true }, nth),
+    () => meddleWith(call, { redirectTo: 'http://127.0.0.1:9/elsewhere' }, nth),
+    () => wrongTotal(random.pick(['count', 'cents'] as const), 1),
+    undocumented,
+    settledThenFailed,
+  ]);
 }
 
 /** Mixes everything, a seed a run, the kept ones first, until the time is over; or `count` seeds alone. */
@@ -89,28 +159,34 @@ export async function proveMix(
 }
 
 async function mixInLane(seeds: () => number | undefined, line: Line, report: Report): Promise<void> {
-  let stand = await Stand.open();
-  let runs = 0;
+  let open: { kind: StandKind; stand: Stand; runs: number } | undefined;
   try {
     for (let seed = seeds(); seed !== undefined; seed = seeds()) {
-      const clean = await playMixture(stand, seed, line, report);
-      runs += 1;
-      if (clean && runs % RUNS_PER_STAND !== 0) continue;
-      await stand.close();
-      stand = await Stand.open();
+      const kind = standOf(seed);
+      if (open !== undefined && (open.kind !== kind || open.runs === RUNS_PER_STAND)) {
+        await open.stand.close();
+        open = undefined;
+      }
+      open ??= { kind, stand: await Stand.open(STANDS[kind]), runs: 0 };
+      open.runs += 1;
+      if (await playMixture(open.stand, seed, line, report)) continue;
+      await open.stand.close();
+      open = undefined;
     }
   } finally {
-    await stand.close();
+    await open?.stand.close();
   }
 }
 
 async function playMixture(stand: Stand, seed: number, line: Line, report: Report): Promise<boolean> {
-  const { instructions, scripts, mishaps } = mixtureOf(seed);
+  const { instructions, scripts, network, mishaps } = mixtureOf(seed);
   const rows = stand.freshRows(instructions);
   const startedMs = Date.now();
   const again = `npm run -s prove -- --replay mix:${seed}`;
   try {
     for (const script of scripts) await stand.payroll.fault(script);
+    const meddling = network();
+    if (meddling !== undefined) stand.proxy.meddle = meddling;
     const id = await stand.pay(rows);
     await Promise.all(mishaps.map((mishap) => befall(stand, mishap)));
     await stand.restart();
@@ -139,18 +215,9 @@ async function befall(stand: Stand, { kind, afterMs }: Mishap): Promise<void> {
       process?.process.kill('SIGCONT');
       return;
     case 'cut':
-      return cut(stand);
+      return cut(stand.payroll);
     case 'replica':
       await stand.spawn({ PORT: '0' });
       return;
   }
-}
-
-/** Ends every connection to PostgreSQL, as its restart would. */
-export function cut({ payroll }: Stand): Promise<void> {
-  return execute(
-    payroll.database.superuserUrl,
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-  ).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SUBMIT_DOUBT_MS } from './stand';
+import { type Stand, SUBMIT_DOUBT_MS } from './stand';
 import { meddled, meddleWith, POSTS, type Trial } from './trial';
 
 /** What comes to the bank that the service did not send, or not twice. */
@@ -16,39 +16,42 @@ export function networkTrials(): Trial[] {
   );
   return [
     ...twice,
-    lateEffect('add doubled, bank accepts it after the submit', 'add', 900),
+    lateEffect('add doubled, bank accepts it after the submit', 'add'),
     {
-      ...lateEffect('submit doubled, bank executes it again', 'submit', 300),
+      ...lateEffect('submit doubled, bank executes it again', 'submit'),
       stand: 'second-submit',
     },
     meddled('a payment in our instruction that is not ours', true, () =>
       meddleWith('add', { again: { afterMs: 0, change: strangers } }, 2),
     ),
-    lateEffect('a payment that is not ours, accepted after the submit', 'add', 900, strangers),
+    lateEffect('a payment that is not ours, accepted after the submit', 'add', strangers),
   ];
 }
 
-/** The same call again, or somebody else's, once the instruction was submitted. */
-function lateEffect(
-  fault: string,
-  call: 'add' | 'submit',
-  afterMs: number,
-  change?: (body: string) => string,
-): Trial {
+/** The same call again, or somebody else's, once the instruction was submitted: more moves than was approved. */
+function lateEffect(fault: string, call: 'add' | 'submit', change?: (body: string) => string): Trial {
   return {
     fault,
     assumptions: 'outside',
     short: true,
     stand: 'add-after-submit',
     meet: async (stand, rows) => {
-      stand.proxy.meddle = meddleWith(call, { again: { afterMs, change } });
+      const before = await moved(stand);
+      stand.proxy.meddle = meddleWith(call, { again: { afterMs: 200, afterSubmit: true, change } });
       const id = await stand.pay(rows);
       await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
       // The service looks once more when it has doubted for so long.
       await sleep(SUBMIT_DOUBT_MS + 1_000);
+      if ((await moved(stand)) <= before + rows.length)
+        throw new Error('the bank accepted nothing after the submit');
       return id;
     },
   };
+}
+
+/** How often the bank has moved money. */
+async function moved({ payroll }: Stand): Promise<number> {
+  return (await payroll.ledger()).payees.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** An add that nobody approved. */

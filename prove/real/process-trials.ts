@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { earliestExecutionDate } from '../../src/domain/business-day';
-import type { Row } from '../../test/support/pay-rows';
-import { cut } from './mix';
-import { LEASE_MS, type Stand } from './stand';
+import { cut } from './record';
+import { stopTrials } from './stop-trials';
 import type { Trial } from './trial';
 
 const HOUR_MS = 3_600_000;
@@ -23,23 +22,7 @@ export function processTrials(): Trial[] {
         return id;
       },
     },
-    ...[30, 150, 400].map((afterMs) => ({
-      ...base,
-      fault: `a replica stopped for twice its lease, ${afterMs} ms after the approval`,
-      short: afterMs === 150,
-      meet: async (stand: Stand, rows: readonly Row[]) => {
-        const paused = await stand.restart();
-        const other = await stand.spawn({ PORT: '0' });
-        const id = await stand.pay(rows);
-        await sleep(afterMs);
-        paused.process.kill('SIGSTOP');
-        await sleep(2 * LEASE_MS);
-        paused.process.kill('SIGCONT');
-        await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
-        stand.payroll.url = other.url;
-        return id;
-      },
-    })),
+    ...stopTrials(),
     ...[-1, 1].map((hours): Trial => ({
       assumptions: 'inside',
       stand: 'shifted',
@@ -69,7 +52,7 @@ export function processTrials(): Trial[] {
         const id = await stand.pay(rows);
         for (let n = 0; n < 8; n += 1) {
           await sleep(60);
-          await cut(stand);
+          await cut(stand.payroll);
         }
         return id;
       },

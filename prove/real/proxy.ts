@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,6 +16,17 @@ export interface Exchange {
   body: string;
 }
 
+/** A call of the service that changes something at the bank, when it came. */
+export interface Post {
+  method: string;
+  path: string;
+  /** SHA-256 of its body, hexadecimal. */
+  hash: string;
+  atMs: number;
+  /** Of the bank's answer, where there was one. */
+  status?: number;
+}
+
 /** What the network does to an exchange that the bank has answered. */
 export interface Effect {
   /** Another body. */
@@ -23,17 +35,33 @@ export interface Effect {
   /** The connection is reset in the middle of the answer. */
   reset?: boolean;
   /** The request is delivered once more, or another one like it. */
-  again?: { afterMs: number; change?: (body: string) => string };
+  again?: {
+    afterMs: number;
+    /** Counted from when the bank has answered a submit, not from this answer. */
+    afterSubmit?: boolean;
+    change?: (body: string) => string;
+  };
 }
-export type Meddling = (exchange: Exchange) => Effect | undefined;
+export type Meddling = (exchange: Exchange) => Effect | undefined | Promise<Effect | undefined>;
+/** What is done before a request goes on to the bank; answers whether anything was. */
+export type Ahead = (request: Pick<Exchange, 'method' | 'path'>) => Promise<boolean>;
 
 /** Of the bank's headers; the connection's own are made anew. */
 const PASSED_ON = /^(content-type|retry-after|location|x-ratelimit-.*)$/;
 
+const OF_INSTRUCTIONS = /^\/api\/service-domain\/v1\/customer-instructions\//;
+
 /** The network between the service and the bank: hands everything on, and meddles as it is told. */
 export class Proxy {
-  meddle: Meddling | undefined;
+  /** What the service has sent of its instructions, in the order in which it came. */
+  readonly posts: Post[] = [];
+  private meddling: Meddling | undefined;
+  private acting: Ahead | undefined;
+  /** Of each meddling since the last calm, how often it changed something. */
+  private strikes: { count: number }[] = [];
   private readonly underway = new Set<Promise<unknown>>();
+  /** Called when the bank has answered a submit. */
+  private waiting: (() => void)[] = [];
 
   private constructor(
     private readonly server: Server,
@@ -48,6 +76,40 @@ export class Proxy {
     return proxy;
   }
 
+  /** Meddles from now on; whether it ever changed anything, `missed` tells. */
+  set meddle(meddling: Meddling) {
+    const strike = { count: 0 };
+    this.strikes.push(strike);
+    this.meddling = async (exchange) => {
+      const effect = await meddling(exchange);
+      if (effect !== undefined && changes(effect, exchange)) strike.count += 1;
+      return effect;
+    };
+  }
+
+  /** Acts before each request from now on, as `meddle` does after its answer. */
+  set ahead(acting: Ahead) {
+    const strike = { count: 0 };
+    this.strikes.push(strike);
+    this.acting = async (request) => {
+      const acted = await acting(request);
+      if (acted) strike.count += 1;
+      return acted;
+    };
+  }
+
+  /** Whether some meddling since the last calm has changed nothing. */
+  get missed(): boolean {
+    return this.strikes.some(({ count }) => count === 0);
+  }
+
+  /** Hands everything on as it is. */
+  calm(): void {
+    this.meddling = undefined;
+    this.acting = undefined;
+    this.strikes = [];
+  }
+
   async stop(): Promise<void> {
     this.server.closeAllConnections();
     this.server.close();
@@ -57,8 +119,12 @@ export class Proxy {
   private async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const sent = await readAll(message);
+      const post = this.noted(message, sent);
+      await this.acting?.({ method: message.method ?? 'GET', path: message.url ?? '/' });
       const exchange = await this.forward(message, sent);
-      const { body = exchange.body, redirectTo, reset, again } = this.meddle?.(exchange) ?? {};
+      post.status = exchange.status;
+      if (exchange.path.endsWith('/submit')) for (const go of this.waiting.splice(0)) go();
+      const { body = exchange.body, redirectTo, reset, again } = (await this.meddling?.(exchange)) ?? {};
       if (again !== undefined) this.deliverAgain(message, sent, again);
       if (redirectTo !== undefined) response.writeHead(307, { location: redirectTo }).end();
       else if (reset === true) resetMidway(response, exchange);
@@ -67,6 +133,13 @@ export class Proxy {
       // The bank broke the connection; so does its network.
       response.destroy();
     }
+  }
+
+  private noted({ method = 'GET', url: path = '/' }: IncomingMessage, sent: Buffer): Post {
+    const hash = createHash('sha256').update(sent).digest('hex');
+    const post = { method, path, hash, atMs: Date.now() };
+    if (method !== 'GET' && OF_INSTRUCTIONS.test(path)) this.posts.push(post);
+    return post;
   }
 
   private async forward(message: IncomingMessage, sent: Buffer): Promise<Exchange> {
@@ -91,10 +164,12 @@ export class Proxy {
   private deliverAgain(
     message: IncomingMessage,
     sent: Buffer,
-    { afterMs, change }: NonNullable<Effect['again']>,
+    { afterMs, afterSubmit, change }: NonNullable<Effect['again']>,
   ): void {
     const body = change === undefined ? sent : Buffer.from(change(sent.toString()));
-    const again = sleep(afterMs)
+    const submitted = new Promise<void>((go) => this.waiting.push(go));
+    const again = (afterSubmit === true ? submitted : Promise.resolve())
+      .then(() => sleep(afterMs))
       .then(() => this.forward(message, body))
       .catch(() => undefined);
     this.underway.add(again);
@@ -126,6 +201,11 @@ export class Elsewhere {
     this.server.closeAllConnections();
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
+}
+
+function changes({ body, redirectTo, reset, again }: Effect, exchange: Exchange): boolean {
+  if (body !== undefined && body !== exchange.body) return true;
+  return redirectTo !== undefined || reset === true || again !== undefined;
 }
 
 function resetMidway(response: ServerResponse, { status, headers, body }: Exchange): void {

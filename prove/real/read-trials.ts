@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execute, select } from '../../test/support/database';
+import { wrongList } from '../../src/bank-sandbox/http/wrong-list';
+import type { FaultScript } from '../../src/bank-sandbox/faults';
+import { parseJson, writeJson } from '../../src/bank-sandbox/json';
+import type { AttentionKind } from '../../src/pay-run/attention-words';
+import { type Moment, momentOf, MOMENTS } from './moment';
 import type { Meddling } from './proxy';
+import type { Stand } from './stand';
 import { callOf, meddled, scripted, type Trial } from './trial';
 
-const READ_BY: Readonly<Record<number, string>> = { 1: 'check', 2: 'gate' };
 const operation = 'listInstructionPaymentTransactions';
 
 /** What the bank shows of a run, and what it does not. */
@@ -22,13 +27,13 @@ const TOTALS = {
 function totalTrials(): Trial[] {
   return (Object.keys(TOTALS) as (keyof typeof TOTALS)[]).flatMap((total) =>
     [-1, 1].map((by) =>
-      meddled(`calculated ${total} one ${by < 0 ? 'less' : 'more'}`, true, () => changed(total, by)),
+      meddled(`calculated ${total} one ${by < 0 ? 'less' : 'more'}`, true, () => wrongTotal(total, by)),
     ),
   );
 }
 
 /** Less at two reads, as a lagging bank shows it; more at one. */
-function changed(total: keyof typeof TOTALS, by: number): Meddling {
+export function wrongTotal(total: keyof typeof TOTALS, by: number): Meddling {
   const { call, place } = TOTALS[total];
   let left = by < 0 ? 2 : 1;
   return ({ method, path, body }) => {
@@ -40,20 +45,48 @@ function changed(total: keyof typeof TOTALS, by: number): Meddling {
   };
 }
 
-function listTrials(): Trial[] {
-  const wrong = [
-    { what: 'missing' },
-    { what: 'twice' },
-    { what: 'foreign' },
-    { what: 'changed', field: 'amount' },
-    { what: 'changed', field: 'iban' },
-  ].flatMap((script) =>
-    [1, 2].map((nth) => {
-      const name = `list with a record ${Object.values(script).join(' in ')} at the ${READ_BY[nth]}`;
-      const trial = scripted(name, nth === 2, { operation, kind: 'list-wrong', nth, ...script });
-      return { ...trial, instructions: 1 };
-    }),
+/** What a list shows, and what people are asked about that; what is only missing is read again. */
+const WRONG_LISTS: readonly { script: Pick<FaultScript, 'what' | 'field'>; expects?: AttentionKind[] }[] = [
+  { script: { what: 'missing' } },
+  // A record that is shown twice with one id is one payment.
+  { script: { what: 'twice' } },
+  { script: { what: 'foreign' }, expects: ['FOREIGN_RECORD'] },
+  { script: { what: 'changed', field: 'amount' }, expects: ['ECHO_MISMATCH'] },
+  { script: { what: 'changed', field: 'iban' }, expects: ['ECHO_MISMATCH'] },
+];
+
+function wrongLists(): Trial[] {
+  return WRONG_LISTS.flatMap(({ script, expects }) =>
+    MOMENTS.map((moment) => ({
+      fault: `list with a record ${Object.values(script).join(' in ')} at the ${moment}`,
+      assumptions: 'inside' as const,
+      short: moment === 'gate' || script.what === 'foreign',
+      stand: 'plain' as const,
+      instructions: 1,
+      expects,
+      meet: (stand: Stand, rows: Parameters<Trial['meet']>[1]) => {
+        stand.proxy.meddle = wrongAt(stand, moment, script);
+        return stand.pay(rows);
+      },
+    })),
   );
+}
+
+/** The first page with records that is read at the moment is a wrong one. */
+function wrongAt(stand: Stand, moment: Moment, script: Pick<FaultScript, 'what' | 'field'>): Meddling {
+  let struck = false;
+  return async ({ method, path, status, body }) => {
+    if (struck || callOf(method, path) !== 'list' || status !== 200) return undefined;
+    if ((await momentOf(stand)) !== moment) return undefined;
+    const shown = { status, body: parseJson(body) };
+    const wrong = wrongList(shown, { operation, kind: 'list-wrong', ...script });
+    if (wrong === shown) return undefined;
+    struck = true;
+    return { body: writeJson(wrong.body) };
+  };
+}
+
+function listTrials(): Trial[] {
   const moving = [1, -1].map((by) => ({
     ...scripted(`a row moving between pages, ${by > 0 ? 'skipped' : 'repeated'}`, by > 0, {
       operation,
@@ -65,7 +98,7 @@ function listTrials(): Trial[] {
     stand: 'small-pages' as const,
   }));
   return [
-    ...wrong,
+    ...wrongLists(),
     ...moving,
     { ...scripted('listing behind by the lag bound', true), stand: 'lagging' },
     {
@@ -80,20 +113,40 @@ function listTrials(): Trial[] {
 
 function statusTrials(): Trial[] {
   return [
-    meddled('a status nobody documents', true, () => {
-      let left = 4;
-      return ({ method, body }) => {
-        if (method !== 'GET' || left === 0 || !body.includes(SETTLED)) return undefined;
-        left -= 1;
-        return { body: body.replaceAll(SETTLED, '"value":"HALF_SETTLED"') };
-      };
-    }),
-    { ...meddled('SETTLED, then FAILED', true, settledThenFailed), instructions: 1 },
+    {
+      ...meddled('a status nobody documents, for a moment', true, undocumented),
+      expects: ['UNKNOWN_STATUS'],
+    },
+    {
+      // Until people have decided what it means: the bank never shows more by itself.
+      fault: 'a status nobody documents',
+      assumptions: 'inside',
+      short: true,
+      stand: 'plain',
+      meet: async (stand, rows) => {
+        stand.proxy.meddle = ({ method, body }) =>
+          method === 'GET' && body.includes(SETTLED)
+            ? { body: body.replaceAll(SETTLED, '"value":"HALF_SETTLED"') }
+            : undefined;
+        const id = await stand.pay(rows);
+        await stand.payroll.askedAbout(id, 'UNKNOWN_STATUS');
+        await stand.decide(id);
+        await stand.payroll.until(id, ['SETTLED'], 20_000);
+        return id;
+      },
+      expects: ['UNKNOWN_STATUS'],
+    },
+    {
+      ...meddled('SETTLED, then FAILED', true, settledThenFailed),
+      instructions: 1,
+      expects: ['CONTRADICTION'],
+    },
     {
       fault: 'an abandoned instruction that moves',
       assumptions: 'outside',
       short: true,
       stand: 'plain',
+      expects: ['INVARIANT_BREACH'],
       meet: async (stand, rows) => {
         await stand.payroll.fault({ operation: 'add', kind: 'request-lost', nth: 1 });
         const id = await stand.pay(rows);
@@ -114,8 +167,18 @@ function statusTrials(): Trial[] {
 
 const SETTLED = '"value":"SETTLED"';
 
+/** Shown by the first reads that would show the end. */
+export function undocumented(): Meddling {
+  let left = 4;
+  return ({ method, body }) => {
+    if (method !== 'GET' || left === 0 || !body.includes(SETTLED)) return undefined;
+    left -= 1;
+    return { body: body.replaceAll(SETTLED, '"value":"HALF_SETTLED"') };
+  };
+}
+
 /** The last payment is kept open by the first answer, so that the others are read again. */
-function settledThenFailed(): Meddling {
+export function settledThenFailed(): Meddling {
   let seen = 0;
   return ({ method, body }) => {
     if (method !== 'GET' || !body.includes(SETTLED)) return undefined;

@@ -15,6 +15,8 @@ export class Relay {
   /** Held back ones are answered with 200. */
   holds = false;
   held: Delivery[] = [];
+  /** Whether a delivery was held back or handed on more than once. */
+  private bent = false;
 
   /** Where the service is now. */
   target = (): string => '';
@@ -36,8 +38,13 @@ export class Relay {
     this.server.close();
   }
 
+  /** Whether something was to become of the webhooks and none came. */
+  get missed(): boolean {
+    return (this.copies > 1 || this.holds) && !this.bent;
+  }
+
   calm(): void {
-    Object.assign(this, { copies: 1, holds: false, held: [] });
+    Object.assign(this, { copies: 1, holds: false, held: [], bent: false });
   }
 
   /** Answers the status the service gave, or 502 where it gave none. */
@@ -56,6 +63,7 @@ export class Relay {
 
   private async take(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const delivery = { path: message.url ?? '/', headers: headersOf(message), body: await readAll(message) };
+    this.bent ||= this.holds || this.copies > 1;
     if (this.holds) {
       this.held.push(delivery);
       response.writeHead(200).end();

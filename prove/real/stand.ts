@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runMigrations } from '../../src/database/migrate';
-import { startTemporaryServer } from '../../src/database/temporary-server';
 import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
-import { buildWithCrashPoints } from '../../test/support/crash-build';
-import { execute, SERVER_ENV } from '../../test/support/database';
 import { payFile, payRows, type Row } from '../../test/support/pay-rows';
-import { freePort, Payroll, type PayrollOptions, type ServiceProcess } from '../../test/support/payroll';
-import type { Finding } from '../table';
-import { type Book, judgeBook } from './judge';
+import {
+  eventually,
+  freePort,
+  Payroll,
+  type PayrollOptions,
+  type ServiceProcess,
+} from '../../test/support/payroll';
+import { type Finding, wordsOf } from '../table';
+import { type Book, conclusionOf, judgeBook, type Look } from './judge';
+import { type Asking, People } from './people';
 import { Proxy } from './proxy';
+import { brokenChains, forgetWatches, raisedSince, readAgain, saidOf, unintended } from './record';
 import { Relay } from './relay';
 
 /** Stands at once: they mostly wait, and a machine has two processors at least. */
@@ -24,6 +28,8 @@ const SETTINGS = {
   SUBMIT_DOUBT_MS: String(SUBMIT_DOUBT_MS),
   BANK_LAG_BOUND_MS: '300',
   LEASE_MS: String(LEASE_MS),
+  // So often that it asserts the invariants in the middle of every trial.
+  RECONCILE_MS: '200',
 };
 /** Every trial ends in a few seconds; the longest of the service's own pauses is five. */
 const PATIENCE_MS = 45_000;
@@ -33,47 +39,52 @@ const LAGS_OF_A_RUN = 4;
 const STARTS = 3;
 /** Characters: a stack. */
 const LAST_WORDS = 2_000;
+/** The longest wait of a run before its last read. */
+const STRIKES_WITHIN_MS = 8_000;
 /** So long with an attention open and nothing moving, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 60;
 
-interface Asking {
-  id: string;
-  kind: string;
-  payRunId: string | null;
-  actions: string[];
-}
-
-/** Starts the one PostgreSQL of a proof and makes the build that keeps its crash points. */
-export async function startServer(): Promise<{ stop(): Promise<void> }> {
-  buildWithCrashPoints();
-  const server = await startTemporaryServer();
-  await runMigrations(server.databaseAdminUrl);
-  process.env[SERVER_ENV.superuserUrl] = server.superuserUrl;
-  process.env[SERVER_ENV.appUrl] = server.databaseUrl;
-  process.env[SERVER_ENV.ownerUrl] = server.databaseAdminUrl;
-  return server;
+/** A finding, and whether it is one: a fault that did not strike has shown nothing. */
+export interface Conclusion extends Finding {
+  /** What was armed and changed nothing. */
+  missed: string[];
+  /** The kinds of what people were asked since the trial began. */
+  raised: string[];
 }
 
 /** A service in a process of its own, a bank, the network between them, and the people. */
 export class Stand {
-  /** Everything that was ever approved: IBAN to cents. */
+  /** Everything that is or was approved and not taken back: IBAN to cents. */
   private readonly approved = new Map<string, bigint>();
   private next = 1;
 
+  /** The runs of the trials that are over. */
+  private readonly trials: { ids: readonly string[]; rows: readonly Row[]; then: Look }[] = [];
   /** What a trial has measured besides, told once. */
   private remarks: string[] = [];
+
+  private readonly people: People;
 
   private constructor(
     readonly payroll: Payroll,
     readonly proxy: Proxy,
     /** The way of the bank's webhooks. */
     readonly hooks: Relay,
+    private readonly rowsPerInstruction: number,
     private readonly patienceMs: number,
-  ) {}
+  ) {
+    this.people = new People(payroll, patienceMs);
+  }
 
-  /** @param options hooked: the bank's webhooks come by way of the relay */
-  static async open({ hooked, ...options }: PayrollOptions = {}): Promise<Stand> {
+  /**
+   * @param options hooked: the bank's webhooks come by way of the relay
+   * @param waitsMs how long a run may take to end, and people to decide
+   */
+  static async open(
+    { hooked, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: PayrollOptions = {},
+    waitsMs: number = PATIENCE_MS,
+  ): Promise<Stand> {
     const port = await freePort();
     const proxy = await Proxy.start(`http://127.0.0.1:${port}`);
     const hooks = await Relay.start();
@@ -84,15 +95,15 @@ export class Stand {
       ...options.settings,
     };
     const payroll = await Payroll.start({
-      rowsPerInstruction: ROWS_PER_INSTRUCTION,
+      rowsPerInstruction,
       ...options,
       sandbox: { ...options.sandbox, port },
       settings,
     });
     await payroll.stopServices();
-    const patienceMs = PATIENCE_MS + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
+    const patienceMs = waitsMs + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
     hooks.target = () => payroll.url;
-    const stand = new Stand(payroll, proxy, hooks, patienceMs);
+    const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, patienceMs);
     await stand.spawn();
     return stand;
   }
@@ -138,50 +149,142 @@ export class Stand {
 
   /** Rows of employees who were never paid before. */
   freshRows(instructions = INSTRUCTIONS): Row[] {
-    const rows = payRows(instructions * ROWS_PER_INSTRUCTION, this.next);
+    const rows = payRows(instructions * this.rowsPerInstruction, this.next);
     this.next += rows.length;
-    for (const row of rows) this.approved.set(row.iban, BigInt(row.amount.replace('.', '')));
     return rows;
   }
 
-  pay(rows: readonly Row[], terms: Record<string, string> = {}): Promise<string> {
-    return this.payroll.paid(payFile(rows), terms);
+  /** Uploads and approves the rows, and answers the run. */
+  async pay(rows: readonly Row[], terms: Record<string, string> = {}): Promise<string> {
+    const run = await this.payroll.uploaded(payFile(rows), terms);
+    await this.approve(run, rows);
+    return run.id;
   }
 
-  /** Waits for the end of a run, or for an attention; then judges, and lets people decide and judges again. */
-  async conclude(id: string, rows: readonly Row[], startedMs: number): Promise<Finding> {
-    const rest = await this.rest(id);
-    const recoveryS = (rest.sinceMs - startedMs) / 1_000;
-    const asked = (await this.asking(id)).length > 0;
-    const first = judgeBook(await this.book(id), rows, this.approved);
-    const stuck = !isPayRunFinal(rest.status) && !asked;
+  /** Has people decide what is asked of a run while its faults are still on. @throws where nothing was decided */
+  async decide(id: string): Promise<void> {
+    if (!(await this.people.decide(id))) throw new Error('nothing was decided');
+  }
+
+  /** From the moment in which an approver says so the rows may be paid, also where no answer says that it was heard. */
+  async approve(run: Parameters<Payroll['approve']>[0], rows: readonly Row[]): Promise<void> {
+    this.noteApproved(rows);
+    const { status, data } = await this.payroll.approve(run);
+    if (status < 300) return;
+    this.disapprove(rows);
+    throw new Error(`the approval was refused: ${JSON.stringify(data)}`);
+  }
+
+  /** The rows may be paid: an approver says so, or will. */
+  noteApproved(rows: readonly Row[]): void {
+    for (const row of rows) this.approved.set(row.iban, BigInt(row.amount.replace('.', '')));
+  }
+
+  /** None of the rows may be paid any more: their approval was taken back, or their run cancelled. */
+  disapprove(rows: readonly Row[]): void {
+    for (const { iban } of rows) this.approved.delete(iban);
+  }
+
+  /**
+   * Waits for the end of a run, or for an attention, and judges; then lets people decide, has everything of the run read
+   * once more from a bank that tells the truth, and judges again.
+   * @param runs the run, or several that pay the same rows: those that end last, last
+   */
+  async conclude(
+    runs: string | readonly string[],
+    rows: readonly Row[],
+    startedMs: number,
+  ): Promise<Conclusion> {
+    const ids = typeof runs === 'string' ? [runs] : runs;
+    let sinceMs = startedMs;
+    for (const id of ids) sinceMs = await this.rest(id);
+    const first = await this.restingLook(ids, rows);
+    const missed = await this.missed();
     await this.calm();
-    const decided = await this.decide(id);
-    const wasAsked = asked || decided;
-    await this.forgetWatches();
-    const last = judgeBook(await this.book(id), rows, this.approved);
+    let decided = false;
+    for (const id of ids) decided = (await this.people.decide(id)) || decided;
+    await readAgain(this.payroll, ids);
+    const last = await this.look(ids, rows);
+    await forgetWatches(this.payroll);
+    const raised = await raisedSince(this.payroll, startedMs);
+    await this.assertRecord();
+    this.trials.push({ ids, rows, then: last });
     return {
-      paidTwice: last.paidTwice,
-      paidUnapproved: last.paidUnapproved,
-      silent: !wasAsked && (first.differs || last.differs || last.paidTwice || last.paidUnapproved),
-      stuck,
-      attention: wasAsked,
-      recoveryS,
+      ...conclusionOf(first, last, decided),
+      recoveryS: (sinceMs - startedMs) / 1_000,
+      missed,
+      raised,
     };
   }
 
-  /** What was watched for this run must not meet the faults of the next. */
-  private forgetWatches(): Promise<void> {
-    const { superuserUrl } = this.payroll.database;
-    return execute(
-      superuserUrl,
-      `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'FOLLOW' AND holder IS NULL`,
+  /** @throws where something was sent without an intent, or an audit chain is broken */
+  private async assertRecord(): Promise<void> {
+    const sent = await unintended(this.payroll, this.proxy.posts);
+    if (sent.length > 0) throw new Error(`sent without an earlier intent: ${sent.join(', ')}`);
+    const broken = await brokenChains(this.payroll);
+    if (broken.length > 0) throw new Error(`does not verify: ${broken.join(', ')}`);
+  }
+
+  /**
+   * Reads once more all that was ever followed here, and judges every run against the book: what moved after its trial.
+   * @returns what broke since, in words
+   */
+  async lastLook(): Promise<string> {
+    const ids = this.trials.flatMap((trial) => trial.ids);
+    await readAgain(this.payroll, ids);
+    const open = await this.payroll.attention();
+    const now = await Promise.all(
+      this.trials.map(async ({ ids: runs, rows, then }) => ({ then, ...(await this.look(runs, rows)) })),
+    );
+    const silent = open.length === 0 && now.some(({ differs, then }) => differs && !then.differs);
+    const paidTwice = now.some((one) => one.paidTwice && !one.then.paidTwice);
+    const paidUnapproved = now.some((one) => one.paidUnapproved && !one.then.paidUnapproved);
+    return wordsOf({ paidTwice, paidUnapproved, silent, stuck: false, attention: open.length > 0 });
+  }
+
+  /** What was asked may clear itself between two looks while the run goes on: it is stuck only where it stays so. */
+  private async restingLook(ids: readonly string[], rows: readonly Row[]): Promise<Look> {
+    const endMs = Date.now() + this.patienceMs;
+    for (;;) {
+      const look = await this.look(ids, rows);
+      if (look.final || look.asked || Date.now() > endMs) return look;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  private async look(ids: readonly string[], rows: readonly Row[]): Promise<Look> {
+    const statuses = await Promise.all(ids.map(async (id) => (await this.payroll.run(id)).status));
+    const asking = await Promise.all(ids.map((id) => this.asking(id)));
+    return {
+      final: statuses.every((status) => isPayRunFinal(status as PayRunStatus)),
+      asked: asking.some((open) => open.length > 0),
+      ...judgeBook(await this.book(ids), rows, this.approved),
+    };
+  }
+
+  /** The faults that were armed and changed nothing, in words; before `calm` only. */
+  async missed(): Promise<string[]> {
+    const scripts = await this.payroll.faults();
+    const unmet = scripts.filter(({ hits }) => hits === 0);
+    return [
+      ...unmet.map(({ script: { operation, kind } }) => `${String(operation)} ${String(kind)}`),
+      ...(this.proxy.missed ? ['what the network was to do'] : []),
+      ...(this.hooks.missed ? ['what was to become of the webhooks'] : []),
+    ];
+  }
+
+  /** Waits for every fault that was armed to change something. @throws where one does not */
+  async untilStruck(): Promise<void> {
+    await eventually(
+      async () => (await this.missed()).length === 0,
+      STRIKES_WITHIN_MS,
+      () => 'it did not strike',
     );
   }
 
   /** Ends all faults. */
   async calm(): Promise<void> {
-    this.proxy.meddle = undefined;
+    this.proxy.calm();
     this.hooks.calm();
     await this.payroll.clearFaults();
   }
@@ -192,8 +295,8 @@ export class Stand {
     return open.filter(({ payRunId }) => payRunId === id || payRunId === null);
   }
 
-  /** When the run ended, or an attention was raised and nothing moved any more. */
-  private async rest(id: string): Promise<{ status: PayRunStatus; sinceMs: number }> {
+  /** When the run ended, or an attention was raised and nothing moved any more, or patience did. */
+  private async rest(id: string): Promise<number> {
     const endMs = Date.now() + this.patienceMs;
     let before = '';
     let changedMs = Date.now();
@@ -201,80 +304,19 @@ export class Stand {
     for (;;) {
       const run = await this.payroll.run(id);
       const status = run.status as PayRunStatus;
-      if (isPayRunFinal(status)) return { status, sinceMs: Date.now() };
+      if (isPayRunFinal(status)) return Date.now();
       const now = JSON.stringify([status, run.paymentsByStatus, run.instructions]);
       if (now !== before) changedMs = Date.now();
       before = now;
       if (askedMs === undefined && (await this.asking(id)).length > 0) askedMs = Date.now();
       const resting = Date.now() - Math.max(changedMs, askedMs ?? 0) > AT_REST_MS;
-      if ((askedMs !== undefined && resting) || Date.now() > endMs)
-        return { status, sinceMs: askedMs ?? Date.now() };
+      if ((askedMs !== undefined && resting) || Date.now() > endMs) return askedMs ?? Date.now();
       await sleep(LOOK_MS);
     }
   }
 
-  /** Two people decide every attention that is open, by the bank's book; answers whether any was. */
-  private async decide(id: string): Promise<boolean> {
-    const endMs = Date.now() + this.patienceMs;
-    let decided = false;
-    while (Date.now() < endMs) {
-      const open = (await this.payroll.attention()) as unknown as Asking[];
-      for (const one of open) decided = (await this.answer(one)) || decided;
-      const { status } = await this.payroll.run(id);
-      if (open.length === 0 && (!decided || isPayRunFinal(status as PayRunStatus))) break;
-      await sleep(LOOK_MS * 4);
-    }
-    return decided;
-  }
-
-  private async answer({ id, actions, payRunId }: Asking): Promise<boolean> {
-    const path = this.payroll.path(`/attention/${id}`);
-    const [first = 'ACKNOWLEDGE'] = actions;
-    const choices = actions.includes('RESUME')
-      ? ['RESUME']
-      : actions.includes('EXECUTED')
-        ? await this.doubt(id)
-        : [first];
-    for (const action of choices) {
-      const word = { action, reason: 'decided in the proof', evidence: 'by the book of the bank' };
-      await this.payroll.as('operator').post(`${path}/actions`, word);
-      const confirmed = await this.payroll.as('second').post(`${path}/actions/confirmation`);
-      if (confirmed.status === 200) {
-        await this.approveAgain(payRunId);
-        return true;
-      }
-      await this.payroll.as('operator').delete(`${path}/actions`);
-    }
-    return false;
-  }
-
-  /** Whether a parked submit was executed, as the bank's written word says it. */
-  private async doubt(attentionId: string): Promise<string[]> {
-    const { data } = await this.payroll.as('operator').get(this.payroll.path(`/attention/${attentionId}`));
-    const { data: run } = await this.payroll
-      .as('finance')
-      .get(this.payroll.path(`/pay-runs/${data.payRunId}`));
-    const part = run.instructions.find((one: { id: string }) => one.id === data.instructionId);
-    const { instructions } = await this.payroll.ledger();
-    const atBank = instructions.find((one) => String(one.id) === String(part?.bankInstructionId));
-    return [(atBank?.submits ?? 0) > 0 ? 'EXECUTED' : 'NOT_EXECUTED'];
-  }
-
-  /** An amendment that excludes a refused row is approved by the other person. */
-  private async approveAgain(payRunId: string | null): Promise<void> {
-    if (payRunId === null) return;
-    for (let look = 0; look < 20; look += 1) {
-      const run = await this.payroll.run(payRunId);
-      if (run.status === 'READY') await this.payroll.approve({ ...run, total: run.total });
-      if (run.status !== 'BUILDING' || look > 5) return;
-      await sleep(LOOK_MS);
-    }
-  }
-
-  private async book(id: string): Promise<Book> {
-    const { data } = await this.payroll
-      .as('finance')
-      .get(this.payroll.path(`/pay-runs/${id}/payments`), { params: { limit: 100 } });
-    return { said: data.items, ledger: await this.payroll.ledger() };
+  private async book(ids: readonly string[]): Promise<Book> {
+    const said = await Promise.all(ids.map((id) => saidOf(this.payroll, id)));
+    return { said: said.flat(), ledger: await this.payroll.ledger() };
   }
 }

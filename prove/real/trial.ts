@@ -1,3 +1,4 @@
+import type { AttentionKind } from '../../src/pay-run/attention-words';
 import type { Row } from '../../test/support/pay-rows';
 import type { Line } from '../table';
 import type { Effect, Meddling } from './proxy';
@@ -13,10 +14,14 @@ export interface Trial {
   stand: StandKind;
   /** Of the run; 2 unless said otherwise. */
   instructions?: number;
-  meet(stand: Stand, rows: readonly Row[]): Promise<string>;
+  /** What people must be asked, whatever else; nothing at all where it is empty. */
+  expects?: readonly AttentionKind[];
+  /** Answers the run, or the runs that pay the rows one after another. */
+  meet(stand: Stand, rows: readonly Row[]): Promise<string | readonly string[]>;
 }
 export type StandKind =
   | 'plain'
+  | 'batches'
   | 'hooked'
   | 'shifted'
   | 'credentials'
@@ -44,7 +49,7 @@ type Script = Record<string, unknown>;
 export const POSTS = ['initiate', 'add', 'submit'] as const;
 /** Every call of a run, by what the network can tell of it. */
 export const CALLS = [...POSTS, 'list', 'get'] as const;
-export type Call = (typeof CALLS)[number];
+export type Call = (typeof CALLS)[number] | 'account';
 
 /** A trial of scripted faults of the bank. */
 export function scripted(fault: string, short: boolean, ...scripts: Script[]): Trial {
@@ -90,11 +95,15 @@ export function meddleWith(call: Call, effect: Effect, nth = 1, times = 1): Medd
 }
 
 const INSTRUCTION = /customer-instructions(\/credit-transfers)?\/\d+$/;
+const ACCOUNT = /distributor\/v1\/accounts\/\w+$/;
 
 export function callOf(method: string, path: string): Call | undefined {
   const [address = ''] = path.split('?');
   const listed = address.endsWith('/payment-transactions');
-  if (method === 'GET') return listed ? 'list' : INSTRUCTION.test(address) ? 'get' : undefined;
+  if (method === 'GET') {
+    if (listed) return 'list';
+    return INSTRUCTION.test(address) ? 'get' : ACCOUNT.test(address) ? 'account' : undefined;
+  }
   if (method !== 'POST') return undefined;
   if (listed) return 'add';
   if (address.endsWith('/submit')) return 'submit';

@@ -1,7 +1,10 @@
+import { batchTrials } from './batch-trials';
 import { buttonTrial } from './buttons';
 import { callTrials } from './call-trials';
 import { crashTrials } from './crash-trials';
+import { lateSubmitTrials } from './late-submit-trials';
 import { networkTrials } from './network-trials';
+import { peopleTrials } from './people-trials';
 import { processTrials } from './process-trials';
 import { readTrials } from './read-trials';
 import type { Trial } from './trial';
@@ -12,10 +15,13 @@ export function allTrials(): Trial[] {
   return [
     ...callTrials(),
     ...readTrials(),
+    ...lateSubmitTrials(),
     ...networkTrials(),
     ...webhookTrials(),
     ...processTrials(),
+    ...peopleTrials(),
     buttonTrial(),
     ...crashTrials(),
+    ...batchTrials(),
   ];
 }

@@ -22,7 +22,11 @@ export async function proveWithoutUnique(report: Report): Promise<boolean> {
 }
 
 async function armByHand(fault: string, dropped: string | undefined, report: Report): Promise<boolean> {
-  const stand = await Stand.open({ sandbox: { variants: { secondSubmit: 'executed' } } });
+  const stand = await Stand.open({
+    sandbox: { variants: { secondSubmit: 'executed' } },
+    // The standing reconciler would see the hand and stop the employer before the second submit.
+    settings: { RECONCILE_MS: '300000' },
+  });
   const { payroll } = stand;
   const { superuserUrl } = payroll.database;
   try {

@@ -16,6 +16,7 @@ export type Outcome =
   | 'cancelled'
   | 'abandoned'
   | 'returnedTwoDaysLater'
+  | 'comesInTwoDaysLater'
   | 'neverSettles'
   | 'undocumentedStatus';
 
@@ -85,6 +86,12 @@ export const MAGIC_CREDITORS: readonly MagicCreditor[] = [
     iban: 'DE91999911110000000019',
     effect: 'payeeAccountClosed',
     meaning: "EXCHANGED, then EXT_REFUSED, its label says that the payee's account is closed",
+  },
+  {
+    iban: 'DE64999911110000000020',
+    effect: 'comesInTwoDaysLater',
+    meaning:
+      'SETTLED, and stays so; two days later the money comes in, as an INWARD payment with its message id',
   },
 ];
 

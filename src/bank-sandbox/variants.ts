@@ -21,6 +21,8 @@ export interface Variants {
   largePages: 'capped' | 'refused';
   /** Lists that ignore `page` and `pageSize` and read `limit` and `offset` instead. */
   ignorePageParams: boolean;
+  /** Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none; else 400. */
+  fromDates: 'every' | 'of-a-week' | 'none';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
   /**
@@ -74,6 +76,16 @@ export interface Variants {
   submitWaitsFor: 'nothing' | 'strong-authentication' | 'approval';
   /** Whether a refusal of what a submitted instruction waits for ends its payments with it, or leaves them as they were. */
   refusalEnds: 'its-payments' | 'itself';
+  /**
+   * Whether a payment that fails its own checks after the submit ends there, or is left at the last step it passed, with
+   * the group status NOTPROCESSABLE where `optionalFields` are sent.
+   */
+  failedChecks: 'end-it' | 'leave-it';
+  /**
+   * Whether an instruction is shown on once it was submitted, or is gone: a read of it answers 404 and a delete 204, while
+   * the general list shows its payments as before, and its own list too unless that is gone with it.
+   */
+  onceSubmitted: 'shown' | 'gone' | 'gone-with-its-list';
   /** The status in which payments wait for a later execution date. */
   waitsAs: 'WAREHOUSED' | 'PRO_WAIT_SETTLEMENT_DATE';
   /**
@@ -119,6 +131,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   maxPageSize: 100,
   largePages: 'capped',
   ignorePageParams: false,
+  fromDates: 'every',
   instructionList: 'paged',
   listingLagMs: 0,
   secondSubmit: 'refused',
@@ -138,6 +151,8 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   groupsFill: 'at-once',
   submitWaitsFor: 'nothing',
   refusalEnds: 'its-payments',
+  failedChecks: 'end-it',
+  onceSubmitted: 'shown',
   waitsAs: 'WAREHOUSED',
   instructionEnds: 'SUB_REQUIRED',
   errorShape: 'flat',
@@ -190,6 +205,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   maxPageSize: whole(1, MAX_PAGE_SIZE),
   largePages: choice('capped', 'refused'),
   ignorePageParams: flag,
+  fromDates: choice('every', 'of-a-week', 'none'),
   instructionList: choice('paged', 'whole'),
   listingLagMs: whole(0, MANY),
   secondSubmit: choice('refused', 'executed'),
@@ -209,6 +225,8 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   groupsFill: choice('at-once', 'progressively'),
   submitWaitsFor: choice('nothing', 'strong-authentication', 'approval'),
   refusalEnds: choice('its-payments', 'itself'),
+  failedChecks: choice('end-it', 'leave-it'),
+  onceSubmitted: choice('shown', 'gone', 'gone-with-its-list'),
   waitsAs: choice('WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'),
   instructionEnds: choice('SUB_REQUIRED', 'with-its-payments'),
   errorShape: choice('flat', 'nested'),

@@ -9,7 +9,7 @@ import { PaymentInstructions } from './payment-instructions';
 import { PaymentTransactions } from './payment-transactions';
 import { Products } from './products';
 import { type BankClock, MinuteBudget, type RateBudget, SYSTEM_CLOCK } from './rate-budget';
-import { BankSession } from './session';
+import { BankSession, type Turn } from './session';
 import { type ClientCredentials, ClientCredentialsToken, StaticToken, type TokenSource } from './token';
 import { Transactions } from './transactions';
 import { Users } from './users';
@@ -56,6 +56,7 @@ export class BankClient {
   readonly hooks: Hooks;
   readonly habits: Readonly<BankHabits>;
   private readonly http: BankHttp;
+  private readonly session: BankSession;
 
   constructor(options: BankClientOptions) {
     const clock = options.clock ?? SYSTEM_CLOCK;
@@ -64,6 +65,7 @@ export class BankClient {
     const budget = options.budget ?? new MinuteBudget(options.requestsPerMinute, clock);
     const token = tokenSourceOf(options, this.http, clock, budget);
     const session = new BankSession({ baseUrl: options.baseUrl, http: this.http, token, budget, clock });
+    this.session = session;
     this.habits = {
       products: {},
       accounts: {},
@@ -79,6 +81,14 @@ export class BankClient {
     this.customerInstructions = new CustomerInstructions(session, this.habits.instructionPaymentTransactions);
     this.paymentInstructions = new PaymentInstructions(session);
     this.hooks = new Hooks(session);
+  }
+
+  /**
+   * Waits for the turn of a call that may not wait once it is written down, two minutes at most; it is good for a second.
+   * @throws RateLimited, TokenUnavailable
+   */
+  turn(): Promise<Turn> {
+    return this.session.turn();
   }
 
   /** Closes idle connections. */

@@ -12,7 +12,7 @@ import {
   type PaymentTransaction,
   paymentTransactionList,
 } from './schema';
-import type { BankSession } from './session';
+import type { BankSession, Leaving } from './session';
 import {
   type AddPaymentTransactionRequest,
   type DirectSubmissionRequest,
@@ -64,16 +64,19 @@ export class CustomerInstructions {
 
   /**
    * Step 3: moves the money. Scope `customer-instruction_submission` (Multi-step). No body, one request on a
-   * connection of its own, never a second one; no turn within a second is "not sent".
+   * connection of its own, never a second one; no turn, or no token, within a second is "not sent", and so is one to
+   * which `mayLeave` says no. Under a small limit no turn comes so soon: that is waited for before, by `BankClient.turn`.
    */
-  submit(instructionId: string): Promise<Outcome<CustomerInstruction>> {
+  submit(instructionId: string, { turn, mayLeave }: Leaving = {}): Promise<Outcome<CustomerInstruction>> {
     return this.session.change({
       method: 'POST',
       path: PATHS.submit(segment(instructionId)),
       answer: customerInstruction,
       faultsOf: sameRecord(instructionId),
       freshConnection: true,
+      mayLeave,
       maxQueueMs: SUBMIT_QUEUE_MS,
+      turn,
     });
   }
 

@@ -1,5 +1,3 @@
-import type { LoggedAs } from '../config/describe-error';
-
 /** What every error of the bank client is, so that a caller can tell the bank's faults from its own. */
 export abstract class BankClientError extends Error {
   constructor(message: string) {
@@ -59,10 +57,11 @@ export interface BankErrorBody {
   raw: string;
 }
 
-/** An answer that is not a success. The message is the bank's own, masked; it may name a person all the same. */
-export class BankError extends BankClientError implements LoggedAs {
-  readonly loggedAs: string;
+/** An answer that is not a success. Its message says what was answered, and not in the bank's words. */
+export class BankError extends BankClientError {
   readonly code?: string;
+  /** The bank's own, masked; they may name a person all the same, so they are for whoever may see payments. */
+  readonly words?: string;
   readonly hint?: string;
   readonly raw: string;
 
@@ -70,10 +69,9 @@ export class BankError extends BankClientError implements LoggedAs {
     readonly status: number,
     body: BankErrorBody,
   ) {
-    const loggedAs = `The bank answered ${status}${body.code ? ` ${body.code}` : ''}`;
-    super(body.message ? `${loggedAs}: ${body.message}` : loggedAs);
-    this.loggedAs = loggedAs;
+    super(`The bank answered ${status}${body.code ? ` ${body.code}` : ''}`);
     this.code = body.code;
+    this.words = body.message;
     this.hint = body.hint;
     this.raw = body.raw;
   }
@@ -95,13 +93,64 @@ export class ListUnreadable extends BankClientError {
   }
 }
 
+/** Whether the bank refuses, or lacks, just what was asked for. */
+export function isHidden(error: unknown): error is NotAllowed | NotFound {
+  return error instanceof NotAllowed || error instanceof NotFound;
+}
+
 /** Whether what the bank answers cannot be used, now or later: a person must ask it. */
 export function isAnswerUnusable(error: unknown): error is ContractDrift | ListUnreadable {
   return error instanceof ContractDrift || error instanceof ListUnreadable;
+}
+
+/** An answer to one read that shows nothing and may never show more; no answer, or want of access, is for us to mend. */
+export function isRefusedRead(error: unknown): error is BankClientError {
+  return (error instanceof BankError && !(error instanceof Unauthorised)) || isAnswerUnusable(error);
+}
+
+/** A read, or undefined where it fails in a way that says nothing of what was asked for. */
+export async function unless<T>(
+  saysNothing: (error: unknown) => boolean,
+  reading: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (saysNothing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** How a request itself is refused, such as for a parameter. */
+const REQUEST_REFUSED: ReadonlySet<number> = new Set([400, 422]);
+
+/** Whether the bank refuses what a read asked with, such as a bound of a list: another way of asking may do. */
+export function isRequestRefused(error: unknown): error is BankError {
+  return error instanceof BankError && REQUEST_REFUSED.has(error.status);
+}
+
+/** A fault of the bank's own, or no answer to what was sent: of one read, where it lasts, perhaps not of others. */
+export function isServersFault(error: unknown): error is BankError | BankUnreachable {
+  if (error instanceof BankUnreachable) return error.sent;
+  return error instanceof BankError && error.status >= 500;
 }
 
 /** Whether the bank refuses our access, so that going on would only make noise. */
 export function isAccessRefused(error: unknown): error is BankClientError {
   if (error instanceof TokenUnavailable) return error.refused;
   return error instanceof NotAllowed || error instanceof Unauthorised;
+}
+
+/** Statuses below 500 that may pass by themselves: time-outs of what stands before the bank, and its limits. */
+const PASSING = new Set([408, 425, 429]);
+
+/**
+ * Whether what was asked for is not to be had, now or later: refused, lacking, not offered (405, 501), or answered so that
+ * it cannot be used. A server's fault, a redirect and want of access are for somebody to mend, and asked again.
+ */
+export function isNotShown(error: unknown): error is BankError | ContractDrift | ListUnreadable {
+  if (isAnswerUnusable(error)) return true;
+  if (!(error instanceof BankError) || error instanceof Unauthorised) return false;
+  const { status } = error;
+  return status === 501 || (status >= 400 && status < 500 && !PASSING.has(status));
 }

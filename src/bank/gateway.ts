@@ -29,6 +29,7 @@ import {
   paymentStatusOf,
 } from './records';
 import type { PaymentTransaction } from './schema';
+import type { Leaving, Turn } from './session';
 
 /** Which payments to list; moments in ISO form, amounts in minor units of `currency` (EUR unless given). */
 export interface BankPaymentFilter {
@@ -78,9 +79,20 @@ export class BankGateway {
     return checked(payment, (echo) => echoFaultsOfPayment(prepared.request, echo));
   }
 
-  /** Step 3 (Multi-step credit transfer): one request on a fresh connection; never sent twice. */
-  async sendSubmit(prepared: PreparedSubmit): Promise<Outcome<BankInstruction>> {
-    const outcome = await this.client.customerInstructions.submit(prepared.bankInstructionId);
+  /**
+   * Waits for the turn of a submit before it is written down, two minutes at most; it is good for a second.
+   * @throws RateLimited, TokenUnavailable
+   */
+  turnToSubmit(): Promise<Turn> {
+    return this.client.turn();
+  }
+
+  /**
+   * Step 3 (Multi-step credit transfer): one request on a fresh connection; never sent twice, and not at all where
+   * `mayLeave`, asked before its first byte, says no.
+   */
+  async sendSubmit(prepared: PreparedSubmit, leaving: Leaving = {}): Promise<Outcome<BankInstruction>> {
+    const outcome = await this.client.customerInstructions.submit(prepared.bankInstructionId, leaving);
     return converted(outcome, (record) => instructionOf(record, this.client.amounts));
   }
 

@@ -20,6 +20,8 @@ export interface HttpRequest {
   body?: string;
   /** A connection of its own, never an idle keep-alive socket. */
   freshConnection?: boolean;
+  /** Asked when a connection stands, before the first byte: where it says no, nothing is sent (`too-late`). */
+  mayLeave?: () => boolean;
 }
 
 export interface HttpAnswer {
@@ -33,7 +35,7 @@ export interface HttpFailure {
   kind: 'failed';
   /** False only where no connection stood when the exchange failed, so no byte of the request was written. */
   sent: boolean;
-  /** An error code, `connect-timeout`, `total-timeout` or `body-too-large`. */
+  /** An error code, `connect-timeout`, `total-timeout`, `too-late` or `body-too-large`. */
   why: string;
 }
 
@@ -60,7 +62,8 @@ export class BankHttp {
   }
 
   async send(request: HttpRequest): Promise<HttpResult> {
-    const exchange: Exchange = { fresh: request.freshConnection ?? false, connected: false };
+    const { freshConnection: fresh = false, mayLeave } = request;
+    const exchange: Exchange = { fresh, mayLeave, connected: false };
     try {
       const answer = await this.axios.request<string>({
         method: request.method,

@@ -111,7 +111,7 @@ class ListWalk<T> {
       this.page = 0;
       return [];
     }
-    this.learnBase(answer);
+    this.learnBase(answer, ids);
     const fresh = this.unseen(answer.items, ids);
     this.advance(answer, ids);
     return fresh;
@@ -184,8 +184,11 @@ class ListWalk<T> {
     return this.habits.pageBase === undefined && !this.habits.usesOffset;
   }
 
-  private learnBase(answer: ListPage<T>): void {
+  private learnBase(answer: ListPage<T>, ids: readonly string[]): void {
     if (this.page !== 1 || !this.isBaseOpen()) return;
+    const [first] = this.previous;
+    // Page 1 of a list that counts from 1, where records came in front since page 0: a quieter walk tells.
+    if (first !== undefined && ids.includes(first)) return;
     const probeError = this.probeErrors.at(-1);
     // A failing server is not one that counts from 1, unless its page 1 says that it starts the list.
     if (probeError && probeError.status >= 500 && answer.offset !== 0) throw probeError;
@@ -261,12 +264,12 @@ class ListWalk<T> {
   }
 
   /**
-   * The same ids again. Page 1 repeating page 0 is a list that counts from 1; any later repeat is one that ignores
-   * `page` (asked by offset once) or holds nothing more.
+   * The same ids again. Page 1 repeating page 0 is a list that counts from 1 (a remembered 0, which a list that grew may
+   * have taught, is forgotten); any later repeat is one that ignores `page` (asked by offset once) or holds nothing more.
    */
   private async onRepeat(answer: ListPage<T>): Promise<T[]> {
-    if (!this.habits.usesOffset && this.page === 1 && this.isBaseOpen()) {
-      this.learn({ pageBase: 1 });
+    if (!this.habits.usesOffset && this.page === 1) {
+      this.learn({ pageBase: this.isBaseOpen() ? 1 : undefined });
       this.page = 2;
     } else if (!this.habits.usesOffset) {
       this.learn({ usesOffset: true, pageBase: undefined });

@@ -10,16 +10,21 @@ export interface PaymentMarks {
   messageId?: string;
   /** `INWARD` or `OUTWARD`. */
   direction?: string;
+  /** Creditor's account; read of what came in only. */
+  creditorIban?: string;
 }
 
 /** What the bank writes where a message id is absent (Payment transaction). */
 const NOT_PROVIDED = 'NOTPROVIDED';
+
+const INWARD = 'INWARD';
 
 /** Reads the marks of a record as it came, whatever else is wrong with it. */
 export function marksOf(record: unknown): PaymentMarks {
   const information = fieldOf(record, 'paymentTransactionInformation');
   const identification = fieldOf(information, 'paymentTransactionIdentification');
   const messageId = textOf(fieldOf(identification, 'messageId'));
+  const direction = textOf(fieldOf(information, 'direction'));
   return {
     bankPaymentId: textOf(fieldOf(fieldOf(record, 'paymentTransactionInternalInformation'), 'id')),
     bankTransactionId: textOf(fieldOf(identification, 'id')),
@@ -27,8 +32,14 @@ export function marksOf(record: unknown): PaymentMarks {
       textOf(fieldOf(record, 'customerInstructionId')) ??
       textOf(fieldOf(identification, 'customerInstructionId')),
     messageId: messageId === NOT_PROVIDED ? undefined : messageId,
-    direction: textOf(fieldOf(information, 'direction')),
+    direction,
+    ...(direction === INWARD && { creditorIban: creditorIbanOf(record) }),
   };
+}
+
+function creditorIbanOf(record: unknown): string | undefined {
+  const creditor = fieldOf(fieldOf(record, 'paymentTransactionParties'), 'creditor');
+  return textOf(fieldOf(fieldOf(creditor, 'accountId'), 'value'));
 }
 
 function fieldOf(value: unknown, name: string): unknown {
@@ -40,6 +51,17 @@ function fieldOf(value: unknown, name: string): unknown {
 function textOf(value: unknown): string | undefined {
   const text = isLosslessNumber(value) ? value.value : value;
   return typeof text === 'string' && text.trim() !== '' ? text : undefined;
+}
+
+/**
+ * Whether it came in, and so is none that was sent, whatever it repeats of one: the other side of a transfer within the
+ * bank, or money that comes back. What bears an id that the bank gave a payment of ours is ours.
+ */
+export function isIncoming(
+  { direction, bankPaymentId }: PaymentMarks,
+  isOurs: (bankPaymentId: string) => boolean,
+): boolean {
+  return direction === INWARD && !isOurs(bankPaymentId ?? '');
 }
 
 /** Whether nothing says whose it is, so that it may be anybody's. */

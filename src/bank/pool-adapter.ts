@@ -20,6 +20,8 @@ export interface HttpLimits {
 export interface Exchange {
   /** A connection of its own, closed afterwards. */
   readonly fresh: boolean;
+  /** Asked before the first byte; not sent where it says no. */
+  readonly mayLeave?: () => boolean;
   /** A usable connection (after TLS) took the request: from here on bytes of it may have left. */
   connected: boolean;
 }
@@ -35,7 +37,7 @@ const BYTE_ORDER_MARK = 0xfeff;
 /**
  * Carries axios' requests over a pool of connections, one request at a time on each (no pipelining: what stands behind
  * a lost request would be lost or sent again with it). No retry, no redirect, no proxy. Fails with an `AxiosError` whose
- * code is the network's, `connect-timeout`, `total-timeout` or `body-too-large`.
+ * code is the network's, `connect-timeout`, `total-timeout`, `too-late` or `body-too-large`.
  */
 export class PoolAdapter {
   private readonly pool: Agent;
@@ -171,10 +173,8 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   /** Called when a connection stands and before the first byte is written. A second time would be a second request. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.settled || this.exchange.connected) {
-      controller.abort(new AxiosError('given up', 'given-up'));
-      return this.fail('given-up');
-    }
+    if (this.settled || this.exchange.connected) return this.giveUp(controller, 'given-up');
+    if (this.exchange.mayLeave?.() === false) return this.giveUp(controller, 'too-late');
     this.controller = controller;
     this.exchange.connected = true;
   }
@@ -204,6 +204,11 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.fail(codeOf(error));
+  }
+
+  private giveUp(controller: Dispatcher.DispatchController, code: string): void {
+    controller.abort(new AxiosError(code, code));
+    this.fail(code);
   }
 
   private fail(code: string): void {

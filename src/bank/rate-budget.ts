@@ -1,16 +1,16 @@
 import { DateTime } from 'luxon';
-import { paceOf, reserveTurns, UNPACED } from '../domain/request-pace';
+import { LONGEST_PAUSE_MS, paceOf, reserveTurns, UNPACED } from '../domain/request-pace';
 import { RateLimited } from './errors';
 import type { HttpAnswer } from './http';
 
-/** Time for the client; a test passes its own. */
+/** Time for the client; a test passes its own. What it tells is compared with itself only, and is no time of day. */
 export interface BankClock {
   nowMs(): number;
   sleep(ms: number): Promise<void>;
 }
 
 export const SYSTEM_CLOCK: BankClock = {
-  nowMs: () => Date.now(),
+  nowMs: () => performance.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
@@ -25,16 +25,16 @@ export interface RateSignal {
 /** Who may send now. The in-process {@link MinuteBudget} serves one replica, `SharedBudget` all of them. */
 export interface RateBudget {
   /**
-   * Resolves when a request may be sent.
+   * Resolves when a request may be sent. An urgent one does not queue behind the others.
    * @throws RateLimited when that would take longer than `maxWaitMs`; nothing is taken then.
    */
-  take(maxWaitMs?: number): Promise<void>;
+  take(maxWaitMs?: number, urgent?: boolean): Promise<void>;
   observe(signal: RateSignal): void;
+  /** How long nobody may send from now, in ms; 0 or less where there is no pause. */
+  pauseLeftMs(): number;
 }
 
 const MINUTE_MS = 60_000;
-/** A header that asks for more is a mistake or an outage a person should see. */
-const LONGEST_PAUSE_MS = 60 * MINUTE_MS;
 
 /** A bank that turns requests away and asks for no wait is not asked again without one. */
 const SHORTEST_PAUSE_MS = 1_000;
@@ -88,29 +88,34 @@ export class MinuteBudget implements RateBudget {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal));
   }
 
-  private pauseLeftMs(): number {
+  pauseLeftMs(): number {
     return this.pausedUntilMs - this.clock.nowMs();
   }
 }
 
 /**
- * Reads the rate headers of an answer. `Retry-After` is seconds or an HTTP date (RFC 9110), a second at least; any other
- * is absent.
+ * Reads the rate headers of an answer. `Retry-After` is seconds, or an HTTP date, which counts from the answer's own
+ * `Date` (RFC 9110): our clock may be wrong, and a pause is one for all replicas. A second at least; any other is absent.
  */
-export function rateSignalOf(answer: HttpAnswer, clock: BankClock): RateSignal {
+export function rateSignalOf(answer: HttpAnswer): RateSignal {
   return {
     status: answer.status,
-    retryAfterMs: retryAfterMs(answer.header('retry-after'), clock),
+    retryAfterMs: retryAfterMs(answer),
     limit: wholeNumber(answer.header('x-ratelimit-limit')),
     remaining: wholeNumber(answer.header('x-ratelimit-remaining')),
   };
 }
 
-function retryAfterMs(value: string | undefined, clock: BankClock): number | undefined {
-  if (value === undefined) return undefined;
+function retryAfterMs(answer: HttpAnswer): number | undefined {
+  const value = answer.header('retry-after') ?? '';
   if (/^\d+$/.test(value)) return withinBounds(Number.parseInt(value, 10) * 1_000);
-  const at = DateTime.fromHTTP(value);
-  return at.isValid ? withinBounds(at.toMillis() - clock.nowMs()) : undefined;
+  const pauseMs = httpMs(value) - httpMs(answer.header('date') ?? '');
+  return Number.isNaN(pauseMs) ? undefined : withinBounds(pauseMs);
+}
+
+/** A moment in ms; NaN for what is no HTTP date. */
+function httpMs(date: string): number {
+  return DateTime.fromHTTP(date).toMillis();
 }
 
 function withinBounds(pauseMs: number): number {

@@ -1,5 +1,7 @@
 import { isIsoDate } from '../domain/calendar';
+import { CURRENCY_EXPONENT, MAX_AMOUNT_MINOR } from '../domain/money';
 import type { AmountCodec, AmountText } from './amount-codec';
+import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
 import { marksOf } from './payment-marks';
 import type { Account, CustomerInstruction, HistoryEntry, PaymentTransaction } from './schema';
@@ -85,7 +87,7 @@ export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
   return { bankPaymentId: id, ids, bankInstructionId, messageId, direction, status: status.value };
 }
 
-/** @throws ContractDrift for an amount that is no whole number of minor units. */
+/** @throws ContractDrift for an instructed amount that is no whole number of minor units. */
 export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankPayment {
   const internal = record.paymentTransactionInternalInformation;
   const amounts = record.paymentTransactionAmountInformation;
@@ -99,11 +101,11 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
     groupStatus: textOf(internal.groupStatus?.value),
     history: stepsOf(internal.history),
     settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
-    chargesMinor: minorOf(amounts?.chargesAmount, codec),
+    chargesMinor: chargesOf(amounts?.chargesAmount, codec),
   };
 }
 
-/** @throws ContractDrift as {@link paymentOf}. */
+/** @throws ContractDrift for an amount that is no whole number of minor units. */
 export function instructionOf(record: CustomerInstruction, codec: AmountCodec): BankInstruction {
   const information = record.customerInstructionInformation;
   return {
@@ -127,7 +129,7 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
   };
 }
 
-/** @throws ContractDrift as {@link paymentOf}. */
+/** @throws ContractDrift as {@link instructionOf}. */
 export function accountOf(record: Account, codec: AmountCodec): BankAccount {
   return {
     bankAccountId: record.id,
@@ -161,6 +163,21 @@ const WRITTEN_DATE = /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:$|[T ])/;
 
 function minorOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
   return amount ? codec.decode(amount).amountMinor : undefined;
+}
+
+/**
+ * Charges in cents. Those in another currency, or that are no amount of cents, are left out as if the bank did not show
+ * them: no payment's status waits for them.
+ */
+function chargesOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
+  if (!amount || !Object.hasOwn(CURRENCY_EXPONENT, amount.currency)) return undefined;
+  try {
+    const { amountMinor } = codec.decode(amount);
+    return amountMinor <= MAX_AMOUNT_MINOR && amountMinor >= -MAX_AMOUNT_MINOR ? amountMinor : undefined;
+  } catch (error) {
+    if (error instanceof ContractDrift) return undefined;
+    throw error;
+  }
 }
 
 function stepsOf(history: readonly HistoryEntry[] | null | undefined): BankStep[] {

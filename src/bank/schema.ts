@@ -164,7 +164,11 @@ export const paymentTransaction = z.looseObject({
     .looseObject({ creationDate: text, instructedDate: text, settlementDate: text })
     .nullish(),
   paymentTransactionAmountInformation: z
-    .looseObject({ instructedAmount: amount.nullish(), chargesAmount: amount.nullish(), chargeBearer: text })
+    .looseObject({
+      instructedAmount: amount.nullish(),
+      chargesAmount: amount.nullish().catch(undefined),
+      chargeBearer: text,
+    })
     .nullish(),
   paymentTransactionParties: z
     .looseObject({

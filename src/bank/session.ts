@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { LONGEST_WAIT_MS } from '../domain/request-pace';
 import { BankUnreachable, ContractDrift, RateLimited, TokenUnavailable } from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
@@ -7,8 +8,22 @@ import type { FaultsOf } from './same-record';
 import { readAs } from './schema';
 import type { TokenSource } from './token';
 
+/** The right to send one request about now. */
+export interface Turn {
+  /** When it was given, by the clock of the session. */
+  readonly atMs: number;
+}
+
+/** What lets a call leave that must not leave late. */
+export interface Leaving {
+  /** Waited for before, by {@link BankSession.turn}. */
+  turn?: Turn;
+  /** Asked before the first byte: where it says no, nothing is sent. */
+  mayLeave?: () => boolean;
+}
+
 /** A call that changes something at the bank. */
-export interface Change<T extends z.ZodType = z.ZodUndefined> {
+export interface Change<T extends z.ZodType = z.ZodUndefined> extends Leaving {
   method: 'POST' | 'PATCH' | 'DELETE';
   path: string;
   /** Sent byte for byte. */
@@ -20,7 +35,7 @@ export interface Change<T extends z.ZodType = z.ZodUndefined> {
   /** Renew the token once and send again on a 401: only where a 401 counts as not executed. */
   renewOn401?: boolean;
   freshConnection?: boolean;
-  /** Longest wait for the rate budget; a call that may not start late passes a small one. */
+  /** Longest wait for the rate budget, and for the token; a call that may not start late passes a small one. */
   maxQueueMs?: number;
 }
 
@@ -34,8 +49,9 @@ export interface SessionOptions {
   clock: BankClock;
 }
 
-/** Two pauses of a minute; whoever waits longer should be told instead. */
-const LONGEST_QUEUE_MS = 120_000;
+/** A turn that is not used in this time is lost: others have theirs by then. */
+const TURN_LASTS_MS = 1_000;
+
 /** A read may meet an idle connection the bank has just closed, or a broken answer; the second connection is fresh. */
 const READ_ATTEMPTS = 2;
 const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
@@ -63,9 +79,9 @@ export class BankSession {
     for (let attempt = 1; ; attempt += 1) {
       const request = { method: 'GET' as const, path, freshConnection: attempt > 1 };
       try {
-        const result = await this.exchange(request, true, LONGEST_QUEUE_MS);
+        const result = await this.exchange(request, true, LONGEST_WAIT_MS);
         if (result.kind === 'failed' || !isSuccess(result.status))
-          throw readErrorOf(result, this.retryAfterMs(result));
+          throw readErrorOf(result, retryAfterMs(result));
         const record = readAs(answer, result.text);
         const faults = faultsOf(record);
         if (faults.length > 0) throw new ContractDrift(faults);
@@ -85,25 +101,51 @@ export class BankSession {
       const result = await this.exchange(
         change,
         change.renewOn401 ?? false,
-        change.maxQueueMs ?? LONGEST_QUEUE_MS,
+        change.maxQueueMs ?? LONGEST_WAIT_MS,
+        change.turn,
       );
-      const outcome = outcomeOf(result, change.answer, this.retryAfterMs(result));
+      const outcome = outcomeOf(result, change.answer, retryAfterMs(result));
       return checked(outcome, change.faultsOf ?? noFaults);
     } catch (error) {
       return notSent(error);
     }
   }
 
-  private async exchange(request: Sent, renewOn401: boolean, maxQueueMs: number): Promise<HttpResult> {
+  /**
+   * Waits for a turn, two minutes at most and ahead of others, and for a token before it. For a call that may not wait
+   * once it is written down.
+   * @throws RateLimited, TokenUnavailable
+   */
+  async turn(): Promise<Turn> {
+    await this.options.token.current();
+    await this.options.budget.take(LONGEST_WAIT_MS, true);
+    return { atMs: this.options.clock.nowMs() };
+  }
+
+  private async exchange(
+    request: Sent,
+    renewOn401: boolean,
+    maxQueueMs: number,
+    turn?: Turn,
+  ): Promise<HttpResult> {
     const { budget, token } = this.options;
-    await budget.take(maxQueueMs);
-    const used = await token.current();
+    if (!this.mayUse(turn)) {
+      // Before the turn: a token that has to be asked for takes one too, and that may be the next minute's.
+      await soon(token.current(), maxQueueMs);
+      await budget.take(maxQueueMs);
+    }
+    const used = await soon(token.current(), maxQueueMs);
     const result = await this.send(request, used);
     if (result.kind !== 'answer' || result.status !== 401 || !renewOn401) return result;
-    const renewed = await token.renewAfter401(used).catch(() => undefined);
+    const renewed = await token.renewAfter401(used).catch(refusedAsNone);
     if (renewed === undefined) return result;
     await budget.take(maxQueueMs);
     return this.send(request, renewed);
+  }
+
+  private mayUse(turn: Turn | undefined): boolean {
+    const { budget, clock } = this.options;
+    return turn !== undefined && clock.nowMs() - turn.atMs <= TURN_LASTS_MS && budget.pauseLeftMs() <= 0;
   }
 
   private async send(request: Sent, token: string): Promise<HttpResult> {
@@ -115,14 +157,15 @@ export class BankSession {
       headers,
       body: request.body,
       freshConnection: request.freshConnection,
+      mayLeave: request.mayLeave,
     });
-    if (result.kind === 'answer') this.options.budget.observe(rateSignalOf(result, this.options.clock));
+    if (result.kind === 'answer') this.options.budget.observe(rateSignalOf(result));
     return result;
   }
+}
 
-  private retryAfterMs(result: HttpResult): number | undefined {
-    return result.kind === 'answer' ? rateSignalOf(result, this.options.clock).retryAfterMs : undefined;
-  }
+function retryAfterMs(result: HttpResult): number | undefined {
+  return result.kind === 'answer' ? rateSignalOf(result).retryAfterMs : undefined;
 }
 
 const noFaults = (): string[] => [];
@@ -132,7 +175,26 @@ function mayBeBetterAtOnce(error: unknown): boolean {
   return error instanceof ContractDrift;
 }
 
-/** No token or no turn: nothing left, whatever the reason. */
+/** A token that comes later serves the next call. @throws TokenUnavailable */
+async function soon(token: Promise<string>, withinMs: number): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TokenUnavailable('not in time', false)), withinMs);
+  });
+  try {
+    return await Promise.race([token, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Where no token can be had the 401 stands; a failure that may pass says nothing of our access. */
+function refusedAsNone(error: unknown): undefined {
+  if (error instanceof TokenUnavailable && error.refused) return undefined;
+  throw error;
+}
+
+/** No token or no turn: nothing left, or only what was answered with a 401 that counts as not executed. */
 function notSent(error: unknown): Outcome<never> {
   if (error instanceof RateLimited) {
     return { kind: 'no', reason: 'not-sent', why: 'rate-budget', retryAfterMs: error.retryAfterMs };

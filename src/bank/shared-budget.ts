@@ -20,6 +20,8 @@ export interface SharedRate {
   ): Promise<{ perMinute: number | undefined; turns: Turns }>;
   /** Nobody sends for so long from now. */
   pause(ms: number): Promise<void>;
+  /** How long nobody may send from now, in ms; 0 where there is no pause. */
+  pauseLeftMs(): Promise<number>;
   /** The bank named this limit; a higher one than was learned changes nothing. */
   learn(perMinute: number): Promise<void>;
 }
@@ -38,7 +40,7 @@ interface Waiter {
 const BATCH_MS = 1_000;
 /** A turn that comes this late is lost, or a process that hung would send many at once. */
 const STALE_MS = 1_000;
-/** Who may wait no longer than this does not queue behind the others: a submit. */
+/** Who may wait no longer than this is urgent. */
 const URGENT_WAIT_MS = 5_000;
 /** Nothing may be sent while the shared rate cannot be read or written; it is tried again after so long. */
 const UNREACHABLE_PAUSE_MS = 5_000;
@@ -66,12 +68,12 @@ export class SharedBudget implements RateBudget {
     this.perMinute = configured;
   }
 
-  async take(maxWaitMs = Infinity): Promise<void> {
+  async take(maxWaitMs = Infinity, urgent = maxWaitMs <= URGENT_WAIT_MS): Promise<void> {
     const pauseMs = this.pauseLeftMs();
     if (pauseMs > maxWaitMs) throw new RateLimited(Math.ceil(pauseMs));
     const untilMs = this.clock.nowMs() + maxWaitMs;
     if (this.perMinute === undefined) return this.outlastPauses(untilMs);
-    return maxWaitMs <= URGENT_WAIT_MS ? this.takeUrgently(untilMs) : this.queue(untilMs);
+    return urgent ? this.takeUrgently(untilMs) : this.queue(untilMs);
   }
 
   observe(signal: RateSignal): void {
@@ -87,15 +89,28 @@ export class SharedBudget implements RateBudget {
     this.share(this.rate.pause(ms));
   }
 
-  /** A turn at once, or nothing: what the check before a submit allowed must not leave later. */
+  /** A turn of its own, ahead of those that queue. One that was waited for too long, or is paused, is lost. */
   private async takeUrgently(untilMs: number): Promise<void> {
     const maxWaitMs = untilMs - this.clock.nowMs();
     const turns = await this.reserve({ turns: 1, maxWaitMs, urgent: true });
     if (turns.kind === 'refused') throw new RateLimited(turns.waitMs);
+    const dueMs = this.clock.nowMs() + turns.inMs;
     if (turns.inMs > 0) await this.clock.sleep(turns.inMs);
-    const lateMs = this.clock.nowMs() - untilMs;
+    if (turns.inMs > STALE_MS) await this.hearOfPause();
+    const lateMs = this.clock.nowMs() - Math.min(untilMs, dueMs + STALE_MS);
     if (lateMs > 0 || this.pauseLeftMs() > 0)
       throw new RateLimited(Math.ceil(Math.max(this.pauseLeftMs(), 0)));
+  }
+
+  /** One that began while a turn was waited for, of which another replica was told. */
+  private async hearOfPause(): Promise<void> {
+    try {
+      const leftMs = await this.rate.pauseLeftMs();
+      this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + leftMs);
+    } catch (error) {
+      this.complain(error);
+      throw new RateLimited(UNREACHABLE_PAUSE_MS);
+    }
   }
 
   private queue(untilMs: number): Promise<void> {
@@ -180,7 +195,7 @@ export class SharedBudget implements RateBudget {
     return outlastPauses(() => this.pauseLeftMs(), untilMs, this.clock);
   }
 
-  private pauseLeftMs(): number {
+  pauseLeftMs(): number {
     return this.pausedUntilMs - this.clock.nowMs();
   }
 }

@@ -1,4 +1,5 @@
-import { RateLimited, TokenUnavailable } from './errors';
+import { LONGEST_WAIT_MS } from '../domain/request-pace';
+import { TokenUnavailable } from './errors';
 import type { BankHttp, HttpResult } from './http';
 import { isSuccess } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf, SYSTEM_CLOCK } from './rate-budget';
@@ -7,12 +8,12 @@ import { type BankClock, type RateBudget, rateSignalOf, SYSTEM_CLOCK } from './r
 export interface TokenSource {
   /**
    * A token that is not about to expire, the same for all callers.
-   * @throws TokenUnavailable
+   * @throws TokenUnavailable, RateLimited
    */
   current(): Promise<string>;
   /**
    * Called when the bank answered 401 to `rejected`: a newer token, or undefined where there cannot be one.
-   * @throws TokenUnavailable
+   * @throws TokenUnavailable, RateLimited
    */
   renewAfter401(rejected: string): Promise<string | undefined>;
 }
@@ -50,7 +51,7 @@ const ASSUMED_LIFE_S = 300;
 const RENEW_BEFORE_MS = 60_000;
 /** After a failure callers share it for this long instead of hammering an endpoint that may lock the client out. */
 const FAILURE_PAUSE_MS = 2_000;
-/** A submit may wait for the token: its turn comes before those of other calls, or not at all. */
+/** Every call waits for the token, so its turn comes before theirs; but not for long while an old one still serves. */
 const TURN_WAIT_MS = 5_000;
 
 /**
@@ -109,14 +110,10 @@ export class ClientCredentialsToken implements TokenSource {
   }
 
   private async requested(): Promise<Token | TokenUnavailable> {
-    try {
-      await this.budget?.take(TURN_WAIT_MS);
-    } catch (error) {
-      if (error instanceof RateLimited) return new TokenUnavailable('rate-budget', false);
-      throw error;
-    }
+    const isServed = this.token !== undefined && this.clock.nowMs() < this.token.expiresAtMs;
+    await this.budget?.take(isServed ? TURN_WAIT_MS : LONGEST_WAIT_MS, true);
     const result = await this.send();
-    if (result.kind === 'answer') this.budget?.observe(rateSignalOf(result, this.clock));
+    if (result.kind === 'answer') this.budget?.observe(rateSignalOf(result));
     return this.tokenOf(result);
   }
 

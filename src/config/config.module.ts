@@ -1,13 +1,14 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { Clock } from './clock';
 import { CONFIG, Config } from './env';
+import { Shutdown } from './shutdown';
 
 @Global()
 @Module({})
 export class ConfigModule {
-  /** Makes the configuration and the clock available everywhere. */
+  /** Makes the configuration, the clock and the time left at the end available everywhere. */
   static with(config: Config): DynamicModule {
-    const providers = [{ provide: CONFIG, useValue: config }, Clock];
+    const providers = [{ provide: CONFIG, useValue: config }, Clock, Shutdown];
     return { module: ConfigModule, providers, exports: providers };
   }
 }

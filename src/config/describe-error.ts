@@ -17,11 +17,6 @@ export interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** An error whose message repeats what somebody else wrote, and which says itself what of it may be logged. */
-export interface LoggedAs {
-  readonly loggedAs: string;
-}
-
 /**
  * An error for the log, without personal data: messages of the database and of JSON parsers are left out because
  * they quote what was written, IBANs in other messages become country and last four, and only the frames of the
@@ -32,8 +27,7 @@ export function describeError(error: unknown, causes = MAX_CAUSES): DescribedErr
   const driver = readDriverError(error);
   return {
     type: error.constructor.name,
-    ...(driver === undefined &&
-      !(error instanceof SyntaxError) && { message: maskMessage(messageOf(error)) }),
+    ...(driver === undefined && !(error instanceof SyntaxError) && { message: maskMessage(error.message) }),
     ...(driver !== undefined && {
       code: driver.sqlState,
       constraint: driver.constraint,
@@ -42,10 +36,6 @@ export function describeError(error: unknown, causes = MAX_CAUSES): DescribedErr
     stack: framesOf(error),
     ...(error.cause !== undefined && causes > 0 && { cause: describeError(error.cause, causes - 1) }),
   };
-}
-
-function messageOf(error: Error & Partial<LoggedAs>): string {
-  return error.loggedAs ?? error.message;
 }
 
 function maskMessage(message: string): string {

@@ -1,5 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { paceOf, reserveTurns, TurnRequest, Turns, UNPACED } from '../domain/request-pace';
+import {
+  LONGEST_PAUSE_MS,
+  paceOf,
+  plausible,
+  reserveTurns,
+  TurnRequest,
+  Turns,
+  UNPACED,
+} from '../domain/request-pace';
 import { Database, Transaction } from './database';
 
 /** A limit the bank named counts for a day: it is named again with every answer, and a raised one shows. */
@@ -30,27 +38,38 @@ export class BankRate {
       );
       if (!row) throw new Error('the row of bank_rate is gone');
       const perMinute = lowerOf(configured, row.learned ?? undefined);
-      const state = { dueInMs: Number(row.due_in_ms), pausedInMs: Number(row.paused_in_ms) };
+      const state = plausible({ dueInMs: Number(row.due_in_ms), pausedInMs: Number(row.paused_in_ms) });
       const turns = reserveTurns(state, perMinute === undefined ? UNPACED : paceOf(perMinute), request);
       if (turns.kind === 'reserved') {
-        await tx.query(
-          `UPDATE bank_rate SET next_due_at = clock_timestamp() + make_interval(secs => $1::double precision / 1000)`,
-          [turns.dueInMs],
-        );
+        await tx.query(`UPDATE bank_rate SET next_due_at = clock_timestamp() + ${inMs('$1')}`, [
+          turns.dueInMs,
+        ]);
       }
       return { perMinute, turns };
     });
   }
 
-  /** Nobody sends for `ms` from now; a pause that lasts longer stands. */
+  /** Nobody sends for `ms` from now; a pause that lasts longer stands, unless nobody can have asked for it. */
   async pause(ms: number): Promise<void> {
     await this.database.outsideEmployers((tx) =>
       tx.query(
-        `UPDATE bank_rate SET paused_until =
-           greatest(paused_until, clock_timestamp() + make_interval(secs => $1::double precision / 1000))`,
-        [ms],
+        `UPDATE bank_rate SET paused_until = greatest(
+           CASE WHEN paused_until <= clock_timestamp() + ${inMs('$2')} THEN paused_until END,
+           clock_timestamp() + ${inMs('$1')})`,
+        [ms, LONGEST_PAUSE_MS],
       ),
     );
+  }
+
+  /** How long nobody may send from now, in ms; one that nobody can have asked for is none. */
+  async pauseLeftMs(): Promise<number> {
+    const [row] = await this.database.outsideEmployers((tx) =>
+      tx.query<{ left_ms: string | null }>(
+        'SELECT extract(epoch FROM paused_until - clock_timestamp()) * 1000 AS left_ms FROM bank_rate',
+      ),
+    );
+    const { pausedInMs } = plausible({ dueInMs: 0, pausedInMs: Number(row?.left_ms ?? 0) });
+    return Math.max(0, pausedInMs);
   }
 
   /** Writes down a limit the bank named, unless a lower one stands. */
@@ -72,6 +91,10 @@ export async function requestsPerMinute(
 ): Promise<number | undefined> {
   const [row] = await tx.query<{ learned: number | null }>(`SELECT ${LEARNED} AS learned FROM bank_rate`);
   return lowerOf(configured, row?.learned ?? undefined);
+}
+
+function inMs(parameter: string): string {
+  return `make_interval(secs => ${parameter}::double precision / 1000)`;
 }
 
 function lowerOf(one: number | undefined, other: number | undefined): number | undefined {

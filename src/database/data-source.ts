@@ -1,6 +1,7 @@
 import { Client, type ClientConfig } from 'pg';
 import { DataSource, DataSourceOptions, DefaultNamingStrategy, EntityTarget, ObjectLiteral } from 'typeorm';
 import { Config } from '../config/env';
+import { makeCommitsDurable } from './durability';
 
 /** How long PostgreSQL is waited for: a connection, a statement, a COMMIT. */
 export type Waits = Pick<Config, 'DATABASE_CONNECT_MS' | 'DATABASE_STATEMENT_MS' | 'DATABASE_COMMIT_MS'>;
@@ -55,7 +56,11 @@ export function dataSourceOptions(
     logging: false,
     poolSize,
     applicationName: 'payrun',
-    extra: { ...boundsOf(waits), Client: HeardClient },
+    extra: {
+      ...boundsOf(waits),
+      Client: HeardClient,
+      onConnect: (client: Client) => makeCommitsDurable(client, waits.DATABASE_CONNECT_MS),
+    },
     poolErrorHandler: () => undefined,
   };
 }

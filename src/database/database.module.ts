@@ -1,12 +1,15 @@
 import { DynamicModule, Global, Inject, Module, OnApplicationBootstrap } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { Client } from 'pg';
 import { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
 import { CONFIG, Config } from '../config/env';
+import { BackgroundDatabase } from './background-database';
 import { BankLists } from './bank-lists';
 import { BankRate } from './bank-rate';
 import { ClockWatch } from './clock-watch';
 import { Database } from './database';
 import { dataSourceOptions } from './data-source';
+import { tellUnlessDurable } from './durability';
 import { Leases } from './leases';
 import { pendingMigrations } from './migrate';
 import { PersonalData } from './personal-data';
@@ -17,8 +20,27 @@ import { assertSafeRole } from './roles';
 /** The one DataSource and the one door to it. */
 @Global()
 @Module({
-  providers: [BankLists, BankRate, ClockWatch, Database, Leases, PersonalData, RestoreGuard, RestoreWitness],
-  exports: [BankLists, BankRate, ClockWatch, Database, Leases, PersonalData, RestoreGuard],
+  providers: [
+    BackgroundDatabase,
+    BankLists,
+    BankRate,
+    ClockWatch,
+    Database,
+    Leases,
+    PersonalData,
+    RestoreGuard,
+    RestoreWitness,
+  ],
+  exports: [
+    BackgroundDatabase,
+    BankLists,
+    BankRate,
+    ClockWatch,
+    Database,
+    Leases,
+    PersonalData,
+    RestoreGuard,
+  ],
 })
 export class DatabaseModule implements OnApplicationBootstrap {
   constructor(
@@ -48,7 +70,9 @@ export class DatabaseModule implements OnApplicationBootstrap {
   async onApplicationBootstrap(): Promise<void> {
     const runner = this.dataSource.createQueryRunner();
     try {
-      await assertSafeRole((await runner.connect()) as Parameters<typeof assertSafeRole>[0]);
+      const client = (await runner.connect()) as Client;
+      await assertSafeRole(client);
+      await tellUnlessDurable(client);
     } finally {
       await runner.release();
     }

@@ -56,11 +56,10 @@ interface Lent {
  */
 @Injectable()
 export class Database {
-  readonly availability = new Availability();
-
   constructor(
     private readonly dataSource: DataSource,
     @Optional() @Inject(CONFIG) private readonly waits: Waits = DEFAULT_WAITS,
+    @Optional() readonly availability: Availability = new Availability(),
   ) {}
 
   /** Runs `work` in a transaction that sees and writes the rows of `employerId` only (row-level security). */
@@ -125,7 +124,8 @@ export class Database {
     }
   }
 
-  private async transaction<T>(setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  /** Runs one transaction under a setting of the session. */
+  protected async transaction<T>(setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const lent = await this.lend();
     try {
       const { result, last } = await this.carryOut(lent, setting, work);

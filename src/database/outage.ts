@@ -31,6 +31,11 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
 ]);
 const DRIVER_MESSAGE = /^(Connection terminated|Client has encountered a connection error|Client was closed)/;
 const ENDS_SESSION = /^(FATAL|PANIC)$/;
+/**
+ * SQLSTATEs with which a server ends a session, or may: connection, resources, shutdown and time-outs of sessions, its
+ * system, its configuration and its internals.
+ */
+const MAY_END_SESSION = /^(08...|25P0[34]|53...|57P0[1-5]|58...|F0...|XX...)?$/;
 /** Deadlock, serialization failure, lock not had in time. */
 const PASSING_SQL_STATE = /^(40P01|40001|55P03)$/;
 
@@ -42,14 +47,14 @@ export function isConnectionLoss(error: unknown): boolean {
   return (
     driver instanceof NoAnswer ||
     NETWORK_CODES.has(textOf(driver, 'code')) ||
-    ENDS_SESSION.test(textOf(driver, 'severity')) ||
+    whatTheServerDid(driver) === 'ended the session' ||
     DRIVER_MESSAGE.test(driver.message)
   );
 }
 
 /** Whether the server itself refused, and so rolled back, what it was asked. */
 export function isRefusal(error: unknown): boolean {
-  return textOf(driverErrorOf(error), 'severity') === 'ERROR';
+  return whatTheServerDid(driverErrorOf(error)) === 'refused';
 }
 
 /** Whether nothing was committed and the same work may succeed a moment later. */
@@ -100,6 +105,18 @@ export class Availability {
 
 function driverErrorOf(error: unknown): unknown {
   return error instanceof Error && 'driverError' in error ? error.driverError : error;
+}
+
+/**
+ * By the severity where that is English, else by the SQLSTATE: the driver is told the severity in the language of the
+ * server's messages (`lc_messages`). A code that leaves it open is no refusal, after which a COMMIT would count as undone.
+ */
+function whatTheServerDid(driver: unknown): 'refused' | 'ended the session' | undefined {
+  const severity = textOf(driver, 'severity');
+  if (severity === '') return undefined;
+  if (severity === 'ERROR') return 'refused';
+  const ends = ENDS_SESSION.test(severity) || MAY_END_SESSION.test(textOf(driver, 'code'));
+  return ends ? 'ended the session' : 'refused';
 }
 
 /** By code where there is one: a message of the server could quote what was written. */

@@ -8,9 +8,12 @@ export interface PaidByInstruction {
   chargesMinor: bigint;
 }
 
+/** An instruction executed more often than so besides is beyond what can be told from other traffic of the account. */
+const MOST_TIMES_AGAIN = 3n;
+
 /**
- * The instruction that an account seems to have paid twice: what it lost besides the payments and their charges is
- * exactly what that instruction took, with or without its charges. Where it is what all of them took, the first one
+ * The instruction that an account seems to have paid again: what it lost besides the payments and their charges is
+ * exactly what that instruction took, once, twice or three times, with or without its charges. Where it is what all of them took, the first one
  * stands for them. Any other loss, or gain, is other traffic of the account and says nothing.
  * @param unpaidMinor what was submitted and not paid: the bank may have taken it and not given it back yet. As long as
  * that explains the loss, the answer is `not-yet`.
@@ -30,7 +33,12 @@ export function paidAgain(
   const rests = [0n, unpaidMinor, unpaidChargesMinor, unpaidMinor + unpaidChargesMinor].map(
     (explained) => restMinor - explained,
   );
-  const isRest = (one: Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>): boolean =>
-    rests.some((rest) => rest === one.amountMinor || rest === one.amountMinor + one.chargesMinor);
-  return paid.find(isRest) ?? (isRest({ amountMinor, chargesMinor }) ? paid[0] : undefined);
+  const isRest = (minor: bigint): boolean => minor > 0n && rests.includes(minor);
+  for (let times = 1n; times <= MOST_TIMES_AGAIN; times += 1n) {
+    const isTaken = (one: Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>): boolean =>
+      isRest(times * one.amountMinor) || isRest(times * (one.amountMinor + one.chargesMinor));
+    const again = paid.find(isTaken) ?? (isTaken({ amountMinor, chargesMinor }) ? paid[0] : undefined);
+    if (again) return again;
+  }
+  return undefined;
 }

@@ -53,6 +53,12 @@ export const BANK_STATUSES: readonly BankStatus[] = [
   ...OTHER_STATUSES,
 ];
 
+/** The group of payments that failed their own checks (rule 9). It is no status: as one, it is unknown. */
+const NOT_PROCESSABLE_GROUP = 'NOTPROCESSABLE';
+
+/** Stands for the status of a payment of that group which the bank leaves at the last step it passed; no bank sends it. */
+export const NOT_PROCESSABLE = `GROUP:${NOT_PROCESSABLE_GROUP}`;
+
 export type BankOutcome = 'SETTLED' | 'FAILED' | 'REJECTED' | 'CANCELLED';
 
 /**
@@ -71,7 +77,16 @@ const KNOWN = new Set<string>(BANK_STATUSES);
 
 /** Translates a status value as received, of a customer instruction or a payment transaction. Never throws. */
 export function readBankStatus(value: string): BankReading {
+  if (value === NOT_PROCESSABLE) return { kind: 'terminal', outcome: 'FAILED', afterSubmit: true };
   return isBankStatus(value) ? readKnown(value) : { kind: 'unknown' };
+}
+
+/**
+ * What a payment shown with a group stands for: NOT_PROCESSABLE where its group says so and its own status is one the bank
+ * gives it before it takes it up; its own status else.
+ */
+export function standingOf({ status, groupStatus }: { status: string; groupStatus?: string }): string {
+  return groupStatus === NOT_PROCESSABLE_GROUP && isLeftBeforeTaken(status) ? NOT_PROCESSABLE : status;
 }
 
 function isBankStatus(value: string): value is BankStatus {
@@ -188,6 +203,37 @@ export function isBeforeSubmit(value: string): boolean {
   return reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_STARTED;
 }
 
+/** Whether a status does not say what became of a payment: no document names it, or what it names is left open. */
+export function isUnclear(value: string): boolean {
+  const { kind } = readBankStatus(value);
+  return kind === 'unclear' || kind === 'unknown';
+}
+
+/**
+ * The status whose meaning a submitted payment waits for, of its own and that of its instruction, as received: its own
+ * where that is unclear, or its instruction's while it stands as it did before the submit. Undefined where neither is.
+ */
+export function unclearStatusOf(own: string | null, ofInstruction: string | null): string | undefined {
+  if (own !== null && isUnclear(own)) return own;
+  const standsStill = own === null || isBeforeSubmit(own);
+  return standsStill && ofInstruction !== null && isUnclear(ofInstruction) ? ofInstruction : undefined;
+}
+
+/**
+ * Whether a status of a submitted payment is one the bank gives it before it takes it up: of the checks after the submit,
+ * or a wait for somebody to act. One that waits for its date was taken up.
+ */
+export function isBeforeTaken(value: string): boolean {
+  const reading = readBankStatus(value);
+  if (reading.kind === 'waiting') return reading.needsBankAction;
+  return reading.kind === 'progress' && reading.rank < BANK_LADDER.SUBMITTED;
+}
+
+/** Whether it is such a status in which the bank waits for nobody. */
+export function isLeftBeforeTaken(value: string): boolean {
+  return readBankStatus(value).kind === 'progress' && isBeforeTaken(value);
+}
+
 /** How far the bank has got with a payment: the highest rank met, the first terminal, and whether it came back. */
 export interface BankPosition {
   rank: number;
@@ -201,18 +247,20 @@ export const BANK_POSITION_START: BankPosition = { rank: 0 };
 export type BankChange = 'none' | 'climbed' | 'terminal' | 'contradiction' | 'unknown' | 'returned' | 'fell';
 
 /**
- * What a newly read status does to a position. It never falls and keeps its first terminal: a lower step is `fell`,
- * another terminal is `contradiction`, and both leave the position as it was, as do `unknown` (undocumented, or
- * EXCHANGE_ERROR) and waiting statuses (`none`). A return settles what was not settled yet.
+ * What a newly read status does to a position (rule 12). It never falls and keeps its first terminal: a lower step is
+ * `fell`, SETTLED against an end without payment, or the other way round, is `contradiction`, as is a step above where
+ * people have ended it. No money moved under either of two ends without payment (FAILED, REJECTED, CANCELLED): the second
+ * is no contradiction. All these leave the position as it was, as do `unknown` (undocumented, or EXCHANGE_ERROR) and
+ * waiting statuses (`none`). A return settles what was not settled yet. What ends as NOT_PROCESSABLE keeps the rank
+ * it was left at, so that a step above is told.
  */
 export function climb(current: BankPosition, value: string): { next: BankPosition; change: BankChange } {
   const reading = readBankStatus(value);
   switch (reading.kind) {
     case 'progress':
-      if (reading.rank > current.rank) return { next: { ...current, rank: reading.rank }, change: 'climbed' };
-      return { next: current, change: reading.rank < current.rank ? 'fell' : 'none' };
+      return step(current, reading.rank);
     case 'terminal':
-      return end(current, reading.outcome);
+      return end(current, reading.outcome, value === NOT_PROCESSABLE ? current.rank : TERMINAL_RANK);
     case 'returned':
       return bringBack(current);
     case 'waiting':
@@ -223,11 +271,26 @@ export function climb(current: BankPosition, value: string): { next: BankPositio
   }
 }
 
-function end(current: BankPosition, outcome: BankOutcome): { next: BankPosition; change: BankChange } {
-  if (current.terminal === undefined) {
-    return { next: { ...current, rank: TERMINAL_RANK, terminal: outcome }, change: 'terminal' };
+function step(current: BankPosition, rank: number): { next: BankPosition; change: BankChange } {
+  if (current.terminal !== undefined) {
+    const known = Math.max(current.rank, BANK_LADDER.INITIATED);
+    return { next: current, change: rank > known ? 'contradiction' : 'fell' };
   }
-  return { next: current, change: current.terminal === outcome ? 'none' : 'contradiction' };
+  if (rank > current.rank) return { next: { ...current, rank }, change: 'climbed' };
+  return { next: current, change: rank < current.rank ? 'fell' : 'none' };
+}
+
+function end(
+  current: BankPosition,
+  outcome: BankOutcome,
+  rank: number,
+): { next: BankPosition; change: BankChange } {
+  if (current.terminal === undefined) {
+    return { next: { ...current, rank, terminal: outcome }, change: 'terminal' };
+  }
+  if ((current.terminal === 'SETTLED') !== (outcome === 'SETTLED'))
+    return { next: current, change: 'contradiction' };
+  return { next: { ...current, rank }, change: 'none' };
 }
 
 function bringBack(current: BankPosition): { next: BankPosition; change: BankChange } {

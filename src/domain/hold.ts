@@ -75,7 +75,9 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
     case 'EMPLOYEE_ALREADY_PAID':
       return `The employee is paid by line ${besideLine} of ${besideRun}.`;
     case 'EMPLOYEE_MAY_BE_PAID':
-      return `The employee may have been paid by line ${besideLine} of ${besideRun} before a database was restored.`;
+      if (besideLine === null)
+        return `What ${besideRun} did not pay may have been paid by a run that a restored database has forgotten.`;
+      return `The employee may have been paid by line ${besideLine} of ${besideRun}, by a submit that is not in the record.`;
     case 'EMPLOYEE_PAY_RETURNED':
       return `What line ${besideLine} of ${besideRun} paid the employee came back.`;
     case 'PAYMENT_ABOVE_LIMIT':

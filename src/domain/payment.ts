@@ -43,11 +43,12 @@ export const PAYMENT_MEANING: Readonly<Record<PaymentStatus, string>> = {
   APPROVED: 'It is part of the approved rows and not in an instruction at the bank.',
   AT_BANK: 'It was added, or may have been, to an instruction that is not known to be submitted.',
   SUBMITTED: 'Its instruction was submitted; the bank has not finished it.',
-  SETTLED: 'The bank settled it; a later return is noted beside this state.',
+  SETTLED:
+    'The bank settled it, or two people decided so on its written word; a later return is noted beside this state.',
   FAILED: 'The bank could not process it.',
   REJECTED: 'The bank or the other side refused it.',
   CANCELLED: 'Its run was cancelled before the submit, or the bank cancelled it.',
-  VOID: 'Its instruction was proven not executed or was released; only a successor may pay it.',
+  VOID: 'Its instruction was proven not executed or was released, or two people declared it unpaid; only a successor may pay it.',
   EXCLUDED: 'An amendment took it out of the run, with a reason.',
 };
 

@@ -86,7 +86,12 @@ export function reconcile(input: ReconciliationInput): Reconciliation {
       input.submitted,
       Object.values(input.bankByStatus),
     ),
-    line('SETTLED', 'What we call settled the bank settled.', ours('SETTLED'), [bank.settled]),
+    line(
+      'SETTLED',
+      'What we call settled the bank settled, or says in writing that it did.',
+      ours('SETTLED'),
+      [bank.settled],
+    ),
     line(
       'NOT_PAID',
       'What we call failed, rejected or cancelled the bank did not pay.',

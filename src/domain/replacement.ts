@@ -1,4 +1,4 @@
-import { isBeforeSubmit, isEndedUnpaid, readBankStatus } from './bank-status';
+import { isBeforeSubmit, isBeforeTaken, isEndedUnpaid, isUnclear, readBankStatus } from './bank-status';
 import { isPaymentFinal, PaymentStatus } from './payment';
 
 /** Why a payment may not be replaced by another, in words. The codes are stable. */
@@ -7,12 +7,13 @@ export const REPLACEMENT_REFUSALS = {
   PAYMENT_NOT_FINISHED: 'The payment may still be paid: it has not reached its end.',
   PAYMENT_STATUS_UNCLEAR:
     'The bank shows a status of the payment that does not say whether it was paid, or shows it otherwise than it was sent.',
-  PAYMENT_CONTRADICTED:
-    'The bank has shown two different final statuses of the payment: it is never replaced.',
+  PAYMENT_CONTRADICTED: 'The bank has shown the payment both as paid and as not paid: it is never replaced.',
   PAYMENT_SETTLED: 'The payment was paid.',
   PAYMENT_ALREADY_REPLACED: 'Another payment replaces this one and may pay it.',
   SUCCESSOR_ENDED: 'The payment was replaced already; the successor ended unpaid: replace the successor.',
   EMPLOYEE_PAID_OTHERWISE: 'The employee has another payment of the period and kind of pay.',
+  EMPLOYEE_MAY_BE_PAID:
+    'A run that a restored database has forgotten, or had and that is cancelled, may have paid the employee: upload the row with supplementOf, where it is held until a person releases it.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
   RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
   RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',
@@ -26,7 +27,9 @@ export interface ReplaceablePayment {
   returned: boolean;
   /** As received, of its payment at the bank; null where none was heard of. */
   bankStatus: string | null;
-  /** Whether two different final statuses were ever shown. */
+  /** The status whose meaning two people decided for it; null where they did not. */
+  decidedStatus: string | null;
+  /** Whether it was ever shown both as paid and as not paid. */
   contradicted: boolean;
   /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
   doubted: boolean;
@@ -51,7 +54,7 @@ export function refusalOfReplacement(
   choice: ReplacementChoice,
 ): ReplacementRefusal | undefined {
   if (payment.contradicted) return 'PAYMENT_CONTRADICTED';
-  if (payment.doubted || isUnclear(payment)) return 'PAYMENT_STATUS_UNCLEAR';
+  if (payment.doubted || isUndecided(payment)) return 'PAYMENT_STATUS_UNCLEAR';
   if (!isPaymentFinal(payment.status)) return 'PAYMENT_NOT_FINISHED';
   if (payment.status === 'SETTLED' && !payment.returned) return 'PAYMENT_SETTLED';
   if (payment.successor === 'live') return 'PAYMENT_ALREADY_REPLACED';
@@ -64,22 +67,33 @@ export function refusalOfReplacement(
 }
 
 /** A payment that was never sent in a submitted instruction has a status at the bank that says nothing of it. */
-function isUnclear({ status, bankStatus }: ReplaceablePayment): boolean {
+function isUndecided({ status, bankStatus, decidedStatus }: ReplaceablePayment): boolean {
   if (bankStatus === null || status === 'EXCLUDED') return false;
-  const { kind } = readBankStatus(bankStatus);
-  return kind === 'unclear' || kind === 'unknown';
+  return isUnclear(bankStatus) && bankStatus !== decidedStatus;
 }
+
+const ENDED_UNPAID: readonly PaymentStatus[] = ['FAILED', 'REJECTED', 'CANCELLED'];
 
 /** What the bank showed of a replaced payment against what it is known to have ended as. */
 export type SecondLook = 'same' | 'moved';
 
 /**
- * Whether a status read again is still the end that was recorded (protocol: before any repay the bank is read again).
- * What was void in a submitted instruction stands as it was before the submit, or ended unpaid. Anything else has moved, also what is lower or unknown: only sameness allows to pay again.
+ * Whether a status read again is still the end that was recorded (protocol: before any repay the bank is read again). Of
+ * what failed, was rejected or cancelled, any end without payment is, no money moved under either, and a status of which two people decided that it means so. What was void in a submitted instruction stands as it was before the submit, or as it was left before the bank took it,
+ * or in the status that two people decided to mean that it never will be paid, or ended unpaid. Anything else has moved,
+ * also what is lower or unknown: only sameness allows to pay again.
  */
-export function lookAgain(ended: { status: PaymentStatus; returned: boolean }, shown: string): SecondLook {
+export function lookAgain(
+  ended: Pick<ReplaceablePayment, 'status' | 'returned'> &
+    Partial<Pick<ReplaceablePayment, 'bankStatus' | 'decidedStatus'>>,
+  shown: string,
+): SecondLook {
   const reading = readBankStatus(shown);
-  if (ended.status === 'VOID') return isBeforeSubmit(shown) || isEndedUnpaid(shown) ? 'same' : 'moved';
+  if (ended.status === 'VOID') {
+    const left = isBeforeSubmit(shown) || (isBeforeTaken(shown) && shown === ended.bankStatus);
+    return left || isEndedUnpaid(shown) || shown === ended.decidedStatus ? 'same' : 'moved';
+  }
   if (ended.returned) return reading.kind === 'returned' ? 'same' : 'moved';
-  return reading.kind === 'terminal' && reading.outcome === ended.status ? 'same' : 'moved';
+  const isUnpaid = isEndedUnpaid(shown) || shown === ended.decidedStatus;
+  return ENDED_UNPAID.includes(ended.status) && isUnpaid ? 'same' : 'moved';
 }

@@ -8,6 +8,14 @@ export interface Pace {
 export const UNPACED: Pace = { intervalMs: 0, aheadMs: 0 };
 
 const MINUTE_MS = 60_000;
+
+/** Two pauses of a minute: who would wait longer for a turn is told instead, and takes none. */
+export const LONGEST_WAIT_MS = 2 * MINUTE_MS;
+/** A header that asks for a longer pause is a mistake or an outage a person should see. */
+export const LONGEST_PAUSE_MS = 60 * MINUTE_MS;
+/** Above whatever turns can be due after: the longest wait, the turns it took, and what urgent ones run ahead by. */
+const LONGEST_DUE_MS = 2 * LONGEST_WAIT_MS;
+
 /** Below it there is nothing to keep back: every request waits for its turn. */
 const SMALLEST_SHARED_OUT = 4;
 
@@ -43,6 +51,17 @@ export type Turns =
       readonly dueInMs: number;
     }
   | { readonly kind: 'refused'; readonly waitMs: number };
+
+/**
+ * A state as its clock may have left it. What nobody can have reserved or asked for was written before the clock was
+ * set back: the next turn then comes in a minute, when nothing counts any more, and a pause is for the bank to repeat.
+ */
+export function plausible({ dueInMs, pausedInMs }: RateState): RateState {
+  return {
+    dueInMs: dueInMs > LONGEST_DUE_MS ? MINUTE_MS : dueInMs,
+    pausedInMs: pausedInMs > LONGEST_PAUSE_MS ? 0 : pausedInMs,
+  };
+}
 
 /** Takes turns off a state. A turn that was not used in its time is lost: idle time saves nothing up. */
 export function reserveTurns(state: RateState, pace: Pace, request: TurnRequest): Turns {

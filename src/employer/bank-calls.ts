@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { BankError } from '../bank/errors';
 import type { Outcome } from '../bank/outcome';
 import { Clock } from '../config/clock';
 import { Database } from '../database/database';
@@ -61,14 +62,18 @@ export function bodyHashOf({ body }: Pick<IntendedCall, 'body'>): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-/** The bank's words on an outcome that was no yes, masked by the client; null on a yes. */
+/** What is kept of an outcome that was no yes: the bank's words with it, masked by the client; null on a yes. */
 export function wordsOf(outcome: Outcome<unknown>): string | null {
   switch (outcome.kind) {
     case 'yes':
       return null;
     case 'no':
-      return outcome.error?.message ?? outcome.why ?? outcome.reason;
+      return outcome.error ? inFull(outcome.error) : (outcome.why ?? outcome.reason);
     case 'in-doubt':
       return outcome.why;
   }
+}
+
+function inFull({ message, words }: BankError): string {
+  return words === undefined ? message : `${message}: ${words}`;
 }

@@ -1,12 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { ListUnreadable, NotAllowed, NotFound } from '../bank/errors';
+import {
+  BankClientError,
+  ContractDrift,
+  isNotShown,
+  isRefusedRead,
+  isRequestRefused,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+} from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import type { KnownIds } from '../bank/payment-ids';
-import { isUnmarked, type PaymentMarks } from '../bank/payment-marks';
+import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
+import { isBeforeSubmit, isPastSubmit } from '../domain/bank-status';
 import { BankRead, EmployerAccount } from './employer.entity';
 
 /** An instruction at the bank, and the ids its payments are known by. */
@@ -15,8 +25,22 @@ export interface InstructionAtBank {
   /** When it was initiated: nothing of it is older. */
   createdAt: Date;
   bankIds: readonly KnownIds[];
+  /** Whether it is looked for in every other list where its own is hidden, however long those are. */
+  byAnyList?: boolean;
   /** Whether a message id names a row of this instruction. */
   isNamedBy: (messageId: string) => boolean;
+  /**
+   * Told of what a list shows that came in and names the instruction, each time it is shown: the other side of a transfer
+   * within the bank, or money that comes back. It is none of the instruction's payments.
+   */
+  onIncoming?: (marks: PaymentMarks) => void;
+}
+
+/** What the bank shows of whether an instruction was submitted. */
+export interface Standing {
+  /** Undefined where the bank does not show it. */
+  shown?: BankInstruction;
+  statuses: string[];
 }
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
@@ -49,25 +73,101 @@ export class BankReads {
   }
 
   /**
+   * As `instruction`; undefined also where the bank says that there is none, which tells nothing of its payments: one that
+   * was submitted may be shown no more. @throws BankClientError
+   */
+  async instructionIfShown(
+    account: EmployerAccount,
+    bankInstructionId: string,
+  ): Promise<BankInstruction | undefined> {
+    try {
+      return await this.instruction(account, bankInstructionId);
+    } catch (error) {
+      if (error instanceof NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * The statuses by which the bank tells whether an instruction was submitted: its own, and where that does not say so, or
+   * it is not shown, those of its payments as `payments` reads them (its own way unless said). No payments where the bank
+   * knows of none, or shows the instruction and not them. @throws BankClientError where the instruction cannot be read and
+   * no payment is past its submit, or its payments cannot
+   */
+  async standing(
+    account: EmployerAccount,
+    at: InstructionAtBank,
+    payments = () => this.payments(account, { ...at, byAnyList: true }),
+  ): Promise<Standing> {
+    const { shown, failure } = await this.unlessRefused(account, at.bankInstructionId);
+    if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
+      return { shown, statuses: [shown.status] };
+    const gone = failure instanceof NotFound;
+    const paid = await payments().catch((error: unknown) => {
+      if (error instanceof NotFound || (shown && isNotShown(error))) return [];
+      // That there is no instruction says nothing of payments that are not shown for another reason.
+      throw failure === undefined || gone || !isNotShown(error) ? error : failure;
+    });
+    const statuses = paid.map(({ status }) => status);
+    if (shown) statuses.unshift(shown.status);
+    if (failure && !gone && !statuses.some(isPastSubmit)) throw failure;
+    return { shown, statuses };
+  }
+
+  /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */
+  private async unlessRefused(
+    account: EmployerAccount,
+    bankInstructionId: string,
+  ): Promise<{ shown?: BankInstruction; failure?: BankClientError }> {
+    try {
+      return { shown: await this.instruction(account, bankInstructionId) };
+    } catch (error) {
+      if (isRefusedRead(error)) return { failure: error };
+      throw error;
+    }
+  }
+
+  /**
    * Every payment of the instruction the bank shows now, by the first way that can be read to its end. Absence of one
-   * proves nothing.
+   * proves nothing. @throws BankClientError where no way can: NotFound where every way says so
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
     const ways = [
-      may(account, 'INSTRUCTION_PAYMENTS') && (() => this.fromOwnList(account, instruction)),
+      may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
       may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
       may(account, 'PAYMENT') && (() => this.oneByOne(instruction)),
     ].filter((way) => way !== false);
-    let unreadable: unknown = new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+    let failure: BankClientError | undefined;
     for (const way of ways) {
       try {
         return await way();
       } catch (error) {
-        if (!(error instanceof ListUnreadable)) throw error;
-        unreadable = error;
+        if (!mayBeReadOtherwise(error, instruction)) throw error;
+        if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
+          failure = error;
       }
     }
-    throw unreadable;
+    throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+  }
+
+  /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
+  async ownPayments(
+    account: EmployerAccount,
+    { bankInstructionId, bankIds, onIncoming }: InstructionAtBank,
+  ): Promise<BankPayment[]> {
+    const sizes: ListSize[] = [];
+    const total = async (): Promise<number | undefined> =>
+      (await this.instructionIfShown(account, bankInstructionId))?.calculatedCount;
+    const found = await collect(
+      this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total),
+    );
+    await this.remember('INSTRUCTION_PAYMENTS', sizes);
+    const known = knownTo(bankIds);
+    return found.filter((payment) => {
+      if (!isIncoming(payment, known)) return true;
+      onIncoming?.({ ...payment, creditorIban: payment.iban });
+      return false;
+    });
   }
 
   /**
@@ -88,38 +188,26 @@ export class BankReads {
     try {
       return await this.gateway.getPayment(listed.ids);
     } catch (error) {
-      if (error instanceof NotAllowed || error instanceof NotFound) return listed;
+      if (isNotShown(error)) return listed;
       throw error;
     }
-  }
-
-  private async fromOwnList(
-    account: EmployerAccount,
-    { bankInstructionId }: InstructionAtBank,
-  ): Promise<BankPayment[]> {
-    const sizes: ListSize[] = [];
-    const total = async (): Promise<number | undefined> =>
-      (await this.instruction(account, bankInstructionId))?.calculatedCount;
-    const found = await collect(
-      this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total),
-    );
-    await this.remember('INSTRUCTION_PAYMENTS', sizes);
-    return found;
   }
 
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const isOurs = mayBeOf(instruction);
     const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
-    const found: BankPayment[] = [];
     const sizes: ListSize[] = [];
-    const listed = this.gateway.listPayments({ from: from.toISOString() }, isOurs, (size) =>
-      sizes.push(size),
-    );
-    for await (const payment of listed) if (isOurs(payment)) found.push(payment);
+    const listed = async (filter: { from?: string }): Promise<BankPayment[]> =>
+      collect(this.gateway.listPayments(filter, isOurs, (size) => sizes.push(size)));
+    const found = await listed({ from: from.toISOString() }).catch((error: unknown) => {
+      // A bank may refuse to begin its list anywhere: then all of it is read, as far as the pager goes.
+      if (isRequestRefused(error)) return listed({});
+      throw error;
+    });
     // That of an older instruction reaches further back than those of a run that is sent will.
     const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
     if (recent) await this.remember('PAYMENTS', sizes);
-    return found;
+    return found.filter(isOurs);
   }
 
   /** Of a list read over and over only what is new: its rows, or the rows of a full page of it. */
@@ -147,15 +235,34 @@ export class BankReads {
   }
 }
 
+/** Whether another list may show what the one of an instruction does not. */
+export function mayBeReadOtherwise(
+  error: unknown,
+  { byAnyList = false }: InstructionAtBank,
+): error is BankClientError {
+  if (error instanceof ListUnreadable || error instanceof NotFound) return true;
+  return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
+}
+
 /** What says that a payment is of the instruction, or may be: its id alone only where the payment names none. */
 function mayBeOf(instruction: InstructionAtBank): (marks: PaymentMarks) => boolean {
-  const known = new Set(instruction.bankIds.flatMap(([id]) => id ?? []));
+  const known = knownTo(instruction.bankIds);
   return (marks) => {
     const { bankInstructionId, bankPaymentId, messageId } = marks;
-    if (bankInstructionId === instruction.bankInstructionId) return true;
-    if (messageId !== undefined && instruction.isNamedBy(messageId)) return true;
-    return bankInstructionId === undefined && (known.has(bankPaymentId ?? '') || isUnmarked(marks));
+    const named =
+      bankInstructionId === instruction.bankInstructionId ||
+      (messageId !== undefined && instruction.isNamedBy(messageId));
+    if (isIncoming(marks, known)) {
+      if (named) instruction.onIncoming?.(marks);
+      return false;
+    }
+    return named || (bankInstructionId === undefined && (known(bankPaymentId ?? '') || isUnmarked(marks)));
   };
+}
+
+function knownTo(bankIds: readonly KnownIds[]): (bankPaymentId: string) => boolean {
+  const known = new Set(bankIds.flatMap(([id]) => id ?? []));
+  return (bankPaymentId) => known.has(bankPaymentId);
 }
 
 function may(account: EmployerAccount, read: BankRead): boolean {

@@ -6,6 +6,7 @@ import type { WebhookSubscription } from '../bank/schema';
 import { EVENTS } from '../bank/types';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
+import { Shutdown } from '../config/shutdown';
 import { Database } from '../database/database';
 import { DatabaseAway } from '../database/outage';
 import { describeError } from '../config/describe-error';
@@ -26,8 +27,6 @@ import {
 
 const HOOK_NAME = 'Payrun';
 const NOT_FOUND = 404;
-/** As long as ticks are waited for: orchestrators kill a process 30 s after the signal. */
-const SHUTDOWN_WAIT_MS = 10_000;
 
 /**
  * Whether the bank's events of an employer reach this service. `OFF`: no PUBLIC_URL. `FAILED`: the bank could not
@@ -52,11 +51,13 @@ export class HookService implements BeforeApplicationShutdown {
     private readonly client: BankClient,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
+    private readonly shutdown: Shutdown,
   ) {}
 
   /** A check links every employer's identity, which may take minutes at a slow bank; the next start goes on with it. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.race([this.turn, new Promise((resolve) => setTimeout(resolve, SHUTDOWN_WAIT_MS).unref())]);
+    const { leftMs } = this.shutdown;
+    await Promise.race([this.turn, new Promise((resolve) => setTimeout(resolve, leftMs).unref())]);
   }
 
   /**

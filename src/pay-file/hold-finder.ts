@@ -34,6 +34,7 @@ export async function findHolds(
   const inDoubt = await runsThatMayHavePaid(tx, run);
   if (!early) await findPaid(tx, run, rows);
   await findMayBePaid(tx, run, rows, inDoubt);
+  if (!early) await findPaidUnknown(tx, rows);
   await findSameRows(tx, run, rows, inDoubt);
   await findPaidToOthers(tx, run, rows, inDoubt);
   await findAboveLimits(tx, run, compared);
@@ -163,6 +164,23 @@ async function findMayBePaid(
      WHERE NOT EXISTS (SELECT FROM pg_temp.found_hold h WHERE h.code = 'EMPLOYEE_ALREADY_PAID' AND h.line = u.line)
      ORDER BY u.line, p.release_sequence DESC`,
     [tx.employerId, inDoubt, run.kindOfPay],
+  );
+}
+
+/** Rows that pay again what a run did not pay before a restore of which nobody knows whom it has forgotten to have paid. */
+async function findPaidUnknown(tx: EmployerTransaction, rows: string): Promise<void> {
+  await note(
+    tx,
+    'EMPLOYEE_MAY_BE_PAID',
+    'line, beside_run_id',
+    `SELECT $1, u.line, p.pay_run_id
+     FROM ${rows} AS u
+     JOIN payment p ON p.employer_id = $2 AND p.id = u.replaces_payment_id
+     JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
+     WHERE restore_leaves_in_doubt(r.employer_id, r.created_at)
+       AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
+         WHERE h.code IN ($1, 'EMPLOYEE_ALREADY_PAID') AND h.line = u.line)`,
+    [tx.employerId],
   );
 }
 

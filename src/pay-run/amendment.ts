@@ -10,8 +10,10 @@ import { markLeftOut } from './hold.store';
 import { Instruction } from './instruction.entity';
 import { Amendment, PayRun } from './pay-run.entity';
 import { moveRun, openAmendment } from './pay-run.store';
+import { tellOfPaidAlready } from './paid-already';
 import { movePayments } from './payment.store';
 import { planRun } from './plan';
+import { resumeRepayingRun } from './stop';
 
 /** What a preparer proposes to change. */
 export interface Proposal {
@@ -66,7 +68,10 @@ export async function amend(
   return amendment;
 }
 
-/** Makes the amendment the next version of a run none of whose instructions is alive. */
+/**
+ * Makes the amendment the next version of a run none of whose instructions is alive. A run that was stopped because of
+ * whom it paid again goes on once all these are taken out; else people are asked about the rest.
+ */
 export async function applyAmendment(
   tx: EmployerTransaction,
   personal: PersonalData,
@@ -93,6 +98,8 @@ export async function applyAmendment(
     { employerId: tx.employerId, id: amendment.id },
     { appliedAsVersion: run.runVersion },
   );
+  await resumeRepayingRun(tx, run.id);
+  await tellOfPaidAlready(tx, run.id);
 }
 
 /**

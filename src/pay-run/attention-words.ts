@@ -1,6 +1,13 @@
 /** What a person may do about an attention; each needs two people and a reason. */
 export type AttentionAction =
-  'ACKNOWLEDGE' | 'TRY_AGAIN' | 'EXECUTED' | 'NOT_EXECUTED' | 'EXCLUDE_PAYMENT' | 'RESUME';
+  | 'ACKNOWLEDGE'
+  | 'TRY_AGAIN'
+  | 'EXECUTED'
+  | 'NOT_EXECUTED'
+  | 'PAID'
+  | 'NOT_PAID'
+  | 'EXCLUDE_PAYMENT'
+  | 'RESUME';
 
 interface Words {
   /** Where nothing more precise is known when it is raised. */
@@ -11,6 +18,10 @@ interface Words {
 }
 
 const NOTHING_TO_ASK = 'Nothing: this is decided here.';
+
+/** What is refused where others of the run are submitted: it can be tried again, but not amended any more. */
+export const UNPAID_IN_MID_RUN =
+  'Nothing of this instruction is submitted; others of the run are, and their people are paid. What is not built by the cut-off becomes VOID and can be paid by a successor.';
 
 /** Every kind of attention, with the words and the actions that belong to it. */
 export const ATTENTION_WORDS = {
@@ -50,13 +61,23 @@ export const ATTENTION_WORDS = {
   ECHO_MISMATCH: {
     certain: 'The instruction was abandoned before any submit: none of it is paid. It is built again.',
     askBank: 'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}?',
-    actions: ['ACKNOWLEDGE', 'RESUME'],
+    actions: ['RESUME'],
+  },
+  NAME_DIFFERS: {
+    certain: 'Amounts and IBANs are as approved, and nothing is held back.',
+    askBank: 'Why does customer instruction {ref} show other names than were sent? Is it paid by IBAN alone?',
+    actions: ['ACKNOWLEDGE'],
   },
   ROW_REFUSED_BY_BANK: {
     certain:
       'Nobody of this run is paid before it is decided. The refused payment is in no submitted instruction.',
     askBank: 'Why is this payment refused? The answer of the bank is kept with it.',
     actions: ['EXCLUDE_PAYMENT', 'TRY_AGAIN'],
+  },
+  ROW_REFUSED_IN_MID_RUN: {
+    certain: UNPAID_IN_MID_RUN,
+    askBank: 'Why is this payment refused? The answer of the bank is kept with it.',
+    actions: ['TRY_AGAIN'],
   },
   INITIATE_REFUSED: {
     certain: 'No instruction exists and nothing is paid.',
@@ -73,14 +94,29 @@ export const ATTENTION_WORDS = {
     askBank: 'What became of the payments of customer instruction {ref} that are not listed or not finished?',
     actions: ['ACKNOWLEDGE'],
   },
+  REPLACED_UNSEEN: {
+    certain:
+      'Nothing that waits for it is submitted: what is not shown may have been paid after all. It goes on by itself once the bank shows how each of these payments ended, or two people have its word.',
+    askBank:
+      'Your interface does not show all payments of customer instruction {ref} any more. Is it certain that what it lacks was not paid, or came back, and never will be paid? Please confirm that in writing.',
+    actions: ['NOT_PAID', 'ACKNOWLEDGE'],
+  },
   FOREIGN_RECORD: {
     certain: 'We never sent this payment. It is in none of our approved rows.',
     askBank: 'Where does the additional payment in customer instruction {ref} come from? Please stop it.',
     actions: ['RESUME'],
   },
   CONTRADICTION: {
-    certain: 'The first final status is kept. The payment can never be replaced by another.',
+    certain:
+      'The first final status is kept, and not both are right about whether it was paid. The payment can never be replaced by another.',
     askBank: 'Which of the two final statuses of this payment in {ref} is right, and where is the money?',
+    actions: ['ACKNOWLEDGE'],
+  },
+  POSSIBLE_RETURN: {
+    certain:
+      'The payments stay settled in the record: nothing is moved, and nobody is paid again for it. If the money is a return, who did not get it is paid through a release.',
+    askBank:
+      'Is the money that came in to our account a return of payments of customer instruction {ref}? Of which, and why?',
     actions: ['ACKNOWLEDGE'],
   },
   REPLACED_PAYMENT_MOVED: {
@@ -92,15 +128,17 @@ export const ATTENTION_WORDS = {
   },
   ENDED_BY_BANK: {
     certain:
-      'It was submitted once and is never sent again. The bank ended it, and shows its payments as they were before the submit. No other instruction pays these people.',
+      'It was submitted once and is never sent again. The bank ended it, and shows its payments as they were before it took them. No other instruction pays these people.',
     askBank:
       'Is it certain that nothing of customer instruction {ref} is executed, now or later? Please confirm that in writing.',
     actions: ['NOT_EXECUTED'],
   },
   UNKNOWN_STATUS: {
-    certain: 'The status is stored as received and changed nothing.',
-    askBank: 'What does this status mean, and is it final?',
-    actions: ['ACKNOWLEDGE'],
+    certain:
+      'The status is stored as received and changed nothing. Nobody who shows it is paid again meanwhile.',
+    askBank:
+      'What does this status mean, and is it final? Of each payment of {ref} that shows it: was it paid, or is it certain that it never will be? Please confirm that in writing.',
+    actions: ['PAID', 'NOT_PAID', 'ACKNOWLEDGE'],
   },
   BANK_ACTION_REQUIRED: {
     certain: 'The bank waits for a person to act in its portal. Nothing is paid until then.',
@@ -113,7 +151,7 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   APPROVAL_LAPSED: {
-    certain: 'Nothing of this run was submitted. It waits for an amendment and a new approval.',
+    certain: 'No submit of this run was sent. It waits for an amendment and a new approval.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
@@ -123,14 +161,21 @@ export const ATTENTION_WORDS = {
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
+  DUE_BUT_STOPPED: {
+    certain:
+      'Nothing of this run is submitted. It goes on by itself once everything named here is resumed; if that is not before the cut-off of its execution date, its approval lapses.',
+    askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
   LOW_BALANCE: {
     certain: 'Nothing of this run was submitted. It goes on by itself once the account is funded.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
   POSSIBLE_DUPLICATE_PAY: {
-    certain: 'The payment is held and not part of what is paid.',
-    askBank: NOTHING_TO_ASK,
+    certain:
+      'Nothing is submitted that holds one of these payments. Take them out by an amendment, or cancel the run. One that is being submitted ends at its cut-off.',
+    askBank: 'Which payments did customer instruction {ref} execute?',
     actions: ['ACKNOWLEDGE'],
   },
   CREDENTIALS: {
@@ -170,7 +215,35 @@ export const ATTENTION_WORDS = {
 
 export type AttentionKind = keyof typeof ATTENTION_WORDS;
 
-/** The actions on offer for a kind of attention. */
-export function actionsFor(kind: AttentionKind): readonly AttentionAction[] {
-  return ATTENTION_WORDS[kind].actions;
+/** What two people decide a status means that does not say so itself. */
+export const MEANINGS: readonly AttentionAction[] = ['PAID', 'NOT_PAID'];
+
+/** What decides which actions are on offer. */
+interface Asked {
+  kind: AttentionKind;
+  subjectId: string;
+  instructionId: string | null;
+  paymentId: string | null;
+  payments: number;
+}
+
+/**
+ * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them. Of
+ * payments that ended unpaid it can only be said that they stay so.
+ */
+export function actionsFor(asked: Asked): readonly AttentionAction[] {
+  const { kind, paymentId, payments } = asked;
+  const { actions } = ATTENTION_WORDS[kind];
+  if (kind !== 'UNKNOWN_STATUS') return actions;
+  const waiting = paymentId === null && payments > 0;
+  if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];
+  return actions.filter((action) => MEANINGS.includes(action) === waiting);
+}
+
+/** Whether what a status means is asked of payments that had ended, and not of an instruction's open ones. */
+export function isAfterEnd({
+  subjectId,
+  instructionId,
+}: Pick<Asked, 'subjectId' | 'instructionId'>): boolean {
+  return subjectId !== instructionId;
 }

@@ -14,6 +14,8 @@ export class Attention {
   /** What it is about: the payment, instruction, run, account or employer. At most one is open per kind. */
   @Column('uuid') subjectId!: string;
   @Column('text') happened!: string;
+  /** The bank's own on a refusal, masked; they may name a person. */
+  @Column('text', { nullable: true }) bankWords!: string | null;
   @Column('text') certain!: string;
   @Column('text') askBank!: string;
   @Column('integer') payments!: number;
@@ -33,6 +35,8 @@ export class AttentionActionRow {
   @Column('text') reason!: string;
   /** The bank's written reference, where the action rests on one. */
   @Column('text', { nullable: true }) evidence!: string | null;
+  /** Of which payments the meaning of a status is decided; null for every other action. */
+  @Column('uuid', { array: true, nullable: true }) paymentIds!: string[] | null;
   @Column('uuid') proposedBy!: string;
   @Column('timestamptz') proposedAt!: Date;
   @Column('uuid', { nullable: true }) confirmedBy!: string | null;

@@ -9,6 +9,8 @@ export interface Alarm {
   kind: AttentionKind;
   subjectId: string;
   happened: string;
+  /** The bank's own on a refusal, masked; for whoever may see payments. */
+  bankWords?: string;
   /** Where more, or less, is certain than the kind alone says. */
   certain?: string;
   /** What to ask the bank where it is not what the kind asks; `{ref}` as there. */
@@ -20,6 +22,8 @@ export interface Alarm {
   bankReference?: string | null;
   payments?: number;
   amountMinor?: bigint;
+  /** Whether another amount is another question: `happened` cannot tell the two apart. */
+  isAboutSum?: boolean;
 }
 
 /** What an alarm about an instruction says of it; with its plan, that it holds up all its payments. */
@@ -53,6 +57,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       instructionId: alarm.instructionId ?? null,
       paymentId: alarm.paymentId ?? null,
       happened: alarm.happened,
+      bankWords: alarm.bankWords ?? null,
       certain: alarm.certain ?? words.certain,
       askBank: (alarm.askBank ?? words.askBank).replaceAll('{ref}', alarm.bankReference ?? 'of this run'),
       payments: alarm.payments ?? 0,
@@ -63,16 +68,31 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
     .execute();
 }
 
-/** Whether two people have decided the same thing, told in the same words: what lasts is not asked again. */
+/** In minor units; null where another sum is no other question. */
+function sumAsked({ isAboutSum, amountMinor }: Pick<Alarm, 'isAboutSum' | 'amountMinor'>): bigint | null {
+  return isAboutSum ? (amountMinor ?? 0n) : null;
+}
+
+/**
+ * Whether two people have decided the same thing, told in the same words: what lasts is not asked again. Where some words
+ * matter, it is the same while those are, and no more payments than were decided; what ended some of them decided no other,
+ * nor did the bank's word on what it did not show.
+ */
 export async function isDecided(
   tx: EmployerTransaction,
-  { kind, subjectId, happened }: Pick<Alarm, 'kind' | 'subjectId' | 'happened'>,
+  alarm: Pick<Alarm, 'kind' | 'subjectId' | 'happened' | 'payments' | 'amountMinor' | 'isAboutSum'>,
+  words: readonly string[] = [],
 ): Promise<boolean> {
+  const { kind, subjectId, happened, payments = 0 } = alarm;
   const decided = await tx.query(
     `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3 AND a.happened = $4
-       AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL LIMIT 1`,
-    [tx.employerId, kind, subjectId, happened],
+     WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3
+       AND (a.happened = $4 OR cardinality($5::text[]) > 0 AND a.payments >= $6 AND d.action IN ('ACKNOWLEDGE', 'RESUME')
+         AND NOT EXISTS (SELECT FROM unnest($5::text[]) AS word WHERE strpos(a.happened, word) = 0))
+       AND (a.kind <> 'REPLACED_UNSEEN' OR d.action <> 'NOT_PAID')
+       AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL AND ($7::bigint IS NULL OR a.amount_minor = $7)
+     LIMIT 1`,
+    [tx.employerId, kind, subjectId, happened, words, payments, sumAsked(alarm)],
   );
   return decided.length > 0;
 }
@@ -85,20 +105,23 @@ export async function raiseUndecided(tx: EmployerTransaction, alarm: Alarm): Pro
 /**
  * As `raiseUndecided`, and anew where the open one lacks one of the words that matter: who decides must have read all of
  * them, so what was proposed on the former goes with it.
+ * @param until when it is asked no more: a decision may end what it was about, so that what is left was not decided
  */
 export async function raiseNaming(
   tx: EmployerTransaction,
   alarm: Alarm,
   words: readonly string[],
+  until: 'decided' | 'over' = 'decided',
 ): Promise<void> {
   // Before the decisions: two people may decide what is open at this moment, and it must not be asked once more.
   const open = await tx.query<{ names_all: boolean }>(
-    `SELECT NOT EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0) AS names_all
+    `SELECT NOT EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0)
+       AND ($5::bigint IS NULL OR amount_minor = $5) AS names_all
      FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
-    [tx.employerId, alarm.kind, alarm.subjectId, words],
+    [tx.employerId, alarm.kind, alarm.subjectId, words, sumAsked(alarm)],
   );
   if (open.some((one) => one.names_all)) return;
-  if (await isDecided(tx, alarm)) return;
+  if (until === 'decided' && (await isDecided(tx, alarm, words))) return;
   if (open.length > 0) await clear(tx, [alarm.kind], alarm.subjectId, 'there is more to it: told anew');
   await raise(tx, alarm);
 }
@@ -124,13 +147,21 @@ export async function clear(
  */
 const WHILE_BUILDING: readonly AttentionKind[] = [
   'ROW_REFUSED_BY_BANK',
+  'ROW_REFUSED_IN_MID_RUN',
   'INITIATE_REFUSED',
   'REBUILD_LIMIT',
   'ECHO_MISMATCH',
 ];
 
-/** What a run itself is asked about while it waits at its gate: pointless for the same reasons. */
-const AT_THE_GATE: readonly AttentionKind[] = ['LOW_BALANCE', 'ROW_UNSEEN', 'CONTRACT_DRIFT'];
+/** What a run itself is asked about while it waits, as at its gate: pointless for the same reasons. */
+const AT_THE_GATE: readonly AttentionKind[] = [
+  'LOW_BALANCE',
+  'ROW_UNSEEN',
+  'REPLACED_UNSEEN',
+  'DUE_BUT_STOPPED',
+  'CONTRACT_DRIFT',
+  'POSSIBLE_DUPLICATE_PAY',
+];
 
 /** Closes the questions about building a run, and about its gate, that nobody needs to answer any more. */
 export async function clearBuilding(

@@ -1,9 +1,11 @@
 import { EmployerTransaction } from '../database/database';
+import type { Instruction } from './instruction.entity';
 import { RunOfKey } from './pay-key';
 
 /**
  * The other runs of a period whose payments count as paid whatever their state: a restored database has forgotten a
- * submit of them, or they were in it and are cancelled, be it because the bank said that it had paid them.
+ * submit of them, or they were in it and are cancelled, be it because the bank said that it had paid them; or what was
+ * given up of them has moved.
  */
 export async function runsThatMayHavePaid(
   tx: EmployerTransaction,
@@ -13,17 +15,52 @@ export async function runsThatMayHavePaid(
     `SELECT r.id FROM pay_run r WHERE r.employer_id = $1 AND r.period = $2 AND r.id <> $3
        AND (EXISTS (SELECT FROM forgotten_instruction f
            WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id AND f.adopted_at IS NULL)
+         OR EXISTS (SELECT FROM moved_instruction m
+           JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
+           WHERE m.employer_id = r.employer_id AND i.pay_run_id = r.id)
          OR r.status = 'CANCELLED' AND EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > r.created_at))`,
     [tx.employerId, period, id],
   );
   return runs.map((run) => run.id);
 }
 
-/** Whether the run pays whom a submit that a restored database has forgotten, of it or of another run, may have paid. */
+/**
+ * Those of some payments that ended unpaid whom another run may have paid all the same: one that a restored database has
+ * forgotten or that is cancelled after it, or one of which nobody knows whom it paid.
+ */
+export async function mayBePaidByAnother(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const paid = await tx.query<{ id: string }>(
+    `SELECT p.id FROM payment p WHERE p.employer_id = $1 AND p.id = ANY ($2)
+       AND may_be_paid_by_another(p.employer_id, p.id, p.release_sequence)`,
+    [tx.employerId, paymentIds],
+  );
+  return new Set(paid.map(({ id }) => id));
+}
+
+/** Whether the run pays whom a submit that is not in the record, of it or of another run, may have paid. */
 export async function repaysForgotten(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
   const [run] = await tx.query<{ repays: boolean }>('SELECT repays_forgotten($1, $2) AS repays', [
     tx.employerId,
     payRunId,
   ]);
   return run?.repays ?? true;
+}
+
+/**
+ * Whether two people said on the bank's written word that an instruction was executed, which could not be taken into the
+ * record: it is asked about no more, and nobody of it is paid again.
+ */
+export async function isSaidExecuted(
+  tx: EmployerTransaction,
+  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
+): Promise<boolean> {
+  const said = await tx.query(
+    `SELECT FROM forgotten_instruction WHERE employer_id = $1 AND bank_instruction_id = $2 AND action_id IS NOT NULL
+       AND adopted_at IS NULL`,
+    [tx.employerId, bankInstructionId],
+  );
+  return said.length > 0;
 }

@@ -1,5 +1,6 @@
 import { arraysOf } from '../database/binary-array';
 import { EmployerTransaction, Statement } from '../database/database';
+import { Instruction } from './instruction.entity';
 
 /** Who moved it: a person, or the service itself. */
 export type Actor = `person:${string}` | 'service';
@@ -66,4 +67,17 @@ function writingHistory(employerId: string, changes: readonly StateChange[]): St
     ],
     'kept',
   ];
+}
+
+/** When an instruction last changed its state, by the database's clock; its creation where it never did. */
+export async function lastMovedAt(
+  tx: EmployerTransaction,
+  { id, payRunId, createdAt }: Pick<Instruction, 'id' | 'payRunId' | 'createdAt'>,
+): Promise<Date> {
+  const [last] = await tx.query<{ at: Date | null }>(
+    `SELECT max(at) AS at FROM state_change
+     WHERE employer_id = $1 AND pay_run_id = $2 AND subject = 'instruction' AND subject_id = $3`,
+    [tx.employerId, payRunId, id],
+  );
+  return last?.at ?? createdAt;
 }

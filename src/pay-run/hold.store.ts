@@ -130,7 +130,10 @@ export async function readHeld(
     AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id`;
   const mayBePaid = `EXISTS (${other} AND o.release_sequence >= p.release_sequence AND o.pay_run_id IN (
     SELECT f.pay_run_id FROM forgotten_instruction f
-    WHERE f.employer_id = p.employer_id AND f.pay_run_id <> p.pay_run_id AND f.adopted_at IS NULL))`;
+    WHERE f.employer_id = p.employer_id AND f.pay_run_id <> p.pay_run_id AND f.adopted_at IS NULL
+    UNION ALL SELECT i.pay_run_id FROM moved_instruction m
+    JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
+    WHERE m.employer_id = p.employer_id AND i.pay_run_id <> p.pay_run_id))`;
   const [held] = await tx.query<HeldPayment>(
     `SELECT p.employee_id, p.release_sequence, p.replaces_payment_id,
        EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id

@@ -6,6 +6,7 @@ import { DomainError } from '../domain/errors';
 import { assertInstructionMove, InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
+import { closeOpenAdds } from './open-adds';
 import { PayRun } from './pay-run.entity';
 import { movePaymentSet } from './payment.store';
 
@@ -116,6 +117,7 @@ export async function endUnsubmitted(
   if (instruction.status === 'PLANNED') {
     await moveInstruction(tx, instruction, 'CANCELLED', actor, {}, reason);
   } else {
+    await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'ABANDONED', actor, {}, reason);
     await movePaymentSet(tx, {
       payRunId: instruction.payRunId,

@@ -31,8 +31,9 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 
 /**
  * Lets a stopped run go on, and wakes what waits for it.
- * @throws DomainError NOT_STOPPED, ATTENTION_DECIDES while an open attention leaves the resuming to two people,
- * WAS_SUBMITTED where the bank has submits of it, or for its employees, that a restored database had forgotten
+ * @throws DomainError NOT_STOPPED, ATTENTION_DECIDES while an open attention leaves the resuming to two people, and where
+ * the service alone stopped it, WAS_SUBMITTED where the bank has submits of it, or for its employees, that are not in the
+ * record
  */
 export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
@@ -52,8 +53,13 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
   }
   if (await repaysForgotten(tx, run.id)) {
     const detail =
-      'The bank has submits of this run, or of one that pays the same employees, that are not in the record: it is never sent again. Cancel it, or where it is being submitted decide its UNRECORDED_SUBMIT.';
+      'The bank has submits of this run, or of one that pays the same employees, that are not in the record: nobody whom they may have paid is paid by it. Cancel it, or leave out of it whom an abandoned instruction may have paid; where it is being submitted decide its UNRECORDED_SUBMIT.';
     throw new DomainError('WAS_SUBMITTED', detail);
+  }
+  if ((await whoStoppedRun(tx, run)) === undefined) {
+    const detail =
+      'The service stopped it by itself: two people decide that. Where no attention is open any more, one of them stops the run and another resumes it.';
+    throw new DomainError('ATTENTION_DECIDES', detail);
   }
   await tx.query(
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,

@@ -1,6 +1,6 @@
 import type { KnownIds, PaymentIds } from '../bank/payment-ids';
 import { sumMinor } from '../domain/money';
-import { sameIban } from '../domain/party';
+import { sameIban, sameName } from '../domain/party';
 
 /** A row as it was approved and added, to be found again in what the bank shows. Amounts in minor units. */
 export interface ExpectedRow {
@@ -21,6 +21,7 @@ export interface SeenPayment {
   amountMinor?: bigint;
   currency?: string;
   iban?: string;
+  name?: string;
   status: string;
 }
 
@@ -97,6 +98,19 @@ export function contradictions(row: ExpectedRow, payment: SeenPayment): string[]
   return fields;
 }
 
+/**
+ * The numbers of the rows that the bank shows under another name than they were sent with. It may write a name in its
+ * own way, so that nothing ends by it (rule 14).
+ */
+export function rowsRenamed(
+  sent: readonly { rowNo: number; name: string }[],
+  matched: ReadonlyMap<number, SeenPayment>,
+): number[] {
+  return sent
+    .filter(({ rowNo, name }) => !sameName(matched.get(rowNo)?.name ?? name, name))
+    .map(({ rowNo }) => rowNo);
+}
+
 /** Count and sum, in minor units. */
 export interface Totals {
   count: number;
@@ -104,17 +118,17 @@ export interface Totals {
 }
 
 /**
- * Sum over all groups of a submitted instruction; `absent` while the bank shows none, and while they `mayGrow` because
- * it is still checking payment by payment, of a smaller count and sum than planned.
+ * Sum over all groups of a submitted instruction; `absent` while the bank shows none, and, while they
+ * `mayBeFewer` than there are, of both a smaller count and a smaller sum than planned.
  */
 export function judgeGroups(
   planned: Totals,
   groups: readonly Totals[] | undefined,
-  mayGrow = false,
+  mayBeFewer = false,
 ): 'equal' | 'different' | 'absent' {
   if (groups === undefined || groups.length === 0) return 'absent';
   const { count, totalMinor } = sumOf(groups);
-  if (mayGrow && count < planned.count && totalMinor < planned.totalMinor) return 'absent';
+  if (mayBeFewer && count < planned.count && totalMinor < planned.totalMinor) return 'absent';
   return count === planned.count && totalMinor === planned.totalMinor ? 'equal' : 'different';
 }
 

@@ -21,6 +21,7 @@ interface CandidateRow {
   status: PaymentStatus;
   returned: boolean;
   bank_status: string | null;
+  decided_status: string | null;
   contradicted: boolean;
   doubted: boolean;
   successor: Candidate['successor'];
@@ -35,6 +36,9 @@ const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
   'INVARIANT_BREACH',
   'UNRECORDED_SUBMIT',
 ];
+
+/** The status of a payment `p`, or of its instruction, whose meaning two people decided for it. */
+const DECIDED_STATUS = `(SELECT d.bank_status FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = p.id)`;
 
 /** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
 export const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
@@ -104,7 +108,8 @@ async function candidates(
   const rows = await queryByHash<CandidateRow>(
     tx,
     `WITH chosen AS MATERIALIZED (SELECT * FROM payment p WHERE p.employer_id = $1 AND ${which})
-     SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned, b.bank_status,
+     SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned,
+       coalesce(b.shown_status, b.bank_status) AS bank_status, ${DECIDED_STATUS} AS decided_status,
        EXISTS (WITH RECURSIVE chain AS (
            SELECT p.id, p.replaces_payment_id AS before
            UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)
@@ -113,7 +118,9 @@ async function candidates(
        EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.resolved_at IS NULL
          AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.subject_id = b.instruction_id AND a.kind = ANY ($3)))
          OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = p.employer_id
-           AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL) AS doubted,
+           AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL)
+         OR EXISTS (SELECT FROM moved_instruction m JOIN bank_payment d ON d.employer_id = m.employer_id
+           AND d.instruction_id = m.instruction_id AND d.payment_id = p.id WHERE m.employer_id = p.employer_id) AS doubted,
        CASE WHEN EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id
            AND s.replaces_payment_id = p.id AND s.live) THEN 'live'
          WHEN EXISTS (SELECT FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
@@ -137,6 +144,7 @@ async function candidates(
     status: row.status,
     returned: row.returned,
     bankStatus: row.bank_status,
+    decidedStatus: row.decided_status,
     contradicted: row.contradicted,
     doubted: row.doubted,
     successor: row.successor,
@@ -150,7 +158,12 @@ export interface EndedPayment {
   rowNo: number;
   status: PaymentStatus;
   returned: boolean;
+  decidedStatus: string | null;
+  /** As received; null where none was heard of. */
+  bankStatus: string | null;
   bankIds: KnownIds;
+  /** Whether two people have the bank's word that it is unpaid though it is not shown in this instruction. */
+  byWord: boolean;
 }
 
 /** An instruction at the bank that held payments which are replaced. */
@@ -196,8 +209,11 @@ async function endedInstructions(
     row_no: number;
     status: PaymentStatus;
     returned: boolean;
+    decided_status: string | null;
+    bank_status: string | null;
     bank_payment_id: string | null;
     bank_transaction_id: string | null;
+    by_word: boolean;
   }>(
     tx,
     `WITH RECURSIVE replaced AS (
@@ -210,8 +226,11 @@ async function endedInstructions(
        WHERE i.employer_id = $1 AND i.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM paid))
          AND i.bank_instruction_id IS NOT NULL)
      SELECT i.id AS instruction_id, i.status AS instruction_status, i.bank_instruction_id, i.account_id,
-       i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, b.bank_payment_id,
-       b.bank_transaction_id
+       i.created_at, p.id AS payment_id, p.row_no, p.status, p.returned_at IS NOT NULL AS returned, ${DECIDED_STATUS} AS decided_status,
+       b.bank_status,
+       b.bank_payment_id, b.bank_transaction_id,
+       EXISTS (SELECT FROM unseen_decision w
+         WHERE w.employer_id = $1 AND w.instruction_id = b.instruction_id AND w.row_no = b.row_no) AS by_word
      FROM paid p
      JOIN bank_payment b ON b.employer_id = $1 AND b.row_no = p.row_no AND b.payment_id = p.id
        AND b.instruction_id = ANY (ARRAY(SELECT id FROM at_bank))
@@ -235,7 +254,10 @@ async function endedInstructions(
       rowNo: row.row_no,
       status: row.status,
       returned: row.returned,
+      decidedStatus: row.decided_status,
+      bankStatus: row.bank_status,
       bankIds: knownIds(row.bank_payment_id, row.bank_transaction_id),
+      byWord: row.by_word,
     });
   }
   return [...found.values()];

@@ -2,27 +2,33 @@ import { Injectable } from '@nestjs/common';
 import { NotAllowed, NotFound } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
-import { isPastSubmit } from '../domain/bank-status';
+import { isLeftBeforeTaken, isPastSubmit, NOT_PROCESSABLE, standingOf } from '../domain/bank-status';
 import { lookAgain } from '../domain/replacement';
-import { BankReads } from '../employer/bank-reads';
+import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { messageIdOf, namesOf } from './message-id';
-import { EndedInstruction } from './replaced.store';
+import { EndedInstruction, EndedPayment } from './replaced.store';
 
 /** A payment that is not as it ended any more, or whose instruction moved though it must not. */
 export interface MovedPayment {
   paymentId: string;
   instructionId: string;
+  /** The bank's id of it. */
+  bankInstructionId: string;
   bankStatus: string;
 }
 
 /** A payment that the bank does not show, with the bank's id of the instruction it was in. */
 export interface UnseenPayment {
   paymentId: string;
+  instructionId: string;
   bankInstructionId: string;
 }
 
-/** What a second reading showed: payments that moved, and those that were once seen and are not shown now. */
+/**
+ * What a second reading showed: payments that moved, and those that were once seen, are not shown now, and of which two
+ * people do not have the bank's word that they are unpaid.
+ */
 export interface SecondReading {
   moved: MovedPayment[];
   unseen: UnseenPayment[];
@@ -73,7 +79,7 @@ export class SecondLook {
   /** Each payment must be shown with the end it had. */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, bankInstructionId, payments } = instruction;
-    const shown = await this.payments(account, instruction);
+    const shown = await this.reads.payments(account, atBank(instruction));
     const byId = statusesBy(shown, (one) => one.bankPaymentId);
     const byMessage = statusesBy(shown, (one) => one.messageId ?? '');
     const reading: SecondReading = { moved: [], unseen: [] };
@@ -81,11 +87,16 @@ export class SecondLook {
       const statuses = [
         ...(byId.get(payment.bankIds[0] ?? '') ?? []),
         ...(byMessage.get(messageIdOf(instructionId, payment.rowNo)) ?? []),
-      ];
+      ].filter((status) => !isLeftAside(payment, status));
       const moved = statuses.find((status) => lookAgain(payment, status) === 'moved');
-      if (statuses.length === 0) reading.unseen.push({ paymentId: payment.paymentId, bankInstructionId });
+      if (statuses.length === 0) reading.unseen.push(...unseenOf(instruction, [payment]));
       else if (moved !== undefined)
-        reading.moved.push({ paymentId: payment.paymentId, instructionId, bankStatus: moved });
+        reading.moved.push({
+          paymentId: payment.paymentId,
+          instructionId,
+          bankInstructionId,
+          bankStatus: moved,
+        });
     }
     return reading;
   }
@@ -93,14 +104,15 @@ export class SecondLook {
   /** What was abandoned, void or released must not have got past a submit; gone or cancelled is how it should be. */
   private async unsubmitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const bankStatus = await this.pastSubmit(account, instruction);
-    const { instructionId } = instruction;
-    return {
-      moved:
-        bankStatus === undefined
-          ? []
-          : instruction.payments.map(({ paymentId }) => ({ paymentId, instructionId, bankStatus })),
-      unseen: [],
-    };
+    if (bankStatus === undefined) return { moved: [], unseen: [] };
+    const { instructionId, bankInstructionId, payments } = instruction;
+    const moved = payments.map(({ paymentId }) => ({
+      paymentId,
+      instructionId,
+      bankInstructionId,
+      bankStatus,
+    }));
+    return { moved, unseen: [] };
   }
 
   private async pastSubmit(
@@ -108,41 +120,76 @@ export class SecondLook {
     instruction: EndedInstruction,
   ): Promise<string | undefined> {
     try {
-      const shown = await this.reads.instruction(account, instruction.bankInstructionId);
-      if (shown) return isPastSubmit(shown.status) ? shown.status : undefined;
-      const seen = await this.payments(account, instruction);
-      return seen.map((payment) => payment.status).find(isPastSubmit);
+      return (await this.reads.standing(account, atBank(instruction))).statuses.find(isPastSubmit);
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;
     }
   }
-
-  private payments(account: EmployerAccount, instruction: EndedInstruction): Promise<BankPayment[]> {
-    const { instructionId, bankInstructionId, createdAt, payments } = instruction;
-    return this.reads.payments(account, {
-      bankInstructionId,
-      createdAt,
-      bankIds: payments.map((payment) => payment.bankIds),
-      isNamedBy: namesOf(instructionId),
-    });
-  }
 }
 
-function noneShown({ bankInstructionId, payments }: EndedInstruction): SecondReading {
-  return { moved: [], unseen: payments.map(({ paymentId }) => ({ paymentId, bankInstructionId })) };
+function atBank({
+  instructionId,
+  bankInstructionId,
+  createdAt,
+  payments,
+}: EndedInstruction): InstructionAtBank {
+  return {
+    bankInstructionId,
+    createdAt,
+    bankIds: payments.map((payment) => payment.bankIds),
+    byAnyList: true,
+    isNamedBy: namesOf(instructionId),
+  };
+}
+
+/** A list that leaves its group out does not show what became of a payment that was not processable. */
+function isLeftAside({ bankStatus }: EndedPayment, status: string): boolean {
+  return bankStatus === NOT_PROCESSABLE && isLeftBeforeTaken(status);
+}
+
+function noneShown(instruction: EndedInstruction): SecondReading {
+  return { moved: [], unseen: unseenOf(instruction, instruction.payments) };
+}
+
+function unseenOf(
+  { instructionId, bankInstructionId }: EndedInstruction,
+  hidden: readonly EndedPayment[],
+): UnseenPayment[] {
+  return hidden
+    .filter(({ byWord }) => !byWord)
+    .map(({ paymentId }) => ({ paymentId, instructionId, bankInstructionId }));
+}
+
+/** Old instructions named in a question; of more their number is told. */
+const INSTRUCTIONS_NAMED = 20;
+
+/** The bank's ids of what held the payments, as a question names them. */
+export function namesOfUnseen(unseen: readonly UnseenPayment[]): string[] {
+  const all = [...new Set(unseen.map(nameOf))].sort();
+  const named = all.slice(0, INSTRUCTIONS_NAMED);
+  return all.length > named.length ? [...named, `${all.length - named.length} more`] : named;
+}
+
+/** Whether a question names the instruction that held the payment. */
+export function namedIn(question: string, payment: UnseenPayment): boolean {
+  return question.includes(nameOf(payment));
+}
+
+function nameOf({ bankInstructionId }: UnseenPayment): string {
+  return `"${bankInstructionId}"`;
 }
 
 /** The statuses the bank shows, by what names a payment; two records may bear one message id. */
 function statusesBy(
   seen: readonly BankPayment[],
-  nameOf: (payment: BankPayment) => string,
+  idOf: (payment: BankPayment) => string,
 ): ReadonlyMap<string, readonly string[]> {
   const statuses = new Map<string, string[]>();
   for (const one of seen) {
-    const shown = statuses.get(nameOf(one)) ?? [];
-    shown.push(one.status);
-    statuses.set(nameOf(one), shown);
+    const shown = statuses.get(idOf(one)) ?? [];
+    shown.push(standingOf(one));
+    statuses.set(idOf(one), shown);
   }
   return statuses;
 }

@@ -1,8 +1,8 @@
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { raise } from './attention.store';
+import { isDecided, raise } from './attention.store';
 import { MovedPayment } from './second-look';
-import { stopEverything } from './stop';
+import { stopUnlessDecided } from './stop';
 
 interface SuccessorRow {
   pay_run_id: string;
@@ -14,12 +14,14 @@ interface SuccessorRow {
 
 /**
  * Payments that were replaced turn out to have moved at the bank: every run that pays them again is stopped and people
- * are told. Where a successor was submitted already, somebody may be paid twice: everything stops.
+ * are told. Where a successor was submitted already, or its submit is not known to be unsent, somebody may be paid twice:
+ * everything stops, unless two people have decided it of what these words name.
  */
 export async function stopSuccessors(
   tx: EmployerTransaction,
   replaced: readonly { paymentId: string }[],
   shown: string,
+  words: readonly string[],
 ): Promise<void> {
   if (replaced.length === 0) return;
   const successors = await liveSuccessors(
@@ -35,12 +37,10 @@ export async function stopSuccessors(
       bankReference: bank_instruction_id,
     };
     if (sent) {
-      await raise(tx, {
-        ...about,
-        kind: 'INVARIANT_BREACH',
-        happened: `${payments} payments of this run were submitted, and the bank shows that those they replace moved after all: ${shown}.`,
-      });
-      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: payRunId });
+      const happened = `${payments} payments of this run were submitted, or may have been, and the bank shows that those they replace moved after all: ${shown}.`;
+      const alarm = { ...about, kind: 'INVARIANT_BREACH', happened } as const;
+      // One question about a run after another: what else was moved is told once this is decided.
+      if (!(await isDecided(tx, alarm, words))) await stopUnlessDecided(tx, alarm);
       continue;
     }
     await tx.query(
@@ -59,10 +59,23 @@ export async function stopSuccessors(
 /** What a second look showed: successors are stopped, and who follows the old instructions tells what became of them. */
 export async function tellOfMoved(tx: EmployerTransaction, moved: readonly MovedPayment[]): Promise<string> {
   const shown = [...new Set(moved.map(({ bankStatus }) => bankStatus))].join(', ');
-  await stopSuccessors(tx, moved, shown);
+  const instructions = [...new Set(moved.map(({ bankInstructionId }) => named(bankInstructionId)))].sort();
+  await stopSuccessors(tx, moved, `${shown} in ${instructions.join(', ')}`, instructions);
   wake(tx, 'FOLLOW', tx.employerId, [...new Set(moved.map(({ instructionId }) => instructionId))]);
   return shown;
 }
+
+/** An instruction as such a question names it: in quotes, so that its name is no part of another's. */
+export function named(bankInstructionId: string | null): string {
+  return `customer instruction "${bankInstructionId ?? ''}"`;
+}
+
+/** Whether a live payment `p` was submitted, or may have been: its instruction has an attempt that is not proven unsent. */
+const SENT = `(p.status IN ('SUBMITTED', 'SETTLED') OR EXISTS (
+  SELECT FROM planned_instruction n
+  JOIN submit_attempt t ON t.employer_id = n.employer_id AND t.planned_instruction_id = n.id
+  WHERE n.employer_id = p.employer_id AND n.pay_run_id = p.pay_run_id AND p.row_no BETWEEN n.first_row AND n.last_row
+    AND p.status = 'AT_BANK' AND t.outcome IS DISTINCT FROM 'PROVEN_UNSENT'))`;
 
 /** The live payments that replace these, or what replaced these in its turn, by run and by whether they were sent. */
 function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]): Promise<SuccessorRow[]> {
@@ -72,7 +85,7 @@ function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]):
        WHERE s.employer_id = $1 AND s.replaces_payment_id = ANY ($2)
        UNION SELECT s.id, f.origin FROM successor f
        JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
-     SELECT p.pay_run_id, p.status IN ('SUBMITTED', 'SETTLED') AS sent, count(DISTINCT p.id)::int AS payments,
+     SELECT p.pay_run_id, ${SENT} AS sent, count(DISTINCT p.id)::int AS payments,
        sum(p.amount_minor) AS amount_minor, min(i.bank_instruction_id) AS bank_instruction_id
      FROM (SELECT id, (array_agg(origin))[1] AS origin FROM successor GROUP BY id) AS f
      JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.live
@@ -81,7 +94,7 @@ function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]):
        AND i.status NOT IN ('ABANDONED', 'CANCELLED')
        AND EXISTS (SELECT FROM bank_payment b WHERE b.employer_id = i.employer_id AND b.instruction_id = i.id
          AND b.row_no = o.row_no)
-     GROUP BY p.pay_run_id, p.status IN ('SUBMITTED', 'SETTLED')
+     GROUP BY 1, 2
      ORDER BY p.pay_run_id`,
     [tx.employerId, paymentIds],
   );

@@ -2,11 +2,11 @@ import { whoStopped } from '../audit/who-stopped';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
-import { formatMinor } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
 import { aboutInstruction, Alarm, isDecided, raise, raiseNaming, raiseUndecided } from './attention.store';
-import { actionsFor, ATTENTION_WORDS, AttentionKind } from './attention-words';
+import { ATTENTION_WORDS, AttentionAction, AttentionKind } from './attention-words';
+import { repaysForgotten } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { sumOf, Totals } from './match';
 import { PayRun } from './pay-run.entity';
@@ -53,10 +53,10 @@ export async function stopUnlessDecided(
   alarm: Alarm & { kind: Stopping },
   words: readonly string[] = [],
 ): Promise<void> {
-  if (await isDecided(tx, alarm)) return;
+  if (await isDecided(tx, alarm, words)) return;
   await takeSwitch(tx);
   // Two people may have decided it while this waited for its turn.
-  if (await isDecided(tx, alarm)) return;
+  if (await isDecided(tx, alarm, words)) return;
   await stopEverything(tx, alarm);
   await raiseNaming(tx, alarm, words);
 }
@@ -84,6 +84,15 @@ export async function stopRunUnlessDecided(
   await raiseUndecided(tx, alarm);
 }
 
+/** Stops what of a run was not submitted. One that is stopped already keeps its reason. */
+export async function stopRun(tx: EmployerTransaction, payRunId: string, reason: string): Promise<void> {
+  await tx.query(
+    `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
+     WHERE employer_id = $1 AND id = $2 AND stopped_at IS NULL`,
+    [tx.employerId, payRunId, reason],
+  );
+}
+
 /** Stops every submit of the transaction's employer. One that is stopped already keeps its reason. */
 export async function stopEmployer(tx: EmployerTransaction, reason: AttentionKind): Promise<void> {
   await tx.query(
@@ -101,23 +110,28 @@ export function totalsDiffer(
   instruction: Instruction,
   planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
   happened: string,
-  words: readonly string[] = [],
 ): Promise<void> {
   const kind = 'TOTAL_MISMATCH_AFTER_SUBMIT';
-  return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), happened }, words);
+  return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), happened });
 }
 
-/** As `totalsDiffer`, of the groups the bank shows after the submit: another count or sum is another question. */
+/**
+ * As `totalsDiffer`, of the groups the bank shows after the submit: another count or sum is another question. The sum is
+ * the attention's amount and in no text, which people read who may not know what one person earns.
+ */
 export function groupsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
-  planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
   groups: readonly Totals[],
 ): Promise<void> {
   const { count, totalMinor } = sumOf(groups);
-  const shown = `${count} payments, ${formatMinor(totalMinor)} in all`;
-  const happened = `After the submit the bank shows another count or sum than was approved: ${shown}.`;
-  return totalsDiffer(tx, instruction, planned, happened, [` ${shown}.`]);
+  const alarm = {
+    kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
+    ...aboutInstruction(instruction, { rowCount: count, totalMinor }),
+    happened: `After the submit the bank shows another count or sum than was approved: ${count} payments.`,
+    isAboutSum: true,
+  } as const;
+  return stopUnlessDecided(tx, alarm, [` ${count} payments.`]);
 }
 
 /** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
@@ -127,12 +141,34 @@ export async function accessRefused(
   instruction: Instruction | undefined,
   happened: string,
 ): Promise<void> {
-  await tx.query(
-    `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'CREDENTIALS'
-     WHERE id = $1 AND stopped_at IS NULL`,
-    [tx.employerId],
-  );
-  await raise(tx, {
+  await stopEmployer(tx, 'CREDENTIALS');
+  await raise(tx, refusalOf(tx, run, instruction, happened));
+}
+
+/** The bank refuses to show what a run has submitted, at every read as long as it lasts: as above, unless it is decided. */
+export async function hiddenFromUs(
+  tx: EmployerTransaction,
+  run: PayRun,
+  instruction: Instruction,
+  refusal: string,
+): Promise<void> {
+  const happened = `The bank refuses to show what became of submitted payments of ${showId('run', run.id)}: ${refusal}.`;
+  const alarm = refusalOf(tx, run, instruction, happened);
+  if (await isDecided(tx, alarm)) return;
+  await tx.query(`SELECT FROM employer WHERE id = $1 FOR NO KEY UPDATE`, [tx.employerId]);
+  // Two people may have decided it while this waited for its turn.
+  if (await isDecided(tx, alarm)) return;
+  await stopEmployer(tx, 'CREDENTIALS');
+  await raiseUndecided(tx, alarm);
+}
+
+function refusalOf(
+  tx: EmployerTransaction,
+  run: PayRun,
+  instruction: Instruction | undefined,
+  happened: string,
+): Alarm {
+  return {
     kind: 'CREDENTIALS',
     ...(instruction && aboutInstruction(instruction)),
     subjectId: tx.employerId,
@@ -140,12 +176,12 @@ export async function accessRefused(
     happened,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
-  });
+  };
 }
 
 /** What people decide by letting things go on. */
 export const DECIDED_BY_RESUMING = (Object.keys(ATTENTION_WORDS) as AttentionKind[]).filter((kind) =>
-  actionsFor(kind).includes('RESUME'),
+  (ATTENTION_WORDS[kind].actions as readonly AttentionAction[]).includes('RESUME'),
 );
 
 /** The kinds of attention with which the service stops an employer. */
@@ -173,22 +209,40 @@ async function resumeRunAfter(
   await resumeUnlessPersons(tx, payRunId);
 }
 
-/** Takes back a stop of a run by the service, for whatever it was or for one reason; a person's stop stands. */
+/** Stops of a run because a submit that is not in the record may have paid whom it pays. */
+const STOPS_REPAYING = ['RESTORED', 'POSSIBLE_DUPLICATE_PAY'] as const;
+
+/**
+ * Takes back the stop of a run for what a submit that is not in the record may have paid, once it pays none of that,
+ * unless another open attention stops it too: what else was found meanwhile threw no stop of its own.
+ */
+export async function resumeRepayingRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  if ((await openBeside(tx, undefined, DECIDED_BY_RESUMING, payRunId)) !== undefined) return;
+  await resumeUnlessPersons(tx, payRunId, STOPS_REPAYING);
+}
+
+/**
+ * Takes back a stop of a run by the service, for whatever it was or for some reasons; a person's stop stands, and that of
+ * a run which pays whom a submit that is not in the record may have paid.
+ */
 export async function resumeUnlessPersons(
   tx: EmployerTransaction,
   payRunId: string,
-  reason?: string,
+  reasons?: readonly string[],
 ): Promise<void> {
   const [run] = await tx.query<{ stoppedAt: Date | null; reason: string | null }>(
     `SELECT stopped_at AS "stoppedAt", stopped_reason AS reason FROM pay_run
      WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`,
     [tx.employerId, payRunId],
   );
-  if (!run?.stoppedAt || (reason !== undefined && run.reason !== reason)) return;
+  if (!run?.stoppedAt || (reasons && !reasons.includes(run.reason ?? ''))) return;
   if ((await whoStoppedRun(tx, { id: payRunId, stoppedAt: run.stoppedAt })) !== undefined) return;
+  const repaying = STOPS_REPAYING.find((one) => one === run.reason) ?? 'POSSIBLE_DUPLICATE_PAY';
+  const still = (await repaysForgotten(tx, payRunId)) ? repaying : null;
   await tx.query(
-    `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
-    [tx.employerId, payRunId],
+    `UPDATE pay_run SET stopped_at = CASE WHEN $3::text IS NOT NULL THEN stopped_at END, stopped_reason = $3
+     WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, payRunId, still],
   );
 }
 
@@ -239,17 +293,17 @@ async function resumeEverythingAfter(
   );
 }
 
-/** The kind of another open attention among `kinds`, of one run or of the whole employer. */
+/** The kind of an open attention among `kinds`, of one run or of the whole employer, other than one. */
 async function openBeside(
   tx: EmployerTransaction,
-  attentionId: string,
+  attentionId: string | undefined,
   kinds: readonly AttentionKind[],
   payRunId?: string | null,
 ): Promise<AttentionKind | undefined> {
   const [other] = await tx.query<{ kind: AttentionKind }>(
-    `SELECT kind FROM attention WHERE employer_id = $1 AND id <> $2 AND resolved_at IS NULL AND kind = ANY ($3)
+    `SELECT kind FROM attention WHERE employer_id = $1 AND id IS DISTINCT FROM $2::uuid AND resolved_at IS NULL AND kind = ANY ($3)
        AND ($4::uuid IS NULL OR pay_run_id = $4) ORDER BY id LIMIT 1`,
-    [tx.employerId, attentionId, kinds, payRunId ?? null],
+    [tx.employerId, attentionId ?? null, kinds, payRunId ?? null],
   );
   return other?.kind;
 }

@@ -18,15 +18,17 @@ import { PayLimits } from '../employer/pay-limits';
 import { assertIfMatch } from '../http/etag';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
+import { clear, raiseNaming } from './attention.store';
 import { finishDraft, openDraft } from './draft';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
+import { mayBePaidByAnother } from './forgotten-pay';
 import { lockPayKey, nextSequence } from './pay-key';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
 import { findRun } from './pay-run.store';
 import { Candidate, instructionsOf, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
-import { SecondLook, SecondReading } from './second-look';
+import { namesOfUnseen, SecondLook, SecondReading, UnseenPayment } from './second-look';
 import { SendSettings } from './send-outlook';
 import { tellOfMoved } from './stop-successors';
 import { copyPayments } from './successor.store';
@@ -83,7 +85,7 @@ export class Successors {
       assertSubmitted(parent);
       return select(tx, parent, request);
     });
-    await this.readAgain(employerId, first);
+    await this.readAgain(command, first);
     return this.database.inEmployer(employerId, (tx) => this.store(tx, command, request, first));
   }
 
@@ -121,6 +123,7 @@ export class Successors {
       reason: request.reason,
     });
     const run = await finishDraft(tx, this.personal, id);
+    await clear(tx, ['REPLACED_UNSEEN'], parent.id, 'a successor was made');
     await append(tx, {
       personId,
       action: 'pay-run.succeeded',
@@ -136,7 +139,7 @@ export class Successors {
   }
 
   /** Nothing is paid again on the strength of what was read some time ago. */
-  private async readAgain(employerId: string, { chosen }: Selection): Promise<void> {
+  private async readAgain({ employerId, payRunId }: Command, { chosen }: Selection): Promise<void> {
     const ids = chosen.map(({ id }) => id);
     const { moved, unseen } = await this.lookAgain(employerId, ids);
     if (moved.length > 0) {
@@ -149,10 +152,11 @@ export class Successors {
       );
     }
     if (unseen.length > 0) {
+      await this.database.inEmployer(employerId, (tx) => tellOfUnseen(tx, payRunId, unseen));
       throw new Problem(
         503,
         'BANK_UNREADABLE',
-        `The bank does not show ${unseen.length} of the payments now: absence proves nothing. Try again.`,
+        `The bank does not show ${unseen.length} of the payments now: absence proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.`,
       );
     }
   }
@@ -184,6 +188,31 @@ async function findParent(tx: EmployerTransaction, payRunId: string): Promise<Pa
   return parent;
 }
 
+/** Asked anew each time: somebody wants to pay it again now, whatever was decided before. */
+async function tellOfUnseen(
+  tx: EmployerTransaction,
+  payRunId: string,
+  unseen: readonly UnseenPayment[],
+): Promise<void> {
+  const named = namesOfUnseen(unseen);
+  const names = named.join(', ');
+  const [sum] = await tx.query<{ payments: number; minor: string }>(
+    `SELECT count(*)::int AS payments, coalesce(sum(amount_minor), 0) AS minor FROM payment
+     WHERE employer_id = $1 AND id = ANY ($2)`,
+    [tx.employerId, unseen.map(({ paymentId }) => paymentId)],
+  );
+  const alarm = {
+    kind: 'REPLACED_UNSEEN',
+    subjectId: payRunId,
+    payRunId,
+    bankReference: names,
+    happened: `A successor of ${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show now, of customer instruction ${names}.`,
+    payments: sum?.payments ?? 0,
+    amountMinor: BigInt(sum?.minor ?? 0),
+  } as const;
+  await raiseNaming(tx, alarm, named, 'over');
+}
+
 function assertSubmitted(parent: PayRun): void {
   if (SUBMITTED.includes(parent.status)) return;
   const message = `The run is ${parent.status} and nothing of it was submitted: amend it, or cancel it and upload its file again.`;
@@ -203,10 +232,11 @@ async function select(
     const detail = `A successor replaces at most ${MAX_REPLACED} payments: upload the rows with supplementOf.`;
     throw new Problem(422, 'TOO_MANY_TO_REPLACE', detail);
   }
-  const judged = candidates.map((candidate) => ({
-    candidate,
-    code: refusalOfReplacement(candidate, { byId, reason: reason !== undefined }),
-  }));
+  const choice = { byId, reason: reason !== undefined };
+  const judged = await withoutMaybePaid(
+    tx,
+    candidates.map((candidate) => ({ candidate, code: refusalOfReplacement(candidate, choice) })),
+  );
   const found = new Set(candidates.map(({ id }) => id));
   const unknown = (paymentIds ?? []).filter((id) => !found.has(id));
   const refused = [
@@ -221,6 +251,21 @@ async function select(
     throw refusal('NOTHING_TO_REPLACE', 'No payment of the run can be paid by another.', refused);
   }
   return { chosen, refused };
+}
+
+interface Judged {
+  candidate: Candidate;
+  code: ReplacementRefusal | undefined;
+}
+
+/** A successor holds nobody: whom a restore leaves in doubt is paid by an upload, once a person released the row. */
+async function withoutMaybePaid(tx: EmployerTransaction, judged: readonly Judged[]): Promise<Judged[]> {
+  const free = judged.flatMap(({ candidate, code }) => (code === undefined ? [candidate.id] : []));
+  const maybePaid = await mayBePaidByAnother(tx, free);
+  return judged.map(({ candidate, code }) => ({
+    candidate,
+    code: maybePaid.has(candidate.id) ? 'EMPLOYEE_MAY_BE_PAID' : code,
+  }));
 }
 
 function refusal(code: string, detail: string, refused: Selection['refused']): Problem {

@@ -27,6 +27,8 @@ export interface Pair extends CountAndSum {
 export interface Superseded extends CountAndSum {
   status: PaymentStatus;
   returned: boolean;
+  /** Whether the bank has them in a live instruction: what was released at the cut-off may never have been added. */
+  atBank: boolean;
 }
 
 /** Payments that link a run with another. */
@@ -60,6 +62,8 @@ export interface RunAggregates {
   unbuilt: ReadonlyMap<'planned' | 'at the bank', CountAndSum>;
   bank: readonly BankPart[];
   pairs: readonly Pair[];
+  /** Of these, the payments that two people ended by what they decided a status to mean. */
+  decided: readonly Pair[];
   /** Payments that others are made instead of, by how they ended: a sum over runs counts the others. */
   superseded: readonly Superseded[];
   /** What of this run other runs pay again, and what of other runs this one does. */
@@ -80,6 +84,7 @@ type Part =
   | 'unbuilt'
   | 'bank'
   | 'pair'
+  | 'decided'
   | 'superseded'
   | 'replacedBy'
   | 'replaces';
@@ -197,10 +202,21 @@ const AGGREGATES = `
   WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
   GROUP BY p.pay_run_id, p.status, l.bank_status, l.status
   UNION ALL
-  SELECT 'superseded', p.pay_run_id, p.status, (p.returned_at IS NOT NULL)::text, NULL, count(*), sum(p.amount_minor)
+  SELECT 'decided', p.pay_run_id, p.status, l.bank_status, l.status, count(*), sum(p.amount_minor)
+  FROM payment_decision d
+  JOIN payment p ON p.employer_id = d.employer_id AND p.id = d.payment_id AND p.pay_run_id = ANY ($2)
+  JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
+    AND l.status NOT IN ('ABANDONED', 'CANCELLED')
+  WHERE d.employer_id = $1
+  GROUP BY p.pay_run_id, p.status, l.bank_status, l.status
+  UNION ALL
+  SELECT 'superseded', p.pay_run_id, p.status, (p.returned_at IS NOT NULL)::text, (l.payment_id IS NOT NULL)::text,
+    count(*), sum(p.amount_minor)
   FROM payment p
+  LEFT JOIN at_bank l ON l.payment_id = p.id AND l.row_no = p.row_no AND l.add_outcome IN ('ADDED', 'ADOPTED')
+    AND l.status NOT IN ('ABANDONED', 'CANCELLED')
   WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.id IN (SELECT id FROM superseded)
-  GROUP BY p.pay_run_id, p.status, p.returned_at IS NOT NULL
+  GROUP BY p.pay_run_id, p.status, p.returned_at IS NOT NULL, l.payment_id IS NOT NULL
   UNION ALL
   SELECT 'replacedBy', old_run_id, new_run_id::text, NULL, NULL, count(*), sum(old_minor)
   FROM link WHERE old_run_id = ANY ($2) GROUP BY old_run_id, new_run_id
@@ -250,19 +266,25 @@ function gather(rows: readonly Row[]): RunAggregates {
       addOutcome: row.k3 as AddOutcome,
       ...sumOf(row),
     })),
-    pairs: of('pair').map((row) => ({
-      status: row.k1 as PaymentStatus,
-      bankStatus: row.k2,
-      instruction: row.k3 as InstructionStatus | null,
-      ...sumOf(row),
-    })),
+    pairs: of('pair').map(pairOf),
+    decided: of('decided').map(pairOf),
     superseded: of('superseded').map((row) => ({
       status: row.k1 as PaymentStatus,
       returned: row.k2 === 'true',
+      atBank: row.k3 === 'true',
       ...sumOf(row),
     })),
     replacedBy: of('replacedBy').map(linkedRun),
     replaces: of('replaces').map(linkedRun),
+  };
+}
+
+function pairOf(row: Row): Pair {
+  return {
+    status: row.k1 as PaymentStatus,
+    bankStatus: row.k2,
+    instruction: row.k3 as InstructionStatus | null,
+    ...sumOf(row),
   };
 }
 

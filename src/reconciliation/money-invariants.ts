@@ -1,3 +1,4 @@
+import { PATHS } from '../bank/types';
 import { BANK_LADDER } from '../domain/bank-status';
 import { InstructionStatus } from '../domain/instruction';
 import { PaymentStatus } from '../domain/payment';
@@ -77,7 +78,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
        FROM attempt GROUP BY instruction_id) a ON a.instruction_id = i.id
      LEFT JOIN (
        SELECT c.instruction_id, count(*) AS n,
-         bool_or(c.body_hash <> sha256('') OR position('/' || t.bank_instruction_id || '/' IN c.target) = 0
+         bool_or(c.body_hash <> sha256('') OR c.target <> ${submitTo('t.bank_instruction_id')}
            OR c.finished_at < c.intended_at - ${CLOCK_MARGIN}) AS wrong
        FROM call c JOIN ins t ON t.id = c.instruction_id
        WHERE c.operation = 'submit' GROUP BY c.instruction_id) c ON c.instruction_id = i.id
@@ -155,3 +156,14 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
      GROUP BY m.pay_run_id, l.id`,
   ),
 ];
+
+/** The path of a submit in SQL, with the id as the client escapes it: like `encodeURIComponent`. */
+function submitTo(bankInstructionId: string): string {
+  const [before = '', after = ''] = PATHS.submit('{id}').split('{id}');
+  return `(
+    SELECT '${before}' || string_agg(CASE
+        WHEN letter COLLATE "C" ~ '[A-Za-z0-9_.!~*''()-]' THEN letter
+        ELSE regexp_replace(upper(encode(convert_to(letter, 'UTF8'), 'hex')), '..', '%\\&', 'g') END, '' ORDER BY place)
+      || '${after}'
+    FROM string_to_table(${bankInstructionId}, NULL) WITH ORDINALITY AS id(letter, place))`;
+}

@@ -7,6 +7,7 @@ const DOUBTS: readonly AttentionKind[] = [
   'TOTALS_UNSEEN',
   'FOREIGN_RECORD',
   'CONTRADICTION',
+  'POSSIBLE_RETURN',
   'INVARIANT_BREACH',
   'UNRECORDED_SUBMIT',
 ];

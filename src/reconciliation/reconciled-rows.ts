@@ -31,6 +31,8 @@ export interface ReconciledRow {
   /** The payment of an earlier run it is made instead of, and the one made instead of it. */
   replacesPaymentId: string | null;
   replacedByPaymentId: string | null;
+  /** The action by which two people decided what the bank's status means for it. */
+  decisionId: string | null;
   difference: RowDifference | undefined;
 }
 
@@ -46,13 +48,16 @@ interface StoredRow extends StoredFields {
   bank_payment_id: string | null;
   bank_status: string | null;
   replaced_by_id: string | null;
+  decision_id: string | null;
 }
 
 const ROWS = `
   SELECT p.id, p.row_no, p.line, p.employee_id, p.name_sealed, p.iban_sealed, p.bic, p.amount_minor, p.currency,
     p.remittance, p.replaces_payment_id, p.row_hash, p.status, p.settled_on::text AS settled_on, p.returned_at,
-    p.charges_minor, b.bank_payment_id, b.bank_status, ${REPLACED_BY} AS replaced_by_id
+    p.charges_minor, b.bank_payment_id, b.bank_status, ${REPLACED_BY} AS replaced_by_id,
+    d.action_id AS decision_id
   FROM payment p
+  LEFT JOIN payment_decision d ON d.employer_id = p.employer_id AND d.payment_id = p.id
   LEFT JOIN (
     SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_status
     FROM bank_payment b
@@ -121,6 +126,7 @@ function readRow(personal: PersonalData, run: PayRun, row: StoredRow): Reconcile
     chargesMinor: row.charges_minor === null ? null : BigInt(row.charges_minor),
     replacesPaymentId: row.replaces_payment_id,
     replacedByPaymentId: row.replaced_by_id,
-    difference: changed ?? judgeRow(run.status, row.status, bankStatus),
+    decisionId: row.decision_id,
+    difference: changed ?? judgeRow(run.status, row.status, bankStatus, row.decision_id !== null),
   };
 }

@@ -58,6 +58,20 @@ const runReport = z.object({
   replaces: linkedRuns.describe('Runs whose payments this one pays again.'),
   replacedBy: linkedRuns.describe('Runs that pay again what this one did not.'),
   contradictions: counted,
+  decisions: z
+    .array(
+      counted.extend({
+        actionId: z.string(),
+        action: z.enum(['PAID', 'NOT_PAID']),
+        bankStatus: z.string(),
+        reason: z.string(),
+        evidence: z.string(),
+        proposedBy: z.string(),
+        confirmedBy: z.string(),
+        confirmedAt: z.iso.datetime(),
+      }),
+    )
+    .describe('Payments that ended by what two people decided a status to mean, on the bank’s written word.'),
   differences: z.array(
     z.object({
       row: z.int(),

@@ -6,6 +6,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
 import { findRun } from '../pay-run/pay-run.store';
 import { readAggregates } from './aggregates';
+import { Decision, decisionsOf } from './decisions';
 import { openDoubts } from './open-doubts';
 import { missingRows, reconciledRows } from './reconciled-rows';
 import { drawUp, lessTable, Report, sumTables, Table } from './report';
@@ -34,6 +35,8 @@ export interface ReportedRun {
 
 /** The same, with the rows that differ where the sums do. */
 export interface RunReport extends ReportedRun {
+  /** By which payments ended on the word of two people. */
+  decisions: Decision[];
   differences: FoundDifference[];
   moreDifferences: boolean;
 }
@@ -69,6 +72,7 @@ export class Reconciliations {
       const doubts = await openDoubts(tx, [payRunId]);
       return {
         ...reported(run, report, doubts(payRunId)),
+        decisions: await decisionsOf(tx, payRunId),
         differences: found.slice(0, SHOWN_DIFFERENCES),
         moreDifferences: found.length > SHOWN_DIFFERENCES,
       };

@@ -20,6 +20,7 @@ export function showRunReport({
   report,
   openDoubts,
   explained,
+  decisions,
   differences,
   moreDifferences,
 }: RunReport): RunReportDocument {
@@ -49,6 +50,17 @@ export function showRunReport({
     replaces: report.replaces.map(showLinked),
     replacedBy: report.replacedBy.map(showLinked),
     contradictions: counted(report.contradictions),
+    decisions: decisions.map((one) => ({
+      ...counted(one),
+      actionId: showId('act', one.actionId),
+      action: one.action,
+      bankStatus: one.bankStatus,
+      reason: one.reason,
+      evidence: one.evidence,
+      proposedBy: showId('per', one.proposedBy),
+      confirmedBy: showId('per', one.confirmedBy),
+      confirmedAt: one.confirmedAt.toISOString(),
+    })),
     differences: differences.map(({ row, line, paymentId, difference }) => ({
       row,
       line,
@@ -61,7 +73,7 @@ export function showRunReport({
 }
 
 /** The same as CSV: the table, the equations, and both sides by status. */
-export function csvOfRunReport({ report, openDoubts }: RunReport): string {
+export function csvOfRunReport({ report, decisions, openDoubts }: RunReport): string {
   const { table, lines, difference, byPaymentStatus, byBankStatus, replaces, replacedBy } = report;
   const linked = (name: string, runs: readonly LinkedRun[]): Cell[][] =>
     runs.map((one) => [name, showId('run', one.payRunId), one.count, one.amountMinor]);
@@ -79,6 +91,12 @@ export function csvOfRunReport({ report, openDoubts }: RunReport): string {
     ...part('bank status', byBankStatus),
     ...linked('replaces', replaces),
     ...linked('replaced by', replacedBy),
+    ...decisions.map((one) => [
+      'two people',
+      `${one.bankStatus} is ${one.action}`,
+      one.count,
+      one.amountMinor,
+    ]),
     ...openDoubts.map((kind) => ['open doubt', kind]),
   ]
     .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))

@@ -1,4 +1,4 @@
-import { BANK_LADDER, TERMINAL_RANK } from '../domain/bank-status';
+import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
 import { InstructionStatus } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
@@ -103,7 +103,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
     {
       name: 'ladder-only-climbs',
       sentence:
-        'The rank of a payment at the bank is not below the status it was last seen in, nor below its end.',
+        'The rank of a payment at the bank is not below the status it was last seen in, nor below its end, unless two people decided that or the bank left it as not processable.',
       scope: 'internal',
     },
     `SELECT i.pay_run_id, i.id, count(*)
@@ -112,7 +112,10 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
      JOIN paid m ON m.id = b.payment_id
      LEFT JOIN (VALUES ${ladder()}) AS step(status, rank) ON step.status = b.bank_status
      WHERE b.bank_status_at IS NOT NULL AND b.bank_rank < step.rank
-       OR (b.bank_rank = ${TERMINAL_RANK}) <> (m.status IN (${words(ENDED_BY_BANK)}))
+       OR b.bank_rank = ${TERMINAL_RANK} AND m.status NOT IN (${words([...ENDED_BY_BANK, 'VOID'])})
+       OR b.bank_rank < ${TERMINAL_RANK} AND m.status IN (${words(ENDED_BY_BANK)})
+         AND b.bank_status IS DISTINCT FROM '${NOT_PROCESSABLE}' AND NOT EXISTS (
+         SELECT FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = m.id AND m.status = 'SETTLED')
      GROUP BY i.pay_run_id, i.id`,
   ),
   inSql(

@@ -67,10 +67,12 @@ const BUILT: readonly InstructionStatus[] = [
 export function drawUp(run: RunAggregates): Report {
   const bank = run.bank.filter(({ addOutcome }) => addOutcome === 'ADDED' || addOutcome === 'ADOPTED');
   const declared = declaredVoid(run);
+  const byWord = paidByWord(run);
   const ofSubmitted = withoutDeclared(
     byStatus(bank.filter(({ instruction }) => SUBMITTED.includes(instruction))),
-    declared,
+    [...declared, ...byWord],
   );
+  ofSubmitted.set('SETTLED', add([ofSubmitted.get('SETTLED'), ...byWord]));
   const { lines: conservation } = reconcile({
     uploaded: run.uploaded,
     refused: run.refused,
@@ -81,10 +83,11 @@ export function drawUp(run: RunAggregates): Report {
     submitted: less(planned(run, SUBMITTED), add(declared)),
     bankByStatus: Object.fromEntries(ofSubmitted),
   });
-  const lines = [...conservation, ...furtherLines(run, bank, declared)];
-  const contradictions = add(
-    run.pairs.filter(({ status, bankStatus }) => judgeRow(run.status, status, bankStatus) !== undefined),
+  const lines = [...conservation, ...furtherLines(run, bank, declared, byWord)];
+  const contradicting = run.pairs.filter(
+    ({ status, bankStatus }) => judgeRow(run.status, status, bankStatus) !== undefined,
   );
+  const contradictions = less(add(contradicting), add(byWord));
   const difference = magnitude(lines);
   return {
     table: tableOf(run, bank, conservation),
@@ -112,6 +115,13 @@ function declaredVoid(run: RunAggregates): Pair[] {
   );
 }
 
+/** What is settled by the word of two people, while the bank has shown no end of it. */
+function paidByWord(run: RunAggregates): Pair[] {
+  return run.decided.filter(
+    ({ status, bankStatus }) => status === 'SETTLED' && bankGroup(bankStatus ?? '') === 'inFlight',
+  );
+}
+
 function withoutDeclared(
   byBankStatus: ReadonlyMap<string, CountAndSum>,
   declared: readonly Pair[],
@@ -128,6 +138,7 @@ function furtherLines(
   run: RunAggregates,
   bank: readonly BankPart[],
   declared: readonly Pair[],
+  byWord: readonly Pair[],
 ): ReportLine[] {
   const ours = (...statuses: PaymentStatus[]) => add(statuses.map((status) => run.payments.get(status)));
   const atBank = (statuses: readonly InstructionStatus[]) =>
@@ -157,7 +168,7 @@ function furtherLines(
       'DEBITED',
       'What left the account is what the bank settled and what it charged, also for what it did not pay.',
       withCharges(ours('SETTLED'), run),
-      withCharges(add(bank.filter(isSettled)), run),
+      withCharges(add([...bank.filter(isSettled), ...byWord]), run),
     ),
     line('ABANDONED', 'Nothing of an abandoned instruction has moved.', NOTHING, add(abandoned)),
   ];
@@ -192,9 +203,9 @@ function withCharges({ count, amountMinor }: CountAndSum, { charges }: RunAggreg
 }
 
 /** The lines in which replaced payments stand, by how they ended. What was charged and debited stays: it left the account. */
-function linesOf({ status, returned }: Superseded): readonly TableLine[] {
+function linesOf({ status, returned, atBank }: Superseded): readonly TableLine[] {
   if (status === 'EXCLUDED') return ['uploaded', 'excluded'];
-  const built: readonly TableLine[] = ['uploaded', 'approved', 'atBank'];
+  const built: readonly TableLine[] = atBank ? ['uploaded', 'approved', 'atBank'] : ['uploaded', 'approved'];
   if (status === 'VOID') return [...built, 'void'];
   if (status !== 'SETTLED') return [...built, 'notPaid'];
   return returned ? [...built, 'settled', 'returned'] : [...built, 'settled'];

@@ -20,12 +20,14 @@ const BUILT: readonly PayRunStatus[] = ['VERIFIED', 'FOLLOWING', 'SETTLED', 'PAR
 
 /**
  * Holds our status of a payment against the bank's. `bankStatus` is as received, of the payment in the row's live
- * instruction, and null where there is none. Undefined when the two agree.
+ * instruction, and null where there is none. `decided`: two people said what that status means.
+ * Undefined when the two agree.
  */
 export function judgeRow(
   run: PayRunStatus,
   status: PaymentStatus,
   bankStatus: string | null,
+  decided = false,
 ): RowDifference | undefined {
   if (bankStatus === null) return mustBeAtBank(run, status) ? 'BANK_PAYMENT_MISSING' : undefined;
   const group = bankGroup(bankStatus);
@@ -42,7 +44,7 @@ export function judgeRow(
     case 'SUBMITTED':
       return unless(group === 'inFlight');
     case 'SETTLED':
-      return unless(group === 'settled');
+      return unless(group === 'settled' || (decided && group === 'inFlight'));
     case 'FAILED':
     case 'REJECTED':
     case 'CANCELLED':

@@ -35,6 +35,7 @@ const HEADER = csvLine([
   'payment_id',
   'replaces_payment_id',
   'replaced_by_payment_id',
+  'decision_id',
 ]);
 
 /** Streams every row of a run. An export keeps a connection to its end, so only some run at a time. */
@@ -119,6 +120,7 @@ function csvOf(row: ReconciledRow): string {
     showId('pay', row.paymentId),
     showOptional(row.replacesPaymentId),
     showOptional(row.replacedByPaymentId),
+    showOptional(row.decisionId, 'act'),
   ]);
 }
 
@@ -140,9 +142,10 @@ function jsonOf(row: ReconciledRow): Record<string, string | number | null> {
     difference: row.difference ?? null,
     replacesPaymentId: showOptional(row.replacesPaymentId),
     replacedByPaymentId: showOptional(row.replacedByPaymentId),
+    decisionId: showOptional(row.decisionId, 'act'),
   };
 }
 
-function showOptional(paymentId: string | null): string | null {
-  return paymentId === null ? null : showId('pay', paymentId);
+function showOptional(id: string | null, prefix: 'pay' | 'act' = 'pay'): string | null {
+  return id === null ? null : showId(prefix, id);
 }

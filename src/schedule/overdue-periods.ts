@@ -1,5 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
 import { Period } from '../domain/business-day';
 import { PayRunStatus } from '../domain/pay-run';
@@ -7,6 +10,7 @@ import { showId } from '../http/prefixed-id';
 import { Alarm, clear, raiseUndecided } from '../pay-run/attention.store';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { forEveryEmployer } from './every-employer';
+import { tellOfStoppedRuns } from './stopped-runs';
 
 const KIND = 'PERIOD_OVERDUE';
 
@@ -16,9 +20,17 @@ const UNAPPROVED: readonly PayRunStatus[] = ['DRAFT', 'READY'];
 /** What was due longer ago was told then: who begins to use the service is not asked about the past. */
 const TOLD_WITHIN = `interval '31 days'`;
 
+/** Whether people are asked already why an approval of the run `r` lapsed. */
+const LAPSED = `EXISTS (SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'APPROVAL_LAPSED'
+  AND a.subject_id = r.id AND a.resolved_at IS NULL)`;
+
+const OF_ONE_RUN =
+  'Nothing of this run is submitted. It closes by itself once the run is approved, amended to a later date or cancelled; the bank takes it until the cut-off of its execution date.';
+
 interface Overdue {
   period: Period;
   submit_at: Date;
+  of_schedule: boolean;
   subject_id: string;
   pay_run_id: string | null;
   row_count: number;
@@ -26,24 +38,39 @@ interface Overdue {
   to_tell: boolean;
 }
 
-/** Periods whose submit is due while nothing of them can be sent: there is no run, or it is not approved. */
+/**
+ * Periods of schedules, and runs of none, whose submit is due while nothing of them can be sent: there is no run, it is
+ * not approved, or it is approved and held back by a switch.
+ */
 @Injectable()
 export class OverduePeriods {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    @Inject(CONFIG)
+    private readonly config: Pick<Config, 'BANK_CUT_OFF' | 'BANK_TIME_ZONE' | 'BANK_CLOSED_DAYS'>,
+    private readonly watch: ClockWatch,
   ) {}
 
-  /** Tells every employer. @throws Error after the last employer when any failed. */
+  /**
+   * Tells every employer, unless this process's clock is not the database's: replicas that disagree on what is due would
+   * ask people and take it back in turns. @throws Error after the last employer when any failed.
+   */
   async tick(): Promise<void> {
-    await forEveryEmployer(this.database, 'with an active schedule', (employerId) =>
-      this.database.inEmployer(employerId, (tx) => this.tell(tx)),
+    if (!(await this.watch.check())) return;
+    await forEveryEmployer(this.database, 'all', (employerId) =>
+      this.database.inEmployer(employerId, async (tx) => {
+        await this.tell(tx);
+        await tellOfStoppedRuns(tx, this.clock.now(), this.config.BANK_TIME_ZONE);
+      }),
     );
   }
 
   /**
    * Tells people of each overdue period of the transaction's employer, once, and closes what is overdue no more. A
-   * period that was overdue when its schedule was made is nobody's omission, and of an approval that lapsed they know.
+   * period that was overdue when its schedule was made is nobody's omission, and of an approval that lapsed they know. A
+   * run of no schedule is due at its `submitAt`, or else when the day of its execution begins; one that was made later
+   * than that, at the bank's cut-off.
    */
   async tell(tx: EmployerTransaction): Promise<void> {
     const overdue = await this.read(tx);
@@ -75,19 +102,30 @@ export class OverduePeriods {
   }
 
   private read(tx: EmployerTransaction): Promise<Overdue[]> {
+    const { cutOff, timeZone } = bankHours(this.config);
     return tx.query<Overdue>(
-      `SELECT p.period, p.submit_at, r.id AS pay_run_id, coalesce(r.row_count, 0) AS row_count,
+      `SELECT p.period, p.submit_at, true AS of_schedule, r.id AS pay_run_id, coalesce(r.row_count, 0) AS row_count,
          coalesce(r.total_minor, 0) AS total_minor,
          coalesce(r.id, md5(p.schedule_id::text || p.period)::uuid) AS subject_id,
          p.submit_at > s.created_at AND p.submit_at > $2::timestamptz - ${TOLD_WITHIN}
-           AND NOT EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.kind = 'APPROVAL_LAPSED'
-             AND a.subject_id = r.id AND a.resolved_at IS NULL) AS to_tell
+           AND NOT ${LAPSED} AS to_tell
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
        LEFT JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
        WHERE p.employer_id = $1 AND p.submit_at <= $2 AND (r.id IS NULL OR r.status = ANY ($3))
-       ORDER BY p.submit_at, p.schedule_id`,
-      [tx.employerId, this.clock.now(), UNAPPROVED],
+       UNION ALL
+       SELECT r.period, due.at, false, r.id, r.row_count, r.total_minor, r.id,
+         due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}
+       FROM pay_run r
+       CROSS JOIN LATERAL (SELECT coalesce(r.submit_at, r.execution_date::timestamp AT TIME ZONE $5) AS at) opens
+       CROSS JOIN LATERAL (SELECT CASE WHEN opens.at > r.created_at THEN opens.at
+         ELSE (r.execution_date + $4::time) AT TIME ZONE $5 END AS at) due
+       WHERE r.employer_id = $1 AND r.status = ANY ($3) AND due.at <= $2
+         AND NOT EXISTS (SELECT FROM schedule_period p
+           JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
+           WHERE p.employer_id = $1 AND p.pay_run_id = r.id)
+       ORDER BY submit_at, subject_id`,
+      [tx.employerId, this.clock.now(), UNAPPROVED, cutOff, timeZone],
     );
   }
 }
@@ -101,6 +139,7 @@ function alarmOf(overdue: Overdue): Alarm {
     subjectId: overdue.subject_id,
     payRunId: payRunId ?? undefined,
     happened: `${due}, and ${missing}.`,
+    ...(!overdue.of_schedule && { certain: OF_ONE_RUN }),
     payments: overdue.row_count,
     amountMinor: BigInt(overdue.total_minor),
   };

@@ -8,6 +8,7 @@ import {
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { DatabaseAway } from '../database/outage';
 import { describeError } from '../config/describe-error';
+import { Shutdown } from '../config/shutdown';
 
 /** Work that is done again and again in every process. */
 export interface Tick {
@@ -23,13 +24,10 @@ export interface Tick {
 /** Injection token of every tick of the service: `readonly Tick[]`. */
 export const TICKS = Symbol('Ticks');
 
-/** Orchestrators kill a process 30 s after the signal; requests in hand and the pool need some of them. */
-const DRAIN_TIMEOUT_MS = 10_000;
-
 /**
  * Runs every tick once when the application has started and then at its interval. A tick never overlaps itself: one
  * that is due while it still runs is left out. What it throws is logged, and the next one goes on. Before the
- * application shuts down the intervals end and what is under way is waited for, at most ten seconds.
+ * application shuts down the intervals end and what is under way is waited for, as long as is left.
  */
 @Injectable()
 export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -40,6 +38,7 @@ export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown
   constructor(
     private readonly registry: SchedulerRegistry,
     @Inject(TICKS) private readonly ticks: readonly Tick[],
+    private readonly shutdown: Shutdown,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -57,7 +56,7 @@ export class Ticker implements OnApplicationBootstrap, BeforeApplicationShutdown
       if (this.registry.doesExist('interval', name)) this.registry.deleteInterval(name);
     }
     const drained = Promise.all(this.ticks.map((tick) => this.drain(tick)));
-    if (await isDoneWithin(DRAIN_TIMEOUT_MS, drained)) return;
+    if (await isDoneWithin(this.shutdown.leftMs, drained)) return;
     this.logger.warn('some work is left under way; another process takes it up when its lease runs out');
   }
 

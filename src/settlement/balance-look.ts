@@ -1,55 +1,61 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
-import { isAccessRefused, isBankError } from '../bank/errors';
+import { isAccessRefused, isBankError, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { queryByHash } from '../database/by-hash';
-import { Database, EmployerTransaction } from '../database/database';
+import { BackgroundDatabase } from '../database/background-database';
+import type { EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { PaidByInstruction, paidAgain } from '../domain/balance';
 import { sumMinor } from '../domain/money';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
 import { totalsDiffer } from '../pay-run/stop';
-import { Followed } from './follower';
+import { Followed } from './followed';
+import { balanceLookAt, watchOf } from './looks';
 
 /**
- * Compares once what an account lost over a run with what the payments of the run took. A bank that executes a submit a
- * second time may show that nowhere else (Account, `balance`). Other traffic of the account hides it.
+ * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
+ * after its end and a day later. A bank that executes a submit a second time may show that nowhere else (Account, `balance`). Other
+ * traffic of the account hides it.
  */
 @Injectable()
 export class BalanceLook {
   constructor(
-    private readonly database: Database,
+    private readonly database: BackgroundDatabase,
     private readonly gateway: BankGateway,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS'>,
   ) {}
 
   /**
-   * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit has shown.
-   * Answers whether the balance could not be read for now, and is worth another look soon.
+   * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
+   * Answers whether the balance could not be read for now, and is worth another look soon, before the last.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
     const { balanceBeforeMinor: beforeMinor, balanceReadAt } = run;
-    const dueMs = (instruction.closedAt?.getTime() ?? Infinity) + this.config.SUBMIT_DOUBT_MS;
-    if (beforeMinor === null || balanceReadAt === null || this.clock.now().getTime() < dueMs) return false;
-    const paid = await this.database.inEmployer(claim.employerId, (tx) => paidAlone(tx, followed));
+    const nowMs = this.clock.now().getTime();
+    const look = balanceLookAt(instruction.closedAt?.getTime(), nowMs, watchOf(this.config));
+    if (beforeMinor === null || balanceReadAt === null || look === 'early') return false;
+    const paid = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, followed));
     if (paid === undefined) return false;
     const nowMinor = await this.balanceOf(account.bankAccountId);
-    if (nowMinor === 'unreadable') return true;
+    if (nowMinor === 'unreadable') return look === 'repeated';
     if (nowMinor === undefined) return false;
     const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
     const unpaidChargesMinor = sumMinor(paid.map((one) => one.unpaidChargesMinor));
     const again = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
-    if (again === 'not-yet') return false;
+    if (again === 'not-yet' || (again === undefined && look === 'repeated')) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       const told = await lockInstruction(tx, again?.instructionId ?? instruction.id);
       await fence(tx, claim);
       // What another run was submitted for while the bank was asked may be in its answer.
-      if (now.balanceBeforeMinor === null || !(await paidAlone(tx, followed))) return;
+      const unchanged = isDeepStrictEqual(await takenSince(tx, followed), paid);
+      if (now.balanceBeforeMinor === null || !unchanged) return;
       await tx.query(
         `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
         [tx.employerId, run.id],
@@ -65,7 +71,7 @@ export class BalanceLook {
     try {
       return (await this.gateway.getAccount(bankAccountId)).balanceMinor;
     } catch (error) {
-      if (isAccessRefused(error)) return undefined;
+      if (isAccessRefused(error) || error instanceof NotFound) return undefined;
       if (isBankError(error)) return 'unreadable';
       throw error;
     }
@@ -73,16 +79,16 @@ export class BalanceLook {
 }
 
 const PAID_AGAIN =
-  'Over the run its account lost, besides what the payments took, exactly as much again as this instruction pays: the ' +
-  'bank may have executed its submit twice.';
+  'Its account lost, besides what the payments took, exactly as much again as this instruction pays: the bank may have ' +
+  'executed its submit twice.';
 
 type TakenByInstruction = PaidByInstruction & { unpaidMinor: bigint; unpaidChargesMinor: bigint };
 
 /**
- * What each instruction of a run took from the account; undefined while another one of the run is open or ended later,
- * or when another run of the account was under way since its balance was read.
+ * What each instruction of a run, and of the runs submitted since its balance was read, took from the account. Undefined
+ * while one of them is open, or another one of the run ended later; and where one was under way when the balance was read.
  */
-async function paidAlone(
+async function takenSince(
   tx: EmployerTransaction,
   { instruction, run }: Followed,
 ): Promise<TakenByInstruction[] | undefined> {
@@ -90,7 +96,8 @@ async function paidAlone(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND r.account_id = $2 AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > ($4, $5)
-         ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR o.closed_at >= $6 END
+         ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
+           OR o.closed_at >= $6 AND coalesce(o.submitted_at, '-infinity') < $6 END
      LIMIT 1`,
     [tx.employerId, run.accountId, run.id, instruction.closedAt, instruction.id, run.balanceReadAt],
   );
@@ -101,16 +108,20 @@ async function paidAlone(
     }
   >(
     tx,
-    `SELECT b.instruction_id AS id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
+    `WITH took AS MATERIALIZED (
+       SELECT o.id, o.pay_run_id FROM pay_run r
+       JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status = 'CLOSED'
+       WHERE r.employer_id = $1 AND r.account_id = $2 AND (r.id = $3 OR o.submitted_at >= $4))
+     SELECT b.instruction_id AS id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor
-     FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = b.payment_id
-     WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(
-       SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = 'CLOSED'))
-     GROUP BY b.instruction_id`,
-    [tx.employerId, run.id],
+     FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
+       AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
+     WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
+     GROUP BY b.instruction_id ORDER BY b.instruction_id`,
+    [tx.employerId, run.accountId, run.id, run.balanceReadAt],
   );
   return rows.map((row) => ({
     instructionId: row.id,

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { EVENTS } from '../bank/types';
 import { EmployerTransaction, Transaction } from '../database/database';
 import { newId } from '../database/new-id';
-import { raise } from '../pay-run/attention.store';
+import { raiseUndecided } from '../pay-run/attention.store';
+import { namedSubject } from './named-subject';
 
 const KNOWN: ReadonlySet<string> = new Set(EVENTS);
 
@@ -32,8 +32,8 @@ export function plainName(event: string): string {
 }
 
 /**
- * Keeps an event of the transaction's employer. One that is not in the document is told to people when it is new,
- * each name for itself.
+ * Keeps an event of the transaction's employer. One that is not in the document is told to people, and
+ * not again once two of them have decided it; each name for itself.
  */
 export async function keepEvent(
   tx: EmployerTransaction,
@@ -47,9 +47,9 @@ export async function keepEvent(
     [tx.employerId, newId(), bodyHash, event, accountIds],
   );
   if (kept?.times !== 1 || isKnownEvent(event)) return;
-  await raise(tx, {
+  await raiseUndecided(tx, {
     kind: 'UNKNOWN_EVENT',
-    subjectId: subjectOf(event),
+    subjectId: namedSubject(event),
     happened: `The bank sent the event ${plainName(event)}, which its interface document does not name.`,
   });
 }
@@ -66,18 +66,6 @@ export async function keepInstallationEvent(
     [newId(), bodyHash, event],
   );
   return kept?.times === 1;
-}
-
-/** An attention is about a UUID: this one (version 8, RFC 9562) stands for the name of an event. */
-function subjectOf(event: string): string {
-  const hex = createHash('sha256').update(event).digest('hex');
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
 }
 
 /** Events of the transaction's employer, those that came last first. */

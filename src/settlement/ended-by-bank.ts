@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeSubmit, isEndedUnpaid } from '../domain/bank-status';
+import { isBeforeTaken, isEndedUnpaid } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -7,7 +7,7 @@ import { FollowedPayment } from './follow-plan';
 
 /**
  * The bank has ended a submitted instruction unpaid, such as for a strong authentication that somebody refused, and
- * leaves its payments where they were before the submit: nothing it shows from now on says more, so a person is told.
+ * leaves its payments where they were before it took them: nothing it shows from now on says more, so a person is told.
  * @param before the instruction's status before its payments were read: what ended meanwhile may show an older state
  */
 export async function tellOfEnded(
@@ -19,7 +19,7 @@ export async function tellOfEnded(
   const { bankStatus } = instruction;
   if (bankStatus === null || !isEndedUnpaid(bankStatus)) return;
   const open = payments.filter(({ status }) => !isPaymentFinal(status));
-  const left = open.every((payment) => payment.bankStatus === null || isBeforeSubmit(payment.bankStatus));
+  const left = open.every((payment) => payment.bankStatus === null || isBeforeTaken(payment.bankStatus));
   if (open.length === 0 || !left)
     return clear(tx, ['ENDED_BY_BANK'], instruction.id, 'the bank went on with its payments');
   if (before === null || !isEndedUnpaid(before)) return;
@@ -31,4 +31,35 @@ export async function tellOfEnded(
     amountMinor: open.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
   } as const;
   await raiseNaming(tx, alarm, [` ${bankStatus},`]);
+}
+
+const GONE = 'The bank shows neither the submitted instruction any more nor a payment of it';
+
+/**
+ * The bank says that there is no such instruction, and no list shows a payment of it, longer after its date than payments
+ * take: nothing it shows from now on may say more, so a person asks it in writing. That it is not there proves nothing.
+ * Closed once anything of it is shown again.
+ * @param payments of a submitted instruction that is past the patience with its payments
+ */
+export async function tellOfGone(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  payments: readonly FollowedPayment[],
+  { gone, shown }: { gone: boolean; shown: boolean },
+): Promise<void> {
+  if (isEndedUnpaid(instruction.bankStatus ?? '')) return;
+  if (shown) return clear(tx, ['ENDED_BY_BANK'], instruction.id, 'the bank shows it again');
+  const open = payments.filter(({ status }) => !isPaymentFinal(status));
+  const left = open.every((payment) => payment.bankStatus === null || isBeforeTaken(payment.bankStatus));
+  if (!gone || open.length === 0 || !left) return;
+  const alarm = {
+    kind: 'ENDED_BY_BANK',
+    ...aboutInstruction(instruction),
+    happened: `${GONE}, two banking days after the execution date.`,
+    certain:
+      'It is never sent again, and no other instruction pays these people. That the bank does not show it proves nothing: it may have been executed all the same.',
+    payments: open.length,
+    amountMinor: open.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+  } as const;
+  await raiseNaming(tx, alarm, [GONE]);
 }

@@ -1,7 +1,7 @@
-import type { NotAllowed } from '../bank/errors';
+import type { BankClientError, NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
-import { aboutInstruction, raise, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, raise, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
@@ -71,29 +71,70 @@ export function tellOfUnseenTotals(
 export function tellOfHidden(tx: EmployerTransaction, run: PayRun, refusal: NotAllowed): Promise<void> {
   return raiseUndecided(tx, {
     kind: 'ROW_UNSEEN',
-    subjectId: run.id,
-    payRunId: run.id,
-    happened: `The bank refuses to show instructions of this run that have ended: ${refusal.loggedAs}.`,
-    certain:
-      'Nothing more is sent for them. While the bank does not show them, nobody sees whether money of them moves or comes back.',
+    ...aboutEnded(run),
+    happened: `The bank refuses to show instructions of this run that have ended: ${refusal.message}.`,
     askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
   });
 }
 
-/** Payments should be final by now and are not. @param why what else is to be said of it, or nothing */
+/** Of a run whose ended instructions nobody sees. */
+function aboutEnded(run: PayRun) {
+  return {
+    subjectId: run.id,
+    payRunId: run.id,
+    certain:
+      'Nothing more is sent for them. While the bank does not show them, nobody sees whether money of them moves or comes back.',
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+  };
+}
+
+/** What a lease lacks whose ended instruction could not be read. */
+export const ENDED = 'ENDED';
+
+const UNREAD = 'Instructions of this run that have ended could not be read in full for a day';
+
+/** What ended cannot be read, for whatever reason: asked once for its run, however many are not, and stops nobody. */
+export function tellOfUnread(tx: EmployerTransaction, run: PayRun, failure: BankClientError): Promise<void> {
+  const alarm = {
+    kind: 'ROW_UNSEEN',
+    ...aboutEnded(run),
+    happened: `${UNREAD}: ${failure.message}.`,
+    askBank: 'Why can instructions of ours not be read any more, and did anything of them move since?',
+  } as const;
+  return raiseNaming(tx, alarm, [UNREAD]);
+}
+
+/** Closes what `tellOfUnread` asked once every ended instruction of the run could be read again. */
+export async function nowRead(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the bank could be read again'
+     WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
+       AND starts_with(happened, $3) AND NOT EXISTS (
+         SELECT FROM lease l JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
+    [tx.employerId, run.id, UNREAD, ENDED],
+  );
+}
+
+const NOT_FINAL = ' payments are not final two banking days after the execution date.';
+
+/**
+ * Payments should be final by now and are not. Once it is decided, it is not asked again as they become fewer.
+ * @param why what else is to be said of it, or nothing
+ */
 export function tellOfUnfinished(
   tx: EmployerTransaction,
   instruction: Instruction,
   open: readonly FollowedPayment[],
   why: string,
 ): Promise<void> {
-  return raiseUndecided(tx, {
+  const alarm = {
     kind: 'ROW_UNSEEN',
     ...aboutInstruction(instruction),
-    happened: `${open.length} payments are not final two banking days after the execution date.${why}`,
+    happened: `${open.length}${NOT_FINAL}${why}`,
     payments: open.length,
     amountMinor: open.reduce((sum, payment) => sum + payment.amountMinor, 0n),
-  });
+  } as const;
+  return raiseNaming(tx, alarm, [NOT_FINAL]);
 }

@@ -1,6 +1,18 @@
 import type { KnownIds } from '../bank/payment-ids';
-import { BankOutcome, climb, isBeforeSubmit, isEndedUnpaid, readBankStatus } from '../domain/bank-status';
-import { PaymentStatus } from '../domain/payment';
+import {
+  BankOutcome,
+  climb,
+  isBeforeSubmit,
+  isEndedUnpaid,
+  isUnclear,
+  NOT_PROCESSABLE,
+  readBankStatus,
+  standingOf,
+  TERMINAL_RANK,
+  isBeforeTaken,
+  isLeftBeforeTaken,
+} from '../domain/bank-status';
+import { isPaymentFinal, PaymentStatus } from '../domain/payment';
 
 /** A payment of ours as it stands, to be held against what a read shows of it. Amounts in minor units. */
 export interface FollowedPayment {
@@ -14,6 +26,10 @@ export interface FollowedPayment {
   currency: string;
   status: PaymentStatus;
   bankStatus: string | null;
+  /** An undocumented status that the bank shows instead of the end it had; null where it shows none. */
+  shownStatus: string | null;
+  /** The status of it whose meaning two people decided; null where they did not, or it shows none such. */
+  decidedStatus: string | null;
   rank: number;
   returned: boolean;
   /** What the bank was last seen to charge; null where it showed nothing. */
@@ -27,6 +43,44 @@ export interface SeenStatus {
   chargesMinor?: bigint;
 }
 
+/** A read of a payment that may say in which group it is. */
+export interface SeenInGroup {
+  bankPaymentId: string;
+  status: string;
+  groupStatus?: string;
+}
+
+/**
+ * The status that a read shows of a payment, or NOT_PROCESSABLE (rule 9): of one that is open only once the bank `isDone`
+ * with its instruction and shows it where the read before did; of one whose end two people declared at once. A read of
+ * what ended otherwise may be stale.
+ */
+export function shownOf(
+  payment: Pick<FollowedPayment, 'status' | 'bankStatus' | 'rank'>,
+  seen: Pick<SeenInGroup, 'status' | 'groupStatus'>,
+  isDone: boolean,
+): string {
+  const { status, bankStatus } = payment;
+  const standsStill = status === 'SUBMITTED' && isDone && bankStatus === seen.status;
+  const isDeclared = status === 'VOID' || isPaidByWord(payment);
+  const isLeft = standsStill || isDeclared || bankStatus === NOT_PROCESSABLE;
+  return isLeft ? standingOf(seen) : seen.status;
+}
+
+/** Whether all of an instruction has ended, and some of it settled, but what the bank shows as not processable. */
+export function isDoneButLeft(
+  payments: readonly Pick<FollowedPayment, 'status' | 'bankIds'>[],
+  seen: readonly SeenInGroup[],
+): boolean {
+  const left = new Set(
+    seen.filter((one) => standingOf(one) === NOT_PROCESSABLE).map(({ bankPaymentId }) => bankPaymentId),
+  );
+  const others = payments.filter(({ bankIds }) => !left.has(bankIds[0] ?? ''));
+  return (
+    others.some(({ status }) => status === 'SETTLED') && others.every(({ status }) => isPaymentFinal(status))
+  );
+}
+
 /** What a newly read status means for a payment. */
 export interface Progress {
   payment: FollowedPayment;
@@ -34,6 +88,8 @@ export interface Progress {
   bankStatus: string;
   /** What the read showed. */
   shown: string;
+  /** What is kept beside its end: the undocumented status that is shown instead of it. */
+  shownStatus: string | null;
   rank: number;
   move?: { to: BankOutcome; settledOn?: string; chargesMinor?: bigint };
   returned: boolean;
@@ -57,15 +113,21 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   const position = { rank: payment.rank, terminal, returned: payment.returned };
   const { next, change } = climb(position, seen.status);
   if (change === 'fell') return undefined;
+  // Where two people ended it, by what this status means, or it is shown on.
+  const known = [payment.bankStatus, payment.shownStatus].includes(seen.status);
+  if (terminal !== undefined && change === 'unknown' && known) return undefined;
   // A read older than the end that is known; nor is a return ever taken back.
-  const stale =
-    terminal !== undefined && (payment.returned || readBankStatus(seen.status).kind === 'waiting');
+  const waits = readBankStatus(seen.status).kind === 'waiting';
+  if (waits && payment.bankStatus === NOT_PROCESSABLE && !isBeforeTaken(seen.status))
+    return contradicted(payment, seen.status);
+  const stale = terminal !== undefined && ((payment.returned && seen.status !== payment.bankStatus) || waits);
   if (stale && change === 'none') return undefined;
   const kept = terminal !== undefined && (change === 'unknown' || change === 'contradiction');
   const progress: Progress = {
     payment,
     bankStatus: kept ? (payment.bankStatus ?? seen.status) : seen.status,
     shown: seen.status,
+    shownStatus: kept && change === 'unknown' ? seen.status : null,
     rank: next.rank,
     returned: next.returned === true && !payment.returned,
   };
@@ -74,16 +136,50 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   }
   const alarm = alarmOf(change, seen.status);
   if (alarm !== undefined) progress.alarm = alarm;
-  return seen.status === payment.bankStatus && change === 'none' ? undefined : progress;
+  const isNews = change !== 'none' || seen.status !== payment.bankStatus || payment.shownStatus !== null;
+  return isNews ? progress : undefined;
 }
 
-/** Declared not executed by two people: it may end unpaid, and anything else that the bank shows contradicts them. */
+/** What had ended without being taken up, and is: nothing of its end is written over. */
+function contradicted(payment: FollowedPayment, shown: string): Progress {
+  const { rank, bankStatus } = payment;
+  return {
+    payment,
+    bankStatus: bankStatus ?? shown,
+    shown,
+    shownStatus: null,
+    rank,
+    returned: false,
+    alarm: 'CONTRADICTION',
+  };
+}
+
+/** Whether it is settled by the word of two people, and the bank has not shown so. */
+export function isPaidByWord({ status, rank }: Pick<FollowedPayment, 'status' | 'rank'>): boolean {
+  return status === 'SETTLED' && rank < TERMINAL_RANK;
+}
+
+/**
+ * Declared not executed, or not paid, by two people: it may end unpaid, or be shown as a stale read has it, and anything
+ * else that the bank shows contradicts them.
+ */
 function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progress | undefined {
   if (isBeforeSubmit(status) || status === payment.bankStatus) return undefined;
+  const { change } = climb({ rank: payment.rank }, status);
+  // A list that leaves its group out shows what is not processable at the step it was left at.
+  const isLeft = payment.bankStatus === NOT_PROCESSABLE && change === 'none' && isLeftBeforeTaken(status);
+  if (change === 'fell' || isLeft) return undefined;
   const ended = isEndedUnpaid(status);
   const kept = ended ? status : (payment.bankStatus ?? status);
-  const rank = ended ? climb({ rank: payment.rank }, status).next.rank : payment.rank;
-  const progress: Progress = { payment, bankStatus: kept, shown: status, rank, returned: false };
+  const rank = kept === status ? climb({ rank: payment.rank }, status).next.rank : payment.rank;
+  const progress: Progress = {
+    payment,
+    bankStatus: kept,
+    shown: status,
+    shownStatus: null,
+    rank,
+    returned: false,
+  };
   if (!ended) progress.alarm = 'CONTRADICTION';
   return progress;
 }
@@ -110,10 +206,11 @@ export function advanced(
   return payments.map((payment) => {
     const step = steps.get(payment.rowNo);
     if (!step) return payment;
-    const { bankStatus, rank, move, returned } = step;
+    const { bankStatus, shownStatus, rank, move, returned } = step;
     return {
       ...payment,
       bankStatus,
+      shownStatus,
       rank,
       status: move?.to ?? payment.status,
       returned: payment.returned || returned,
@@ -128,7 +225,7 @@ function alarmOf(change: ReturnType<typeof climb>['change'], status: string): Pr
 
 /** What a status by itself asks of people: its meaning, or to act at the bank. */
 export function alarmOfStatus(status: string): 'UNKNOWN_STATUS' | 'BANK_ACTION_REQUIRED' | undefined {
+  if (isUnclear(status)) return 'UNKNOWN_STATUS';
   const reading = readBankStatus(status);
-  if (reading.kind === 'unknown' || reading.kind === 'unclear') return 'UNKNOWN_STATUS';
   return reading.kind === 'waiting' && reading.needsBankAction ? 'BANK_ACTION_REQUIRED' : undefined;
 }

@@ -4,24 +4,28 @@ import {
   isAccessRefused,
   isAnswerUnusable,
   isBankError,
+  isHidden,
   NotAllowed,
-  NotFound,
   RateLimited,
 } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { readById } from '../database/by-id';
-import { Database, EmployerTransaction } from '../database/database';
-import { Claim, Fenced, Leases } from '../database/leases';
+import { BackgroundDatabase } from '../database/background-database';
+import type { EmployerTransaction } from '../database/database';
+import { Claim, Fenced, isThere, Leases, missingForMs } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isPassing, NotDurable } from '../database/outage';
 import { InstructionStatus } from '../domain/instruction';
 import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
+import { lastMovedAt } from '../pay-run/history';
 import { Instruction } from '../pay-run/instruction.entity';
-import { accessRefused } from '../pay-run/stop';
+import { accessRefused, hiddenFromUs } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
-import { tellOfHidden } from './follow-alarms';
-import { Followed, Follower, loadFollowed } from './follower';
+import { ENDED, nowRead, tellOfHidden, tellOfUnread } from './follow-alarms';
+import { Followed, loadFollowed } from './followed';
+import { Follower } from './follower';
+import { nextLookMs, untilSecondLookMs, watchOf } from './looks';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
@@ -47,7 +51,7 @@ export class FollowService {
   private readonly worker: LeaseWorker;
 
   constructor(
-    private readonly database: Database,
+    private readonly database: BackgroundDatabase,
     leases: Leases,
     private readonly follower: Follower,
     private readonly tombstones: TombstoneWatch,
@@ -87,17 +91,27 @@ export class FollowService {
         await this.judgeByTime(claim, followed, error);
         throw error;
       }
-      await this.database.inEmployer(employerId, (tx) => this.tellOfFailure(tx, claim, followed, error));
-      if (hasEnded(followed.instruction)) return this.nextTryMs(followed.instruction, error);
+      const nextMs = await this.database.inEmployer(employerId, async (tx) => {
+        await this.tellOfFailure(tx, claim, followed, error);
+        return this.nextReadMs(tx, followed.instruction);
+      });
+      if (isHidden(error)) return nextMs;
+      if (hasEnded(followed.instruction)) return this.nextTryMs(nextMs, error);
       if (error instanceof RateLimited) return error.retryAfterMs;
       if (isAnswerUnusable(error)) return DRIFT_PAUSE_MS;
       throw error;
     }
-    const after = await this.database.inEmployer(employerId, async (tx) => {
+    return this.database.inEmployer(employerId, async (tx) => {
       if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
-      return readById(tx, Instruction, id);
+      await isThere(tx, claim, ENDED);
+      if (claim.missing?.what === ENDED) await nowRead(tx, followed.run);
+      if (lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
+      const after = await readById(tx, Instruction, id);
+      if (after.status !== 'CLOSED' || hasEnded(followed.instruction)) return this.nextReadMs(tx, after);
+      // However long it took to read the end: the second look is a claim of its own, and still to come.
+      const [closedMs, nowMs] = [after.closedAt?.getTime() ?? 0, this.clock.now().getTime()];
+      return Math.max(1, untilSecondLookMs(closedMs, nowMs, watchOf(this.config)));
     });
-    return lookSoon ? (this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS) : this.nextReadMs(after);
   }
 
   /** Answers whether the balance of an ended run is still to be looked at soon. */
@@ -127,7 +141,7 @@ export class FollowService {
 
   /**
    * A read that failed moves nothing, and is tried again. A person is told of an answer that does not follow the
-   * interface, of access that is refused, and of what time alone says while nothing can be read.
+   * interface, of access that is refused, of what ended and was not read for a day, and of what time alone says.
    */
   private async tellOfFailure(
     tx: EmployerTransaction,
@@ -145,11 +159,14 @@ export class FollowService {
         happened,
       });
     }
-    if (hasEnded(instruction) && error instanceof NotAllowed) {
-      await tellOfHidden(tx, run, error);
+    if (error instanceof NotAllowed) {
+      if (hasEnded(instruction)) await tellOfHidden(tx, run, error);
+      else await hiddenFromUs(tx, run, instruction, error.message);
     } else if (isAccessRefused(error)) {
       const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
       await accessRefused(tx, run, instruction, happened);
+    } else if (hasEnded(instruction) && !isAnswerUnusable(error)) {
+      if ((await missingForMs(tx, claim, ENDED)) >= DAY_MS) await tellOfUnread(tx, run, error);
     }
     await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
   }
@@ -163,26 +180,26 @@ export class FollowService {
       .catch(() => undefined);
   }
 
-  /** What ended is read again when it would have been; sooner where the bank, and not what it keeps, was the obstacle. */
-  private nextTryMs(instruction: Instruction, error: BankClientError): WakeIn {
-    const nextMs = this.nextReadMs(instruction);
-    if (nextMs === 'never' || error instanceof NotAllowed || error instanceof NotFound) return nextMs;
+  /** What ended is read again when it would have been, or sooner: the bank, and not what it keeps, was the obstacle. */
+  private nextTryMs(nextMs: WakeIn, error: BankClientError): WakeIn {
+    if (nextMs === 'never') return nextMs;
     const soonMs = Math.max(this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS, TRY_AGAIN_MS);
     return Math.min(nextMs, error instanceof RateLimited ? Math.max(error.retryAfterMs, soonMs) : soonMs);
   }
 
   /** Open instructions by the configured delays; what ended once more soon after, then once a day as long as it is watched. */
-  private nextReadMs(instruction: Instruction): WakeIn {
+  private async nextReadMs(tx: EmployerTransaction, instruction: Instruction): Promise<WakeIn> {
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
-    const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());
     const watched = hasEnded(instruction);
-    if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
-    if (instruction.status === 'CLOSED') {
-      const lookAgainMs = (instruction.closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS - now;
-      return lookAgainMs > 0 ? lookAgainMs : DAY_MS;
-    }
     if (!watched && instruction.status !== 'SUBMITTED') return 'never';
+    const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());
+    if (watched && ageMs > WATCH_DAYS * DAY_MS) {
+      const endedAt = instruction.closedAt ?? (await lastMovedAt(tx, instruction));
+      if (now - endedAt.getTime() > WATCH_DAYS * DAY_MS) return 'never';
+    }
+    if (instruction.status === 'CLOSED')
+      return nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config));
     const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
     return watched && step === delays.length - 1 ? DAY_MS : (delays[step] ?? DAY_MS);
   }

@@ -3,13 +3,13 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isPaymentFinal, PaymentStatus } from '../domain/payment';
+import { PaymentStatus } from '../domain/payment';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
-import { stopSuccessors } from '../pay-run/stop-successors';
-import { FollowedPayment, Progress } from './follow-plan';
+import { named, stopSuccessors } from '../pay-run/stop-successors';
+import { FollowedPayment, isPaidByWord, Progress } from './follow-plan';
 
 interface StoredIds {
   bank_payment_id: string | null;
@@ -20,6 +20,8 @@ interface StoredRecord extends StoredIds {
   row_no: number;
   payment_id: string;
   bank_status: string | null;
+  shown_status: string | null;
+  decided_status: string | null;
   bank_rank: number;
 }
 
@@ -64,8 +66,10 @@ export async function followedPayments(
   { id: instructionId, payRunId }: Pick<Instruction, 'id' | 'payRunId'>,
 ): Promise<FollowedPayment[]> {
   const records = await tx.query<StoredRecord>(
-    `SELECT row_no, payment_id, bank_payment_id, bank_transaction_id, bank_status, bank_rank FROM bank_payment
-     WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
+    `SELECT row_no, payment_id, bank_payment_id, bank_transaction_id, bank_status, shown_status, bank_rank,
+       CASE WHEN shown_status IS NOT NULL THEN (SELECT d.bank_status FROM payment_decision d
+         WHERE d.employer_id = $1 AND d.instruction_id = $2 AND d.row_no = b.row_no) END AS decided_status
+     FROM bank_payment b WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
     [tx.employerId, instructionId],
     'kept',
   );
@@ -84,6 +88,8 @@ export async function followedPayments(
       currency: payment.currency,
       status: payment.status,
       bankStatus: record.bank_status,
+      shownStatus: record.shown_status,
+      decidedStatus: record.decided_status,
       rank: record.bank_rank,
       returned: payment.returned,
       chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
@@ -121,9 +127,9 @@ export async function recordProgress(
   const arrayOf = arraysOf(progress);
   await queryByHash(
     tx,
-    `UPDATE bank_payment b SET bank_status = s.status, bank_rank = greatest(b.bank_rank, s.rank),
-       bank_status_at = clock_timestamp(), last_seen_at = clock_timestamp()
-     FROM unnest($3::int[], $4::text[], $5::int[]) AS s(row_no, status, rank)
+    `UPDATE bank_payment b SET bank_status = s.status, shown_status = s.shown_status,
+       bank_rank = greatest(b.bank_rank, s.rank), bank_status_at = clock_timestamp(), last_seen_at = clock_timestamp()
+     FROM unnest($3::int[], $4::text[], $5::int[], $6::text[]) AS s(row_no, status, rank, shown_status)
      WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no`,
     [
       tx.employerId,
@@ -131,6 +137,7 @@ export async function recordProgress(
       arrayOf('int4', (one) => one.payment.rowNo),
       arrayOf('text', (one) => one.bankStatus),
       arrayOf('int4', (one) => one.rank),
+      arrayOf('text', (one) => one.shownStatus),
     ],
   );
   const moves = progress.flatMap(({ payment, move }) =>
@@ -151,11 +158,9 @@ export async function recordProgress(
   const cleared = progress.filter((one) => one.alarm === undefined).map((one) => one.payment.paymentId);
   await clear(tx, PASSING, cleared, 'the bank went on to a documented status');
   const contradicted = progress.flatMap(({ payment, alarm }) => (alarm === 'CONTRADICTION' ? [payment] : []));
-  await stopSuccessors(tx, await newlyContradicted(tx, contradicted), 'a second final status');
-  for (const one of progress) {
-    const alone = one.alarm === 'CONTRADICTION' || isPaymentFinal(one.payment.status);
-    if (one.alarm !== undefined && alone) await raiseOf(tx, instruction, one, one.alarm);
-  }
+  await stopContradicted(tx, instruction, await newlyContradicted(tx, contradicted));
+  for (const one of progress)
+    if (one.alarm === 'CONTRADICTION') await raiseContradiction(tx, instruction, one);
 }
 
 /** Charges of a payment that has ended, in minor units. */
@@ -194,33 +199,50 @@ async function newlyContradicted(
   return payments.filter(({ paymentId }) => !known.has(paymentId));
 }
 
+/** Each payment is told once, so the first one names them all. */
+async function stopContradicted(
+  tx: EmployerTransaction,
+  { bankInstructionId }: Instruction,
+  payments: readonly FollowedPayment[],
+): Promise<void> {
+  const [first, ...others] = payments;
+  if (first === undefined) return;
+  const beside = others.length > 0 ? ` and ${others.length} others` : '';
+  const which = ` of row ${first.rowNo}${beside} in ${named(bankInstructionId)}`;
+  await stopSuccessors(tx, payments, `a second final status${which}`, [which]);
+}
+
 /** What the next documented status clears by itself. */
 export const PASSING = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'] as const;
 
 /** What an alarm says to people. */
 export const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {
-  CONTRADICTION: 'The bank showed a second final status that differs from the first',
+  CONTRADICTION: 'The bank showed a second final status that differs from the first in whether it was paid',
   UNKNOWN_STATUS: 'The bank showed a status whose meaning is not documented',
   BANK_ACTION_REQUIRED: 'The bank waits for somebody to act',
 };
 
-function raiseOf(
+function raiseContradiction(
   tx: EmployerTransaction,
   instruction: Instruction,
   { payment, bankStatus, shown }: Progress,
-  kind: NonNullable<Progress['alarm']>,
 ): Promise<void> {
   const status = shown === bankStatus ? shown : `${shown} after ${bankStatus}`;
-  const told =
-    payment.status === 'VOID' ? 'A payment that two people declared not executed went on' : HAPPENED[kind];
   const alarm = {
-    kind,
+    kind: 'CONTRADICTION',
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    happened: `${told}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
+    happened: `${wordsOfContradiction(payment)}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
-  };
+  } as const;
   return raiseNaming(tx, alarm, [` ${status} (`]);
+}
+
+/** A contradiction in words: to what the bank said first, or to what two people did. */
+function wordsOfContradiction(payment: FollowedPayment): string {
+  if (payment.status === 'VOID') return 'A payment that two people declared not executed went on';
+  if (isPaidByWord(payment)) return 'A payment that two people declared paid is shown otherwise';
+  return HAPPENED.CONTRADICTION;
 }

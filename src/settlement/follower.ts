@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { type BankClientError, isBankError, isHidden, NotFound } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
-import { findById, readById } from '../database/by-id';
-import { Database, EmployerTransaction } from '../database/database';
+import { BackgroundDatabase } from '../database/background-database';
+import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { isEndedUnpaid, isPastSubmit, mayLackGroups } from '../domain/bank-status';
@@ -14,45 +14,61 @@ import { addBankingDays, localDate } from '../domain/business-day';
 import { isPaymentFinal } from '../domain/payment';
 import { sendingCloses } from '../domain/send-window';
 import { BankReads } from '../employer/bank-reads';
-import { EmployerAccount } from '../employer/employer.entity';
+import type { EmployerAccount } from '../employer/employer.entity';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { lockInstruction, moveInstruction, planOf } from '../pay-run/instruction.store';
+import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, judgeGroups, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
-import { PayRun } from '../pay-run/pay-run.entity';
+import type { PayRun } from '../pay-run/pay-run.entity';
 import { groupsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
-import { tellOfEnded } from './ended-by-bank';
-import { advanced, alarmOfStatus, FollowedPayment, newCharges, Progress, progressOf } from './follow-plan';
+import { tellOfEnded, tellOfGone } from './ended-by-bank';
 import {
-  ChargesOfPayment,
-  followedPayments,
-  knownAtBank,
-  KnownAtBank,
-  recordCharges,
-  recordProgress,
-} from './follow.store';
+  advanced,
+  alarmOfStatus,
+  FollowedPayment,
+  isDoneButLeft,
+  isPaidByWord,
+  newCharges,
+  Progress,
+  progressOf,
+  shownOf,
+} from './follow-plan';
+import { ChargesOfPayment, followedPayments, recordCharges, recordProgress } from './follow.store';
+import type { Followed } from './followed';
+import { areTotalsDue, isSecondLook, type Looked, watchOf } from './looks';
 import { PaymentSource } from './payment-source';
-import { tellOfStatuses } from './status-alarms';
+import { CameBack, tellOfPossibleReturns } from './possible-returns';
+import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
 
 /** Days after the execution date on which every payment should be final. */
 const PATIENCE_BANKING_DAYS = 2;
 
-/** An instruction with what is needed to follow it. */
-export interface Followed {
-  instruction: Instruction;
-  planned: PlannedInstruction;
-  run: PayRun;
-  account: EmployerAccount;
-  known: KnownAtBank[];
+/** What a read of an instruction itself showed: nothing where the bank hides it, or where it failed otherwise. */
+interface Glance {
+  shown?: BankInstruction;
+  failure?: BankClientError;
+  /** Whether the bank says that there is none. */
+  gone?: boolean;
+}
+
+/** What was read of an instruction and its payments. */
+interface Seen {
+  seen: readonly BankPayment[];
+  cameBack: CameBack;
+  shown: BankInstruction | undefined;
+  /** Whether the bank hides the instruction, and so perhaps what its own list lacks. */
+  hidden: boolean;
+  /** Whether it hides it by saying that there is none. */
+  gone: boolean;
 }
 
 /** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
 @Injectable()
 export class Follower {
   constructor(
-    private readonly database: Database,
+    private readonly database: BackgroundDatabase,
     private readonly leases: Leases,
     private readonly source: PaymentSource,
     private readonly reads: BankReads,
@@ -61,33 +77,56 @@ export class Follower {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. */
+  /**
+   * One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. What is seen of its payments is
+   * recorded also where the instruction itself cannot be read. @throws BankClientError for either
+   */
   async step(claim: Claim, followed: Followed): Promise<void> {
-    const { instruction, account, known } = followed;
+    const { instruction, account } = followed;
     const glance = await this.glanceAgain(claim, followed);
-    if (glance && isAsPlanned(followed.planned, glance)) {
-      await this.database.inEmployer(claim.employerId, (tx) =>
-        this.recordTotals(tx, claim, followed, glance),
-      );
+    if (glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
+      const { shown } = glance;
+      await this.database.inEmployer(claim.employerId, (tx) => this.recordTotals(tx, claim, followed, shown));
       return;
     }
-    const asked = { id: instruction.id, rows: known.length };
-    const seen = await this.source.paymentsOf(account, asked, {
-      bankInstructionId: instruction.bankInstructionId ?? '',
-      createdAt: instruction.createdAt,
-      bankIds: known.map(({ bankIds }) => bankIds),
-      isNamedBy: namesOf(instruction.id),
-    });
+    const cameBack = new CameBack(this.personal.open(account.ibanSealed));
+    const seen = await this.paymentsOf(claim, followed, cameBack);
     const unsure =
-      instruction.totalsCheckedAt === null ||
-      this.isSecondLook(instruction) ||
+      areTotalsDue(looked(instruction), this.clock.now().getTime(), watchOf(this.config)) ||
       this.standsStill(instruction, seen) ||
       alarmOfStatus(instruction.bankStatus ?? '');
-    const shown = glance ?? (unsure ? await this.readInstruction(followed) : undefined);
+    const { shown, failure, gone = false } = glance ?? (unsure ? await this.readInstruction(followed) : {});
+    const hidden = shown === undefined && failure === undefined && account.reads.includes('INSTRUCTION');
     crashPoint('follow.read');
-    await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, seen, shown));
+    await this.database.inEmployer(claim.employerId, (tx) =>
+      this.record(tx, claim, followed, { seen, cameBack, shown, hidden, gone }),
+    );
     crashPoint('follow.recorded');
+    if (failure) throw failure;
     await this.leases.answer(claim);
+  }
+
+  /** @throws BankClientError as the reads do; NotFound once what that says of the instruction is told */
+  private async paymentsOf(claim: Claim, followed: Followed, cameBack: CameBack): Promise<BankPayment[]> {
+    const { instruction, account, known, run } = followed;
+    const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
+    try {
+      return await this.source.paymentsOf(account, asked, {
+        bankInstructionId: instruction.bankInstructionId ?? '',
+        createdAt: instruction.createdAt,
+        bankIds: known.map(({ bankIds }) => bankIds),
+        byAnyList: instruction.status === 'SUBMITTED',
+        isNamedBy: namesOf(instruction.id),
+        onIncoming: (marks) => cameBack.add(marks),
+      });
+    } catch (error) {
+      const mayBeGone = error instanceof NotFound && this.isOverdue(run);
+      if (mayBeGone && (await this.readInstruction(followed)).gone === true) {
+        const nothing = { seen: [], cameBack, shown: undefined, hidden: true, gone: true };
+        await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
+      }
+      throw error;
+    }
   }
 
   /** What time alone tells of an instruction while nothing of it can be read, or recorded. @param why in words */
@@ -96,22 +135,19 @@ export class Follower {
     await fence(tx, claim);
     if (instruction.status !== 'SUBMITTED') return;
     const payments = await followedPayments(tx, this.personal, instruction);
-    await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
-    const open = payments.filter(({ status }) => !isPaymentFinal(status));
-    await this.askAfterPatience(tx, followed, open, ` ${why}`);
-  }
-
-  /** Once more soon after the end: a bank may have taken an add after the submit, and paid it too. */
-  private isSecondLook({ status, closedAt, totalsCheckedAt }: Instruction): boolean {
-    const dueMs = (closedAt?.getTime() ?? 0) + this.config.SUBMIT_DOUBT_MS;
-    return (
-      status === 'CLOSED' && (totalsCheckedAt?.getTime() ?? 0) < dueMs && dueMs <= this.clock.now().getTime()
-    );
+    await tellOfStatuses(tx, instruction, payments, this.lateness(followed.run, instruction));
+    // What people have ended is closed though nothing of it can be read.
+    await this.close(tx, followed, instruction, payments, ` ${why}`);
   }
 
   /** The second look where nobody asked for more: for one call, what may show that nothing has changed. */
-  private async glanceAgain(claim: Claim, followed: Followed): Promise<BankInstruction | undefined> {
-    if (claim.wokenAt !== null || !this.isSecondLook(followed.instruction)) return undefined;
+  private async glanceAgain(claim: Claim, followed: Followed): Promise<Glance | undefined> {
+    const isSecond = isSecondLook(
+      looked(followed.instruction),
+      this.clock.now().getTime(),
+      watchOf(this.config),
+    );
+    if (claim.wokenAt !== null || !isSecond) return undefined;
     return followed.account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
   }
 
@@ -138,11 +174,13 @@ export class Follower {
     return instruction;
   }
 
-  private async readInstruction({ account, instruction }: Followed): Promise<BankInstruction | undefined> {
+  /** What the bank shows of the payments says whether our access is refused. */
+  private async readInstruction({ account, instruction }: Followed): Promise<Glance> {
     try {
-      return await this.reads.instruction(account, instruction.bankInstructionId ?? '');
+      return { shown: await this.reads.instruction(account, instruction.bankInstructionId ?? '') };
     } catch (error) {
-      if (error instanceof NotFound) return undefined;
+      if (isHidden(error)) return { gone: error instanceof NotFound };
+      if (isBankError(error)) return { failure: error };
       throw error;
     }
   }
@@ -151,20 +189,24 @@ export class Follower {
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    seen: readonly BankPayment[],
-    shown: BankInstruction | undefined,
+    { seen, cameBack, shown, hidden, gone }: Seen,
   ): Promise<void> {
     const instruction = await this.recordTotals(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
-    const { progress, charges } = await this.hold(tx, instruction, before, seen);
+    const isDone = this.isDone(followed.run, instruction, before, seen);
+    const { progress, charges } = await this.hold(tx, instruction, before, seen, isDone);
     await recordProgress(tx, instruction, progress);
     await recordCharges(tx, charges);
     const payments = advanced(before, progress);
-    await tellOfStatuses(tx, instruction, payments, this.shouldHaveMoved(followed.run, instruction));
+    await tellOfStatuses(tx, instruction, payments, this.lateness(followed.run, instruction));
+    await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
+    await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (instruction.status !== 'SUBMITTED') return;
-    const closed = await this.close(tx, followed, instruction, payments);
-    if (closed && !isWholeSeen(followed.account, instruction, seen))
+    if (this.isOverdue(followed.run))
+      await tellOfGone(tx, instruction, payments, { gone, shown: shown !== undefined || seen.length > 0 });
+    const closed = await this.close(tx, followed, instruction, payments, '');
+    if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
   }
 
@@ -179,13 +221,13 @@ export class Follower {
     const { employerId } = tx;
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
-    if (instruction.totalsCheckedAt !== null && !this.isSecondLook(instruction)) return;
+    if (!areTotalsDue(looked(instruction), this.clock.now().getTime(), watchOf(this.config))) return;
     const totals = judgeGroups(
       { count: planned.rowCount, totalMinor: planned.totalMinor },
       shown.groups,
-      this.mayGrow(instruction, shown.status),
+      this.mayBeFewer(instruction, shown.status),
     );
-    if (totals === 'different') await groupsDiffer(tx, instruction, planned, shown.groups ?? []);
+    if (totals === 'different') await groupsDiffer(tx, instruction, shown.groups ?? []);
     if (totals === 'absent') return;
     await tx.manager.update(
       Instruction,
@@ -194,10 +236,26 @@ export class Follower {
     );
   }
 
-  /** Whether the bank may still be putting payments into their groups, which it may do one by one, or never will. */
-  private mayGrow({ status, submittedAt }: Instruction, bankStatus: string): boolean {
+  /**
+   * Whether the bank may count fewer payments than there are: it puts them into their groups one by one, or never will;
+   * or takes out what it has processed, of what ended after its totals were compared.
+   */
+  private mayBeFewer({ status, submittedAt, totalsCheckedAt }: Instruction, bankStatus: string): boolean {
+    if (status === 'CLOSED' && totalsCheckedAt !== null) return true;
     if (this.ageMs(submittedAt) < this.config.SUBMIT_DOUBT_MS || isEndedUnpaid(bankStatus)) return true;
     return status === 'SUBMITTED' && mayLackGroups(bankStatus);
+  }
+
+  /** Whether the bank executes nothing more of an instruction, but by an exception: its day is over, or all else ended. */
+  private isDone(
+    run: PayRun,
+    instruction: Instruction,
+    payments: readonly FollowedPayment[],
+    seen: readonly BankPayment[],
+  ): boolean {
+    if (this.shouldHaveMoved(run, instruction)) return true;
+    const isOld = this.ageMs(instruction.submittedAt) >= this.config.SUBMIT_DOUBT_MS;
+    return instruction.status === 'SUBMITTED' && isOld && isDoneButLeft(payments, seen);
   }
 
   /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */
@@ -206,6 +264,7 @@ export class Follower {
     instruction: Instruction,
     payments: readonly FollowedPayment[],
     seen: readonly BankPayment[],
+    isDone: boolean,
   ): Promise<{ progress: Progress[]; charges: ChargesOfPayment[] }> {
     const byId = rowsById(payments);
     const progress = new Map<number, Progress>();
@@ -222,9 +281,10 @@ export class Follower {
         await tellOfDifference(tx, instruction, payment, fields);
         continue;
       }
-      const step = progressOf(payment, one);
+      const shown = { ...one, status: shownOf(payment, one, isDone) };
+      const step = progressOf(payment, shown);
       if (step) progress.set(payment.rowNo, step);
-      const chargesMinor = newCharges(payment, one);
+      const chargesMinor = newCharges(payment, shown);
       if (chargesMinor !== undefined)
         charges.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor });
     }
@@ -237,16 +297,19 @@ export class Follower {
     followed: Followed,
     instruction: Instruction,
     payments: readonly FollowedPayment[],
+    why: string,
   ): Promise<boolean> {
     const open = payments.filter(({ status }) => !isPaymentFinal(status));
     if (open.length > 0) {
-      await this.askAfterPatience(tx, followed, open, '');
+      await this.askAfterPatience(tx, followed, open, why);
       return false;
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;
     const outcome = settled === payments.length ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
-    const declared = payments.some(({ status }) => status === 'VOID');
-    const reason = declared ? `the bank ended it as ${instruction.bankStatus ?? ''}` : undefined;
+    const declared = payments.some((payment) => payment.status === 'VOID' || isPaidByWord(payment));
+    const reason = declared
+      ? `by the word of two people, while the bank shows ${instruction.bankStatus ?? 'no status'}`
+      : undefined;
     await moveInstruction(
       tx,
       instruction,
@@ -268,36 +331,28 @@ export class Follower {
     return status === 'SUBMITTED' && nowMs >= cutOffMs && isOld;
   }
 
+  private lateness(run: PayRun, instruction: Instruction): { shouldHaveMoved: boolean; overdue: boolean } {
+    return { shouldHaveMoved: this.shouldHaveMoved(run, instruction), overdue: this.isOverdue(run) };
+  }
+
+  private isOverdue({ executionDate }: PayRun): boolean {
+    const closed = new Set(this.config.BANK_CLOSED_DAYS);
+    const patience = addBankingDays(executionDate, PATIENCE_BANKING_DAYS, closed);
+    return localDate(this.clock.now(), this.config.BANK_TIME_ZONE) > patience;
+  }
+
   private async askAfterPatience(
     tx: EmployerTransaction,
     { run, instruction }: Followed,
     open: readonly FollowedPayment[],
     why: string,
   ): Promise<void> {
-    const patience = addBankingDays(
-      run.executionDate,
-      PATIENCE_BANKING_DAYS,
-      new Set(this.config.BANK_CLOSED_DAYS),
-    );
-    if (localDate(this.clock.now(), this.config.BANK_TIME_ZONE) <= patience) return;
-    await tellOfUnfinished(tx, instruction, open, why);
+    if (this.isOverdue(run)) await tellOfUnfinished(tx, instruction, open, why);
   }
 }
 
-/** Reads an instruction with what is needed to follow it. */
-export async function loadFollowed(
-  tx: EmployerTransaction,
-  instructionId: string,
-): Promise<Followed | undefined> {
-  const instruction = await findById(tx, Instruction, instructionId);
-  if (!instruction) return undefined;
-  const [run, planned, known] = await Promise.all([
-    readById(tx, PayRun, instruction.payRunId),
-    planOf(tx, instruction),
-    knownAtBank(tx, instruction),
-  ]);
-  const account = await readById(tx, EmployerAccount, run.accountId);
-  return { instruction, planned, run, account, known };
+function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {
+  return { status, closedMs: closedAt?.getTime(), totalsCheckedMs: totalsCheckedAt?.getTime() };
 }
 
 /** Whether the count and sum the bank shows of what ended are those of the plan, and no status of it needs a person. */
@@ -308,12 +363,16 @@ function isAsPlanned(
   return !alarmOfStatus(status) && judgeGroups({ count, totalMinor }, groups) === 'equal';
 }
 
-/** Whether a payment too many would have been seen: by the totals, by the instruction's own list, or by what names it. */
+/**
+ * Whether a payment too many would have been seen: by the totals, by the instruction's own list, which is hidden where the
+ * instruction is, or by what names it.
+ */
 function isWholeSeen(
   account: EmployerAccount,
   { totalsCheckedAt }: Instruction,
   seen: readonly BankPayment[],
+  hidden: boolean,
 ): boolean {
-  if (totalsCheckedAt !== null || account.reads.includes('INSTRUCTION_PAYMENTS')) return true;
+  if (totalsCheckedAt !== null || (!hidden && account.reads.includes('INSTRUCTION_PAYMENTS'))) return true;
   return seen.every((one) => one.bankInstructionId !== undefined || one.messageId !== undefined);
 }

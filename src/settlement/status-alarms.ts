@@ -1,14 +1,16 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeSubmit, isPastSubmit, readBankStatus } from '../domain/bank-status';
+import { isBeforeSubmit, isLeftBeforeTaken, isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
 import { HAPPENED, PASSING } from './follow.store';
+import { namedSubject } from './named-subject';
 
-/** Open payments of an instruction that share a status; without any it is the instruction's own. */
+/** Open payments of an instruction that share a status, or wait for what the instruction's own means. */
 interface StatusGroup {
   status: string;
   payments: readonly FollowedPayment[];
+  ofInstruction: boolean;
 }
 
 /** Rows named in an attention; the report names them all. */
@@ -16,7 +18,8 @@ const ROWS_NAMED = 10;
 
 /**
  * Asks once for each instruction, however many of its open payments share the status: about statuses nobody documents,
- * and about those in which the bank waits for a person. Where payments that `shouldHaveMoved` are all where they were
+ * and about those in which the bank waits for a person; and, of payments that are `overdue` while others were paid, about
+ * those in which it leaves them before it takes them. Where payments that `shouldHaveMoved` are all where they were
  * before the submit, and nothing says why, the bank is asked for whom it waits. Cleared as soon as none is left.
  * @param payments of the instruction, in row order, as they stand
  */
@@ -24,35 +27,95 @@ export async function tellOfStatuses(
   tx: EmployerTransaction,
   instruction: Instruction,
   payments: readonly FollowedPayment[],
-  shouldHaveMoved: boolean,
+  { shouldHaveMoved, overdue }: { shouldHaveMoved: boolean; overdue: boolean },
 ): Promise<void> {
   const groups = openStatuses(instruction, payments);
+  const isLeftBehind = overdue && payments.some(({ status }) => status === 'SETTLED');
   for (const kind of PASSING) {
-    const alarming = groups.filter(({ status }) => alarmOfStatus(status) === kind);
+    const unclear = groups.filter(({ status }) => alarmOfStatus(status) === kind);
+    const left = groups.filter(
+      ({ status, ofInstruction }) =>
+        kind === 'UNKNOWN_STATUS' && isLeftBehind && !ofInstruction && isLeftBeforeTaken(status),
+    );
+    const alarming = [...unclear, ...left];
     if (alarming.length === 0) {
       const maySayNothing = kind === 'BANK_ACTION_REQUIRED' && shouldHaveMoved;
       if (maySayNothing && (await tellOfStandstill(tx, instruction, payments))) continue;
       await clear(tx, [kind], instruction.id, 'the bank went on to a documented status');
       continue;
     }
-    const shown = alarming.map(({ status, payments: those }) => {
-      const rows = those.slice(0, ROWS_NAMED).map(({ rowNo }) => rowNo);
-      const where = rows.length > 0 ? `rows ${rows.join(', ')}` : 'the instruction itself';
-      return `${status} (${where})`;
-    });
     const alarm = {
       kind,
       ...aboutInstruction(instruction),
-      happened: `${HAPPENED[kind]}: ${shown.join(', ')}.`,
+      happened: [...told(HAPPENED[kind], unclear), ...told(LEFT_BEHIND, left)].join(' '),
       ...heldUp(alarming.flatMap(({ payments: those }) => those)),
     };
+    const words = alarming.map(({ status }) => ` ${status} (`);
     // Not by the rows: they come and go, and each time somebody would be asked again.
-    await raiseNaming(
-      tx,
-      alarm,
-      alarming.map(({ status }) => ` ${status} (`),
-    );
+    await raiseNaming(tx, alarm, words, kind === 'UNKNOWN_STATUS' ? 'over' : 'decided');
   }
+}
+
+const LEFT_BEHIND =
+  'Two banking days after the execution date the bank leaves payments where they were before it took them';
+
+/** A sentence that names each status and whose it is; none where there is none. */
+function told(happened: string, groups: readonly StatusGroup[]): string[] {
+  if (groups.length === 0) return [];
+  const shown = groups.map(({ status, payments, ofInstruction }) => {
+    const rows = payments.slice(0, ROWS_NAMED).map(({ rowNo }) => rowNo);
+    return `${status} (${ofInstruction ? 'the instruction itself' : `rows ${rows.join(', ')}`})`;
+  });
+  return [`${happened}: ${shown.join(', ')}.`];
+}
+
+/**
+ * Asks once for each instruction and undocumented status that the bank shows of payments which have ended; apart of those
+ * that were paid, for whom nothing waits. Cleared as soon as none is left of it.
+ * @param before the payments as they stood before the read
+ */
+export async function tellOfShownAfterEnd(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  before: readonly FollowedPayment[],
+  payments: readonly FollowedPayment[],
+): Promise<void> {
+  const now = shownAfterEnd(instruction, payments);
+  for (const subjectId of shownAfterEnd(instruction, before).keys())
+    if (!now.has(subjectId))
+      await clear(tx, ['UNKNOWN_STATUS'], subjectId, 'the bank went on to a documented status');
+  for (const [subjectId, those] of now) {
+    const [{ shownStatus: status, status: end }] = those;
+    const rows = those.slice(0, ROWS_NAMED).map(({ rowNo }) => rowNo);
+    const more = those.length > rows.length ? ` and ${those.length - rows.length} more` : '';
+    const alarm = {
+      kind: 'UNKNOWN_STATUS',
+      ...aboutInstruction(instruction),
+      subjectId,
+      happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (rows ${rows.join(', ')}${more}).`,
+      ...(end === 'SETTLED' ? { payments: 0, amountMinor: 0n } : heldUp(those)),
+    } as const;
+    await raiseNaming(tx, alarm, [` ${status} (`]);
+  }
+}
+
+type SomePayments = [FollowedPayment, ...FollowedPayment[]];
+
+/** By what stands for the instruction, the end they had and the status they show; without those that were decided. */
+function shownAfterEnd(
+  { id }: Instruction,
+  payments: readonly FollowedPayment[],
+): ReadonlyMap<string, SomePayments> {
+  const groups = new Map<string, SomePayments>();
+  for (const payment of payments) {
+    const { shownStatus, decidedStatus, status } = payment;
+    if (shownStatus === null || shownStatus === decidedStatus) continue;
+    const subjectId = namedSubject(`${id} ${status} ${shownStatus}`);
+    const group = groups.get(subjectId);
+    if (group) group.push(payment);
+    else groups.set(subjectId, [payment]);
+  }
+  return groups;
 }
 
 /** Raises the alarm when no payment has moved since before the submit; false when one has, or the bank says why. */
@@ -85,15 +148,17 @@ function heldUp(payments: readonly FollowedPayment[]): { payments: number; amoun
 
 /** The statuses of the open payments, and that of the instruction while no payment has got past it. */
 function openStatuses(instruction: Instruction, payments: readonly FollowedPayment[]): StatusGroup[] {
+  const open = payments.filter(({ status }) => status === 'SUBMITTED');
   const byStatus = new Map<string, FollowedPayment[]>();
-  for (const payment of payments) {
-    if (payment.bankStatus === null || payment.status !== 'SUBMITTED') continue;
+  for (const payment of open) {
+    if (payment.bankStatus === null) continue;
     const group = byStatus.get(payment.bankStatus);
     if (group) group.push(payment);
     else byStatus.set(payment.bankStatus, [payment]);
   }
-  const groups = [...byStatus].map(([status, those]) => ({ status, payments: those }));
-  const waiting = groups.length > 0 && groups.every(({ status }) => !isPastSubmit(status));
-  if (!waiting || instruction.bankStatus === null) return groups;
-  return [...groups, { status: instruction.bankStatus, payments: [] }];
+  const groups = [...byStatus].map(([status, those]) => ({ status, payments: those, ofInstruction: false }));
+  const left = open.filter(({ bankStatus }) => bankStatus === null || isBeforeSubmit(bankStatus));
+  const waiting = open.every(({ bankStatus }) => bankStatus === null || !isPastSubmit(bankStatus));
+  if (!waiting || open.length === 0 || instruction.bankStatus === null) return groups;
+  return [...groups, { status: instruction.bankStatus, payments: left, ofInstruction: true }];
 }

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { NotFound } from '../bank/errors';
-import { Database } from '../database/database';
+import { BackgroundDatabase } from '../database/background-database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads } from '../employer/bank-reads';
-import { aboutInstruction } from '../pay-run/attention.store';
+import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { namesOf } from '../pay-run/message-id';
-import { stopUnlessDecided } from '../pay-run/stop';
-import { stopSuccessors } from '../pay-run/stop-successors';
-import type { Followed } from './follower';
+import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
+import { named, stopSuccessors } from '../pay-run/stop-successors';
+import type { Followed } from './followed';
+import { PaymentSource } from './payment-source';
 
 /**
  * What was abandoned or released must never move. One seen past its submit is a breach that stops everything;
@@ -16,8 +17,9 @@ import type { Followed } from './follower';
 @Injectable()
 export class TombstoneWatch {
   constructor(
-    private readonly database: Database,
+    private readonly database: BackgroundDatabase,
     private readonly reads: BankReads,
+    private readonly source: PaymentSource,
   ) {}
 
   async step({ instruction, account, planned, known }: Followed): Promise<void> {
@@ -26,12 +28,10 @@ export class TombstoneWatch {
     const status = await this.statusOf(account, instruction, bankInstructionId, known);
     if (status === undefined || !isPastSubmit(status)) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
-      await stopUnlessDecided(tx, {
-        kind: 'INVARIANT_BREACH',
-        ...aboutInstruction(instruction, planned),
-        happened: `An instruction that was ${instruction.status.toLowerCase()} has moved at the bank.`,
-      });
-      await stopSuccessors(tx, known, status);
+      if (await isSaidExecuted(tx, instruction)) return;
+      await tellOfMovedTombstone(tx, instruction, planned, status);
+      const name = named(bankInstructionId);
+      await stopSuccessors(tx, known, `${status} in ${name}`, [name]);
     });
   }
 
@@ -42,12 +42,16 @@ export class TombstoneWatch {
     known: Followed['known'],
   ): Promise<string | undefined> {
     try {
-      const atBank = await this.reads.instruction(account, bankInstructionId);
-      if (atBank) return atBank.status;
-      const bankIds = known.map((one) => one.bankIds);
-      const isNamedBy = namesOf(id);
-      const seen = await this.reads.payments(account, { bankInstructionId, createdAt, bankIds, isNamedBy });
-      return seen.map((payment) => payment.status).find(isPastSubmit);
+      const at = {
+        bankInstructionId,
+        createdAt,
+        bankIds: known.map((one) => one.bankIds),
+        byAnyList: true,
+        isNamedBy: namesOf(id),
+      };
+      // Many of them may be gone: each by itself would go through everything the bank lists.
+      const payments = () => this.source.paymentsOf(account, { id, rows: known.length, ended: true }, at);
+      return (await this.reads.standing(account, at, payments)).statuses.find(isPastSubmit);
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;

@@ -1,19 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { isAccessRefused, isNotShown } from '../bank/errors';
+import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
+import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
+import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
-import { accessRefused } from '../pay-run/stop';
-import { obstacleOf, Work } from './work';
+import { accessRefused, stopRun } from '../pay-run/stop';
+import { InstructionReader, ReadBack } from './read-back';
+import { assertUnchanged, obstacleOf, Work } from './work';
 
 /** Ends instructions that must not be submitted, and has their rows built again where nobody doubts. */
 @Injectable()
 export class Abandonment {
   constructor(
     private readonly database: Database,
+    private readonly reader: InstructionReader,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -23,30 +29,71 @@ export class Abandonment {
       const run = await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
-      await endUnsubmitted(tx, instruction, 'service', reason);
-      if ((await obstacleOf(tx, run)) === 'ENDED') return;
-      const attempts = await attemptsOf(tx, instruction);
-      if (attempts > this.config.REBUILD_LIMIT) {
-        await raise(tx, {
-          kind: 'REBUILD_LIMIT',
-          ...aboutInstruction(instruction, work.planned),
-          subjectId: work.planned.id,
-          happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.`,
-        });
-        return;
-      }
-      await planAttempt(tx, work.planned, instruction.attempt + 1);
+      await this.abandon(tx, work, { run, instruction }, reason);
     });
+    crashPoint('build.abandoned');
     return 'never';
   }
 
-  /** Ends an instruction whose run is being cancelled or amended; no add of it is in flight. */
+  /**
+   * Abandons what is not what was approved, tells a person, and stops its run where others of it are being submitted, in
+   * one transaction: a later read that shows it otherwise finds it ended (rules 6 and 7).
+   */
+  async differs(claim: Claim, work: Work, reading: ReadBack & { kind: 'different' }): Promise<'never'> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, work.run.id);
+      await assertUnchanged(tx, claim, work);
+      await raise(tx, {
+        kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
+        ...aboutInstruction(work.instruction, work.planned),
+        happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
+      });
+      if (run.status === 'SUBMITTING')
+        await stopRun(tx, run.id, `an instruction differed from what was approved: ${reading.why}`);
+      const instruction = await lockInstruction(tx, work.instruction.id);
+      await this.abandon(tx, work, { run, instruction }, reading.why);
+    });
+    crashPoint('build.abandoned');
+    return 'never';
+  }
+
+  private async abandon(
+    tx: EmployerTransaction,
+    { planned }: Work,
+    { run, instruction }: { run: PayRun; instruction: Instruction },
+    reason: string,
+  ): Promise<void> {
+    await endUnsubmitted(tx, instruction, 'service', reason);
+    if ((await obstacleOf(tx, run)) === 'ENDED') return;
+    const attempts = await attemptsOf(tx, instruction);
+    if (attempts > this.config.REBUILD_LIMIT) {
+      await raise(tx, {
+        kind: 'REBUILD_LIMIT',
+        ...aboutInstruction(instruction, planned),
+        subjectId: planned.id,
+        happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.`,
+      });
+      return;
+    }
+    await planAttempt(tx, planned, instruction.attempt + 1);
+  }
+
+  /**
+   * Ends an instruction whose run is being cancelled or amended; no add of it is in flight. It is read once more: its rows
+   * may be paid again then, and not where somebody else has submitted it. @throws BankClientError while the bank cannot
+   * be reached; what it refuses to show ends all the same, and is watched
+   */
   async end(claim: Claim, work: Work): Promise<'never'> {
+    const moved = await this.reader.pastSubmit(work).catch((error: unknown) => {
+      if (isAccessRefused(error) || isNotShown(error)) return undefined;
+      throw error;
+    });
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
       await endUnsubmitted(tx, instruction, 'service', 'the run is being amended or cancelled');
+      if (moved !== undefined) await tellOfMovedTombstone(tx, instruction, work.planned, moved);
     });
     return 'never';
   }

@@ -6,6 +6,8 @@ import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
 import { aboutInstruction, raise } from '../pay-run/attention.store';
 import { AddOutcome } from '../pay-run/instruction.entity';
+import { lockInstruction } from '../pay-run/instruction.store';
+import { saidIn, whyOf } from './call-record';
 import { PayableRow, Work } from './work';
 
 /** One row and what the bank answered to its add. */
@@ -19,6 +21,7 @@ interface Recorded {
   outcome: AddOutcome;
   payment?: BankPayment;
   why?: string;
+  bankWords?: string;
 }
 
 /**
@@ -54,7 +57,8 @@ export async function intendAdds(
 /**
  * Records the outcomes of a batch of adds and closes its intent, in one statement that goes with the COMMIT. A row the
  * bank provably did not take for want of access, rate or connection leaves no record: it is simply added later. Nothing
- * is recorded where the intent is not there, which a failover may have lost: the read back finds what the bank took.
+ * is recorded where the intent is not there, which a failover may have lost: the read back finds what the bank took. Nor is
+ * what somebody else has written down meanwhile as in doubt, who took the instruction up or gave it up.
  */
 export async function recordAdds(
   tx: EmployerTransaction,
@@ -63,10 +67,8 @@ export async function recordAdds(
   results: readonly AddResult[],
 ): Promise<void> {
   const recorded = results.flatMap(recordOf);
-  for (const one of recorded) {
-    if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one.row, one.why ?? 'no reason was given');
-    if (one.why?.startsWith('echo-differs')) await raiseEcho(tx, work, one.why);
-  }
+  const told = recorded.filter((one) => one.outcome === 'REFUSED' || isEcho(one));
+  if (told.length > 0) await raiseOf(tx, work, told);
   tx.beforeCommit('record', () => recording(tx, work, batch, recorded));
 }
 
@@ -96,7 +98,8 @@ function recording(
      SELECT $1, $2, r.row_no, r.payment_id, r.bank_payment_id, r.bank_transaction_id, r.outcome, r.status,
        CASE WHEN r.bank_payment_id IS NOT NULL THEN clock_timestamp() END
      FROM closed, unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[])
-       AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status)`,
+       AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status)
+     ON CONFLICT (employer_id, instruction_id, row_no) DO NOTHING`,
     [
       tx.employerId,
       instruction.id,
@@ -119,17 +122,34 @@ function recordOf({ row, outcome }: AddResult): Recorded[] {
     case 'in-doubt':
       return [{ row, outcome: 'IN_DOUBT', why: outcome.why }];
     case 'no':
-      return outcome.reason === 'invalid' ? [{ row, outcome: 'REFUSED', why: outcome.error?.message }] : [];
+      if (outcome.reason !== 'invalid') return [];
+      return [{ row, outcome: 'REFUSED', why: whyOf(outcome), bankWords: saidIn(outcome) }];
   }
 }
 
-function raiseRefused(tx: EmployerTransaction, work: Work, row: PayableRow, why: string): Promise<void> {
+function isEcho({ why }: Recorded): boolean {
+  return why?.startsWith('echo-differs') ?? false;
+}
+
+/** Of an instruction that was given up meanwhile nothing is asked: its rows are added to another. */
+async function raiseOf(tx: EmployerTransaction, work: Work, told: readonly Recorded[]): Promise<void> {
+  const { status } = await lockInstruction(tx, work.instruction.id);
+  if (status !== 'BUILDING') return;
+  for (const one of told) {
+    if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one);
+    else await raiseEcho(tx, work, one.why ?? '');
+  }
+}
+
+function raiseRefused(tx: EmployerTransaction, work: Work, { row, why, bankWords }: Recorded): Promise<void> {
+  const inMidRun = work.run.status === 'SUBMITTING';
   return raise(tx, {
-    kind: 'ROW_REFUSED_BY_BANK',
-    ...aboutInstruction(work.instruction, work.run),
+    kind: inMidRun ? 'ROW_REFUSED_IN_MID_RUN' : 'ROW_REFUSED_BY_BANK',
+    ...aboutInstruction(work.instruction, inMidRun ? work.planned : work.run),
     subjectId: row.paymentId,
     paymentId: row.paymentId,
-    happened: `The bank refused the payment of row ${row.rowNo}: ${why}`,
+    happened: `The bank refused the payment of row ${row.rowNo}: ${why ?? 'no reason was given'}`,
+    bankWords,
   });
 }
 

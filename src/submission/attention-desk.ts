@@ -1,25 +1,29 @@
 import { Injectable } from '@nestjs/common';
-import { IsNull } from 'typeorm';
 import { append } from '../audit/audit';
 import { Clock } from '../config/clock';
+import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { actionsFor, AttentionAction } from '../pay-run/attention-words';
+import { actionsFor, AttentionAction, MEANINGS } from '../pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, openAmendment } from '../pay-run/pay-run.store';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
+import { lockOpen, openAction, requireAction } from './open-attention';
 import { assertReconciled } from './restores';
+import { StatusMeaning } from './status-meaning';
 import { recordExecuted } from './submit-record';
 import { Unrecorded, UnrecordedSubmits } from './unrecorded-submits';
+import { UnseenWord } from './unseen-word';
 import { loadWork } from './work';
 
 /** What a person proposes to do about an attention. */
@@ -28,6 +32,8 @@ export interface ProposedAction {
   reason: string;
   /** The bank's written reference, where the action rests on one. */
   evidence?: string;
+  /** Of which payments a meaning is proposed; of all that wait for it where none is named. */
+  paymentIds?: readonly string[];
 }
 
 /** The states of a run in which its instructions are built, also one that had to be built again. */
@@ -41,10 +47,15 @@ export class AttentionDesk {
     private readonly personal: PersonalData,
     private readonly burial: Burial,
     private readonly unrecorded: UnrecordedSubmits,
+    private readonly meaning: StatusMeaning,
+    private readonly word: UnseenWord,
     private readonly clock: Clock,
   ) {}
 
-  /** @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_OFFERED, ACTION_IS_PROPOSED */
+  /**
+   * @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_OFFERED, ACTION_IS_PROPOSED, and those of
+   * the meaning of a status
+   */
   propose(
     employerId: string,
     attentionId: string,
@@ -53,8 +64,9 @@ export class AttentionDesk {
   ): Promise<AttentionActionRow> {
     return this.database.inEmployer(employerId, async (tx) => {
       const attention = await lockOpen(tx, attentionId);
-      if (!actionsFor(attention.kind).includes(proposed.action)) {
-        const offered = actionsFor(attention.kind).join(', ');
+      const actions = actionsFor(attention);
+      if (!actions.includes(proposed.action)) {
+        const offered = actions.join(', ');
         throw new DomainError(
           'ACTION_NOT_OFFERED',
           `For ${attention.kind} these actions are offered: ${offered}.`,
@@ -73,6 +85,9 @@ export class AttentionDesk {
         action: proposed.action,
         reason: proposed.reason,
         evidence: proposed.evidence ?? null,
+        paymentIds: MEANINGS.includes(proposed.action)
+          ? await (isOfUnseen(attention) ? this.word : this.meaning).paymentsOf(tx, attention, proposed)
+          : null,
         proposedBy: personId,
         proposedAt: this.clock.now(),
         confirmedBy: null,
@@ -101,7 +116,7 @@ export class AttentionDesk {
 
   /**
    * The second person's word: the action is carried out and the attention resolved, in one transaction.
-   * @throws DomainError SAME_PERSON, ACTION_NOT_FOUND, ATTENTION_IS_RESOLVED, and those of the action itself
+   * @throws DomainError SAME_PERSON, PROPOSER_NOT_ENTITLED, ACTION_NOT_FOUND, ATTENTION_IS_RESOLVED, and those of the action itself
    */
   async confirm(employerId: string, attentionId: string, personId: string): Promise<void> {
     const { attention, action } = await this.database.inEmployer(employerId, async (tx) => ({
@@ -114,7 +129,11 @@ export class AttentionDesk {
         'An action is confirmed by another person than the one who proposed it.',
       );
     }
+    await this.assertProposerMay(employerId, action);
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
+    if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
+      await this.meaning.prove(employerId, attention, action);
+    const unseen = isOfUnseen(attention) ? await this.word.prove(employerId, attention, action) : [];
     const shown =
       attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [];
     await this.database.inEmployer(employerId, async (tx) => {
@@ -130,7 +149,8 @@ export class AttentionDesk {
         );
       }
       // After it is confirmed: the database asks for two people.
-      await this.carryOut(tx, attention, action, shown);
+      if (isOfUnseen(attention)) await this.word.decide(tx, attention, action, unseen);
+      else await this.carryOut(tx, attention, action, shown);
       // By its id: what was asked anew about the same meanwhile, nobody has read yet.
       const closed = await tx.query(
         `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
@@ -146,6 +166,23 @@ export class AttentionDesk {
       }
       await this.audit(tx, personId, 'confirmed', attention, action);
     });
+    crashPoint('desk.confirmed');
+  }
+
+  /** @throws DomainError PROPOSER_NOT_ENTITLED where who proposed it could not do so any more */
+  private async assertProposerMay(employerId: string, action: AttentionActionRow): Promise<void> {
+    const entitled = await this.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        `SELECT FROM person p JOIN person_role r ON r.person_id = p.id AND r.employer_id = $1
+         WHERE p.id = $2 AND p.disabled_at IS NULL LIMIT 1`,
+        [employerId, action.proposedBy],
+      ),
+    );
+    if (entitled.length > 0) return;
+    throw new DomainError(
+      'PROPOSER_NOT_ENTITLED',
+      'Who proposed the action holds no role here any more: withdraw it, and propose it anew.',
+    );
   }
 
   private async carryOut(
@@ -163,6 +200,9 @@ export class AttentionDesk {
           : this.executed(tx, attention, action);
       case 'NOT_EXECUTED':
         return this.burial.bury(tx, attention, action);
+      case 'PAID':
+      case 'NOT_PAID':
+        return this.meaning.decide(tx, attention, action);
       case 'EXCLUDE_PAYMENT':
         return this.exclude(tx, attention, action);
       case 'TRY_AGAIN':
@@ -206,18 +246,24 @@ export class AttentionDesk {
     action: AttentionActionRow,
   ): Promise<void> {
     const run = await lockRun(tx, attention.payRunId ?? '');
-    const instruction = await lockInstruction(tx, attention.instructionId ?? '');
-    const planned = await planOf(tx, instruction);
+    const planned = await planOf(tx, await lockInstruction(tx, attention.instructionId ?? ''));
     await assertBeingBuilt(tx, run, planned);
-    if (['PLANNED', 'BUILDING', 'VERIFIED'].includes(instruction.status)) {
-      await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
-    }
-    await closeBeside(tx, attention);
-    const attempts = await tx.manager.countBy(Instruction, {
+    const attempts = await tx.manager.findBy(Instruction, {
       employerId: tx.employerId,
       plannedInstructionId: planned.id,
     });
-    await planAttempt(tx, planned, attempts + 1);
+    // Not always the one that was asked about: it may have been given up meanwhile, and built again.
+    const live = attempts.find(({ status }) => isInstructionLive(status));
+    if (live) {
+      const instruction = await lockInstruction(tx, live.id);
+      if (!INSTRUCTION_UNSENT.includes(instruction.status))
+        throw notBeingBuilt(
+          `Its instruction is ${instruction.status}: it is not built any more. Withdraw this.`,
+        );
+      await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
+      await closeBeside(tx, attention, instruction.id);
+    }
+    await planAttempt(tx, planned, attempts.length + 1);
   }
 
   private async audit(
@@ -236,9 +282,15 @@ export class AttentionDesk {
         action: action.action,
         reason: action.reason,
         evidence: action.evidence,
+        ...(action.paymentIds && { payments: action.paymentIds.length }),
       },
     });
   }
+}
+
+/** Whether it is about payments that are paid again and that the bank does not show. */
+function isOfUnseen({ kind }: Attention): boolean {
+  return kind === 'REPLACED_UNSEEN';
 }
 
 /** Only what is approved as it stands is built. @throws DomainError NOT_BEING_BUILT */
@@ -249,48 +301,25 @@ async function assertBeingBuilt(
 ): Promise<void> {
   const changes = run.lapseReason !== null || (await openAmendment(tx, run.id)) !== null;
   if (BUILT_IN.includes(run.status) && run.runVersion === runVersion && !changes) return;
-  throw new DomainError(
-    'NOT_BEING_BUILT',
+  throw notBeingBuilt(
     `The run is ${run.status}, and no approval stands for what would be built. Withdraw this; the run is built anew once it is approved again.`,
   );
+}
+
+function notBeingBuilt(message: string): DomainError {
+  return new DomainError('NOT_BEING_BUILT', message);
 }
 
 /** Closes the refusals beside the one that is tried again: they are of the same attempt, and asked again if they last. */
 async function closeBeside(
   tx: EmployerTransaction,
-  { id, instructionId }: Pick<Attention, 'id' | 'instructionId'>,
+  { id }: Pick<Attention, 'id'>,
+  instructionId: string,
 ): Promise<void> {
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'its instruction is built again'
-     WHERE employer_id = $1 AND instruction_id = $2 AND id <> $3 AND kind = 'ROW_REFUSED_BY_BANK'
+     WHERE employer_id = $1 AND instruction_id = $2 AND id <> $3 AND kind IN ('ROW_REFUSED_BY_BANK', 'ROW_REFUSED_IN_MID_RUN')
        AND resolved_at IS NULL`,
     [tx.employerId, instructionId, id],
   );
-}
-
-async function lockOpen(tx: EmployerTransaction, id: string): Promise<Attention> {
-  const attention = await tx.manager.findOne(Attention, {
-    where: { employerId: tx.employerId, id },
-    lock: { mode: 'for_no_key_update' },
-  });
-  if (!attention) throw new DomainError('ATTENTION_NOT_FOUND', 'There is no such attention.');
-  if (attention.resolvedAt !== null) {
-    throw new DomainError('ATTENTION_IS_RESOLVED', `It is resolved: ${attention.resolution ?? ''}`);
-  }
-  return attention;
-}
-
-function openAction(tx: EmployerTransaction, attentionId: string): Promise<AttentionActionRow | null> {
-  return tx.manager.findOneBy(AttentionActionRow, {
-    employerId: tx.employerId,
-    attentionId,
-    confirmedAt: IsNull(),
-    withdrawnAt: IsNull(),
-  });
-}
-
-async function requireAction(tx: EmployerTransaction, attentionId: string): Promise<AttentionActionRow> {
-  const action = await openAction(tx, attentionId);
-  if (!action) throw new DomainError('ACTION_NOT_FOUND', 'No action is proposed for this attention.');
-  return action;
 }

@@ -7,11 +7,12 @@ import { afterCommit } from '../database/outage';
 import { formatMinor } from '../domain/money';
 import { Allow } from '../http/allow';
 import { decodeCursor, limitParam, pageOf } from '../http/cursor';
-import { IdParam, notFound, showId } from '../http/prefixed-id';
+import { idField, IdParam, notFound, showId } from '../http/prefixed-id';
 import { Me, type SignedIn } from '../http/signed-in';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { actionsFor } from '../pay-run/attention-words';
+import { actionsFor, MEANINGS } from '../pay-run/attention-words';
 import { reason } from '../pay-run/pay-run.dto';
+import { seesPayments } from '../pay-run/withheld-sums';
 import { AttentionDesk } from './attention-desk';
 
 class AttentionQuery extends createZodDto(
@@ -23,11 +24,31 @@ class AttentionQuery extends createZodDto(
 ) {}
 
 class ActionBody extends createZodDto(
-  z.strictObject({
-    action: z.enum(['ACKNOWLEDGE', 'TRY_AGAIN', 'EXECUTED', 'NOT_EXECUTED', 'EXCLUDE_PAYMENT', 'RESUME']),
-    reason,
-    evidence: z.string().trim().min(3).max(200).optional(),
-  }),
+  z
+    .strictObject({
+      action: z.enum([
+        'ACKNOWLEDGE',
+        'TRY_AGAIN',
+        'EXECUTED',
+        'NOT_EXECUTED',
+        'PAID',
+        'NOT_PAID',
+        'EXCLUDE_PAYMENT',
+        'RESUME',
+      ]),
+      reason,
+      evidence: z.string().trim().min(3).max(200).optional(),
+      paymentIds: z
+        .array(idField('pay'))
+        .min(1)
+        .max(10_000)
+        .optional()
+        .describe('Of which payments PAID or NOT_PAID is said; of all that wait for it where none is named.'),
+    })
+    .refine(
+      ({ action, paymentIds }) => paymentIds === undefined || MEANINGS.includes(action),
+      'names payments for PAID and NOT_PAID only',
+    ),
 ) {}
 
 /** Ids grow with time, so their order is that of opening. */
@@ -120,11 +141,12 @@ export class AttentionController {
   }
 }
 
-/** Sums of one person are shown to those only who may see payments. */
+/**
+ * The bank's words and every sum are for those only who may see payments: beside the run's total, the sum of all its
+ * payments but a few tells what those few earn.
+ */
 function viewOf(attention: Attention, me: SignedIn) {
-  const mayThis =
-    attention.payments > 1 ||
-    ['preparer', 'approver', 'finance'].some((role) => me.roles.has(role as 'finance'));
+  const mayThis = seesPayments(me);
   return {
     id: showId('att', attention.id),
     kind: attention.kind,
@@ -132,9 +154,10 @@ function viewOf(attention: Attention, me: SignedIn) {
     instructionId: attention.instructionId && showId('ins', attention.instructionId),
     paymentId: attention.paymentId && showId('pay', attention.paymentId),
     happened: attention.happened,
+    bankWords: mayThis ? attention.bankWords : null,
     certain: attention.certain,
     askBank: attention.askBank,
-    actions: actionsFor(attention.kind),
+    actions: actionsFor(attention),
     payments: attention.payments,
     amount: mayThis ? formatMinor(attention.amountMinor) : null,
     openedAt: attention.openedAt.toISOString(),
@@ -157,6 +180,7 @@ function actionView(row: AttentionActionRow) {
     action: row.action,
     reason: row.reason,
     evidence: row.evidence,
+    payments: row.paymentIds?.length ?? null,
     proposedBy: showId('per', row.proposedBy),
     proposedAt: row.proposedAt.toISOString(),
     confirmedBy: row.confirmedBy && showId('per', row.confirmedBy),

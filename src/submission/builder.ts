@@ -10,16 +10,20 @@ import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { AttentionKind, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { closeOpenAdds } from '../pay-run/open-adds';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
 import { Adder, BUILD_TURNS } from './adder';
-import { finishCall, whyOf } from './call-record';
+import { finishCall, saidIn, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
 import { initiateOf, referenceOf } from './prepared-calls';
 import { assertAccountOpen, assertMayCall, PayableRow, payableRows, withAnswers, Work } from './work';
 import { Verifier } from './verifier';
+
+const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIATE_REFUSED'];
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
@@ -97,17 +101,11 @@ export class Builder {
         const { status } = await lockInstruction(tx, instruction.id);
         // Whoever was overtaken may hear this after the instruction was given up, and people were asked about it.
         if (status === 'BUILDING')
-          await clear(tx, ['REBUILD_LIMIT'], work.planned.id, 'the bank answered an initiation');
+          await clear(tx, REFUSALS_TO_INITIATE, subjectsOf(work), 'the bank opened it');
         return 0;
       }
       const next = afterBuildAnswer(outcome);
-      if (next.kind === 'refused') {
-        await raise(tx, {
-          kind: 'INITIATE_REFUSED',
-          ...aboutInstruction(instruction, work.planned),
-          happened: `The bank refused to open an instruction: ${whyOf(outcome)}.`,
-        });
-      }
+      if (next.kind === 'refused') await raiseRefused(tx, work, outcome);
       if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt);
       return this.pauseAfter(tx, work, next, whyOf(outcome));
     });
@@ -138,25 +136,11 @@ export class Builder {
     );
   }
 
-  /**
-   * The rows with their answers so far. Intents this process or a dead one left open are closed first: their rows may be
-   * at the bank, so they are in doubt (rule 4).
-   */
+  /** The rows with their answers so far, those of intents that were left open in doubt. */
   private takeUp(claim: Claim, work: Work): Promise<PayableRow[]> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
       await fence(tx, claim);
-      await tx.query(
-        `WITH open AS (
-           UPDATE add_intent SET finished_at = clock_timestamp()
-           WHERE employer_id = $1 AND instruction_id = $2 AND finished_at IS NULL RETURNING row_nos)
-         INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome)
-         SELECT $1, $2, p.row_no, p.id, 'IN_DOUBT'
-         FROM open, unnest(open.row_nos) AS intended(row_no)
-         JOIN payment p ON p.employer_id = $1 AND p.pay_run_id = $3 AND p.row_no = intended.row_no
-         ON CONFLICT DO NOTHING`,
-        [tx.employerId, work.instruction.id, work.run.id],
-        'kept',
-      );
+      await closeOpenAdds(tx, work.instruction);
       return payableRows(tx, this.personal, work);
     });
   }
@@ -212,4 +196,26 @@ async function initiatesOf(tx: EmployerTransaction, instructionId: string): Prom
     'kept',
   );
   return row?.n ?? 1;
+}
+
+/** What questions about an initiation are about. */
+function subjectsOf({ planned, instruction }: Work): string[] {
+  return [planned.id, instruction.id];
+}
+
+/** Asks about a refused initiation, unless another worker had an answer first, or the instruction was given up. */
+async function raiseRefused(
+  tx: EmployerTransaction,
+  { instruction, planned, run }: Work,
+  outcome: Outcome<BankInstruction>,
+): Promise<void> {
+  const now = await lockInstruction(tx, instruction.id);
+  if (now.status !== 'BUILDING' || now.bankInstructionId !== null) return;
+  await raise(tx, {
+    kind: 'INITIATE_REFUSED',
+    ...aboutInstruction(instruction, planned),
+    ...(run.status === 'SUBMITTING' && { certain: UNPAID_IN_MID_RUN }),
+    happened: `The bank refused to open an instruction: ${whyOf(outcome)}.`,
+    bankWords: saidIn(outcome),
+  });
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, BankError, isAnswerUnusable, NotFound, Unauthorised } from '../bank/errors';
+import { BankClientError, isRefusedRead } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
+import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
@@ -11,7 +12,6 @@ import { newId } from '../database/new-id';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { Problem } from '../http/problem';
-import { BankReads } from '../employer/bank-reads';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
@@ -29,16 +29,16 @@ export class Burial {
   constructor(
     private readonly database: Database,
     private readonly gateway: BankGateway,
-    private readonly reads: BankReads,
     private readonly reader: InstructionReader,
     private readonly ended: EndedInstruction,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
-   * Proof is a final status the bank shows, or a delete it confirmed and a read after it. That it is not found proves
-   * nothing by itself (rule 10): without proof the bank's written reference is needed, which also stands where the bank
-   * does not show the instruction, and never where it shows that it moved.
+   * Proof is a final status the bank shows, or a delete it confirmed of what it showed, and a read after it. That it is
+   * not found proves nothing by itself (rule 10), and its payments are looked at all the same: without proof the bank's
+   * written reference is needed, which also stands where the bank does not show the instruction, and never where it shows
+   * that it moved.
    * @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 502, 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, evidence: string | null): Promise<void> {
@@ -51,15 +51,16 @@ export class Burial {
     }
     if (attention.kind === 'ENDED_BY_BANK') return this.ended.prove(work, bankInstructionId, evidence);
     const written = (evidence ?? '').trim() !== '';
-    const before = await this.stateOf(work, bankInstructionId, written);
+    const before = await this.stateOf(work, written);
     if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;
     const deleted = await this.deleteAtBank(work, bankInstructionId);
     // A read may be that old: one right after a delete that was not confirmed could show what is no longer so.
     if (!deleted) await sleep(this.config.BANK_LAG_BOUND_MS);
-    const after = await this.stateOf(work, bankInstructionId, written);
+    const after = await this.stateOf(work, written);
     if (after === 'moved') throw wasExecuted();
-    if (after === 'cancelled' || (deleted && after === 'not found')) return;
+    // A bank may confirm the delete of what is gone, be it that it was submitted: only what was there was deleted.
+    if (after === 'cancelled' || (before === 'open' && deleted && after === 'not found')) return;
     if (written) return;
     throw new DomainError(
       'NOT_PROVEN_DEAD',
@@ -89,21 +90,24 @@ export class Burial {
 
   private async stateOf(
     work: Work,
-    bankInstructionId: string,
     written: boolean,
   ): Promise<'moved' | 'cancelled' | 'not found' | 'not shown' | 'open'> {
     try {
-      const instruction = await this.reads.instruction(work.account, bankInstructionId);
-      if (!instruction) return (await this.reader.somePaymentMoved(work)) ? 'moved' : 'open';
-      if (isPastSubmit(instruction.status)) return 'moved';
-      const reading = readBankStatus(instruction.status);
-      return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';
+      return await this.shownState(work);
     } catch (error) {
-      if (error instanceof NotFound) return 'not found';
       if (!(error instanceof BankClientError)) throw error;
       if (written && isRefusedRead(error)) return 'not shown';
       throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
     }
+  }
+
+  private async shownState(work: Work): Promise<'moved' | 'cancelled' | 'not found' | 'open'> {
+    const { shown, statuses } = await this.reader.standing(work);
+    if (statuses.some(isPastSubmit)) return 'moved';
+    if (!shown)
+      return statuses.length === 0 && work.account.reads.includes('INSTRUCTION') ? 'not found' : 'open';
+    const reading = readBankStatus(shown.status);
+    return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';
   }
 
   /** Whether the bank confirmed the delete. */
@@ -117,15 +121,13 @@ export class Burial {
         [tx.employerId, callId, work.instruction.id, target, createHash('sha256').digest()],
       ),
     );
+    crashPoint('burial.delete-intended');
     const outcome = await this.gateway.deleteInstruction(bankInstructionId);
+    crashPoint('burial.deleted');
     await this.database.inEmployer(work.instruction.employerId, (tx) => finishCall(tx, callId, outcome));
+    crashPoint('burial.delete-recorded');
     return outcome.kind === 'yes';
   }
-}
-
-/** An answer of the bank that shows nothing and may never show more; no answer, or want of access, is for us to mend. */
-function isRefusedRead(error: BankClientError): boolean {
-  return (error instanceof BankError && !(error instanceof Unauthorised)) || isAnswerUnusable(error);
 }
 
 function wasExecuted(): DomainError {

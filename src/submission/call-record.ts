@@ -1,5 +1,6 @@
 import type { Outcome } from '../bank/outcome';
 import { EmployerTransaction } from '../database/database';
+import { wordsOf } from '../employer/bank-calls';
 
 /**
  * Writes down what became of a call whose intent was recorded.
@@ -11,19 +12,29 @@ export async function finishCall(
   callId: string,
   outcome: Outcome<unknown>,
 ): Promise<void> {
+  if (!(await finishIfIntended(tx, callId, outcome)))
+    throw new Error('the intent of an answered call is not in the database');
+}
+
+/** As `finishCall`. @returns whether the intent is there */
+export async function finishIfIntended(
+  tx: EmployerTransaction,
+  callId: string,
+  outcome: Outcome<unknown>,
+): Promise<boolean> {
   const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
   const finished = await tx.query(
     `WITH finished AS (
        UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
        WHERE employer_id = $1 AND id = $2 RETURNING id)
      SELECT id FROM finished`,
-    [tx.employerId, callId, told, outcome.kind === 'yes' ? null : whyOf(outcome)],
+    [tx.employerId, callId, told, wordsOf(outcome)],
     'kept',
   );
-  if (finished.length === 0) throw new Error('the intent of an answered call is not in the database');
+  return finished.length > 0;
 }
 
-/** The bank's words on an outcome that was no yes, masked by the client. */
+/** What an outcome was, for everybody: without the bank's words, which may name a person. */
 export function whyOf(outcome: Outcome<unknown>): string {
   switch (outcome.kind) {
     case 'yes':
@@ -33,4 +44,9 @@ export function whyOf(outcome: Outcome<unknown>): string {
     case 'in-doubt':
       return outcome.why;
   }
+}
+
+/** The bank's words on a refusal, masked by the client: for whoever may see payments. */
+export function saidIn(outcome: Outcome<unknown>): string | undefined {
+  return outcome.kind === 'no' ? outcome.error?.words : undefined;
 }

@@ -6,10 +6,14 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
+import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import type { AttentionKind } from '../pay-run/attention-words';
+import { isSaidExecuted, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { closeOpenAdds } from '../pay-run/open-adds';
 import { lockRun } from '../pay-run/pay-run.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { beginBuilding } from './builder';
@@ -17,6 +21,26 @@ import { InstructionReader, ReadBack } from './read-back';
 import { bankHours, submitWindow } from './submit-window';
 import { Verifier } from './verifier';
 import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } from './work';
+
+/** What people are asked about an instruction that is to be submitted: pointless once it never is. */
+const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = [
+  'ROW_UNSEEN',
+  'REPLACED_UNSEEN',
+  'ROW_REFUSED_IN_MID_RUN',
+  'INITIATE_REFUSED',
+  'REBUILD_LIMIT',
+];
+
+/** What people are told of a released instruction, and where a submit that is not in the record may have paid its rows. */
+const UNPAID = {
+  happened:
+    'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
+};
+const PAID_ALREADY = {
+  happened:
+    'The cut-off of the execution date passed. A submit that is not in the record may have paid the rows of this instruction: no successor pays them.',
+  certain: 'We did not submit this instruction, and it is never submitted any more.',
+};
 
 /** The cut-off that passes in mid-run: what was not submitted by then is released, and another run pays its rows. */
 @Injectable()
@@ -41,13 +65,17 @@ export class CutOff {
     return submitWindow(run, run.createdAt, this.clock.now(), hours, BANK_TIMEOUT_MS).kind === 'late';
   }
 
-  /** Reads the instruction; past the cut-off also where the bank cannot be read. @throws BankClientError before it */
+  /**
+   * Reads the instruction; past the cut-off also where the bank cannot be read: what was seen to have moved stays so.
+   * @throws BankClientError before it
+   */
   async readUnlessLate(work: Work, rows: readonly PayableRow[]): Promise<ReadBack | { kind: 'unread' }> {
     try {
       return await this.reader.readBack(work, rows);
     } catch (error) {
-      if (isBankError(error) && this.isTooLate(work)) return { kind: 'unread' };
-      throw error;
+      if (!isBankError(error) || !this.isTooLate(work)) throw error;
+      const before = work.instruction.bankStatus ?? '';
+      return isPastSubmit(before) ? { kind: 'moved', bankStatus: before } : { kind: 'unread' };
     }
   }
 
@@ -61,8 +89,16 @@ export class CutOff {
       payableRows(tx, this.personal, work),
     );
     const reading = await this.readUnlessLate(work, rows);
-    if (reading.kind === 'moved') return this.verifier.breach(claim, work, reading.bankStatus);
+    if (reading.kind === 'moved') return this.moved(claim, work, reading.bankStatus);
     return this.expire(claim, work, reading.kind !== 'unread');
+  }
+
+  /** As `Verifier.breach`; past the cut-off what two people said was executed, and cannot be taken over, ends its run. */
+  async moved(claim: Claim, work: Work, bankStatus: string): Promise<WakeIn> {
+    const { instruction } = work;
+    const decided = await this.database.inEmployer(claim.employerId, (tx) => isSaidExecuted(tx, instruction));
+    if (decided && this.isTooLate(work)) return this.expire(claim, work, true);
+    return this.verifier.breach(claim, work, bankStatus);
   }
 
   /**
@@ -87,6 +123,7 @@ export class CutOff {
   async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
     const reason = 'the cut-off passed before its submit';
     if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
+    await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
     await movePaymentSet(tx, {
       payRunId: work.run.id,
@@ -96,15 +133,21 @@ export class CutOff {
       actor: 'service',
       reason,
     });
-    await raise(tx, {
-      kind: 'STALE_DATE',
-      ...aboutInstruction(work.instruction, work.planned),
-      happened:
-        'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
-    });
-    const subjects = [instruction.id, work.planned.id];
-    await clear(tx, ['ROW_UNSEEN'], subjects, 'the cut-off passed: it is never submitted');
+    const told = (await repaysForgotten(tx, work.run.id)) ? PAID_ALREADY : UNPAID;
+    await raise(tx, { kind: 'STALE_DATE', ...aboutInstruction(work.instruction, work.planned), ...told });
+    const subjects = [instruction.id, work.planned.id, ...(await refusedRows(tx, instruction))];
+    await clear(tx, ASKED_BEFORE_SUBMIT, subjects, 'the cut-off passed: it is never submitted');
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
+}
+
+/** The payments of an instruction that people are asked about because the bank refused them. */
+async function refusedRows(tx: EmployerTransaction, { id }: Instruction): Promise<string[]> {
+  const asked = await tx.query<{ subject_id: string }>(
+    `SELECT subject_id FROM attention
+     WHERE employer_id = $1 AND instruction_id = $2 AND kind = 'ROW_REFUSED_IN_MID_RUN' AND resolved_at IS NULL`,
+    [tx.employerId, id],
+  );
+  return asked.map((one) => one.subject_id);
 }

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError, NotFound } from '../bank/errors';
+import { BankClientError, isHidden, isNotShown, unless } from '../bank/errors';
+import { knownIds } from '../bank/payment-ids';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isBeforeSubmit, isEndedUnpaid } from '../domain/bank-status';
+import { isBeforeTaken, isEndedUnpaid } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { BankReads } from '../employer/bank-reads';
 import { Problem } from '../http/problem';
@@ -13,8 +14,9 @@ import { movePaymentSet } from '../pay-run/payment.store';
 import type { Work } from './work';
 
 /**
- * A submitted instruction that the bank ended unpaid while it leaves payments of it where they were: declared not
- * executed on the bank's word in writing, once both are read again (rule 8). Its open payments become VOID.
+ * A submitted instruction that the bank ended unpaid while it leaves payments of it where they were, or of which it shows
+ * nothing any more: declared not executed on the bank's word in writing, once both are read again (rule 8). Its open
+ * payments become VOID.
  */
 @Injectable()
 export class EndedInstruction {
@@ -41,7 +43,7 @@ export class EndedInstruction {
        WHERE p.employer_id = $1 AND p.pay_run_id = $3 AND p.status = 'SUBMITTED'`,
       [tx.employerId, instruction.id, instruction.payRunId],
     );
-    const left = open.every(({ bank_status: status }) => status === null || isBeforeSubmit(status));
+    const left = open.every(({ bank_status: status }) => status === null || isBeforeTaken(status));
     if (instruction.status !== 'SUBMITTED' || !left) throw wasExecuted();
     await movePaymentSet(tx, {
       payRunId: work.run.id,
@@ -58,27 +60,28 @@ export class EndedInstruction {
     { account, instruction }: Work,
     bankInstructionId: string,
   ): Promise<{ ended: boolean; left: boolean }> {
-    // Where the bank shows instructions to nobody, or this one no longer, its end is the one that was kept.
+    // What the bank does not show contradicts nothing that it says in writing. Where it shows instructions to nobody, or this one no longer, its end is the one that was kept; of one that went without any it must show no payment either.
     const kept = isEndedUnpaid(instruction.bankStatus ?? '');
     const known = await this.database.inEmployer(instruction.employerId, (tx) =>
-      tx.query<{ id: string }>(
-        `SELECT bank_payment_id AS id FROM bank_payment
+      tx.query<{ id: string; other: string | null }>(
+        `SELECT bank_payment_id AS id, bank_transaction_id AS other FROM bank_payment
          WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
         [tx.employerId, instruction.id],
       ),
     );
     try {
-      const shown = await this.reads.instruction(account, bankInstructionId);
-      const payments = await this.reads.payments(account, {
+      const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
+      const reading = this.reads.payments(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,
-        bankIds: known.map(({ id }) => [id] as const),
+        bankIds: known.map(({ id, other }) => knownIds(id, other)),
+        byAnyList: true,
         isNamedBy: namesOf(instruction.id),
       });
-      const left = payments.every(({ status }) => isBeforeSubmit(status) || isEndedUnpaid(status));
-      return { ended: shown ? isEndedUnpaid(shown.status) : kept, left };
+      const payments = (await unless(isHidden, reading)) ?? [];
+      const left = payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
+      return { ended: shown ? isEndedUnpaid(shown.status) : kept || payments.length === 0, left };
     } catch (error) {
-      if (error instanceof NotFound) return { ended: kept, left: true };
       if (!(error instanceof BankClientError)) throw error;
       throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
     }

@@ -7,7 +7,7 @@ import { SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
 import type { SeenPayment } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
-import { resumeUnlessPersons } from '../pay-run/stop';
+import { resumeRepayingRun } from '../pay-run/stop';
 import { intendAdds } from './add-record';
 import { BATCH_ROWS } from './add-window';
 import { RowsChanged } from './builder';
@@ -80,13 +80,8 @@ export class ForgottenRecord {
        WHERE employer_id = $1 AND bank_instruction_id = $2`,
       [tx.employerId, prepared.bankInstructionId],
     );
-    const forgotten = await tx.query(
-      `SELECT FROM forgotten_instruction
-       WHERE employer_id = $1 AND pay_run_id = $2 AND adopted_at IS NULL LIMIT 1`,
-      [tx.employerId, work.run.id],
-    );
-    if (forgotten.length === 0) await resumeUnlessPersons(tx, work.run.id, 'RESTORED');
     await recordExecuted(tx, work, instruction, shown, { evidence: this.evidence, at });
+    await resumeRepayingRun(tx, work.run.id);
   }
 
   private async initiated(bank: { bankInstructionId: string; reference: string | undefined }): Promise<void> {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { isNotShown, NotFound, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import type { BankInstruction } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
-import { BankReads } from '../employer/bank-reads';
+import { BankReads, InstructionAtBank, Standing } from '../employer/bank-reads';
 import { differenceIn, Judgement, judgePayments } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
@@ -38,10 +38,12 @@ export class InstructionReader {
     // What was once seen past its submit stays so: its ladder only climbs, whatever an older read shows.
     const past = [...shown, work.instruction.bankStatus ?? ''].find(isPastSubmit);
     if (past !== undefined) return { kind: 'moved', bankStatus: past };
-    if (instruction === 'gone') return { kind: 'dead', bankStatus: 'not found' };
+    if (instruction === 'gone')
+      return (await this.movedAmong(work, isGone)) ?? { kind: 'dead', bankStatus: 'not found' };
     if (instruction) {
       const state = judgeUnsubmitted(instruction.status);
-      if (state !== 'open') return { kind: state, bankStatus: instruction.status };
+      if (state !== 'open')
+        return (await this.movedAmong(work, isNotShown)) ?? { kind: state, bankStatus: instruction.status };
     }
     const expected = expectedRows(work.instruction.id, rows);
     const seen = await this.reads.payments(account, {
@@ -60,13 +62,30 @@ export class InstructionReader {
     return conclude(judgement, totals, instruction);
   }
 
-  /** Where the instruction cannot be read, one of its payments past the submit is evidence enough. */
-  async somePaymentMoved(work: Work): Promise<boolean> {
-    return (await this.paymentStatuses(work)).some(isPastSubmit);
+  /** A status past the submit, of it or of one of its payments, now or when it was read before. @throws BankClientError */
+  async pastSubmit(work: Work): Promise<string | undefined> {
+    const { bankInstructionId, bankStatus } = work.instruction;
+    if (bankInstructionId === null) return undefined;
+    if (isPastSubmit(bankStatus ?? '')) return bankStatus ?? undefined;
+    return (await this.standing(work)).statuses.find(isPastSubmit);
   }
 
-  /** The statuses of its payments, as far as the bank shows them. */
-  async paymentStatuses({ instruction, account }: Work): Promise<string[]> {
+  /** What the bank shows of whether the instruction was submitted. @throws BankClientError */
+  async standing(work: Work): Promise<Standing> {
+    return this.reads.standing(work.account, await this.atBank(work));
+  }
+
+  /** @param showsNone which failures mean that the bank shows no payment of it */
+  private async movedAmong(
+    work: Work,
+    showsNone: (error: unknown) => boolean,
+  ): Promise<ReadBack | undefined> {
+    const seen = await unless(showsNone, this.reads.payments(work.account, await this.atBank(work)));
+    const bankStatus = seen?.map(({ status }) => status).find(isPastSubmit);
+    return bankStatus === undefined ? undefined : { kind: 'moved', bankStatus };
+  }
+
+  private async atBank({ instruction }: Work): Promise<InstructionAtBank> {
     const known = await this.database.inEmployer(instruction.employerId, (tx) =>
       tx.query<{ id: string; other: string | null }>(
         `SELECT bank_payment_id AS id, bank_transaction_id AS other FROM bank_payment
@@ -74,13 +93,13 @@ export class InstructionReader {
         [tx.employerId, instruction.id],
       ),
     );
-    const seen = await this.reads.payments(account, {
+    return {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
       bankIds: known.map(({ id, other }) => knownIds(id, other)),
+      byAnyList: true,
       isNamedBy: namesOf(instruction.id),
-    });
-    return seen.map(({ status }) => status);
+    };
   }
 
   private async instruction(
@@ -94,6 +113,10 @@ export class InstructionReader {
       throw error;
     }
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof NotFound;
 }
 
 function conclude(

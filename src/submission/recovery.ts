@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, isBankError, NotFound } from '../bank/errors';
+import { BankClientError, isBankError } from '../bank/errors';
 import type { BankInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
+import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { isPastSubmit } from '../domain/bank-status';
-import { BankReads } from '../employer/bank-reads';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -36,7 +36,6 @@ interface Evidence {
 export class Recovery {
   constructor(
     private readonly database: Database,
-    private readonly reads: BankReads,
     private readonly reader: InstructionReader,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -44,17 +43,20 @@ export class Recovery {
 
   /** @throws BankClientError that of the read, once what time alone decides is written down */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
+    const begunMs = performance.now();
     const evidence = await this.evidenceOf(work);
-    const wakeIn = await this.conclude(claim, work, evidence);
+    const wakeIn = await this.conclude(claim, work, evidence, performance.now() - begunMs);
+    crashPoint('recovery.recorded');
     if (evidence.unread) throw evidence.unread;
     return wakeIn;
   }
 
-  private conclude(claim: Claim, work: Work, evidence: Evidence): Promise<WakeIn> {
+  private conclude(claim: Claim, work: Work, evidence: Evidence, readForMs: number): Promise<WakeIn> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
-      if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 'never';
+      // Armed again, or declared, while the bank was read.
+      if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 0;
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
       const attempt = await standingAttempt(tx, instruction);
       const ageMs = await ageOf(tx, attempt);
@@ -64,7 +66,7 @@ export class Recovery {
         await finishAttempt(tx, instruction, 'IN_DOUBT', 'no answer was recorded');
         return READ_AGAIN_MS;
       }
-      const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs);
+      const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs - readForMs);
       if (turnedAway && (await armedAgain(tx, attempt)) < this.config.REBUILD_LIMIT) {
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, 'the bank turned the submit away');
@@ -86,19 +88,11 @@ export class Recovery {
   }
 
   private async read(work: Work): Promise<Evidence> {
-    const bankInstructionId = work.instruction.bankInstructionId ?? '';
-    let instruction: BankInstruction | undefined;
-    try {
-      instruction = await this.reads.instruction(work.account, bankInstructionId);
-    } catch (error) {
-      if (error instanceof NotFound) return { executed: false, stillInitiated: false };
-      throw error;
-    }
-    if (instruction) {
-      const executed = isPastSubmit(instruction.status);
-      return { executed, stillInitiated: instruction.status === 'INITIATED', instruction };
-    }
-    return { executed: await this.reader.somePaymentMoved(work), stillInitiated: false };
+    const { shown, statuses } = await this.reader.standing(work);
+    const executed = statuses.some(isPastSubmit);
+    // An older status than that of its payments is not written down with them.
+    const instruction = shown && isPastSubmit(shown.status) ? shown : undefined;
+    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction };
   }
 
   private async executed(
@@ -120,6 +114,7 @@ export class Recovery {
     return 'never';
   }
 
+  /** @param ageMs that of the doubt when the read began: what it shows may be as old as that */
   private provenUnexecuted(attempt: SubmitAttempt, evidence: Evidence, ageMs: number): boolean {
     return (
       this.config.BANK_REJECTS_BEFORE_EXECUTING &&

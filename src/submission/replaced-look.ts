@@ -6,13 +6,10 @@ import { aboutInstruction } from '../pay-run/attention.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { instructionsOf, instructionsReplacedBy } from '../pay-run/replaced.store';
-import { SecondLook, SecondReading, UnseenPayment } from '../pay-run/second-look';
+import { namesOfUnseen, SecondLook, SecondReading } from '../pay-run/second-look';
 import { tellOfMoved } from '../pay-run/stop-successors';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
-
-/** Old instructions named in a question; of more their number is told. */
-const INSTRUCTIONS_NAMED = 20;
 
 /** Before any repay the bank is read again: whether what the payments of a run replace still stands as it ended. */
 @Injectable()
@@ -62,20 +59,13 @@ async function stands(
   if (moved.length > 0) await tellOfMoved(tx, moved);
   if (unseen.length > 0) {
     const version = await approvedVersion(tx, run);
-    await tellOfUnseen(tx, claim, 'REPLACED', {
+    const names = namesOfUnseen(unseen);
+    const alarm = {
       ...about,
-      bankReference: namesOf(unseen),
-      happened: `${version} pays again what the bank does not show now.`,
-      certain:
-        'Nothing that waits for it is submitted: what is not shown may have been paid after all. It goes on by itself once the bank shows how each of these payments ended.',
-    });
+      bankReference: names.join(', '),
+      happened: `${version} pays again ${unseen.length} payments that the bank does not show now, of customer instruction ${names.join(', ')}.`,
+    };
+    await tellOfUnseen(tx, claim, 'REPLACED', alarm, [version, ...names]);
   } else await nowSeen(tx, claim, 'REPLACED', about.subjectId);
   return moved.length + unseen.length === 0;
-}
-
-function namesOf(unseen: readonly UnseenPayment[]): string {
-  const all = [...new Set(unseen.map(({ bankInstructionId }) => bankInstructionId))].sort();
-  const named = all.slice(0, INSTRUCTIONS_NAMED);
-  if (all.length > named.length) named.push(`${all.length - named.length} more`);
-  return named.join(', ');
 }

@@ -121,7 +121,7 @@ export class RestoreAdoption {
     if (!hashOfRows(rows).equals(planned.rowHash)) return 'the approved rows are not as they were approved';
     const expected = expectedRows(instruction.id, rows);
     const known = rowsById(expected);
-    const shown = await this.reads.instruction(account, bankInstructionId);
+    const shown = await this.reads.instructionIfShown(account, bankInstructionId);
     const listed = await this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.run.createdAt,

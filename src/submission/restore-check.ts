@@ -1,13 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { isBankError, NotAllowed, NotFound } from '../bank/errors';
+import { isBankError, isNotShown } from '../bank/errors';
 import { describeError } from '../config/describe-error';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isPassing, NotDurable } from '../database/outage';
 import { mostSubmitted } from '../domain/bank-status';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
-import { BankReads } from '../employer/bank-reads';
 import { clear, raise } from '../pay-run/attention.store';
+import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { RowsChanged } from './builder';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
@@ -22,6 +22,10 @@ export interface Restore {
   readonly what: string;
 }
 
+const NOT_READ = 'the bank does not let it be read';
+/** What it refuses now it may show a little later. */
+const NOT_READ_PAUSE_MS = 60_000;
+
 /**
  * Holds one employer's record against the bank after a restore: every instruction that is not submitted is read again,
  * and what the general list shows beside them and is the employer's is taken over where it can be.
@@ -29,12 +33,11 @@ export interface Restore {
 @Injectable()
 export class RestoreCheck {
   private readonly logger = new Logger(RestoreCheck.name);
-  /** The run as it was when its instruction at the bank was not taken over: asked again when it has moved. */
-  private readonly refused = new Map<string, string>();
+  /** The run as it was when its instruction at the bank was not taken over: tried again when it has moved, or then. */
+  private readonly refused = new Map<string, { key: string; againMs: number }>();
 
   constructor(
     private readonly database: Database,
-    private readonly reads: BankReads,
     private readonly reader: InstructionReader,
     private readonly adoption: RestoreAdoption,
   ) {}
@@ -50,7 +53,8 @@ export class RestoreCheck {
     sweep: Sweep,
     own: readonly Finding[],
   ): Promise<void> {
-    const findings = [...(await this.movedOf(employerId)), ...own];
+    const { moved, hidden } = await this.movedOf(employerId, sweep);
+    const findings = [...moved, ...own];
     const forgotten = findings.filter(({ submitted }) => submitted);
     await this.database.inEmployer(employerId, (tx) => keepForgotten(tx, restore, forgotten));
     for (const finding of forgotten) {
@@ -65,7 +69,7 @@ export class RestoreCheck {
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx);
-      await pass(tx, restore, sweep, findings);
+      await pass(tx, restore, sweep, { findings, hidden });
     });
   }
 
@@ -76,10 +80,12 @@ export class RestoreCheck {
   async adoptWaiting(employerId: string): Promise<void> {
     const waiting = await this.database.inEmployer(employerId, waitingOf);
     for (const { key, ...forgotten } of waiting) {
-      if (this.refused.get(forgotten.bankInstructionId) === key) continue;
+      const before = this.refused.get(forgotten.bankInstructionId);
+      if (before?.key === key && performance.now() < before.againMs) continue;
       const refusal = await this.adoptOrSay(employerId, forgotten);
+      const againMs = refusal === NOT_READ ? performance.now() + NOT_READ_PAUSE_MS : Infinity;
       if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
-      else this.refused.set(forgotten.bankInstructionId, key);
+      else this.refused.set(forgotten.bankInstructionId, { key, againMs });
       await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));
     }
   }
@@ -89,7 +95,7 @@ export class RestoreCheck {
     try {
       return await this.adoption.adopt(employerId, forgotten);
     } catch (error) {
-      if (error instanceof NotFound || error instanceof NotAllowed) return 'the bank does not let it be read';
+      if (isNotShown(error)) return NOT_READ;
       if (isBankError(error) || isPassing(error) || isConnectionLoss(error) || error instanceof NotDurable)
         throw error;
       const { bankInstructionId } = forgotten;
@@ -101,11 +107,20 @@ export class RestoreCheck {
     }
   }
 
-  /** Instructions the database has as not submitted, which the bank does not show as such. */
-  private async movedOf(employerId: string): Promise<Finding[]> {
+  /**
+   * Instructions the database has as not submitted, which the bank does not show as such; and the ids of those that it lets
+   * nobody read, and of which its list shows nothing.
+   */
+  private async movedOf(
+    employerId: string,
+    sweep: Sweep,
+  ): Promise<{ moved: Finding[]; hidden: readonly string[] }> {
     const moved: Finding[] = [];
+    const hidden: string[] = [];
     for (const work of await this.database.inEmployer(employerId, heldWork)) {
-      const status = await this.statusOf(work);
+      const shown = await this.statusOf(work);
+      const status = shown.status ?? listedStatus(sweep, work);
+      if (status === undefined && shown.isHidden) hidden.push(work.instruction.bankInstructionId ?? '');
       if (status === undefined) continue;
       const { instruction, run, planned } = work;
       moved.push({
@@ -119,19 +134,27 @@ export class RestoreCheck {
         refusal: undefined,
       });
     }
-    return moved;
+    return { moved, hidden };
   }
 
-  /** A status that says, or leaves possible, that it was submitted. */
-  private async statusOf(work: Work): Promise<string | undefined> {
+  /** A status that says, or leaves possible, that it was submitted. @throws BankClientError that may pass */
+  private async statusOf(work: Work): Promise<{ status?: string; isHidden: boolean }> {
     try {
-      const shown = await this.reads.instruction(work.account, work.instruction.bankInstructionId ?? '');
-      return mostSubmitted(shown ? [shown.status] : await this.reader.paymentStatuses(work));
+      const { statuses } = await this.reader.standing(work);
+      return { status: mostSubmitted(statuses), isHidden: false };
     } catch (error) {
-      if (error instanceof NotFound) return undefined;
+      if (isNotShown(error)) return { isHidden: true };
       throw error;
     }
   }
+}
+
+/** By the general list, where the bank shows neither the instruction nor what is in it any more. */
+function listedStatus(
+  { moved }: Sweep,
+  { instruction: { id, bankInstructionId } }: Work,
+): string | undefined {
+  return moved.find((one) => one.bankInstructionId === bankInstructionId || one.instructionId === id)?.status;
 }
 
 async function heldWork(tx: EmployerTransaction): Promise<Work[]> {
@@ -160,7 +183,7 @@ async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: s
     `SELECT f.bank_instruction_id, f.instruction_id, f.pay_run_id, f.reference, r.revision
      FROM forgotten_instruction f
      JOIN pay_run r ON r.employer_id = f.employer_id AND r.id = f.pay_run_id
-     WHERE f.employer_id = $1 AND f.adopted_at IS NULL AND r.status IN ('APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING')
+     WHERE f.employer_id = $1 AND f.restore_id IS NOT NULL AND f.adopted_at IS NULL AND r.status IN ('APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING')
      ORDER BY f.found_at, f.bank_instruction_id`,
     [tx.employerId],
   );
@@ -198,14 +221,26 @@ async function keepForgotten(
   );
 }
 
-/** Runs of which something submitted could not be taken back into the record, and others that pay the same employees. */
+/**
+ * Runs of which something submitted could not be taken back into the record, and others that pay the same employees:
+ * people are asked about each of those.
+ */
 async function stopRuns(tx: EmployerTransaction, forgotten: readonly Finding[]): Promise<void> {
   if (forgotten.every(({ refusal }) => refusal === undefined)) return;
-  await tx.query(
-    `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'RESTORED'
-     WHERE employer_id = $1 AND status <> ALL ($2) AND stopped_at IS NULL AND repays_forgotten(employer_id, id)`,
+  const runs = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2) AND repays_forgotten(employer_id, id)
+     ORDER BY id FOR NO KEY UPDATE`,
     [tx.employerId, PAY_RUN_FINALS],
   );
+  const ids = runs.map(({ id }) => id);
+  await tx.query(
+    `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'RESTORED'
+     WHERE employer_id = $1 AND id = ANY ($2) AND stopped_at IS NULL`,
+    [tx.employerId, ids],
+  );
+  // Those of which something was forgotten are in the question about the restore.
+  const own = new Set(forgotten.map(({ payRunId }) => payRunId));
+  for (const id of ids) if (!own.has(id)) await tellOfPaidAlready(tx, id);
 }
 
 /** What was submitted, given up or is in doubt is read again at once, by those who follow it. */
@@ -237,19 +272,20 @@ async function pass(
   tx: EmployerTransaction,
   restore: Restore,
   sweep: Sweep,
-  findings: readonly Finding[],
+  { findings, hidden }: { findings: readonly Finding[]; hidden: readonly string[] },
 ): Promise<void> {
+  const unread = hidden.length > 0 || findings.some(({ refusal }) => refusal === NOT_READ);
   const passed = await tx.query(
     `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3
      WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL RETURNING restore_id`,
-    [tx.employerId, restore.id, !isWhole(sweep)],
+    [tx.employerId, restore.id, !isWhole(sweep) || unread],
   );
   if (passed.length === 0) return;
   await clear(tx, ['RESTORED'], restore.id, 'the bank was read; what it shows is in the next question');
   await raise(tx, {
     kind: 'RESTORED',
     subjectId: restore.id,
-    happened: happenedAfter(restore.what, sweep, findings),
+    happened: happenedAfter(restore.what, sweep, findings, hidden),
     payments: findings.reduce((sum, { submitted, payments }) => sum + (submitted ? payments : 0), 0),
   });
 }

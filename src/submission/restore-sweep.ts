@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { NotAllowed, NotFound } from '../bank/errors';
+import { isHidden, isNotShown, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentMarks } from '../bank/payment-marks';
-import type { BankInstruction, BankPayment } from '../bank/records';
+import type { BankPayment } from '../bank/records';
 import { Database } from '../database/database';
 import { mostSubmitted } from '../domain/bank-status';
 import { readMessageId } from '../pay-run/message-id';
@@ -24,11 +24,20 @@ export interface Unknown {
   payments: number;
 }
 
+/** A status of a known instruction, under whichever of its ids the list names. */
+export interface Moved {
+  bankInstructionId: string | undefined;
+  instructionId: string | undefined;
+  status: string;
+}
+
 /** What the bank's general list shows beside what the database knows. */
 export interface Sweep {
-  /** Whether the bank lets the list be read. */
+  /** Whether the bank lets the list be read, to its end. */
   readable: boolean;
   unknown: Unknown[];
+  /** What the database knows, and the list shows past the submit, or so that it may be. */
+  moved: Moved[];
   /** Ids of instructions, or of payments of none, of which nobody can tell whether this service made them, or for whom. */
   unidentified: string[];
 }
@@ -43,6 +52,8 @@ interface Group {
   moved: string | undefined;
 }
 
+type ShowsNothing = (error: unknown) => boolean;
+
 /** Reads the bank's general list for instructions of this service that a restored database has forgotten. */
 @Injectable()
 export class RestoreSweep {
@@ -51,20 +62,22 @@ export class RestoreSweep {
     private readonly gateway: BankGateway,
   ) {}
 
-  /** Everything since `from`. @throws BankClientError unless it is that the list may not be read */
-  async since(from: Date): Promise<Sweep> {
-    const sweep: Sweep = { readable: true, unknown: [], unidentified: [] };
-    let groups: Group[];
-    try {
-      groups = await this.list(from);
-    } catch (error) {
-      if (error instanceof NotAllowed || error instanceof NotFound) return { ...sweep, readable: false };
-      throw error;
-    }
+  /**
+   * Everything since `from`. What the bank refuses is not known; of any other answer that shows nothing the same is believed
+   * once such answers have lasted. @throws BankClientError that may pass
+   */
+  async since(from: Date, lasted: boolean): Promise<Sweep> {
+    const sweep: Sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
+    const showsNothing = lasted ? isNotShown : isHidden;
+    const groups = await unless(showsNothing, this.list(from));
+    if (groups === undefined) return { ...sweep, readable: false };
     let reads = 0;
-    for (const group of await this.withoutKnown(groups)) {
+    const isKnown = await this.known(groups);
+    sweep.moved = groups.filter(isKnown).flatMap(movedOf);
+    for (const group of groups) {
+      if (isKnown(group)) continue;
       reads += 1;
-      const found = reads > MOST_READS ? undefined : await this.identify(group);
+      const found = reads > MOST_READS ? undefined : await this.identify(group, showsNothing);
       if (found === undefined) sweep.unidentified.push(group.bankInstructionId ?? group.first.ids[0]);
       else if (found !== 'foreign') sweep.unknown.push(found);
     }
@@ -104,8 +117,8 @@ export class RestoreSweep {
     );
   }
 
-  /** Those of which neither the instruction's id at the bank nor any payment's is stored for any employer. */
-  private async withoutKnown(groups: readonly Group[]): Promise<Group[]> {
+  /** Whether the instruction's id at the bank or a payment's is stored for any employer. */
+  private async known(groups: readonly Group[]): Promise<(group: Group) => boolean> {
     return this.database.asWorker(async (tx) => {
       const instructions = await tx.query<{ id: string }>(
         'SELECT bank_instruction_id AS id FROM instruction WHERE bank_instruction_id = ANY ($1)',
@@ -117,21 +130,19 @@ export class RestoreSweep {
       );
       const knownInstructions = new Set(instructions.map(({ id }) => id));
       const knownPayments = new Set(payments.map(({ id }) => id));
-      return groups.filter(
-        ({ bankInstructionId, first }) =>
-          !knownInstructions.has(bankInstructionId ?? '') && !knownPayments.has(first.ids[0]),
-      );
+      return ({ bankInstructionId, first }) =>
+        knownInstructions.has(bankInstructionId ?? '') || knownPayments.has(first.ids[0]);
     });
   }
 
   /** Undefined where nobody can tell whose it is. */
-  private async identify(group: Group): Promise<Unknown | 'foreign' | undefined> {
+  private async identify(group: Group, showsNothing: ShowsNothing): Promise<Unknown | 'foreign' | undefined> {
     const { payments, moved, first } = group;
-    const { bankInstructionId, instructionId, marked } = await this.completed(group);
+    const { bankInstructionId, instructionId, marked } = await this.completed(group, showsNothing);
     // One payment that was read alone may be a stranger's in an instruction of ours: the reference is asked first.
     const unnamed = marked && instructionId === undefined ? 'foreign' : undefined;
     if (bankInstructionId === undefined) return unnamed;
-    const shown = await this.read(bankInstructionId);
+    const shown = await unless(showsNothing, this.gateway.getInstruction(bankInstructionId));
     const reference = shown?.reference;
     if (instructionId === undefined) {
       if (reference === undefined) return unnamed;
@@ -152,19 +163,16 @@ export class RestoreSweep {
   /** With what its first payment, read singly, shows beyond the list. */
   private async completed(
     group: Group,
+    showsNothing: ShowsNothing,
   ): Promise<Pick<Group, 'bankInstructionId' | 'instructionId'> & { marked: boolean }> {
     const { bankInstructionId, instructionId, first } = group;
     if (bankInstructionId !== undefined && instructionId !== undefined) return { ...group, marked: true };
-    const alone = await orNothing(this.gateway.getPayment(first.ids));
+    const alone = await unless(showsNothing, this.gateway.getPayment(first.ids));
     return {
       bankInstructionId: bankInstructionId ?? alone?.bankInstructionId,
       instructionId: instructionId ?? readMessageId(alone?.messageId ?? '')?.instructionId,
       marked: instructionId !== undefined || alone?.messageId !== undefined,
     };
-  }
-
-  private read(bankInstructionId: string): Promise<BankInstruction | undefined> {
-    return orNothing(this.gateway.getInstruction(bankInstructionId));
   }
 }
 
@@ -177,12 +185,6 @@ function keyOf(
   return instructionId === undefined ? `payment ${bankPaymentId}` : `ours ${instructionId}`;
 }
 
-/** What may not be read, or is not found, is not known. */
-async function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof NotAllowed || error instanceof NotFound) return undefined;
-    throw error;
-  }
+function movedOf({ bankInstructionId, instructionId, moved }: Group): Moved[] {
+  return moved === undefined ? [] : [{ bankInstructionId, instructionId, status: moved }];
 }

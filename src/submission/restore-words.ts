@@ -22,8 +22,16 @@ export function isWhole({ readable, unidentified }: Sweep): boolean {
   return readable && unidentified.length === 0;
 }
 
-/** What happened and what the bank shows, with ids and counts only. */
-export function happenedAfter(what: string, sweep: Sweep, findings: readonly Finding[]): string {
+/**
+ * What happened and what the bank shows, with ids and counts only.
+ * @param hidden ids of instructions that are not submitted in the record, and that the bank lets nobody read
+ */
+export function happenedAfter(
+  what: string,
+  sweep: Sweep,
+  findings: readonly Finding[],
+  hidden: readonly string[],
+): string {
   const submitted = findings.filter((one) => one.submitted);
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
   const blocked = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal !== undefined);
@@ -32,6 +40,7 @@ export function happenedAfter(what: string, sweep: Sweep, findings: readonly Fin
   const sentences = [
     what,
     submitted.length === 0 &&
+      hidden.length === 0 &&
       isWhole(sweep) &&
       'The bank shows no submitted instruction of this employer that was forgotten.',
     told(adopted, 'submitted at the bank and taken back into the record, to be followed'),
@@ -41,12 +50,13 @@ export function happenedAfter(what: string, sweep: Sweep, findings: readonly Fin
     ),
     told(
       ofNoRun,
-      'submitted at the bank for a run that was forgotten too: uploading its pay file again would pay twice',
+      'submitted at the bank for a run that was forgotten too: uploading its pay file again would pay twice; what older runs did not pay is held for a person',
     ),
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&
-      "The bank does not let its list of payments be read: resuming takes the bank's written word.",
+      "The bank does not let its list of payments be read, or not to its end: resuming takes the bank's written word.",
     unclear(sweep.unidentified),
+    unread(hidden),
   ];
   return sentences.filter((sentence) => sentence !== false && sentence !== '').join(' ');
 }
@@ -55,6 +65,12 @@ function unclear(ids: readonly string[]): string {
   if (ids.length === 0) return '';
   const named = `${ids.slice(0, MOST_NAMED).join(', ')}${moreThanNamed(ids.length)}`;
   return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer (${named}): resuming takes the bank's written word.`;
+}
+
+function unread(ids: readonly string[]): string {
+  if (ids.length === 0) return '';
+  const named = `${ids.slice(0, MOST_NAMED).join(', ')}${moreThanNamed(ids.length)}`;
+  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. None of them is submitted before it is read.`;
 }
 
 function moreThanNamed(count: number): string {

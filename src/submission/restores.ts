@@ -127,12 +127,17 @@ export class Restores {
         if (!(await this.database.inEmployer(employerId, (tx) => hasPassed(tx, pending.id))))
           employerIds.push(employerId);
       if (employerIds.length === 0) continue;
-      const sweep = await this.sweep.since(this.sinceOf(pending));
+      const sweep = await this.sweep.since(this.sinceOf(pending), this.lasted(pending));
       const { byEmployer, ownerless } = await this.owners.of(sweep.unknown);
       sweep.unidentified.push(...ownerless.map((one) => one.bankInstructionId));
       this.reportStrangers(pending, sweep);
       await eachOf(employerIds, (id) => this.check.reconcile(id, pending, sweep, byEmployer.get(id) ?? []));
     }
+  }
+
+  /** What the bank answered oddly all the while since the restore was noticed it may answer for ever. */
+  private lasted({ noticedAt }: Pending): boolean {
+    return this.clock.now().getTime() - noticedAt.getTime() >= this.config.SUBMIT_DOUBT_MS;
   }
 
   /** Employers with instructions at the bank that were not taken back into their record. */

@@ -13,8 +13,9 @@ import { BANK_LADDER } from '../domain/bank-status';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { plannedInstructions } from '../pay-run/instruction.store';
-import { approvedVersion } from '../pay-run/approval';
+import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
+import { clearPaidAlready, tellOfPaidAlready } from '../pay-run/paid-already';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
@@ -70,8 +71,10 @@ export class RunGate {
       await fence(tx, claim);
       if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
       if (!(await this.replaced.standsAtGate(tx, claim, now, replaced))) return TRY_AGAIN_MS;
+      if (await tellOfPaidAlready(tx, now.id)) return TRY_AGAIN_MS;
       for (const part of tampered) await reportTampering(tx, part);
       if (tampered.length > 0) return TRY_AGAIN_MS;
+      await lockAccount(tx, now);
       const refusal = await this.refusalOf(tx, now, computed);
       if (refusal) {
         await lapseRun(tx, now, refusal);
@@ -111,6 +114,8 @@ export class RunGate {
       return 'the account or terms of the run are not those that were approved';
     const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
     const entitled = await this.entitledApprovals(tx, run, run.rootHash);
+    const { length: standing } = await standingApprovals(tx, run);
+    if (standing < employer.approvalsRequired) return 'fewer approvals stand than its employer requires';
     if (entitled < employer.approvalsRequired) return 'an approver is no longer entitled to approve';
     const { ms } = await expectedSubmits(tx, run, this.config);
     const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
@@ -176,6 +181,7 @@ export class RunGate {
   private async open(tx: EmployerTransaction, run: PayRun, balanceMinor: bigint | undefined): Promise<void> {
     await moveRun(tx, run, 'SUBMITTING', 'service');
     await clear(tx, ['CONTRACT_DRIFT'], run.id, 'a later read followed the interface');
+    await clearPaidAlready(tx, run.id);
     if (balanceMinor !== undefined) {
       const read = { balanceBeforeMinor: balanceMinor, balanceReadAt: this.clock.now() };
       await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, read);
@@ -192,6 +198,14 @@ export class RunGate {
       instructions.map((one) => one.id),
     );
   }
+}
+
+/** Two runs of one account pass their gates one after the other: each counts what the other has reserved. */
+async function lockAccount(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(`SELECT FROM employer_account WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`, [
+    tx.employerId,
+    run.accountId,
+  ]);
 }
 
 /** What other runs have reserved on an account, and their instructions whose payments the bank is not known to hold. */

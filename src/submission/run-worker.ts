@@ -26,7 +26,7 @@ import { expectedSend } from '../pay-run/send-outlook';
 import { lapseRun, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
 import { bankHours, submitWindow, Window } from './submit-window';
-import { obstacleOf, raiseWaiting } from './work';
+import { mayBeForgotten, Obstacle, obstacleOf, raiseWaiting } from './work';
 
 /** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */
 const LOOK_AGAIN_TICKS = 10;
@@ -84,17 +84,19 @@ export class RunWorker {
     });
   }
 
-  /** APPROVED → BUILDING once it is due, its account is ready and no switch is thrown. */
+  /** APPROVED → BUILDING once it is due, its account is ready and no switch is thrown; stopped or not, it lapses when late. */
   private async start(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
-    if (await obstacleOf(tx, run)) return this.lookAgainMs;
+    const obstacle = await obstacleOf(tx, run);
+    if (obstacle === 'ENDED' || (await awaitsRestore(tx, run, obstacle))) return this.lookAgainMs;
     const { ms } = await expectedSend(tx, run, this.config);
     const window = await this.windowOf(tx, run, ms);
     if (window.kind === 'early') return Math.min(window.ms, this.lookAgainMs);
     const lapsed = whyLapsed(window, 'cannot be met');
     if (lapsed !== undefined) return this.lapse(tx, run, lapsed);
-    if (!(await this.accountReady(tx, run))) return this.lookAgainMs;
+    if (obstacle !== undefined || !(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
     await planTheRest(tx, run);
+    await wakeAbandoned(tx, this.config.WATCH_DAYS);
     return 'never';
   }
 
@@ -135,10 +137,10 @@ export class RunWorker {
   /** What takes a run that has nothing submitted out of its way: an amendment, a lapse, a date that cannot be met. */
   private async endedEarly(tx: EmployerTransaction, run: PayRun): Promise<WakeIn | undefined> {
     const obstacle = await obstacleOf(tx, run);
-    if (obstacle === 'STOPPED' || obstacle === 'RESTORED') return this.lookAgainMs;
-    if (obstacle === undefined) {
+    if (await awaitsRestore(tx, run, obstacle)) return this.lookAgainMs;
+    if (obstacle !== 'ENDED') {
       const lapsed = whyLapsed(await this.windowOf(tx, run, 0), 'passed');
-      if (lapsed === undefined) return undefined;
+      if (lapsed === undefined) return obstacle === undefined ? undefined : this.lookAgainMs;
       await this.lapse(tx, run, lapsed);
     }
     if (await wakeLive(tx, run)) return this.lookAgainMs;
@@ -170,7 +172,11 @@ export class RunWorker {
     }
     // What waits for people, such as a row that the bank refused, is released by nobody else.
     const { kind } = await this.windowOf(tx, run, 0);
-    if (kind === 'late') await wakeLive(tx, run, INSTRUCTION_UNSENT);
+    if (kind === 'late') {
+      // What was given up for good is planned once more, to be released.
+      await planTheRest(tx, run);
+      await wakeLive(tx, run, INSTRUCTION_UNSENT);
+    }
     return this.lookAgainMs;
   }
 
@@ -226,6 +232,29 @@ export class RunWorker {
     const done = new Set(reached.map(({ id }) => id));
     return planned.every(({ id }) => done.has(id));
   }
+}
+
+/** Whether a restored database may have forgotten a submit of the run: its approval does not lapse before that is known. */
+async function awaitsRestore(
+  tx: EmployerTransaction,
+  run: PayRun,
+  obstacle: Obstacle | undefined,
+): Promise<boolean> {
+  return obstacle === 'RESTORED' || (obstacle === 'STOPPED' && (await mayBeForgotten(tx, run.id)));
+}
+
+/**
+ * What was given up is read again while a run is built, which may pay the same employees: somebody else may have
+ * submitted it since it was read last, and what is seen moved stops everything before the run's own submit.
+ */
+async function wakeAbandoned(tx: EmployerTransaction, watchDays: number): Promise<void> {
+  const abandoned = await tx.query<{ id: string }>(
+    `SELECT id FROM instruction WHERE employer_id = $1 AND status = 'ABANDONED' AND bank_instruction_id IS NOT NULL
+       AND created_at > clock_timestamp() - make_interval(days => $2)`,
+    [tx.employerId, watchDays],
+  );
+  const ids = abandoned.map(({ id }) => id);
+  if (ids.length > 0) wake(tx, 'FOLLOW', tx.employerId, ids);
 }
 
 /** Wakes the run's instructions that are under way, or those in some states. @returns whether there are any */

@@ -21,6 +21,8 @@ import { RestoreSweep } from './restore-sweep';
 import { Restores } from './restores';
 import { RunGate } from './run-gate';
 import { RunWorker } from './run-worker';
+import { StatusMeaning } from './status-meaning';
+import { UnseenWord } from './unseen-word';
 import { SubmissionService } from './submission.service';
 import { Submitter } from './submitter';
 import { UnrecordedSubmits } from './unrecorded-submits';
@@ -49,6 +51,8 @@ import { Verifier } from './verifier';
     Restores,
     RunGate,
     RunWorker,
+    StatusMeaning,
+    UnseenWord,
     SubmissionService,
     Submitter,
     UnrecordedSubmits,

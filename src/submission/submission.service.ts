@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isAccessRefused, isAnswerUnusable, isBankError, RateLimited } from '../bank/errors';
+import { isAccessRefused, isAnswerUnusable, isBankError, NotFound, RateLimited } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, fence, Leases } from '../database/leases';
@@ -17,7 +17,7 @@ import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
-import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
+import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, raiseWaiting, Work } from './work';
 
 /** Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. */
 const RUNS_AT_ONCE = 8;
@@ -28,6 +28,9 @@ const STOPPED_PAUSE_MS = 5_000;
 
 /** A read that does not follow the interface is tried again after so long; a person is told meanwhile. */
 const DRIFT_PAUSE_MS = 30_000;
+
+const CERTAIN_OF_HIDDEN =
+  'Nothing of this run was submitted. It goes on by itself once the bank shows the account again.';
 
 /** Our side to the bank: claims runs and instructions and takes each a step further. */
 @Injectable()
@@ -76,15 +79,16 @@ export class SubmissionService {
     await this.instructions.tick();
   }
 
-  /** Clears up what is left of submits that were not sent, because their intent was not known to be durable. */
+  /** Clears up what is left of submits that were not sent and could not be written down as such. */
   takeBackUnsent(): Promise<void> {
     return this.unsent.takeBack();
   }
 
-  /** Takes no more work and waits for what is under way. */
+  /** Takes no more work, waits for what is under way, and then writes down what only this process knows. */
   async drain(): Promise<void> {
     this.adder.stop();
     await Promise.all([this.runs.drain(), this.instructions.drain()]);
+    await this.unsent.drain();
   }
 
   private async stepRun(claim: Claim): Promise<WakeIn> {
@@ -93,6 +97,7 @@ export class SubmissionService {
     } catch (error) {
       if (error instanceof RateLimited) return error.retryAfterMs;
       if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error.message);
+      if (error instanceof NotFound) return this.accountHidden(claim);
       if (isAccessRefused(error)) return this.parkRun(claim, error.message);
       throw error;
     }
@@ -191,6 +196,17 @@ export class SubmissionService {
       });
     });
     return DRIFT_PAUSE_MS;
+  }
+
+  /** The account is what the run gate reads alone: whatever else may be gone it looks for elsewhere too. */
+  private async accountHidden(claim: Claim): Promise<WakeIn> {
+    const { employerId, subjectId } = claim;
+    await this.database.inEmployer(employerId, async (tx) => {
+      const run = await findRun(tx, subjectId);
+      await fence(tx, claim);
+      await raiseWaiting(tx, run, 'which the bank does not show', CERTAIN_OF_HIDDEN);
+    });
+    return STOPPED_PAUSE_MS;
   }
 
   private async parkRun(claim: Claim, why: string): Promise<WakeIn> {

@@ -58,7 +58,7 @@ export async function recordExecuted(
     to: 'SUBMITTED',
     actor: 'service',
   });
-  if (totals === 'different') await groupsDiffer(tx, instruction, planned, shown?.groups ?? []);
+  if (totals === 'different') await groupsDiffer(tx, instruction, shown?.groups ?? []);
   await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
   wake(tx, 'FOLLOW', tx.employerId, [instruction.id], totals === 'equal' ? readInMs : 0);
   wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);

@@ -3,6 +3,7 @@ import { BankGateway } from '../bank/gateway';
 import type { Outcome } from '../bank/outcome';
 import type { PreparedSubmit } from '../bank/prepared';
 import type { BankInstruction } from '../bank/records';
+import type { Leaving } from '../bank/session';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -11,17 +12,19 @@ import { Claim, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
-import { DatabaseIsBehind, RestoreGuard } from '../database/restore-guard';
+import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
 import { Employer } from '../employer/employer.entity';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { standingApprovals } from '../pay-run/approval';
-import { SubmitAttempt } from '../pay-run/instruction.entity';
+import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { mayBePaidAlready } from '../pay-run/paid-already';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
+import { stopRun, stopUnlessDecided } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
-import { finishCall, whyOf } from './call-record';
+import { finishIfIntended, saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer } from './decision';
 import { ReplacedLook } from './replaced-look';
@@ -29,12 +32,29 @@ import { finishAttempt, recordExecuted } from './submit-record';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
-import { assertAccountOpen, assertMayCall, Halted, hashOfRows, PayableRow, payableRows, Work } from './work';
+import {
+  assertAccountOpen,
+  assertMayCall,
+  Halted,
+  hashOfRows,
+  obstacleOf,
+  PayableRow,
+  payableRows,
+  Work,
+} from './work';
 
 const READ_AGAIN_MS = 1_000;
 
-/** How often what a payment replaces is read again while it cannot be seen, or moved. */
+/** How often what a payment replaces is read again while it cannot be seen, or moved, and what may be paid already. */
 const LOOK_AGAIN_MS = 15_000;
+
+/**
+ * A submit leaves so soon after what allowed it was read, or not at all: a process may be frozen in between, for as long
+ * as others need to doubt its submit, or people to stop it.
+ */
+const LEAVES_WITHIN_MS = 5_000;
+
+const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent';
 
 /** Pause before a submit that never left is tried again. */
 const UNSENT_PAUSE_MS = 2_000;
@@ -82,15 +102,13 @@ export class Submitter {
           ? this.cutOff.expire(claim, work, true)
           : this.verifier.wait(claim, work, reading);
       case 'moved':
-        return this.verifier.breach(claim, work, reading.bankStatus);
+        return this.cutOff.moved(claim, work, reading.bankStatus);
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
       case 'unidentified':
         return this.abandonment.rebuild(claim, work, reading.why);
       case 'different':
-        await this.verifier.mismatch(claim, work, reading);
-        await this.holdRun(work, `an instruction differed at the gate: ${reading.why}`);
-        return this.abandonment.rebuild(claim, work, reading.why);
+        return this.abandonment.differs(claim, work, reading);
     }
   }
 
@@ -104,34 +122,45 @@ export class Submitter {
     const bankInstructionId = work.instruction.bankInstructionId;
     if (bankInstructionId === null) throw new Error('a verified instruction has an id at the bank');
     const prepared = this.gateway.prepareSubmit(bankInstructionId);
+    const { employerId, subjectId: instructionId } = claim;
+    // Before the intent: what may have been submitted does not wait, and whatever forbids it meanwhile is seen.
+    const turn = await this.gateway.turnToSubmit();
     const ids = { attemptId: newId(), callId: newId() };
+    const unsent = (why: string) => this.unsent.remember({ employerId, instructionId, ...ids, why });
+    const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
     const intended = await this.database
-      .inEmployer(claim.employerId, (tx) => this.intend(tx, claim, work, prepared, ids))
+      .inEmployer(employerId, (tx) => this.intend(tx, claim, work, prepared, ids))
       .catch((error: unknown) => {
-        const { employerId, subjectId: instructionId } = claim;
-        if (error instanceof NotDurable) this.unsent.remember({ employerId, instructionId, ...ids });
+        if (error instanceof NotDurable) unsent(NOT_DURABLE);
         throw error;
       });
     if (intended === 'unapproved') await this.unapproved(work);
-    if (typeof intended !== 'bigint') return 'never';
+    if (typeof intended !== 'bigint') return intended === 'paid already' ? LOOK_AGAIN_MS : 'never';
     crashPoint('submit.intended');
-    const outcome = await this.sendRemembered(prepared, intended);
+    const outcome = await this.sendRemembered(prepared, intended, { turn, mayLeave });
     crashPoint('submit.sent');
-    const wakeIn = await this.database.inEmployerRepeatedly(claim.employerId, (tx) =>
-      this.record(tx, work, ids, outcome),
-    );
+    const wakeIn = await this.database
+      .inEmployerRepeatedly(employerId, (tx) => this.record(tx, work, ids, outcome))
+      .catch((error: unknown) => {
+        if (afterSubmitAnswer(outcome, false) === 'unsent') unsent(whyOf(outcome));
+        throw error;
+      });
     crashPoint('submit.recorded');
     return wakeIn;
   }
 
   /** An intent that a witness outside does not remember could be forgotten unnoticed: it is not sent. */
-  private async sendRemembered(prepared: PreparedSubmit, mark: bigint): Promise<Outcome<BankInstruction>> {
+  private async sendRemembered(
+    prepared: PreparedSubmit,
+    mark: bigint,
+    leaving: Leaving,
+  ): Promise<Outcome<BankInstruction>> {
     try {
       await this.guard.keep(mark);
     } catch {
       return { kind: 'no', reason: 'not-sent', why: 'RESTORE_WITNESS_FILE could not be written' };
     }
-    return this.gateway.sendSubmit(prepared);
+    return this.gateway.sendSubmit(prepared, leaving);
   }
 
   /**
@@ -144,7 +173,7 @@ export class Submitter {
     work: Work,
     prepared: PreparedSubmit,
     ids: { attemptId: string; callId: string },
-  ): Promise<bigint | 'unapproved' | 'ended'> {
+  ): Promise<bigint | 'unapproved' | 'ended' | 'paid already'> {
     const right = await assertMayCall(tx, claim, work, ['SUBMITTING']);
     const run = await findRun(tx, work.run.id);
     const instruction = await lockInstruction(tx, work.instruction.id);
@@ -155,6 +184,7 @@ export class Submitter {
     }
     if (!(await this.approved(tx, run))) return 'unapproved';
     assertAccountOpen(right);
+    if (await mayBePaidAlready(tx, work.planned)) return 'paid already';
     await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service');
     await tx.manager.insert(SubmitAttempt, {
       employerId: tx.employerId,
@@ -192,10 +222,14 @@ export class Submitter {
   /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
   private async unapproved(work: Work): Promise<void> {
     const happened = 'The run is being submitted, but fewer approvals stand than its employer requires.';
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      raise(tx, { kind: 'INVARIANT_BREACH', ...aboutInstruction(work.instruction, work.planned), happened }),
-    );
-    await this.holdRun(work, happened);
+    await this.database.inEmployer(work.instruction.employerId, async (tx) => {
+      await stopRun(tx, work.run.id, happened);
+      await raise(tx, {
+        kind: 'INVARIANT_BREACH',
+        ...aboutInstruction(work.instruction, work.planned),
+        happened,
+      });
+    });
   }
 
   private async record(
@@ -204,9 +238,9 @@ export class Submitter {
     ids: { attemptId: string; callId: string },
     outcome: Outcome<BankInstruction>,
   ): Promise<WakeIn> {
-    await finishCall(tx, ids.callId, outcome);
+    if (!(await finishIfIntended(tx, ids.callId, outcome))) return this.forgotten(tx, work);
     const instruction = await lockInstruction(tx, work.instruction.id);
-    if (instruction.status !== 'SUBMIT_INTENT') return 'never';
+    if (instruction.status !== 'SUBMIT_INTENT') return this.overtaken(tx, work, instruction, outcome);
     const why = whyOf(outcome);
     switch (afterSubmitAnswer(outcome, this.config.BANK_REJECTS_BEFORE_EXECUTING)) {
       case 'executed':
@@ -219,7 +253,7 @@ export class Submitter {
       case 'unsent':
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', why);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, `the submit never left: ${why}`);
-        return UNSENT_PAUSE_MS;
+        return Math.max(UNSENT_PAUSE_MS, outcome.kind === 'no' ? (outcome.retryAfterMs ?? 0) : 0);
       case 'refused':
         await finishAttempt(tx, instruction, 'REFUSED', why);
         await moveInstruction(tx, instruction, 'SUBMIT_REFUSED', 'service', {}, why);
@@ -227,6 +261,7 @@ export class Submitter {
           kind: 'SUBMIT_REFUSED',
           ...aboutInstruction(work.instruction, work.planned),
           happened: `The bank refused the submit: ${why}`,
+          bankWords: saidIn(outcome),
         });
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
         return this.config.FOLLOW_DELAYS_MS[0] ?? READ_AGAIN_MS;
@@ -239,20 +274,46 @@ export class Submitter {
     }
   }
 
+  /** The answer came after others had doubted the submit: a yes ends their doubt, and contradicts what was decided on it. */
+  private async overtaken(
+    tx: EmployerTransaction,
+    work: Work,
+    instruction: Instruction,
+    outcome: Outcome<BankInstruction>,
+  ): Promise<'never'> {
+    if (outcome.kind !== 'yes') return 'never';
+    if (instruction.status === 'SUBMIT_UNKNOWN') {
+      await recordExecuted(tx, work, instruction, outcome.value, {
+        evidence: 'the answer, which was recorded late',
+        at: this.clock.now(),
+      });
+      await clear(tx, ['SUBMIT_UNKNOWN'], instruction.id, 'the answer to the submit was recorded late');
+    } else if (instruction.status === 'VOID') {
+      await stopUnlessDecided(tx, {
+        kind: 'INVARIANT_BREACH',
+        ...aboutInstruction(instruction, work.planned),
+        happened:
+          'The bank took a submit that two people declared not executed: its answer was recorded late.',
+      });
+      wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    }
+    return 'never';
+  }
+
+  /**
+   * The database lost what it had committed, and may have lost more, also where the guard could not see it. Where that is
+   * known already, the bank is read once what was under way then has its answer.
+   */
+  private async forgotten(tx: EmployerTransaction, work: Work): Promise<WakeIn> {
+    const what = 'The database lost the intent of a submit, which it had committed.';
+    if ((await obstacleOf(tx, work.run)) !== 'RESTORED') await recordRestore(tx, what, 'unknown');
+    return READ_AGAIN_MS;
+  }
+
   private async tampered(work: Work): Promise<'never'> {
     await this.database.inEmployer(work.instruction.employerId, (tx) =>
       reportTampering(tx, work.planned, work.instruction.id),
     );
     return 'never';
-  }
-
-  private async holdRun(work: Work, reason: string): Promise<void> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      tx.query(
-        `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
-         WHERE employer_id = $1 AND id = $2 AND stopped_at IS NULL`,
-        [tx.employerId, work.run.id, reason],
-      ),
-    );
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError, NotFound } from '../bank/errors';
+import { BankClientError, isNotShown, NotFound } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
@@ -41,6 +41,7 @@ export class UnrecordedSubmits {
       return await this.adoption.look(employerId, forgotten);
     } catch (error) {
       if (error instanceof NotFound) return 'the bank does not show it';
+      if (isNotShown(error)) return 'the bank does not let it be read';
       if (!(error instanceof BankClientError)) throw error;
       throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
     }
@@ -48,8 +49,8 @@ export class UnrecordedSubmits {
 
   /**
    * Takes over what the bank shows as it was approved. Otherwise the bank's written reference is needed: with it what was
-   * verified before is followed all the same and everything stops, and of what a restored database had forgotten it is
-   * written down that it was executed, so that its run may end and pays nobody of it again.
+   * verified before is followed all the same and everything stops, and of the rest it is written down that it was executed,
+   * so that its run ends at the cut-off and pays nobody of it again.
    * @throws DomainError NOT_AS_APPROVED, which says what differs
    */
   async takeOver(
@@ -64,7 +65,8 @@ export class UnrecordedSubmits {
       if (why !== undefined) refused.push({ id: one.forgotten.bankInstructionId, why });
     }
     if (refused.length === 0) return;
-    if (attention.instructionId !== null || action.evidence === null) throw notAsApproved(refused, action);
+    if (action.evidence === null) throw notAsApproved(refused);
+    if (attention.instructionId !== null) for (const { forgotten } of all) await keep(tx, action, forgotten);
     await tx.query(
       `UPDATE forgotten_instruction SET action_id = $3
        WHERE employer_id = $1 AND bank_instruction_id = ANY ($2) AND adopted_at IS NULL`,
@@ -120,24 +122,19 @@ async function keep(
   tx: EmployerTransaction,
   action: AttentionActionRow,
   { bankInstructionId, instructionId, payRunId }: Forgotten,
-  status: string,
+  status?: string,
 ): Promise<void> {
   await tx.query(
     `INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, pay_run_id, instruction_id, bank_status, action_id)
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-    [tx.employerId, bankInstructionId, payRunId, instructionId, status, action.id],
+     SELECT employer_id, $2, $3, id, coalesce($5, bank_status, 'not shown'), $6 FROM instruction
+     WHERE employer_id = $1 AND id = $4 ON CONFLICT DO NOTHING`,
+    [tx.employerId, bankInstructionId, payRunId, instructionId, status ?? null, action.id],
   );
 }
 
-function notAsApproved(
-  refused: readonly { id: string; why: string }[],
-  { evidence }: AttentionActionRow,
-): DomainError {
+function notAsApproved(refused: readonly { id: string; why: string }[]): DomainError {
   const shown = refused.map(({ id, why }) => `${id}: ${why}`).join('; ');
-  const next =
-    evidence === null
-      ? 'Have the bank say in writing what of it was executed, and give its reference as evidence.'
-      : 'It can only be taken over as it was approved; nobody of it is paid again meanwhile.';
+  const next = 'Have the bank say in writing what of it was executed, and give its reference as evidence.';
   return new DomainError('NOT_AS_APPROVED', `It is not taken over (${shown}). ${next}`);
 }
 

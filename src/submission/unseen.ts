@@ -1,6 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { Claim, isThere, missingForMs } from '../database/leases';
-import { Alarm, clear, raiseUndecided } from '../pay-run/attention.store';
+import { Alarm, clear, raiseNaming } from '../pay-run/attention.store';
+import type { AttentionKind } from '../pay-run/attention-words';
 
 /** How long the bank may not show what a submit needs before a person is told. */
 const UNSEEN_DEADLINE_MS = 600_000;
@@ -8,18 +9,28 @@ const UNSEEN_DEADLINE_MS = 600_000;
 /** What may not be shown: the rows of an instruction, whole and as they were added, or what a payment replaces. */
 type Needed = 'ROWS' | 'REPLACED';
 
+/** What is asked about it. */
+const KINDS = { ROWS: 'ROW_UNSEEN', REPLACED: 'REPLACED_UNSEEN' } as const satisfies Record<
+  Needed,
+  AttentionKind
+>;
+
 /** A question about what the bank does not show, whatever it is asked about. */
 export type Unseen = Omit<Alarm, 'kind'>;
 
-/** Tells a person, once, of what the bank has not shown for too long since it was first looked for in vain. */
+/**
+ * Tells a person, once, of what the bank has not shown for too long since it was first looked for in vain; anew where
+ * what is open lacks one of the words that matter.
+ */
 export async function tellOfUnseen(
   tx: EmployerTransaction,
   claim: Claim,
   needed: Needed,
   unseen: Unseen,
+  words: readonly string[] = [],
 ): Promise<void> {
   if ((await missingForMs(tx, claim, needed)) < UNSEEN_DEADLINE_MS) return;
-  await raiseUndecided(tx, { kind: 'ROW_UNSEEN', ...unseen });
+  await raiseNaming(tx, { kind: KINDS[needed], ...unseen }, words);
 }
 
 /** The bank shows it: nobody needs to be asked about it. */
@@ -31,5 +42,5 @@ export async function nowSeen(
 ): Promise<void> {
   if (claim.missing?.what !== needed) return;
   await isThere(tx, claim, needed);
-  await clear(tx, ['ROW_UNSEEN'], subjectId, 'the bank shows it again');
+  await clear(tx, [KINDS[needed]], subjectId, 'the bank shows it again');
 }

@@ -1,22 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { findById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
-import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { wake } from '../database/leases';
+import { isPassing, NotDurable } from '../database/outage';
+import { Instruction } from '../pay-run/instruction.entity';
+import { moveInstruction } from '../pay-run/instruction.store';
 import { finishCall } from './call-record';
 
-/** A submit whose intent may or may not have been committed. */
+/** A submit that was not sent, whose intent may or may not have been committed. */
 export interface UnsentSubmit {
   readonly employerId: string;
   readonly instructionId: string;
   readonly attemptId: string;
   readonly callId: string;
+  readonly why: string;
 }
 
-const WHY = 'its intent was not known to be durable, so it was not sent';
+/** A process that ends gives a database that is away so long to come back: less than it is waited for. */
+const LAST_TRIES_MS = 4_000;
+const TRY_AGAIN_MS = 200;
 
 /**
- * Submits that this process did not send because the commit of their intent came back without certainty. Nobody else
- * can know that: without it an intent that was committed after all would pass for a submit without an answer (rule 8:
- * no byte was written). It is lost with the process, and then people decide as after a crash.
+ * Submits that this process did not send, because the commit of their intent came back without certainty, or for
+ * whatever else, which could not be written down. Nobody else can know that: without it an intent that was committed
+ * would pass for a submit without an answer (rule 8: no byte was written). It is lost with the process, and then people
+ * decide as after a crash.
  */
 @Injectable()
 export class UnsentSubmits {
@@ -30,7 +39,25 @@ export class UnsentSubmits {
 
   /** Writes down of each that it was not sent, so that its instruction can be submitted. */
   async takeBack(): Promise<void> {
-    await Promise.all([...this.known.values()].map((unsent) => this.takeOneBack(unsent)));
+    const taken = await Promise.allSettled(
+      [...this.known.values()].map((unsent) => this.takeOneBack(unsent)),
+    );
+    const failed = taken.find((one) => one.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  /** As `takeBack`, before the process ends: tried again for four seconds where the database is away. */
+  async drain(): Promise<void> {
+    const untilMs = performance.now() + LAST_TRIES_MS;
+    while (this.known.size > 0) {
+      try {
+        await this.takeBack();
+      } catch (error) {
+        const passes = isPassing(error) || error instanceof NotDurable;
+        if (!passes || performance.now() > untilMs) throw error;
+        await sleep(TRY_AGAIN_MS);
+      }
+    }
   }
 
   private async takeOneBack(unsent: UnsentSubmit): Promise<void> {
@@ -45,7 +72,9 @@ export class UnsentSubmits {
  */
 async function provenUnsent(tx: EmployerTransaction, unsent: UnsentSubmit): Promise<void> {
   const { employerId } = tx;
-  const instruction = await lockInstruction(tx, unsent.instructionId);
+  const instruction = await findById(tx, Instruction, unsent.instructionId, 'for_no_key_update');
+  // A restore may have taken it away: then nobody doubts it either.
+  if (instruction === undefined) return;
   const [attempt] = await tx.query(
     `SELECT FROM submit_attempt s JOIN bank_call c ON c.employer_id = s.employer_id AND c.id = $3
      WHERE s.employer_id = $1 AND s.id = $2 AND c.outcome IS NULL
@@ -53,11 +82,12 @@ async function provenUnsent(tx: EmployerTransaction, unsent: UnsentSubmit): Prom
     [employerId, unsent.attemptId, unsent.callId],
   );
   if (instruction.status !== 'SUBMIT_INTENT' || attempt === undefined) return;
-  await finishCall(tx, unsent.callId, { kind: 'no', reason: 'not-sent', why: WHY });
+  await finishCall(tx, unsent.callId, { kind: 'no', reason: 'not-sent', why: unsent.why });
   await tx.query(
     `UPDATE submit_attempt SET outcome = 'PROVEN_UNSENT', outcome_detail = $3, finished_at = clock_timestamp()
      WHERE employer_id = $1 AND id = $2`,
-    [employerId, unsent.attemptId, WHY],
+    [employerId, unsent.attemptId, unsent.why],
   );
-  await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, `the submit never left: ${WHY}`);
+  await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, `the submit never left: ${unsent.why}`);
+  wake(tx, 'INSTRUCTION', employerId, [instruction.id]);
 }

@@ -5,15 +5,19 @@ import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, raise, raiseUndecided } from '../pay-run/attention.store';
+import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { stopUnlessDecided } from '../pay-run/stop';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
-import type { SeenPayment } from '../pay-run/match';
+import { rowsRenamed, SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack } from './read-back';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
+
+/** Rows that a question names; of the others it says how many. */
+const NAMED_ROWS = 10;
 
 /** Pause between reads that wait for the bank to show what was added. */
 const READ_AGAIN_MS = 1_000;
@@ -43,7 +47,9 @@ export class Verifier {
     const reading = await this.reader.readBack(work, rows);
     switch (reading.kind) {
       case 'equal':
-        await this.verified(claim, work, doubts, reading);
+        // What else was added may show until then, also where one add had no answer and all are seen.
+        if (lagLeftMs > 0) return Math.ceil(lagLeftMs);
+        await this.verified(claim, work, rows, reading);
         // Built again after its run began to submit: nobody else wakes it for that.
         return work.run.status === 'SUBMITTING' ? 0 : 'never';
       case 'fewer':
@@ -57,8 +63,7 @@ export class Verifier {
       case 'unidentified':
         return this.abandonment.rebuild(claim, work, reading.why);
       case 'different':
-        await this.mismatch(claim, work, reading);
-        return this.abandonment.rebuild(claim, work, reading.why);
+        return this.abandonment.differs(claim, work, reading);
     }
   }
 
@@ -77,15 +82,18 @@ export class Verifier {
   private verified(
     claim: Claim,
     work: Work,
-    doubts: readonly PayableRow[],
+    rows: readonly PayableRow[],
     reading: ReadBack & { kind: 'equal' },
   ): Promise<void> {
+    const { matched } = reading.judgement;
+    const doubts = rows.filter((row) => row.addOutcome === 'IN_DOUBT');
+    const renamed = rowsRenamed(rows, matched);
     return this.database
       .inEmployer(claim.employerId, async (tx) => {
         const instruction = await lockInstruction(tx, work.instruction.id);
         await fence(tx, claim);
         await isThere(tx, claim, 'ROWS');
-        await adopt(tx, instruction.id, doubts, reading.judgement.matched);
+        await adopt(tx, instruction.id, doubts, matched);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {
           verifiedAt: this.clock.now(),
           bankStatus: reading.instruction?.status ?? instruction.bankStatus,
@@ -96,6 +104,7 @@ export class Verifier {
           instruction.id,
           'a later read showed every row as approved',
         );
+        if (renamed.length > 0) await tellOfNames(tx, work, renamed);
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
       })
       .then(() => crashPoint('build.verified'));
@@ -142,18 +151,6 @@ export class Verifier {
     });
   }
 
-  /** Tells that the bank holds something else than what was sent. */
-  mismatch(claim: Claim, work: Work, reading: ReadBack & { kind: 'different' }): Promise<void> {
-    return this.database.inEmployer(claim.employerId, async (tx) => {
-      await assertUnchanged(tx, claim, work);
-      await raise(tx, {
-        kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
-        ...aboutInstruction(work.instruction, work.planned),
-        happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
-      });
-    });
-  }
-
   /**
    * Money may have moved without a submit of ours: everything stops (rule 5), until two people have decided this status.
    * A run that is being submitted can only go on, so there two people may take the submit over. The status is kept: the
@@ -169,10 +166,25 @@ export class Verifier {
         happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
       };
       await stopUnlessDecided(tx, { kind: 'INVARIANT_BREACH', ...about });
-      if (work.run.status === 'SUBMITTING') await raise(tx, { kind: 'UNRECORDED_SUBMIT', ...about });
+      if (work.run.status === 'SUBMITTING' && !(await isSaidExecuted(tx, work.instruction)))
+        await raise(tx, { kind: 'UNRECORDED_SUBMIT', ...about });
     });
     return MOVED_PAUSE_MS;
   }
+}
+
+/** Once a run: a bank that writes names in its own way does so in each of its instructions. */
+function tellOfNames(tx: EmployerTransaction, work: Work, rowNos: readonly number[]): Promise<void> {
+  const named = rowNos.slice(0, NAMED_ROWS).join(', ');
+  const more = rowNos.length > NAMED_ROWS ? ` and ${rowNos.length - NAMED_ROWS} more` : '';
+  return raiseUndecided(tx, {
+    kind: 'NAME_DIFFERS',
+    ...aboutInstruction(work.instruction),
+    subjectId: work.run.id,
+    payments: rowNos.length,
+    happened: 'The bank shows payments of this run under other names than they were sent with.',
+    certain: `Amounts and IBANs are as approved, and nothing is held back. Found first in row ${named}${more}.`,
+  });
 }
 
 /** What the bank had shown before and does not show any more is another question than what it never showed. */

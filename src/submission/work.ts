@@ -145,13 +145,19 @@ export async function raiseUnusable(tx: EmployerTransaction, run: PayRun): Promi
  * Tells people once that a run waits for its account. What is decided of one run, or under one approval, says nothing
  * of the next.
  */
-export async function raiseWaiting(tx: EmployerTransaction, run: PayRun, why: string): Promise<void> {
+export async function raiseWaiting(
+  tx: EmployerTransaction,
+  run: PayRun,
+  why: string,
+  certain?: string,
+): Promise<void> {
   const version = await approvedVersion(tx, run, showId('run', run.id));
   await raiseUndecided(tx, {
     kind: 'ACCOUNT_UNUSABLE',
     subjectId: run.accountId,
     payRunId: run.id,
     happened: `${version} waits for its account, ${why}.`,
+    certain,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   });

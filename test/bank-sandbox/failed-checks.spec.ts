@@ -59,6 +59,29 @@ it('groups payments that fail the checks of the submission as NOTPROCESSABLE', a
   ]);
 });
 
+it.each([
+  ['notProcessable', 'SUB_STARTED'],
+  ['submissionControlFails', 'SUB_IS_VALID'],
+] as const)(
+  'leaves a payment to "%s" at %s, as NOTPROCESSABLE, where it is told to',
+  async (effect, last) => {
+    await bank.close();
+    bank = await Tester.start({
+      variants: { failedChecks: 'leave-it', instructionEnds: 'with-its-payments' },
+    });
+    const { submitted, added } = await bank.pay([{ iban: magic(effect), value: 7 }, { value: 30 }]);
+    expect(submitted.paymentTransactionsStatus).toHaveLength(2);
+    await bank.advance(60_000);
+    const [left, other] = await Promise.all(added.map((payment) => bank.payment(paymentIdOf(payment))));
+    const { status, groupStatus } = left!.paymentTransactionInternalInformation;
+    expect([status.value, groupStatus.value]).toEqual([last, 'NOTPROCESSABLE']);
+    expect(statusesOf(historyOf(other)).at(-1)).toBe('SETTLED');
+    expect((await bank.get(PATHS.customerInstruction(String(submitted.id)))).body.status.value).toBe(
+      'SETTLED',
+    );
+  },
+);
+
 it('fails a payment whose creditor is changed to one that fails, and changes a failed one no more', async () => {
   const { id } = await bank.initiate();
   const payment = paymentIdOf((await bank.add(id)).body);

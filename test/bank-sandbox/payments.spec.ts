@@ -38,6 +38,7 @@ const ENDS = [
   ['cancelled', 'CANCELLED', 0],
   ['undocumentedStatus', 'PRO_MANUAL_REVIEW', 0],
   ['returnedTwoDaysLater', 'SETTLED', 1],
+  ['comesInTwoDaysLater', 'SETTLED', 1],
 ] as const satisfies readonly [MagicCreditor['effect'], string, number][];
 
 describe('credit transfers', () => {
@@ -232,6 +233,28 @@ describe('credit transfers', () => {
       { iban, count: 1, movedMinor: '400', returnedCount: 1, returnedMinor: '400' },
     ]);
   });
+
+  it.each([true, false])(
+    'has the money of a payment come in two days after its settlement (batchBooking: %s)',
+    async (batchBooking) => {
+      const { added } = await bank.pay([{ iban: magic('comesInTwoDaysLater'), value: 400 }], {
+        batchBooking,
+      });
+      await bank.advance(2 * 86_400_000 - 60_000);
+      expect((await bank.account('1001')).balance.value).toBe(24_999_600);
+      await bank.advance(60_000);
+      expect((await bank.account('1001')).balance.value).toBe(25_000_000);
+      expect(paymentStatusOf(await bank.payment(paymentIdOf(added[0])))).toBe('SETTLED');
+      const { items } = (await bank.get(PATHS.paymentTransactions())).body;
+      expect(items.at(-1)).toMatchObject({
+        paymentTransactionInformation: {
+          direction: 'INWARD',
+          paymentTransactionIdentification: { messageId: 'm-1' },
+        },
+        paymentTransactionParties: { creditor: { accountId: { value: ALDER.account!.iban } } },
+      });
+    },
+  );
 
   it('refuses the submit of an instruction with the creditor made for it, and keeps it unsubmitted', async () => {
     const { id } = await bank.initiate();

@@ -104,9 +104,13 @@ describe('the moves the document shows', () => {
   it('shows an incoming payment as INWARD, INI_STARTED and SETTLED, and credits the account', async () => {
     const before = (await bank.account('1001')).balance.value;
     const iban = (await bank.account('1001')).iban;
-    const { body } = await bank.post('/sandbox/incoming-payments', { iban, amountMinor: '700' });
+    const incoming = { iban, amountMinor: '700', messageId: 'what-it-repeats' };
+    const { body } = await bank.post('/sandbox/incoming-payments', incoming);
     const payment = await bank.payment(body.id);
-    expect(payment.paymentTransactionInformation.direction).toBe('INWARD');
+    expect(payment.paymentTransactionInformation).toMatchObject({
+      direction: 'INWARD',
+      paymentTransactionIdentification: { messageId: 'what-it-repeats' },
+    });
     expect(statusesOf(historyOf(payment))).toEqual(['INI_STARTED', 'SETTLED']);
     expect((await bank.account('1001')).balance.value).toBe(before + 700);
   });

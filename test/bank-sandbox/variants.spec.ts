@@ -54,6 +54,20 @@ it.each([
   expect((await bank.ledger()).instructions[0].rows[0].amountMinor).toBe('12345');
 });
 
+it.each([
+  ['every', 9, 200],
+  ['of-a-week', 6, 200],
+  ['of-a-week', 8, 400],
+  ['none', 0, 400],
+] as const)('takes a fromDate of %s that is %i days old with %i', async (fromDates, days, status) => {
+  await start({ fromDates });
+  const { now } = (await bank.get('/sandbox/clock')).body;
+  const fromDate = new Date(Date.parse(now) - days * 86_400_000).toISOString();
+  const list = PATHS.paymentTransactions();
+  expect((await bank.get(`${list}?fromDate=${encodeURIComponent(fromDate)}`)).status).toBe(status);
+  expect((await bank.get(list)).status).toBe(200);
+});
+
 it('enforces control totals only where the bank does', async () => {
   await start({ enforceControlTotals: true });
   const wrong = {
@@ -111,6 +125,28 @@ it('refuses linked reads where they are not for distributors, and still lists pa
   for (const path of paths) expect((await bank.get(path)).status).toBe(403);
   expect((await bank.get(PATHS.paymentTransactions())).body.count).toBe(1);
 });
+
+it.each([
+  ['gone', 200],
+  ['gone-with-its-list', 404],
+] as const)(
+  'shows no instruction that was submitted, but its payments, where they are %s',
+  async (are, list) => {
+    await start({ onceSubmitted: are });
+    const { id, added } = await bank.pay([{}]);
+    const path = PATHS.customerInstruction(String(id));
+    expect((await bank.get(path)).status).toBe(404);
+    expect((await bank.delete(PATHS.creditTransfer(String(id)))).status).toBe(204);
+    expect((await bank.get(PATHS.instructionPaymentTransactions(String(id)))).status).toBe(list);
+    await bank.advance(60_000);
+    expect(paymentStatusOf((await bank.get(PATHS.paymentTransactions())).body.items[0])).toBe('SETTLED');
+    expect(paymentStatusOf(await bank.payment(paymentIdOf(added[0])))).toBe('SETTLED');
+    expect((await bank.ledger()).payees[0]).toMatchObject({ iban: PAYEE, count: 1 });
+    const open = await bank.initiate();
+    expect((await bank.get(PATHS.customerInstruction(String(open.id)))).status).toBe(200);
+    expect((await bank.delete(PATHS.creditTransfer(String(open.id)))).status).toBe(204);
+  },
+);
 
 it('leaves parties and message ids out of lists, not out of single records', async () => {
   await start({ omitFromLists: ['parties', 'messageId'] });

@@ -1,6 +1,8 @@
 import { BankClient } from '../../src/bank/client';
 import { ContractDrift } from '../../src/bank/errors';
+import { Clock } from '../../src/config/clock';
 import { LosslessNumber, stringify } from 'lossless-json';
+import { ManualClock } from './manual-clock';
 import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from './scripted-bank';
 
 const ACCOUNT = { id: '9', status: 'OPENED' };
@@ -216,6 +218,65 @@ describe('the client', () => {
     expect(await add('4711')).toMatchObject({ why: 'echo-differs: customerInstructionId' });
     answering({ ...unnamed, customerInstructionId: null });
     expect(await add('4711')).toMatchObject({ kind: 'yes' });
+  });
+
+  it('does not send a submit whose token comes late', async () => {
+    const credentials = { tokenUrl: `${bank.url}/token`, clientId: 'me', clientSecret: 'secret' };
+    const waiting = new BankClient({ baseUrl: bank.url, amountUnit: 'minor', token: credentials });
+    const held: (() => void)[] = [];
+    bank.handler = ({ url }, response) => {
+      if (url !== '/token') return answer(response, 200, INSTRUCTION);
+      held.push(() => answer(response, 200, { access_token: 'T', expires_in: 600 }));
+    };
+    const late = await waiting.customerInstructions.submit('4');
+    expect(late).toMatchObject({ kind: 'no', reason: 'not-sent', why: expect.stringContaining('in time') });
+    for (const give of held) give();
+    expect(await waiting.customerInstructions.submit('4')).toMatchObject({ kind: 'yes' });
+    expect(bank.requests.filter(({ url }) => url.endsWith('/4/submit'))).toHaveLength(1);
+    waiting.close();
+  });
+
+  it.each([
+    ['set', (clock: Clock) => jest.spyOn(clock, 'now').mockReturnValue(new Date(Date.now() + 6_000))],
+    ['elapsed', () => jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 6_000)],
+  ])(
+    'does not send a submit that is late by the %s time, though its connection stands',
+    async (_time, pass) => {
+      const clock = new Clock();
+      const mayLeave = clock.within(5_000);
+      bank.requests.length = 0;
+      bank.handler = (_request, response) => answer(response, 200, INSTRUCTION);
+      expect(await client.customerInstructions.submit('4', { mayLeave })).toMatchObject({ kind: 'yes' });
+      pass(clock);
+      const late = await client.customerInstructions.submit('4', { mayLeave });
+      jest.restoreAllMocks();
+      expect(late).toEqual({ kind: 'no', reason: 'not-sent', why: 'too-late' });
+      expect(bank.requests).toHaveLength(1);
+    },
+  );
+
+  it('sends a submit in the turn that was waited for, unless that is over or a pause began', async () => {
+    const clock = new ManualClock();
+    const budget = {
+      take: jest.fn().mockResolvedValue(undefined),
+      observe: jest.fn(),
+      pauseLeftMs: jest.fn(() => 0),
+    };
+    const paced = new BankClient({ baseUrl: bank.url, amountUnit: 'minor', token: 'T', budget, clock });
+    bank.handler = (_request, response) => answer(response, 200, INSTRUCTION);
+    const submitted = async (pass: () => void): Promise<unknown[]> => {
+      const turn = await paced.turn();
+      pass();
+      expect(await paced.customerInstructions.submit('4', { turn })).toMatchObject({ kind: 'yes' });
+      return budget.take.mock.calls.splice(0);
+    };
+    expect(await submitted(() => (clock.ms += 900))).toEqual([[120_000, true]]);
+    expect(await submitted(() => (clock.ms += 1_100))).toEqual([[120_000, true], [1_000]]);
+    expect(await submitted(() => budget.pauseLeftMs.mockReturnValueOnce(1))).toEqual([
+      [120_000, true],
+      [1_000],
+    ]);
+    paced.close();
   });
 
   it('shares what each list taught it', async () => {

@@ -194,6 +194,27 @@ describe('the gateway', () => {
     expect(await gateway.getPayment(['901'])).toMatchObject({ status: 'INITIATED', settlementDate: read });
   });
 
+  it.each<[unit: AmountUnit, charged: unknown, read: bigint | undefined]>([
+    ['major', { value: 0.15, currency: 'EUR' }, 15n],
+    ['major', { value: 0.125, currency: 'EUR' }, undefined],
+    ['major', { value: 0.12, currency: 'CHF' }, undefined],
+    ['minor', { value: 15, currency: 'EUR' }, 15n],
+    ['minor', { value: 12.5, currency: 'EUR' }, undefined],
+    ['minor', { value: 12, currency: 'CHF' }, undefined],
+    ['minor', { value: 1e25, currency: 'EUR' }, undefined],
+    ['minor', { value: 'none', currency: 'EUR' }, undefined],
+    ['minor', { value: 0 }, undefined],
+  ])(
+    'reads charges, counted in %s units, of %j as %s cents, and loses no status for them',
+    async (unit, chargesAmount, read) => {
+      open(unit);
+      const amounts = { instructedAmount: { value: 1500, currency: 'EUR' }, chargesAmount };
+      answering({ ...PAYMENT_BODY, paymentTransactionAmountInformation: amounts });
+      const payment = await gateway.getPayment(['901']);
+      expect([payment.status, payment.chargesMinor]).toEqual(['INITIATED', read]);
+    },
+  );
+
   it('takes an empty text for an absent one', async () => {
     const { paymentTransactionInternalInformation: internal } = PAYMENT_BODY;
     answering({

@@ -3,6 +3,7 @@ import {
   BankError,
   BankUnreachable,
   ContractDrift,
+  isNotShown,
   NotAllowed,
   NotFound,
   RateLimited,
@@ -122,6 +123,53 @@ describe('the outcome of a call', () => {
     expect(tokens).toBe(2);
   });
 
+  describe('with a token that the bank turns away', () => {
+    /** A bank that takes only the second token, which its endpoint at first answers with a status. */
+    const renewalAnswered = async (status: number): Promise<() => void> => {
+      answering(200, { id: '1', status: 'OPENED' });
+      await client.accounts.get('1');
+      let failing = true;
+      bank.handler = (request, response) => {
+        if (request.url === '/token')
+          answer(response, failing ? status : 200, { access_token: 't2', expires_in: 600 });
+        else if (request.headers.authorization === 'Bearer t1') answer(response, 401, {});
+        else answer(response, 200, request.method === 'GET' ? { id: '1', status: 'OPENED' } : PAYMENT_BODY);
+      };
+      return () => {
+        failing = false;
+        clock.ms += 2_000;
+      };
+    };
+
+    it('is tried again later where its renewal fails for a moment', async () => {
+      const endpointRecovers = await renewalAnswered(503);
+      await expect(client.accounts.get('1')).rejects.toMatchObject({ refused: false });
+      endpointRecovers();
+      expect(await client.accounts.get('1')).toMatchObject({ status: 'OPENED' });
+    });
+
+    it('has not sent an add where its renewal fails for a moment', async () => {
+      const endpointRecovers = await renewalAnswered(503);
+      expect(await client.customerInstructions.addBytes('4711', '{}')).toMatchObject({
+        kind: 'no',
+        reason: 'not-sent',
+      });
+      endpointRecovers();
+      expect(await client.customerInstructions.addBytes('4711', '{}')).toMatchObject({ kind: 'yes' });
+    });
+
+    it('is refused where its renewal is', async () => {
+      await renewalAnswered(401);
+      await expect(client.accounts.get('1')).rejects.toThrow(Unauthorised);
+    });
+
+    it('is refused to an add where its renewal is', async () => {
+      await renewalAnswered(401);
+      const refused = await client.customerInstructions.addBytes('4711', '{}');
+      expect(refused).toMatchObject({ kind: 'no', reason: 'unauthorised' });
+    });
+  });
+
   it('gives up after the second 401', async () => {
     answering(401, {});
     expect(await client.customerInstructions.addBytes('1', '{}')).toMatchObject({ reason: 'unauthorised' });
@@ -185,8 +233,7 @@ describe('the outcome of a call', () => {
   ])(
     'reads the Retry-After %j as RFC 9110 has it, at least a second: %i ms',
     async (header, retryAfterMs) => {
-      clock.ms = Date.parse('2026-03-02T10:00:00Z');
-      answering(429, {}, { 'Retry-After': header });
+      answering(429, {}, { 'Retry-After': header, Date: 'Mon, 02 Mar 2026 10:00:00 GMT' });
       expect(await client.customerInstructions.addBytes('1', '{}')).toMatchObject({ retryAfterMs });
     },
   );
@@ -205,11 +252,33 @@ describe('the outcome of a call', () => {
     [500, BankError],
     [302, BankError],
   ])('of a read that meets %s is a typed error', async (status, type) => {
-    answering(status, { error: { code: 'E7', message: 'account 12345678 of "Ada"', hint: 'look' } });
+    const message = 'account 12345678 of "Ada", paid to Zoe Muller';
+    answering(status, { error: { code: 'E7', message, hint: 'look' } });
     const error: unknown = await client.accounts.get('1').catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(type);
-    expect(String(error)).not.toMatch(/12345678|Ada/);
-    if (error instanceof BankError) expect(error).toMatchObject({ status, code: 'E7', hint: 'look' });
+    expect(String(error)).not.toMatch(/12345678|Ada|Zoe/);
+    if (!(error instanceof BankError)) return;
+    expect(error).toMatchObject({ status, code: 'E7', hint: 'look' });
+    expect(error.words).toBe('account … of "…", paid to Zoe Muller');
+  });
+
+  it.each([
+    [400, true],
+    [403, true],
+    [404, true],
+    [405, true],
+    [409, true],
+    [501, true],
+    [302, false],
+    [401, false],
+    [408, false],
+    [429, false],
+    [500, false],
+    [503, false],
+  ])('of a read that meets %s says whether what was asked for is not to be had: %s', async (status, is) => {
+    answering(status, {});
+    const error: unknown = await client.accounts.get('1').catch((caught: unknown) => caught);
+    expect(isNotShown(error)).toBe(is);
   });
 
   it('of a read without a usable answer is ContractDrift or BankUnreachable', async () => {

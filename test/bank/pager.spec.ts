@@ -230,6 +230,34 @@ describe('reading a list', () => {
     }
   });
 
+  describe.each([
+    ['has grown between its first two pages', 1],
+    ['has grown by more than a page between its first two pages', 25],
+  ])('a list that %s', (_how, grownBy) => {
+    it.each([
+      [1, 'right'],
+      [1, 'absent'],
+      [1, 'zero'],
+      [0, 'right'],
+      [0, 'absent'],
+      [0, 'zero'],
+    ] as const)('is read whole by every later walk (from %s, offset %s)', async (base, offset) => {
+      const list = new FakeList({ ...USUAL, base, offset, cap: 20 });
+      const { fetch } = list;
+      list.fetch = async (query) => {
+        if (list.queries.length === 1)
+          list.items.unshift(...Array.from({ length: grownBy }, (_none, n) => ({ id: `new${n}` })));
+        return fetch(query);
+      };
+      const habits: ListHabits = {};
+      const before = list.items.map(({ id }) => id);
+      expect(await read(list, { habits })).toEqual(expect.arrayContaining(before));
+      for (let walk = 2; walk <= 4; walk += 1)
+        expect(await read(list, { habits })).toEqual(list.items.map(({ id }) => id));
+      expect(habits.pageBase).toBe(base);
+    });
+  });
+
   it('tells at its end how many rows a list has, and how many a full page of it', async () => {
     const sizes: ListSize[] = [];
     const read = async (rows: number) => {

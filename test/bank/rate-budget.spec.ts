@@ -4,17 +4,29 @@ import { MinuteBudget, rateSignalOf } from '../../src/bank/rate-budget';
 import { ManualClock } from './manual-clock';
 import { VirtualClock } from './virtual-clock';
 
+const AT_TEN = 'Mon, 02 Mar 2026 10:00:00 GMT';
+
 describe('the rate headers', () => {
+  const signalOf = (headers: Record<string, string | undefined>) =>
+    rateSignalOf({ kind: 'answer', status: 429, header: (name) => headers[name], text: '' });
+
   it.each([' 7 ', '7 ', '1.5', '-5', '0x7', '7,8', '٧'])(
     'that are no whole number say nothing: %j',
     (value) => {
-      const signal = rateSignalOf(
-        { kind: 'answer', status: 429, header: () => value, text: '' },
-        new ManualClock(),
-      );
-      expect(signal).toEqual({ status: 429 });
+      const headers = ['retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => [
+        name,
+        value,
+      ]);
+      expect(signalOf({ ...Object.fromEntries(headers), date: AT_TEN })).toEqual({ status: 429 });
     },
   );
+
+  it('count a date from that of the answer, whatever the time is here', () => {
+    const retryAfter = { 'retry-after': 'Mon, 02 Mar 2026 10:00:30 GMT' };
+    expect(signalOf({ ...retryAfter, date: AT_TEN })).toEqual({ status: 429, retryAfterMs: 30_000 });
+    for (const none of [{}, { date: 'today' }])
+      expect(signalOf({ ...retryAfter, ...none })).toEqual({ status: 429 });
+  });
 });
 
 describe('the rate budget', () => {

@@ -2,7 +2,13 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { RateLimited } from '../../src/bank/errors';
 import { SharedBudget, type SharedRate } from '../../src/bank/shared-budget';
-import { paceOf, reserveTurns, type TurnRequest, UNPACED } from '../../src/domain/request-pace';
+import {
+  LONGEST_WAIT_MS,
+  paceOf,
+  reserveTurns,
+  type TurnRequest,
+  UNPACED,
+} from '../../src/domain/request-pace';
 import { VirtualClock } from './virtual-clock';
 
 /** The shared row in memory, by the clock of the test. */
@@ -32,6 +38,10 @@ class RowInMemory implements SharedRate {
     if (this.broken) throw new Error('no connection');
     this.pauses.push(ms);
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.ms + ms);
+  }
+
+  async pauseLeftMs(): Promise<number> {
+    return Math.max(0, this.pausedUntilMs - this.clock.ms);
   }
 
   async learn(perMinute: number): Promise<void> {
@@ -122,6 +132,15 @@ describe('the budget that replicas share', () => {
     expect(row.pauses).toEqual([5_000, 60_000]);
   });
 
+  it('loses a turn that was waited for where another is told to pause meanwhile', async () => {
+    const [one, other] = [replica(3), replica(3)];
+    for (let n = 0; n < 6; n += 1) await one.take(120_000);
+    const waiting = other.take(120_000, true);
+    one.observe({ status: 429, retryAfterMs: 120_000 });
+    await expect(waiting).rejects.toThrow(RateLimited);
+    expect(other.pauseLeftMs()).toBeGreaterThan(0);
+  });
+
   it('lets a submit pass by the adds that queue', async () => {
     const budget = replica(60);
     const adds = Promise.all(Array.from({ length: 30 }, () => budget.take(120_000)));
@@ -131,6 +150,41 @@ describe('the budget that replicas share', () => {
     await adds;
     expect(row.asked.filter(({ urgent }) => urgent)).toHaveLength(1);
   });
+
+  it.each([
+    [1, 1],
+    [3, 2],
+    [3, 3],
+    [20, 3],
+    [30, 3],
+    [60, 4],
+  ])(
+    'at %i a minute gives an urgent request its turn though %i replicas are never idle',
+    async (perMinute, n) => {
+      const replicas = Array.from({ length: n }, () => replica(perMinute));
+      const sent: number[] = [];
+      let ended = false;
+      const busy = replicas.flatMap((one) =>
+        Array.from({ length: 5 }, async () => {
+          while (!ended) await one.take().then(() => sent.push(clock.ms));
+        }),
+      );
+      while (sent.length < 3 * n) await new Promise(setImmediate);
+      const waits: number[] = [];
+      for (let submits = 0; submits < 5; submits += 1) {
+        const asked = clock.ms;
+        await replicas[0]!.take(LONGEST_WAIT_MS, true);
+        sent.push(clock.ms);
+        waits.push(clock.ms - asked);
+      }
+      ended = true;
+      await Promise.all(busy);
+      expect(Math.max(...waits)).toBeLessThanOrEqual((n + 1) * Math.max(paceOf(perMinute).intervalMs, 1_000));
+      sent.sort((one, other) => one - other);
+      for (const [index, at] of sent.slice(perMinute).entries())
+        expect(at - sent[index]!).toBeGreaterThan(60_000 - 1e-3);
+    },
+  );
 
   it('refuses a submit that could not leave in its time, and takes nothing for it', async () => {
     const budget = replica(10);

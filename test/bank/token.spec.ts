@@ -129,7 +129,7 @@ describe('the access token', () => {
 describe('a request for a token', () => {
   let bank: ScriptedBank;
   let elsewhere: ScriptedBank;
-  const budget = { take: jest.fn<Promise<void>, [number?]>(), observe: jest.fn() };
+  const budget = { take: jest.fn<Promise<void>, [number?]>(), observe: jest.fn(), pauseLeftMs: () => 0 };
   let client: BankClient;
 
   beforeEach(async () => {
@@ -171,12 +171,30 @@ describe('a request for a token', () => {
 
   it('is not sent where no turn comes soon, and neither is what needed the token', async () => {
     client = clientWithTokensOf(`${bank.url}/token`);
-    budget.take.mockResolvedValueOnce().mockRejectedValueOnce(new RateLimited(60_000));
+    budget.take.mockRejectedValueOnce(new RateLimited(60_000));
     expect(await client.customerInstructions.submit('1')).toMatchObject({
       kind: 'no',
       reason: 'not-sent',
-      why: expect.stringContaining('rate-budget'),
+      why: 'rate-budget',
+      retryAfterMs: 60_000,
     });
     expect(bank.requests).toEqual([]);
+  });
+
+  it('and the call it is for wait for their turns one after the other, however small the limit', async () => {
+    const clock = new ManualClock();
+    client = new BankClient({
+      baseUrl: bank.url,
+      token: { tokenUrl: `${bank.url}/token`, clientId: 'payrun', clientSecret: 's3cret' },
+      amountUnit: 'minor',
+      requestsPerMinute: 2,
+      clock,
+    });
+    await client.hooks.list();
+    expect(bank.requests.map(({ url }) => url.split('?')[0])).toEqual([
+      '/token',
+      expect.stringContaining('hook'),
+    ]);
+    expect(clock.slept).toEqual([60_000]);
   });
 });

@@ -86,6 +86,25 @@ describe('the rate that replicas share in the database', () => {
     expect((await rates[0]!.reserve(600, ONE_TURN)).perMinute).toBe(300);
   });
 
+  it('outlasts a clock that was set back, by a minute at most', async () => {
+    for (const ahead of ['next_due_at', 'paused_until'])
+      await execute(server.superuserUrl, `UPDATE bank_rate SET ${ahead} = now() + interval '61 minutes'`);
+    expect(await inMs(rates[0]!, 600)).toBeLessThanOrEqual(60_000);
+    expect(await inMs(rates[1]!, 600)).toBeLessThanOrEqual(60_000 + paceOf(600).intervalMs);
+    await rates[0]!.pause(90_000);
+    expect(await inMs(rates[1]!, 600)).toBeLessThanOrEqual(90_000);
+  });
+
+  it('does not take what was reserved, or asked for, at the most for a clock that was set back', async () => {
+    await inMs(rates[0]!, 2, { ...ONE_TURN, turns: 2 });
+    expect(await inMs(rates[1]!, 2)).toBeGreaterThan(115_000);
+    expect((await rates[0]!.reserve(2, ONE_TURN)).turns).toMatchObject({ kind: 'refused' });
+    await rates[0]!.pause(3_600_000);
+    const { turns } = await rates[1]!.reserve(600, ONE_TURN);
+    expect(turns).toMatchObject({ kind: 'refused', waitMs: expect.any(Number) });
+    expect(turns.kind === 'refused' && turns.waitMs).toBeGreaterThan(3_590_000);
+  });
+
   it('fails rather than guesses when its row is gone', async () => {
     await execute(server.superuserUrl, 'DELETE FROM bank_rate');
     await expect(rates[0]!.reserve(600, ONE_TURN)).rejects.toThrow('bank_rate');

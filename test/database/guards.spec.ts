@@ -129,8 +129,20 @@ describe('references', () => {
     on: 'forgotten_instruction',
     object: 'refuse_decision_by_one_person',
   };
+  const BY_MEANING: GuardObject = {
+    kind: 'trigger',
+    on: 'payment_decision',
+    object: 'refuse_meaning_without_two_people',
+  };
+  const BY_WORD: GuardObject = {
+    kind: 'trigger',
+    on: 'unseen_decision',
+    object: 'refuse_word_without_two_people',
+  };
   const alsoOf = ({ on, parent }: ForeignKey): GuardObject[] => {
     if (on === 'submit_attempt') return [BY_INTENT];
+    if (on === 'payment_decision') return [BY_MEANING];
+    if (on === 'unseen_decision') return [BY_WORD];
     return on === 'forgotten_instruction' && parent === 'attention_action' ? [BY_TWO] : [];
   };
 

@@ -257,7 +257,7 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     kind: 'constraint',
     on: 'bank_payment',
     object: 'bank_payment_pkey',
-    lawful: insertion('bank_payment', { ...bankPayment, instruction_id: a.instruction[0] }),
+    lawful: insertion('bank_payment', { ...bankPayment, instruction_id: a.instruction[0], row_no: 3 }),
     forbidden: insertion('bank_payment', { ...bankPayment, instruction_id: a.instruction[0], row_no: 1 }),
   },
   {

@@ -3,11 +3,19 @@ import { DataSource } from 'typeorm';
 import { Database, EmployerTransaction, Transaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { newId } from '../../src/database/new-id';
-import { afterCommit, Availability, DatabaseAway, NotDurable } from '../../src/database/outage';
+import {
+  afterCommit,
+  Availability,
+  DatabaseAway,
+  isConnectionLoss,
+  isPassing,
+  isRefusal,
+  NotDurable,
+} from '../../src/database/outage';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
 import { CommitFault, DatabaseProxy } from '../support/database-proxy';
 
-const WAITS = { DATABASE_CONNECT_MS: 300, DATABASE_STATEMENT_MS: 500, DATABASE_COMMIT_MS: 300 };
+const WAITS = { DATABASE_CONNECT_MS: 1_500, DATABASE_STATEMENT_MS: 2_000, DATABASE_COMMIT_MS: 300 };
 /** What a busy machine may add to a bound. */
 const SLACK_MS = 1_500;
 const POOL = 2;
@@ -108,6 +116,58 @@ describe('a COMMIT', () => {
     );
     expect(error.message).toBe('not now');
     expect(error).not.toBeInstanceOf(NotDurable);
+  });
+});
+
+describe('a server that speaks another language', () => {
+  const LANGUAGES = [
+    { ERROR: 'FEHLER', FATAL: 'FATAL', PANIC: 'PANIK' },
+    { ERROR: 'ERREUR', FATAL: 'FATAL', PANIC: 'PANIC' },
+    { ERROR: 'ERRORE', FATAL: 'FATALE', PANIC: 'PANICO' },
+  ];
+  const said = (severity: string, code: string) => {
+    const error = Object.assign(new Error('said'), { severity, code });
+    return { loss: isConnectionLoss(error), refusal: isRefusal(error), passing: isPassing(error) };
+  };
+  const LOST = { loss: true, refusal: false, passing: false };
+  const REFUSED = { loss: false, refusal: true, passing: false };
+
+  it.each(LANGUAGES)('is understood as in English ($ERROR)', ({ ERROR, FATAL, PANIC }) => {
+    for (const code of ['40P01', '40001', '55P03'])
+      expect(said(ERROR, code)).toEqual({ ...REFUSED, passing: true });
+    for (const code of ['23505', '42501', '57014', 'P0001', '25P02'])
+      expect(said(ERROR, code)).toEqual(REFUSED);
+    for (const code of ['57P01', '57P02', '57P03', '57P04', '57P05', '25P03', '25P04', '53300', '08P01'])
+      expect(said(FATAL, code)).toEqual(LOST);
+    for (const code of ['53100', '58030', 'XX000']) expect(said(PANIC, code)).toEqual(LOST);
+  });
+
+  it('has refused nothing for sure with a code that it could also have ended with', () => {
+    expect(said('FEHLER', 'XX000')).toEqual(LOST);
+    expect(said('FEHLER', '')).toEqual(LOST);
+    expect(said('ERROR', 'XX000')).toEqual(REFUSED);
+    expect(said('ERROR', '57P01')).toEqual(REFUSED);
+    expect(said('FATAL', '40P01')).toEqual(LOST);
+  });
+
+  it.each(LANGUAGES)('may deadlock, refuse and end a session ($ERROR)', async (severities) => {
+    proxy.translate(severities);
+    const raise = (code: string) => `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$`;
+    let attempts = 0;
+    await database.inEmployerRepeatedly(newId(), async (tx) => {
+      attempts += 1;
+      if (attempts === 1) await tx.query(raise('40P01'));
+    });
+    expect(attempts).toBe(2);
+    const atCommit = await failureOf(
+      database.outsideEmployers(async (tx) => tx.beforeCommit('record', () => [raise('23514')])),
+    );
+    expect(atCommit.error).not.toBeInstanceOf(NotDurable);
+    expect(atCommit.error.message).toBe('no');
+    const ended = await failureOf(
+      database.outsideEmployers((tx) => tx.query('SELECT pg_terminate_backend(pg_backend_pid())')),
+    );
+    expect(ended.error).toBeInstanceOf(DatabaseAway);
   });
 });
 

@@ -41,6 +41,134 @@ const refused: Row = { ...second.faulty_file, pay_run_id: null, expires_at: NOW 
 const detach = (id: string) => `UPDATE employer_account SET detached_at = now() WHERE id = '${id}'`;
 const detached = [insertion('employer_account', account), detach(String(account.id))];
 
+const { payment_decision: decision } = second;
+const decided = (by: Row, of: Row = {}, asked: Row = {}) =>
+  [
+    insertion('attention', { ...attention, ...asked }),
+    insertion('attention_action', { ...action, attention_id: attention.id, ...by }),
+    insertion('payment_decision', { ...decision, action_id: FRESH, ...of }),
+  ].join('; ');
+const ASKED = { kind: 'UNKNOWN_STATUS', subject_id: a.payment };
+const BY_TWO: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
+  kind: 'trigger',
+  on: 'payment_decision',
+  object: 'refuse_meaning_without_two_people',
+  says: 'meaning_needs_two_people',
+};
+
+const { unseen_decision: word } = second;
+const worded = (by: Row, of: Row = {}) =>
+  [
+    insertion('attention_action', { ...action, attention_id: a.wordAttention, action: 'NOT_PAID', ...by }),
+    insertion('unseen_decision', { ...word, action_id: FRESH, ...of }),
+  ].join('; ');
+
+/** Of what two people have the bank's word that it is unpaid. */
+const WORD_GUARDS: Guard[] = [
+  ...(<{ by: string; change: Row; of?: Row }[]>[
+    { by: 'one person', change: { confirmed_by: null, confirmed_at: null } },
+    {
+      by: 'two people who decided something else',
+      change: { action: 'ACKNOWLEDGE', evidence: null, payment_ids: null },
+    },
+    { by: 'two people who named other payments', change: { payment_ids: `{${a.payment}}` } },
+    { by: 'two people who were asked about something else', change: { attention_id: a.attention } },
+    {
+      by: 'two people of what may still be paid',
+      change: {},
+      of: { instruction_id: a.instruction[0], row_no: 1, payment_id: a.payment },
+    },
+    { by: 'two people of another payment than that row is of', change: {}, of: { row_no: 1 } },
+  ]).map(({ by, change, of }): Guard => ({
+    name: `what the bank does not show is not taken for unpaid by ${by}`,
+    kind: 'trigger',
+    on: 'unseen_decision',
+    object: 'refuse_word_without_two_people',
+    says: 'word_needs_two_people',
+    given: [
+      'ALTER TABLE unseen_decision DROP CONSTRAINT unseen_decision_employer_id_instruction_id_row_no_fkey',
+    ],
+    lawful: worded({}),
+    forbidden: worded(change, of),
+  })),
+  {
+    name: 'the word of the bank is kept once for a row at the bank',
+    kind: 'constraint',
+    on: 'unseen_decision',
+    object: 'unseen_decision_pkey',
+    lawful: insertion('unseen_decision', word),
+    forbidden: insertion('unseen_decision', { ...word, instruction_id: a.instruction[0], row_no: 2 }),
+  },
+];
+
+/** Of what two people decide a status to mean that does not say so itself. */
+const MEANING_GUARDS: Guard[] = [
+  ...(<{ by: string; change: Row }[]>[
+    { by: 'one person', change: { confirmed_by: null, confirmed_at: null } },
+    {
+      by: 'two people who decided something else',
+      change: { action: 'ACKNOWLEDGE', evidence: null, payment_ids: null },
+    },
+    { by: 'two people who named other payments', change: { payment_ids: `{${a.payment}}` } },
+  ]).map(({ by, change }): Guard => ({
+    name: `the meaning of a status is not decided by ${by}`,
+    ...BY_TWO,
+    lawful: decided({}, {}, ASKED),
+    forbidden: decided(change, {}, ASKED),
+  })),
+  ...(<{ of: string; change: Row }[]>[
+    { of: 'a status nobody was asked about', change: { bank_status: 'PRO_EVEN' } },
+    { of: 'a part of its name', change: { bank_status: 'PRO' } },
+    { of: 'another payment than that row is of', change: { payment_id: a.payment } },
+  ]).map(({ of, change }): Guard => ({
+    name: `the meaning is not decided of ${of}`,
+    ...BY_TWO,
+    given: [`DELETE FROM payment_decision WHERE employer_id = '${a.employer}'`],
+    lawful: decided({}, {}, ASKED),
+    forbidden: decided({}, change, ASKED),
+  })),
+  ...(<{ about: string; change: Row }[]>[
+    { about: 'something else', change: { kind: 'CONTRADICTION' } },
+    { about: 'another instruction', change: { instruction_id: a.instruction[1] } },
+  ]).map(({ about, change }): Guard => ({
+    name: `the meaning is not decided by two people who were asked about ${about}`,
+    ...BY_TWO,
+    lawful: decided({}, {}, ASKED),
+    forbidden: decided({}, {}, { ...ASKED, ...change }),
+  })),
+  {
+    name: 'what a status means is decided once for a payment',
+    kind: 'constraint',
+    on: 'payment_decision',
+    object: 'payment_decision_employer_id_payment_id_key',
+    given: ['DROP TRIGGER refuse_meaning_without_two_people ON payment_decision'],
+    lawful: insertion('payment_decision', decision),
+    forbidden: insertion('payment_decision', { ...decision, payment_id: a.payment }),
+  },
+  {
+    name: 'what a status means is decided once for a row at the bank',
+    kind: 'constraint',
+    on: 'payment_decision',
+    object: 'payment_decision_pkey',
+    given: ['DROP TRIGGER refuse_meaning_without_two_people ON payment_decision'],
+    lawful: insertion('payment_decision', decision),
+    forbidden: insertion('payment_decision', { ...decision, row_no: 1 }),
+  },
+  ...(<{ without: string; change: Row }[]>[
+    { without: 'payments', change: { payment_ids: null } },
+    { without: 'any of its payments', change: { payment_ids: '{}' } },
+    { without: 'what the bank wrote', change: { evidence: null } },
+    { without: 'words of the bank', change: { evidence: '   ' } },
+  ]).map(({ without, change }): Guard => ({
+    name: `a meaning is not proposed without ${without}`,
+    kind: 'constraint',
+    on: 'attention_action',
+    object: 'meaning_names_payments_and_evidence',
+    lawful: insertion('attention_action', action),
+    forbidden: insertion('attention_action', { ...action, ...change }),
+  })),
+];
+
 /** Of accounts that pay nothing more. */
 const DETACHMENT_GUARDS: Guard[] = [
   {
@@ -209,8 +337,8 @@ export const RECORD_GUARDS: Guard[] = [
     on: 'attention',
     object: 'one_open_attention_per_kind_and_subject',
     lawful: `UPDATE attention SET resolved_at = now(), resolution = 'done' WHERE id = '${a.attention}';
-      ${insertion('attention', { ...attention, kind: 'SUBMIT_UNKNOWN' })}`,
-    forbidden: insertion('attention', { ...attention, kind: 'SUBMIT_UNKNOWN' }),
+      ${insertion('attention', { ...attention, kind: firstRows(1).attention.kind })}`,
+    forbidden: insertion('attention', { ...attention, kind: firstRows(1).attention.kind }),
   },
   {
     name: 'a resolved doubt says how',
@@ -231,7 +359,7 @@ export const RECORD_GUARDS: Guard[] = [
     object: 'refuse_change_of_a_resolved_attention',
     says: 'resolved_for_good',
     given: [`UPDATE attention SET resolved_at = now(), resolution = 'done' WHERE id = '${a.attention}'`],
-    lawful: insertion('attention', { ...attention, kind: 'SUBMIT_UNKNOWN' }),
+    lawful: insertion('attention', { ...attention, kind: firstRows(1).attention.kind }),
     forbidden: `UPDATE attention SET ${change} WHERE id = '${a.attention}'`,
   })),
   {
@@ -251,7 +379,7 @@ export const RECORD_GUARDS: Guard[] = [
     forbidden: insertion('attention_action', { ...action, withdrawn_at: NOW }),
   },
   ...[
-    { what: 'another than was confirmed', row: action, change: `action = 'NOT_EXECUTED'` },
+    { what: 'another than was confirmed', row: action, change: `action = 'NOT_PAID'` },
     {
       what: 'open again once it was confirmed',
       row: action,
@@ -262,7 +390,8 @@ export const RECORD_GUARDS: Guard[] = [
       row: { ...open, withdrawn_at: NOW },
       change: 'withdrawn_at = NULL',
     },
-    { what: 'another than was proposed', row: open, change: `evidence = 'a letter'` },
+    { what: 'another than was proposed', row: open, change: `evidence = 'another letter'` },
+    { what: 'of other payments', row: open, change: `payment_ids = '{${a.payment}}'` },
     { what: 'of another proposer', row: open, change: `proposed_by = '${OTHER}'` },
   ].map(({ what, row, change }): Guard => ({
     name: `an action is never ${what}`,
@@ -303,6 +432,8 @@ export const RECORD_GUARDS: Guard[] = [
     lawful: insertion('attention_action', action),
     forbidden: insertion('attention_action', { ...action, reason: '' }),
   },
+  ...MEANING_GUARDS,
+  ...WORD_GUARDS,
   {
     name: 'a release has a reason',
     kind: 'constraint',

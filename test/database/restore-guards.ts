@@ -1,5 +1,5 @@
 import { Guard } from './guard';
-import { EARLIER_RESTORE, firstRows, idsOf, insertion, NOW, Row, secondRows } from './two-employers';
+import { EARLIER_RESTORE, firstRows, idsOf, insertion, NOW, Row, secondRows, uuid } from './two-employers';
 
 const a = idsOf(1);
 const [FRESH] = a.fresh;
@@ -7,6 +7,7 @@ const {
   submit_attempt: attempt,
   forgotten_instruction: forgotten,
   restore_check: check,
+  moved_instruction: moved,
   instruction,
 } = secondRows(1);
 const submit = insertion('submit_attempt', attempt);
@@ -46,9 +47,16 @@ const stop = (id: string, subject: string) =>
 const lift = `UPDATE service_stop SET lifted_at = now()`;
 
 const [, NEXT] = a.fresh;
-const { attention, attention_action: action, payment } = secondRows(1);
+const { attention, attention_action: action, payment, pay_run } = secondRows(1);
 const asked = { ...attention, kind: 'UNRECORDED_SUBMIT' };
-const decided = { ...action, id: NEXT, attention_id: attention.id };
+const decided = {
+  ...action,
+  id: NEXT,
+  attention_id: attention.id,
+  action: 'EXECUTED',
+  evidence: null,
+  payment_ids: null,
+};
 /** Submitted by somebody else, and so decided. */
 const byOthers = {
   ...forgotten,
@@ -74,6 +82,34 @@ const decision = (row: Row, change: Change = {}) =>
     insertion('attention_action', { ...decided, ...change.decided }),
     insertion('forgotten_instruction', row),
   ].join('; ');
+
+const BY_ANOTHER: Pick<Guard, 'kind' | 'on' | 'object' | 'says'> = {
+  kind: 'trigger',
+  on: 'payment',
+  object: 'refuse_successor_of_a_forgotten_run',
+  says: 'replaced_was_not_paid_by_another',
+};
+/** A payment of the same employee in the spare run, or in another that is cancelled. */
+const ofSpare = {
+  ...payment,
+  id: NEXT,
+  row_no: 1,
+  pay_run_id: a.spareRun,
+  replaces_payment_id: null,
+  status: 'CANCELLED',
+  live: false,
+};
+const cancelledRun = { ...pay_run, status: 'CANCELLED' };
+const LATER = uuid(7);
+const laterRestore = insertion('database_restore', {
+  id: LATER,
+  what: 'a dump',
+  noticed_at: '2100-01-01T08:00:00Z',
+  told_at: NOW,
+});
+const wholeCheck = { ...check, restore_id: LATER, needs_evidence: false };
+const ofSpareRun = { ...forgotten, pay_run_id: a.spareRun, adopted_at: null };
+const ofNoRun = { ...forgotten, pay_run_id: null, adopted_at: null };
 
 /** Of submits that are not in the record. */
 const UNRECORDED_GUARDS: Guard[] = [
@@ -105,6 +141,33 @@ const UNRECORDED_GUARDS: Guard[] = [
     ...BY_TWO,
     lawful: decision(inWriting, { asked: { instruction_id: null }, decided: { evidence: 'a letter' } }),
     forbidden: decision(inWriting, { asked: { instruction_id: null } }),
+  },
+  {
+    name: 'nothing replaces, unless it is held, what a forgotten submit of another run may have paid',
+    ...BY_ANOTHER,
+    given: [insertion('payment', ofSpare)],
+    lawful: `${insertion('forgotten_instruction', ofSpareRun)}; ${insertion('payment', { ...payment, status: 'HELD', live: false })}`,
+    forbidden: `${insertion('forgotten_instruction', ofSpareRun)}; ${insertion('payment', payment)}`,
+  },
+  {
+    name: 'nothing replaces what a run may have paid that was in a restored database and is cancelled',
+    ...BY_ANOTHER,
+    given: [insertion('pay_run', cancelledRun), insertion('payment', { ...ofSpare, pay_run_id: FRESH })],
+    lawful: insertion('payment', payment),
+    forbidden: `${laterRestore}; ${insertion('restore_check', wholeCheck)}; ${insertion('payment', payment)}`,
+  },
+  {
+    name: 'nothing of before a restore is replaced while the bank was not read, or does not show everything',
+    ...BY_ANOTHER,
+    given: [laterRestore],
+    lawful: `${insertion('restore_check', wholeCheck)}; ${insertion('payment', payment)}`,
+    forbidden: `${insertion('restore_check', { ...wholeCheck, needs_evidence: true })}; ${insertion('payment', payment)}`,
+  },
+  {
+    name: 'nothing of before a restore is replaced while the bank shows a submit of a run that was forgotten too',
+    ...BY_ANOTHER,
+    lawful: `${insertion('forgotten_instruction', { ...ofNoRun, found_at: '2020-01-01' })}; ${insertion('payment', payment)}`,
+    forbidden: `${insertion('forgotten_instruction', ofNoRun)}; ${insertion('payment', payment)}`,
   },
   {
     name: 'nothing replaces what a submit that is not in the record may have paid',
@@ -157,6 +220,24 @@ export const RESTORE_GUARDS: Guard[] = [
     given: [insertion('payment', { ...firstRows(1).payment, ...ofCancelled })],
     lawful: `${insertion('forgotten_instruction', { ...forgotten, pay_run_id: a.spareRun })}; ${submit}`,
     forbidden: `${insertion('forgotten_instruction', { ...forgotten, pay_run_id: a.spareRun, adopted_at: null })}; ${submit}`,
+  },
+  {
+    name: 'nobody is held back by a forgotten submit of another run for whom the run has submitted already',
+    ...BY_RESTORE,
+    says: 'forgotten_pay_is_not_paid_again',
+    given: [
+      insertion('payment', { ...firstRows(1).payment, ...ofCancelled }),
+      insertion('forgotten_instruction', ofSpareRun),
+    ],
+    lawful: `UPDATE payment SET status = 'SUBMITTED' WHERE id = '${a.payment}'; ${submit}`,
+    forbidden: submit,
+  },
+  {
+    name: 'nothing is submitted for employees whom an instruction that was given up and moved may have paid',
+    ...BY_RESTORE,
+    says: 'forgotten_pay_is_not_paid_again',
+    lawful: submit,
+    forbidden: `${insertion('moved_instruction', moved)}; ${submit}`,
   },
   ...[
     { what: 'the bank does not show', change: { bank_instruction_id: 'another' } },

@@ -126,6 +126,7 @@ async function follow(tx: EmployerTransaction, instruction: Instruction): Promis
     payment,
     bankStatus: 'SETTLED',
     shown: 'SETTLED',
+    shownStatus: null,
     rank: TERMINAL_RANK,
     returned: false,
     move: { to: 'SETTLED' as const, settledOn: '2026-11-27', chargesMinor: BigInt(payment.rowNo) },

@@ -100,6 +100,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'installation_event.installation_event_body_hash_key',
   'invariant_breach.invariant_breach_pkey',
   'forgotten_instruction.forgotten_instruction_pkey',
+  'moved_instruction.moved_instruction_pkey',
   'reconciler_pass.reconciler_pass_pkey',
   'restore_check.restore_check_pkey',
   // An id or a number beside the time by which the table is partitioned.

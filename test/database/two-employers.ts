@@ -38,7 +38,7 @@ const PEOPLE: [string, Row][] = [PREPARER, APPROVER, OTHER].map((id) => ['person
 export const [RESTORE, EARLIER_RESTORE] = [uuid(8), uuid(9)] as const;
 const RESTORES: [string, Row][] = [RESTORE, EARLIER_RESTORE].map((id) => [
   'database_restore',
-  { id, what: 'another timeline', told_at: NOW },
+  { id, what: 'another timeline', noticed_at: '2020-01-01T08:00:00Z', told_at: NOW },
 ]);
 
 /** The ids of what one employer has more than one of in the world. */
@@ -57,6 +57,8 @@ export function idsOf(n: number) {
     planned: [id(11), id(12), id(13)] as const,
     /** Both in SUBMIT_INTENT; the first has a submit attempt. */
     instruction: [id(21), id(22)] as const,
+    /** An earlier attempt of the first. */
+    abandoned: id(23),
     attempt: id(31),
     payment: id(41),
     voidPayment: id(42),
@@ -67,6 +69,9 @@ export function idsOf(n: number) {
     breach: id(47),
     profile: id(48),
     faultyFile: id(49),
+    /** Of what is paid again and not shown. */
+    wordAttention: id(50),
+    wordAction: id(51),
     /** Free ids. */
     fresh: [id(91), id(92), id(93)] as const,
   };
@@ -347,12 +352,12 @@ export function firstRows(n: number) {
     attention: {
       employer_id,
       id: ids.attention,
-      kind: 'SUBMIT_UNKNOWN',
+      kind: 'UNKNOWN_STATUS',
       pay_run_id: ids.run,
       instruction_id: ids.instruction[0],
       payment_id: ids.payment,
       subject_id: ids.instruction[0],
-      happened: 'this',
+      happened: 'this: PRO_ODD (rows 1, 2)',
       certain: 'that',
       ask_bank: 'whether',
     },
@@ -360,11 +365,21 @@ export function firstRows(n: number) {
       employer_id,
       id: ids.action,
       attention_id: ids.attention,
-      action: 'EXECUTED',
+      action: 'PAID',
       reason: 'the bank said so',
+      evidence: 'a letter',
+      payment_ids: `{${ids.payment},${ids.voidPayment}}`,
       proposed_by: PREPARER,
       confirmed_by: APPROVER,
       confirmed_at: NOW,
+    },
+    payment_decision: {
+      employer_id,
+      instruction_id: ids.instruction[0],
+      row_no: 1,
+      payment_id: ids.payment,
+      action_id: ids.action,
+      bank_status: 'PRO_ODD',
     },
     invariant_breach: {
       employer_id,
@@ -460,12 +475,30 @@ export function secondRows(n: number) {
     bank_call: { ...first.bank_call, id },
     attention: { ...first.attention, id, kind: 'CONTRADICTION' },
     attention_action: { ...first.attention_action, id },
+    payment_decision: { ...first.payment_decision, row_no: 2, payment_id: ids.voidPayment },
+    unseen_decision: { ...wordOf(n), instruction_id: ids.instruction[1], row_no: 3 },
     invariant_breach: { ...first.invariant_breach, id, invariant: 'conservation' },
     restore_check: { ...first.restore_check, restore_id: EARLIER_RESTORE },
     forgotten_instruction: { ...first.forgotten_instruction, bank_instruction_id: 'forgotten-2' },
+    moved_instruction: {
+      employer_id: first.instruction.employer_id,
+      instruction_id: ids.instruction[0],
+      bank_status: 'SETTLED',
+    },
     idempotency_key: { ...first.idempotency_key, key: 'key-2' },
     lease: { ...first.lease, subject_id: id },
     audit_entry: { ...first.audit_entry, seq: 2, previous_hash: hashOf(1), entry_hash: hashOf(2) },
+  };
+}
+
+function wordOf(n: number): Row {
+  const { employer, instruction, voidPayment, wordAction } = idsOf(n);
+  return {
+    employer_id: employer,
+    instruction_id: instruction[0],
+    row_no: 2,
+    payment_id: voidPayment,
+    action_id: wordAction,
   };
 }
 
@@ -498,6 +531,48 @@ function moreRows(n: number): [string, Row][] {
       'payment',
       { ...first.payment, id: ids.voidPayment, row_no: 2, employee_id: 'E2', status: 'VOID', live: false },
     ],
+    [
+      'bank_payment',
+      {
+        ...first.bank_payment,
+        row_no: 2,
+        payment_id: ids.voidPayment,
+        bank_payment_id: `bank-payment-${n}-1-2`,
+      },
+    ],
+    [
+      'instruction',
+      {
+        ...first.instruction,
+        id: ids.abandoned,
+        attempt: 9,
+        status: 'ABANDONED',
+        bank_instruction_id: `bank-${n}-9`,
+      },
+    ],
+    [
+      'bank_payment',
+      {
+        ...first.bank_payment,
+        instruction_id: ids.instruction[1],
+        row_no: 3,
+        payment_id: ids.voidPayment,
+        bank_payment_id: `bank-payment-${n}-2-3`,
+      },
+    ],
+    [
+      'moved_instruction',
+      { employer_id: ids.employer, instruction_id: ids.abandoned, bank_status: 'SETTLED' },
+    ],
+    [
+      'attention',
+      { ...first.attention, id: ids.wordAttention, kind: 'REPLACED_UNSEEN', subject_id: ids.run },
+    ],
+    [
+      'attention_action',
+      { ...first.attention_action, id: ids.wordAction, attention_id: ids.wordAttention, action: 'NOT_PAID' },
+    ],
+    ['unseen_decision', wordOf(n)],
   ];
 }
 

@@ -101,8 +101,8 @@ describe('a unit of work of one employer', () => {
         );
       // Whoever makes an employer enters it first.
       expect(await insert(table === 'employer' ? String(row['id']) : THEIRS)).toBe('undone');
-      // These two are refused by what they look for, and do not see, before the policy is asked.
-      const blind = ['approval', 'submit_attempt'].includes(table);
+      // These are refused by what they look for, and do not see, before the policy is asked.
+      const blind = ['approval', 'submit_attempt', 'payment_decision', 'unseen_decision'].includes(table);
       expect(await insert(OURS)).toBe(blind ? '23514' : INSUFFICIENT_PRIVILEGE);
     },
   );

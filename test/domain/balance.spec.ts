@@ -18,7 +18,12 @@ describe('what an account lost over a run', () => {
     ['as much again as the second one with its charges', 2_520n, 'b'],
     ['as much again as all of them', 3_500n, 'a'],
     ['as much again as all of them with their charges', 3_530n, 'a'],
+    ['twice as much again as the second instruction', 5_000n, 'b'],
+    ['three times as much again as the first one with its charges', 3_030n, 'a'],
+    ['twice as much again as all of them', 7_000n, 'a'],
+    ['four times as much again as the second one', 10_000n, undefined],
     ['a cent more than an instruction', 1_001n, undefined],
+    ['a cent more than twice an instruction', 2_001n, undefined],
     ['something else', 700n, undefined],
   ])('%s', (_what, besidesMinor, instructionId) => {
     expect(paidAgain(paid, TOOK + besidesMinor, 0n, 0n)).toEqual(

@@ -8,8 +8,11 @@ import {
   isPastSubmit,
   mayBeSubmitted,
   mostSubmitted,
+  NOT_PROCESSABLE,
   readBankStatus,
+  standingOf,
   TERMINAL_RANK,
+  unclearStatusOf,
 } from '../../src/domain/bank-status';
 
 const anyStatus = fc.oneof(
@@ -138,7 +141,7 @@ describe('climbing the ladder', () => {
     );
   });
 
-  it('keeps the first terminal and tells every other one as a contradiction', () => {
+  it('keeps the first terminal and tells paid against unpaid as a contradiction, in either order', () => {
     fc.assert(
       fc.property(fc.array(anyStatus, { maxLength: 30 }), (values) => {
         let position = BANK_POSITION_START;
@@ -149,13 +152,28 @@ describe('climbing the ladder', () => {
           const { next, change } = climb(position, value);
           if (position.terminal !== undefined) expect(next.terminal).toBe(position.terminal);
           const contradicts =
-            outcome !== null && position.terminal !== undefined && outcome !== position.terminal;
+            outcome !== null &&
+            position.terminal !== undefined &&
+            (outcome === 'SETTLED') !== (position.terminal === 'SETTLED');
           expect(change === 'contradiction').toBe(contradicts);
           position = next;
         }
       }),
     );
   });
+
+  it.each([
+    ['PRO_DEBIT_HOLD_FAILED', 'CANCELLED', 'FAILED'],
+    ['PRO_DEBIT_HOLD_FAILED', 'REJECTED', 'FAILED'],
+    ['EXT_REFUSED', 'FAILED', 'REJECTED'],
+    ['CANCELLED', 'EXT_REFUSED', 'CANCELLED'],
+  ])(
+    'keeps the first of two ends without payment, and says nothing: %s, then %s',
+    (first, second, terminal) => {
+      const next = { rank: TERMINAL_RANK, terminal };
+      expect(climb(walk([first]), second)).toEqual({ next, change: 'none' });
+    },
+  );
 
   it('ends where it ended when everything is told again', () => {
     fc.assert(
@@ -190,5 +208,48 @@ describe('climbing the ladder', () => {
     for (const value of ['EXCHANGE_ERROR', 'BRAND_NEW']) {
       expect(climb({ rank: 12 }, value)).toEqual({ next: { rank: 12 }, change: 'unknown' });
     }
+  });
+});
+
+describe('a payment that failed its own checks', () => {
+  it.each(['INITIATED', 'SUB_STARTED', 'SUB_INT_CTRL_PASSED'])(
+    'is not processable where it was left at %s',
+    (status) => {
+      expect(standingOf({ status, groupStatus: 'NOTPROCESSABLE' })).toBe(NOT_PROCESSABLE);
+      for (const groupStatus of [undefined, 'IN_PROGRESS', 'PROCESSABLE'])
+        expect(standingOf({ status, groupStatus })).toBe(status);
+    },
+  );
+
+  it.each(['SUBMITTED', 'EXCHANGED', 'SETTLED', 'SUB_STRONG_AUTH_REQUIRED', 'SUB_NOT_IS_VALID', 'PRO_ODD'])(
+    'is what its own status says at %s',
+    (status) => expect(standingOf({ status, groupStatus: 'NOTPROCESSABLE' })).toBe(status),
+  );
+
+  it('keeps its rank, so that a step above is told', () => {
+    const left = { rank: 5, terminal: 'FAILED' } as const;
+    expect(readBankStatus('NOTPROCESSABLE')).toEqual({ kind: 'unknown' });
+    expect(climb({ rank: 5 }, NOT_PROCESSABLE)).toEqual({ next: left, change: 'terminal' });
+    expect(climb(left, NOT_PROCESSABLE)).toEqual({ next: left, change: 'none' });
+    expect(climb(left, 'SUB_STARTED').change).toBe('fell');
+    for (const status of ['SUBMITTED', 'EXCHANGED', 'SETTLED', 'RETURNED'])
+      expect(climb(left, status)).toEqual({ next: left, change: 'contradiction' });
+    expect(climb(left, 'SUB_NOT_IS_VALID').next).toEqual({ rank: TERMINAL_RANK, terminal: 'FAILED' });
+  });
+});
+
+describe('the status whose meaning a payment waits for', () => {
+  it.each([
+    ['PRO_ODD', 'SUBMITTED', 'PRO_ODD'],
+    ['EXCHANGE_ERROR', 'C_ODD', 'EXCHANGE_ERROR'],
+    ['INITIATED', 'C_ODD', 'C_ODD'],
+    [null, 'C_ODD', 'C_ODD'],
+    ['SUB_STARTED', 'C_ODD', undefined],
+    ['SETTLED', 'C_ODD', undefined],
+    ['WAREHOUSED', 'C_ODD', undefined],
+    ['INITIATED', 'SUB_REQUIRED', undefined],
+    [null, null, undefined],
+  ])('is of %s in an instruction that is %s: %s', (own, ofInstruction, status) => {
+    expect(unclearStatusOf(own, ofInstruction)).toBe(status);
   });
 });

@@ -29,6 +29,8 @@ describe('a hold', () => {
     ] as const;
     for (const code of beside) expect(describeHold(finding(code))).toContain('run_1');
     expect(describeHold({ ...finding('IBAN_AND_AMOUNT_TWICE'), besideRun: null })).toMatch(/^Line 7 pays/);
+    const unknown = describeHold({ ...finding('EMPLOYEE_MAY_BE_PAID'), besideLine: null });
+    expect(unknown).toMatch(/^What run_1 did not pay .* forgotten\.$/);
   });
 });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BANK_STATUSES, readBankStatus } from '../../src/domain/bank-status';
+import { BANK_STATUSES, isEndedUnpaid, readBankStatus } from '../../src/domain/bank-status';
 import { PAYMENT_FINALS, PAYMENT_STATUSES } from '../../src/domain/payment';
 import { lookAgain, refusalOfReplacement, ReplaceablePayment } from '../../src/domain/replacement';
 
@@ -7,6 +7,7 @@ const FAILED: ReplaceablePayment = {
   status: 'FAILED',
   returned: false,
   bankStatus: 'PRO_ROUTING_FAILED',
+  decidedStatus: null,
   contradicted: false,
   doubted: false,
   successor: 'none',
@@ -19,6 +20,7 @@ const payments: fc.Arbitrary<ReplaceablePayment> = fc.record({
   status: fc.constantFrom(...PAYMENT_STATUSES),
   returned: fc.boolean(),
   bankStatus: fc.constantFrom(null, 'PRO_MANUAL_REVIEW', ...BANK_STATUSES),
+  decidedStatus: fc.constant(null),
   contradicted: fc.boolean(),
   doubted: fc.boolean(),
   successor: fc.constantFrom('none', 'live', 'ended'),
@@ -89,20 +91,22 @@ describe('what may be paid again', () => {
 });
 
 describe('a second look', () => {
-  it('is the same only where the bank shows the end that was recorded', () => {
-    const same = BANK_STATUSES.filter(
-      (shown) => lookAgain({ status: 'FAILED', returned: false }, shown) === 'same',
-    );
-    expect(same.map((shown) => readBankStatus(shown))).toEqual(
-      same.map(() => expect.objectContaining({ kind: 'terminal', outcome: 'FAILED' })),
-    );
-    expect(same).toContain('PRO_ROUTING_FAILED');
-    for (const shown of ['SETTLED', 'EXCHANGED', 'EXCHANGE_ERROR', 'RETURNED', 'PRO_MANUAL_REVIEW'])
-      expect([shown, lookAgain({ status: 'FAILED', returned: false }, shown)]).toEqual([shown, 'moved']);
-  });
+  it.each(['FAILED', 'REJECTED', 'CANCELLED'] as const)(
+    'of what ended as %s is the same only where the bank shows an end without payment',
+    (status) => {
+      const look = (shown: string) => lookAgain({ ...FAILED, status }, shown);
+      const same = BANK_STATUSES.filter((shown) => look(shown) === 'same');
+      const unpaid = BANK_STATUSES.filter((shown) => isEndedUnpaid(shown));
+      expect(same).toEqual(unpaid);
+      for (const shown of ['PRO_ROUTING_FAILED', 'EXT_REFUSED', 'CANCELLED']) expect(same).toContain(shown);
+      for (const shown of ['SETTLED', 'EXCHANGED', 'EXCHANGE_ERROR', 'RETURNED', 'PRO_MANUAL_REVIEW'])
+        expect([shown, look(shown)]).toEqual([shown, 'moved']);
+    },
+  );
 
   it('of what two people declared void is the same where it stands before the submit, or ended unpaid', () => {
-    const look = (shown: string) => lookAgain({ status: 'VOID', returned: false }, shown);
+    const ended = { status: 'VOID', returned: false, bankStatus: 'INITIATED' } as const;
+    const look = (shown: string) => lookAgain(ended, shown);
     for (const shown of ['INITIATED', 'P_INSTRUCTION_SUB_NOT_PASSED', 'CANCELLED', 'REJECTED'])
       expect([shown, look(shown)]).toEqual([shown, 'same']);
     for (const shown of [
@@ -116,8 +120,34 @@ describe('a second look', () => {
       expect([shown, look(shown)]).toEqual([shown, 'moved']);
   });
 
+  it('of what two people declared not paid is the same in the status they decided about, and in no other', () => {
+    const ended = { status: 'VOID', returned: false, decidedStatus: 'PRO_MANUAL_REVIEW' } as const;
+    expect(lookAgain(ended, 'PRO_MANUAL_REVIEW')).toBe('same');
+    expect(lookAgain(ended, 'EXCHANGE_ERROR')).toBe('moved');
+    expect(lookAgain(ended, 'SETTLED')).toBe('moved');
+  });
+
+  it.each(['SUB_STARTED', 'SUB_IS_VALID', 'SUB_STRONG_AUTH_REQUIRED'])(
+    'of what two people declared void while it stood at %s is the same while it stands there, or ended unpaid',
+    (bankStatus) => {
+      const same = BANK_STATUSES.filter(
+        (shown) => lookAgain({ status: 'VOID', returned: false, bankStatus }, shown) === 'same',
+      );
+      for (const shown of [bankStatus, 'INITIATED', 'SUB_NOT_IS_VALID', 'REJECTED'])
+        expect(same).toContain(shown);
+      for (const shown of ['SUB_INT_CTRL_PASSED', 'SUBMITTED', 'WAREHOUSED', 'EXCHANGED', 'SETTLED'])
+        expect(same).not.toContain(shown);
+    },
+  );
+
+  it('of what two people declared void is never the same once the bank took it, wherever it stood', () => {
+    for (const bankStatus of ['WAREHOUSED', 'EXCHANGED', 'SETTLED', 'PRO_MANUAL_REVIEW'])
+      expect(lookAgain({ status: 'VOID', returned: false, bankStatus }, bankStatus)).toBe('moved');
+  });
+
   it('of what came back is the same only while it is shown as returned', () => {
-    expect(lookAgain({ status: 'SETTLED', returned: true }, 'RETURNED')).toBe('same');
-    expect(lookAgain({ status: 'SETTLED', returned: true }, 'SETTLED')).toBe('moved');
+    const ended = { status: 'SETTLED', returned: true, bankStatus: 'RETURNED' } as const;
+    expect(lookAgain(ended, 'RETURNED')).toBe('same');
+    expect(lookAgain(ended, 'SETTLED')).toBe('moved');
   });
 });

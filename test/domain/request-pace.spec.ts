@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { paceOf, reserveTurns, UNPACED } from '../../src/domain/request-pace';
+import { LONGEST_WAIT_MS, paceOf, plausible, reserveTurns, UNPACED } from '../../src/domain/request-pace';
 
 const MINUTE_MS = 60_000;
 const AT_ONCE = { dueInMs: 0, pausedInMs: 0 };
@@ -68,6 +68,19 @@ describe('the pace of requests', () => {
         kind: 'refused',
         waitMs: 3_000,
       });
+    }
+  });
+
+  it('takes nothing that can have been reserved for the trace of a clock that was set back', () => {
+    for (let perMinute = 1; perMinute <= 1_000; perMinute += 1) {
+      const pace = paceOf(perMinute);
+      const turns = Math.max(1, Math.floor(1_000 / pace.intervalMs));
+      const fullMs = LONGEST_WAIT_MS + pace.aheadMs;
+      const last = { turns, maxWaitMs: LONGEST_WAIT_MS, urgent: true };
+      const taken = reserveTurns({ dueInMs: fullMs, pausedInMs: -1 }, pace, last);
+      if (taken.kind === 'refused') throw new Error('the last turn that may be waited for is given');
+      const state = { dueInMs: taken.dueInMs, pausedInMs: -1 };
+      expect(plausible(state)).toEqual(state);
     }
   });
 

@@ -1,3 +1,4 @@
+import { BankClient } from '../../src/bank/client';
 import { newId } from '../../src/database/new-id';
 import { readId } from '../../src/http/prefixed-id';
 import { execute } from '../support/database';
@@ -210,6 +211,25 @@ describe('closing an account at the bank', () => {
       person_id: dogwood.people.operator.personId,
     });
     expect(await close(body.id)).toMatchObject({ status: 409, body: { code: 'ACCOUNT_IS_CLOSED' } });
+  });
+
+  it.each([
+    ['0', 200],
+    ['-0.00', 200],
+    ['0e0', 200],
+    ['0E-10', 200],
+    ['0.01', 409],
+    ['1E-10', 409],
+    ['-1', 409],
+  ])('reads a balance of %s exactly, however it is written: %s', async (value, status) => {
+    const { body } = await open();
+    const { accounts } = desk.app.get(BankClient);
+    const { get } = accounts;
+    jest.spyOn(accounts, 'get').mockImplementation(async (id) => {
+      const balance = { value, currency: 'EUR' };
+      return { ...(await get.call(accounts, id)), balance, availableBalance: balance };
+    });
+    expect((await close(body.id)).status).toBe(status);
   });
 
   it('refuses one that holds money, or on which a run is open', async () => {

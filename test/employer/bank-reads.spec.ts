@@ -1,5 +1,13 @@
 import { BankClient } from '../../src/bank/client';
-import { ContractDrift } from '../../src/bank/errors';
+import {
+  BankError,
+  BankUnreachable,
+  ContractDrift,
+  NotAllowed,
+  NotFound,
+  RateLimited,
+  Unauthorised,
+} from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { Clock } from '../../src/config/clock';
 import type { BankLists } from '../../src/database/bank-lists';
@@ -44,10 +52,19 @@ interface Told {
   messageId?: string;
   amount?: unknown;
   status?: unknown;
+  direction?: string;
 }
-const record = ({ id, other, instruction, messageId, amount, status = { value: 'SETTLED' } }: Told) => ({
+const record = ({
+  id,
+  other,
+  instruction,
+  messageId,
+  amount,
+  status = { value: 'SETTLED' },
+  direction,
+}: Told) => ({
   customerInstructionId: instruction,
-  paymentTransactionInformation: { paymentTransactionIdentification: { id: other, messageId } },
+  paymentTransactionInformation: { paymentTransactionIdentification: { id: other, messageId }, direction },
   paymentTransactionInternalInformation: { id, status },
   paymentTransactionAmountInformation: { instructedAmount: amount },
 });
@@ -76,8 +93,127 @@ describe('a list of everybody’s payments', () => {
     await expect(readIn(record(odd))).rejects.toThrow(ContractDrift);
   });
 
+  it('does not take a payment that came in for ours, whatever it repeats of it but its id', async () => {
+    const direction = 'INWARD';
+    const cameIn = [
+      record({ id: 78, instruction: 4711, direction }),
+      record({ id: 79, messageId: messageIdOf(OURS, 1), direction }),
+      record({ id: 80, instruction: 4711, direction, amount: DOLLARS }),
+    ];
+    expect(await readIn(...cameIn, record({ id: 901, direction }))).toEqual(['901']);
+  });
+
   it('does not take a payment of somebody else for ours by either of its ids', async () => {
     const foreign = [record({ id: 901, instruction: 9 }), record({ id: 900 }), record({ id: 7, other: 901 })];
     expect(await readIn(...foreign)).toEqual([]);
+  });
+});
+
+describe('what came in and names an instruction', () => {
+  const parties = { creditor: { accountId: { type: 'IBAN', value: 'DE70999900000000001001' } } };
+  const incoming = [
+    { ...record({ id: 77, instruction: 4711, direction: 'INWARD' }), paymentTransactionParties: parties },
+    record({ id: 78, messageId: messageIdOf(OURS, 3), direction: 'INWARD', amount: DOLLARS }),
+    record({ id: 79, messageId: 'of somebody else', direction: 'INWARD' }),
+    record({ id: 901, instruction: 4711, direction: 'INWARD' }),
+  ];
+
+  it.each([
+    ['PAYMENT_LIST', [['77', 'DE70999900000000001001'], ['78']]],
+    ['INSTRUCTION_PAYMENTS', [['77', 'DE70999900000000001001'], ['79']]],
+  ])('is told with the account it went to, and is no payment of it (%s)', async (read, told) => {
+    const items = read === 'PAYMENT_LIST' ? incoming : [incoming[0], incoming[2], incoming[3]];
+    bank.handler = (_request, response) =>
+      answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
+    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+    const seen = new Map<string, (string | undefined)[]>();
+    const reads = new BankReads(new BankGateway(client), lists, new Clock());
+    const payments = await reads.payments({ reads: [read] } as unknown as EmployerAccount, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: [['901', '900'] as const],
+      isNamedBy: namesOf(OURS),
+      onIncoming: ({ bankPaymentId = '', creditorIban }) =>
+        seen.set(bankPaymentId, creditorIban === undefined ? [bankPaymentId] : [bankPaymentId, creditorIban]),
+    });
+    expect([...seen.values()]).toEqual(told);
+    expect(payments.map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901']);
+  });
+});
+
+describe('whether an instruction was submitted', () => {
+  const raw = { raw: '' };
+  const at = { bankInstructionId: '4711', createdAt: new Date(), bankIds: [], isNamedBy: namesOf(OURS) };
+  const gone = new NotFound(404, raw);
+  const refused = new NotAllowed(403, raw);
+  const odd = new BankError(409, raw);
+  const broken = new BankError(500, raw);
+  const slow = new BankUnreachable('total-timeout', true);
+  const shownAs = (what: string | Error) =>
+    what instanceof Error ? Promise.reject(what) : Promise.resolve({ status: what });
+  async function* listed(what: string | Error) {
+    if (what instanceof Error) throw what;
+    yield* await Promise.resolve([{ status: what, bankInstructionId: '4711' }]);
+  }
+  /** What is concluded of an instruction, its own list and the list of everybody, each a status or a failure. */
+  const standing = async (
+    instruction: string | Error,
+    own: string | Error,
+    general: string | Error,
+  ): Promise<string[] | Error> => {
+    const gateway = {
+      getInstruction: () => shownAs(instruction),
+      listInstructionPayments: () => listed(own),
+      listPayments: () => listed(general),
+    };
+    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+    const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+    const account = { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
+    return reads.standing(account as unknown as EmployerAccount, at).then(
+      ({ statuses }) => statuses,
+      (error: Error) => error,
+    );
+  };
+
+  it.each([
+    broken,
+    odd,
+    slow,
+    refused,
+    new RateLimited(1),
+    new Unauthorised(401, raw),
+    new ContractDrift(['x']),
+  ])('is not known by its 404 where its payments cannot be read (%s)', async (failure) => {
+    expect(await standing(gone, gone, failure)).toBe(failure);
+  });
+
+  it.each([broken, slow])('is not known by its 404 where its own list says nothing (%s)', async (failure) => {
+    expect(await standing(gone, failure, 'SETTLED')).toBe(failure);
+  });
+
+  it.each([
+    [gone, gone, gone, []],
+    [gone, gone, 'SETTLED', ['SETTLED']],
+    [gone, refused, 'SETTLED', ['SETTLED']],
+    [gone, odd, 'SETTLED', ['SETTLED']],
+    [refused, 'SETTLED', gone, ['SETTLED']],
+    ['CANCELLED', odd, gone, ['CANCELLED']],
+    ['CANCELLED', refused, refused, ['CANCELLED']],
+    ['CANCELLED', new ContractDrift(['x']), gone, ['CANCELLED']],
+    ['CANCELLED', 'SETTLED', gone, ['CANCELLED', 'SETTLED']],
+    ['INITIATED', broken, broken, ['INITIATED']],
+  ])('is what is shown (%s, %s, %s)', async (instruction, own, general, expected) => {
+    expect(await standing(instruction, own, general)).toEqual(expected);
+  });
+
+  it.each([
+    ['CANCELLED', broken, gone, broken],
+    [refused, refused, slow, slow],
+    [refused, refused, refused, refused],
+    [refused, odd, gone, refused],
+    [broken, 'INITIATED', gone, broken],
+    [slow, 'SETTLED', gone, slow],
+  ])('is not known (%s, %s, %s)', async (instruction, own, general, expected) => {
+    expect(await standing(instruction, own, general)).toBe(expected);
   });
 });

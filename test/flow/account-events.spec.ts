@@ -224,6 +224,18 @@ describe('what an event says', () => {
     expect(await payroll.attention()).toHaveLength(2);
   });
 
+  it('is not asked about again once two people have decided its name, however many more come', async () => {
+    await start();
+    await signed('account.credited', { accountNumber: ACCOUNT });
+    const [attention] = await payroll.attention();
+    const path = payroll.path(`/attention/${attention!.id}/actions`);
+    await payroll.as('operator').post(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' });
+    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    for (const amount of [1, 2]) await signed('account.credited', { accountNumber: ACCOUNT, amount });
+    expect(await payroll.attention()).toEqual([]);
+    expect((await events()).items).toHaveLength(3);
+  });
+
   it('is shown to the administrator where it concerns no employer, and one without a known name is warned of', async () => {
     await start();
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);

@@ -1,3 +1,4 @@
+import { BankGateway } from '../../src/bank/gateway';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 import { select } from '../support/database';
@@ -44,5 +45,49 @@ describe('rows on their way to the bank', () => {
       30_000,
     );
     expect(await timesPaid()).toEqual(Array.from({ length: 500 }, () => 1));
+  });
+});
+
+describe('an instruction with an add whose answer was lost', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is believed to be whole only once the lag bound has passed since its last add', async () => {
+    payroll = await Payroll.start({
+      settings: { BANK_LAG_BOUND_MS: '2500' },
+      sandbox: { variants: { addAfterSubmit: 'accepted', enforceControlTotals: false } },
+    });
+    await payroll.fault({ operation: 'add', kind: 'answer-lost', nth: 1 });
+    // What the bank takes twice shows within the bound.
+    await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2, delayMs: 1_200 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+    expect((await payroll.run(id)).instructions[0].attempt).toBeGreaterThan(1);
+  });
+});
+
+describe('a bank that answers two adds with the id of one payment', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is not believed: no row is added to the instruction again, and each is paid once', async () => {
+    payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const add = gateway.sendAdd.bind(gateway);
+    const sent: string[] = [];
+    let first: string | undefined;
+    jest.spyOn(gateway, 'sendAdd').mockImplementation(async (prepared) => {
+      sent.push(`${prepared.bankInstructionId} ${prepared.request.messageId}`);
+      const outcome = await add(prepared);
+      if (outcome.kind !== 'yes' || sent.length > 2) return outcome;
+      first ??= outcome.value.bankPaymentId;
+      return { ...outcome, value: { ...outcome.value, bankPaymentId: first } };
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(new Set(sent).size).toBe(sent.length);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
   });
 });

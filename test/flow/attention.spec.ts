@@ -1,3 +1,4 @@
+import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -124,6 +125,21 @@ describe('a submit whose outcome nobody knows', () => {
     await payroll.until(id, ['SETTLED'], 15_000);
     expect(await moved(rows)).toBe(4);
     expect((await payroll.attention()).some((one) => one.payRunId === id)).toBe(false);
+  });
+
+  it('is not decided on the word of somebody who holds no role any more', async () => {
+    const { id, path } = await parked('request-lost');
+    await payroll
+      .as('operator')
+      .post(`${path}/actions`, { action: 'EXECUTED', reason: 'seen in the portal' });
+    const disabled = (at: string) =>
+      execute(payroll.database.superuserUrl, `UPDATE person SET disabled_at = ${at} WHERE name = 'operator'`);
+    await disabled('now()');
+    const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+    expect([refused.status, refused.data.code]).toEqual([409, 'PROPOSER_NOT_ENTITLED']);
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
+    await disabled('NULL');
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
   });
 
   it('is decided by two people: one alone, or an action that is not offered, changes nothing', async () => {

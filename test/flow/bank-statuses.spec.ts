@@ -115,7 +115,7 @@ describe('a second status whose meaning nobody knows', () => {
     expect(await words()).toEqual([expect.stringMatching(/^(?!.*EXCHANGE_ERROR).* PRO_MANUAL_REVIEW \(/)]);
     const proposed = await payroll
       .as('operator')
-      .post(`${first}/actions`, { action: 'ACKNOWLEDGE', reason: 'it is looked at by a person there' });
+      .post(`${first}/actions`, { action: 'NOT_PAID', reason: 'it is sent back', evidence: 'letter 4711' });
     expect(proposed.status).toBe(201);
     await eventually(async () => (await words()).join().includes('EXCHANGE_ERROR'), 15_000);
     expect(await words()).toEqual([

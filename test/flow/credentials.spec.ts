@@ -64,3 +64,30 @@ describe('an access token from client credentials', () => {
     expect(await payroll.attention()).toEqual([]);
   });
 });
+
+describe('an access token that the bank turns away', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    // Short enough to be asked for, and longer than the test takes.
+    payroll = await Payroll.start({ sandbox: { variants: { tokenLifetimeS: 599, linkReads: 'allowed' } } });
+  });
+  afterAll(() => payroll.close());
+
+  it.each([
+    ['initiate', 1],
+    ['add', 4],
+    ['getInstruction', 7],
+  ])('at a moment in which it cannot be renewed only delays the run (%s)', async (operation, firstRow) => {
+    await payroll.clearFaults();
+    await payroll.fault({ operation, kind: '401', times: 1 });
+    await payroll.fault({ operation: 'token', kind: '500-before', times: 1 });
+    const paid = payRows(3, firstRow);
+    await payroll.until(await payroll.paid(payFile(paid)), ['SETTLED']);
+    expect((await payroll.faults()).map(({ hits }) => hits)).toEqual([1, 1]);
+    const payees = (await payroll.ledger()).payees.filter(({ iban }) =>
+      paid.some((one) => one.iban === iban),
+    );
+    expect(payees.map(({ count }) => count)).toEqual([1, 1, 1]);
+    expect(await payroll.attention()).toEqual([]);
+  });
+});

@@ -1,6 +1,8 @@
 import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { BankGateway } from '../../src/bank/gateway';
 import { PATHS } from '../../src/bank/types';
+import { earliestExecutionDate } from '../../src/domain/business-day';
 import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -50,6 +52,43 @@ describe('the cut-off of the execution date', () => {
     const again = await payroll.approve(run);
     expect([again.status, again.data.code]).toEqual([409, 'EXECUTION_DATE_NOT_A_BANKING_DAY']);
   });
+
+  it('missed while a submit waits for its turn at the bank: it is not sent', async () => {
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const turnToSubmit = gateway.turnToSubmit.bind(gateway);
+    gateway.turnToSubmit = () => {
+      payroll.clock.set(new Date(Date.parse(`${date}${CUT_OFF}`) + 1_000));
+      return turnToSubmit();
+    };
+    const run = await payroll.uploaded(payFile(payRows(2)), {
+      executionDate: date,
+      submitAt: `${date}T10:00:00Z`,
+    });
+    await payroll.approve(run);
+    await payroll.until(run.id, ['FAILED'], 20_000);
+    expect((await payroll.attention()).map((one) => one.kind)).toEqual(['STALE_DATE']);
+    expect((await payroll.calls()).submit ?? 0).toBe(0);
+  });
+
+  it.each([['APPROVED'], ['BUILDING'], ['VERIFIED']])(
+    'missed while everything is stopped and the run is %s: the approval lapses all the same',
+    async (status) => {
+      await execute(
+        payroll.database.superuserUrl,
+        `CREATE FUNCTION stop_all() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN UPDATE service_switch SET submits_off = true, reason = 'a look'; RETURN NULL; END $$;
+         CREATE TRIGGER on_the_way AFTER UPDATE ON pay_run FOR EACH ROW
+           WHEN (NEW.status = '${status}' AND OLD.status <> '${status}') EXECUTE FUNCTION stop_all()`,
+      );
+      const terms = { executionDate: date, submitAt: `${date}T10:00:00Z` };
+      const id = await payroll.paid(payFile(payRows(4)), terms);
+      await payroll.until(id, [status], 15_000);
+      payroll.clock.set(new Date(`${date}T16:30:00Z`));
+      await payroll.until(id, ['READY'], 20_000);
+      expect((await payroll.attention()).map((one) => one.kind)).toContain('APPROVAL_LAPSED');
+      expect((await payroll.ledger()).payees).toEqual([]);
+    },
+  );
 
   it('missed in mid-run: what was submitted is followed, the rest is released and never submitted', async () => {
     const rows = payRows(24);
@@ -142,6 +181,16 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
     expect(payments.data.items.map((one: { status: string }) => one.status)).toEqual(['VOID', 'VOID']);
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
     expect(report.data).toMatchObject({ explained: true, difference: '0.00' });
+    const next = earliestExecutionDate(payroll.clock.now(), { cutOff: '16:00', timeZone: 'UTC' });
+    const made = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/successor`), { executionDate: next });
+    expect([made.status, made.data.payments]).toEqual([201, 2]);
+    const period = date.slice(0, 7);
+    const month = await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`));
+    expect(month.data).toMatchObject({
+      totals: { approved: { payments: 2 }, atBank: { payments: 0, amount: '0.00' }, void: { payments: 0 } },
+    });
   });
 
   const decided = async (path: string, evidence?: string) => {
@@ -151,23 +200,30 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
     return payroll.as('second').post(`${path}/actions/confirmation`);
   };
 
-  it('missed while it is built again, and moved at the bank meanwhile: it is not released', async () => {
+  it('missed while it is built again, and moved at the bank meanwhile: it is not released before people decide it', async () => {
     const rows = payRows(2);
     const id = await builtAgain(rows, () => payroll.fault({ operation: 'add', kind: '422', nth: 1 }));
-    await eventually(async () => (await kinds()).includes('ROW_REFUSED_BY_BANK'), 20_000);
+    await eventually(async () => (await kinds()).includes('ROW_REFUSED_IN_MID_RUN'), 20_000);
     const [instruction] = (await payroll.run(id)).instructions;
     await payroll.submitAtBank(String(instruction.bankInstructionId));
     passCutOff();
     await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 20_000);
-    // Half of what was approved is never taken for the whole, whatever people say.
     const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
-    for (const evidence of [undefined, 'letter of the bank, 4711']) {
-      const { code, detail } = (await decided(asked, evidence)).data;
-      expect(code).toBe('NOT_AS_APPROVED');
-      expect(detail).toContain('1 of its approved payments are not shown');
-    }
+    const { code, detail } = (await decided(asked)).data;
+    expect(code).toBe('NOT_AS_APPROVED');
+    expect(detail).toContain('1 of its approved payments are not shown');
     expect(await states(id)).toEqual(['BUILDING']);
     expect(await kinds()).not.toContain('STALE_DATE');
+    // Half of what was approved is never taken for the whole, whatever people say: nobody of it is paid again.
+    expect((await decided(asked, 'letter of the bank, 4711')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 30_000);
+    expect(await states(id)).toEqual(['RELEASED']);
+    const next = earliestExecutionDate(payroll.clock.now(), { cutOff: '16:00', timeZone: 'UTC' });
+    const successor = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/successor`), { executionDate: next });
+    const codes = successor.data.payments.map((one: { code: string }) => one.code);
+    expect(codes).toEqual(['PAYMENT_STATUS_UNCLEAR', 'PAYMENT_STATUS_UNCLEAR']);
   });
 
   it('missed after a restore that may have forgotten a submit: it is not released before people decide it', async () => {

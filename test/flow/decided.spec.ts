@@ -1,14 +1,18 @@
 import axios from 'axios';
+import { BankReads } from '../../src/employer/bank-reads';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const ACCOUNT = '1002';
 /** Long enough for people to be asked before the run is due, and then by the run. */
 const DUE_IN_MS = 2_000;
 
 let payroll: Payroll;
-afterEach(() => payroll.close());
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await payroll.close();
+});
 
 const start = async (options: PayrollOptions = {}) => {
   payroll = await Payroll.start(options);
@@ -81,6 +85,38 @@ describe('what waits at the bank and was decided by two people', () => {
     await payroll.askedAbout(id, 'CONTRACT_DRIFT');
     await acknowledge((await payroll.attention())[0]!.id);
     await readAgain(read);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is not asked again of fewer payments, as the bank goes on with one of them', async () => {
+    const clock = new MovedClock();
+    await start({ clock, sandbox: { variants: { linkReads: 'allowed' } } });
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { payments } = reads;
+    let held = 3;
+    jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {
+      const seen = await payments.apply(reads, asked);
+      const inOrder = seen.sort((one, other) => Number(one.bankPaymentId) - Number(other.bankPaymentId));
+      const from = inOrder.length - held;
+      return inOrder.map((one, n) =>
+        n < from || one.status === 'INITIATED' ? one : { ...one, status: 'SUB_STRONG_AUTH_REQUIRED' },
+      );
+    });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['FOLLOWING']);
+    clock.offsetMs = 9 * 86_400_000;
+    await eventually(async () => {
+      await lookAgain();
+      return (await kinds()).includes('ROW_UNSEEN');
+    }, 20_000);
+    expect((await kinds()).sort()).toEqual(['BANK_ACTION_REQUIRED', 'ROW_UNSEEN']);
+    for (const { id: asked } of await payroll.attention()) await acknowledge(asked);
+    held = 2;
+    const ended = `SELECT FROM payment WHERE status = 'SETTLED'`;
+    await eventually(async () => {
+      await lookAgain();
+      return (await select(payroll.database.superuserUrl, ended)).length === 1;
+    }, 20_000);
     expect(await kinds()).toEqual([]);
   });
 
@@ -163,6 +199,41 @@ describe('what two people decided under an approval', () => {
     if (kind === 'CONTRACT_DRIFT') await hinder();
     await approvedBy('second', run);
     await payroll.askedAbout(run.id, kind);
+    expect((await payroll.run(run.id)).runVersion).toBe(1);
+  });
+
+  // A run whose account is blocked waits before its gate, where nobody looks whether its approvers are still entitled.
+  it('is asked again when the same version is approved anew, the account being blocked all the while', async () => {
+    await start({ settings: { ACCOUNT_READ_MS: '100' } });
+    await sandbox(`accounts/${ACCOUNT}/block`);
+    // Before that is known the run would begin to be built.
+    await superuser(`UPDATE employer_account SET bank_status = 'BLOCKED'`);
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    await approvedBy('approver', run);
+    const waits = async () =>
+      (await payroll.attention()).filter(({ happened }) => happened.includes('waits for its account'));
+    /** Both who wait for an account and who watch it ask, the one once the other is decided. */
+    const decided = async () => {
+      for (let quiet = 0; quiet < 3;) {
+        const open = await payroll.attention();
+        quiet = open.length === 0 ? quiet + 1 : 0;
+        for (const { id } of open) await acknowledge(id);
+        await readAgain('getAccount');
+      }
+    };
+    await payroll.askedAbout(run.id, 'ACCOUNT_UNUSABLE');
+    await decided();
+    const withdrawn = await payroll.as('approver').delete(payroll.path(`/pay-runs/${run.id}/approvals`), {
+      data: { reason: 'a second look' },
+    });
+    expect([withdrawn.status, withdrawn.data.code]).toEqual([200, undefined]);
+    await approvedBy('second', run);
+    await eventually(async () => {
+      await lookAgain();
+      return (await waits()).length > 0;
+    }, 20_000);
+    const [asked] = await waits();
+    expect(asked!.happened).toMatch(/^Version 1 of run_[0-9a-f]{32}, approved at .* waits for its account/);
     expect((await payroll.run(run.id)).runVersion).toBe(1);
   });
 });

@@ -66,6 +66,7 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
     jest.restoreAllMocks();
     const { data } = await payroll.as('operator').get(path);
     expect(data.certain).toMatch(/submitted once.*not certain/);
+    expect(data.actions).toEqual(['RESUME']);
     expect(data.askBank).toMatch(
       /to which IBAN, does the bank pay for payment \S+ of customer instruction \S+\?/,
     );
@@ -91,6 +92,22 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
     reads.mockClear();
     await eventually(() => Promise.resolve(reads.mock.calls.length > 3), 20_000);
     expect([await kinds(), (await payroll.run(id)).stopped]).toEqual([[], null]);
+  });
+
+  it('goes on by itself once the bank shows it as it was sent, also while nobody has answered', async () => {
+    await start(600_000);
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    changesIbans();
+    await payroll.letRunsGoOn();
+    await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    await payroll.bankClock(new Date(Date.now() + 10 * 86_400_000));
+    await eventually(async () => (await payroll.run(id)).paymentsByStatus.SETTLED?.payments === 1, 20_000);
+    expect((await payroll.run(id)).status).toBe('FOLLOWING');
+    jest.restoreAllMocks();
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(await kinds()).toEqual(['ECHO_MISMATCH']);
   });
 
   it('leaves the run unexplained while nobody has answered for it, also when it is seen after the end', async () => {

@@ -1,7 +1,17 @@
 import axios from 'axios';
+import type { BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+
+const READS = [
+  'getInstruction',
+  'listInstructionPaymentTransactions',
+  'listPaymentTransactions',
+  'getPaymentTransaction',
+];
 
 let payroll: Payroll;
 afterEach(async () => {
@@ -22,15 +32,38 @@ const decide = async (path: string, evidence?: string) => {
   return payroll.as('second').post(`${path}/actions/confirmation`);
 };
 
+/** Has the bank show the payments that wait before their submit at other statuses, to whoever reads them. */
+function showsAs(...statuses: string[]): void {
+  const { app } = payroll.services[0]!;
+  const changed = (payments: BankPayment[]) =>
+    payments.map((one, n) =>
+      one.status === 'INITIATED' ? { ...one, status: statuses[n % statuses.length]! } : one,
+    );
+  const [reads, source] = [app.get(BankReads), app.get(PaymentSource)];
+  const { payments } = reads;
+  jest
+    .spyOn(reads, 'payments')
+    .mockImplementation(async (...asked) => changed(await payments.apply(reads, asked)));
+  const { paymentsOf } = source;
+  jest
+    .spyOn(source, 'paymentsOf')
+    .mockImplementation(async (...asked) => changed(await paymentsOf.apply(source, asked)));
+}
+
 /** A run whose strong authentication somebody refused, at a bank that leaves its payments INITIATED. */
-async function refused(): Promise<{ id: string; path: string }> {
+async function refused(
+  shownAs: readonly string[] = [],
+  settings: PayrollOptions['settings'] = {},
+): Promise<{ id: string; path: string }> {
   payroll = await Payroll.start({
+    settings,
     sandbox: {
       variants: { submitWaitsFor: 'strong-authentication', refusalEnds: 'itself', linkReads: 'allowed' },
     },
   });
   const id = await payroll.paid(payFile(payRows(4)));
   await payroll.askedAbout(id, 'BANK_ACTION_REQUIRED');
+  if (shownAs.length > 0) showsAs(...shownAs);
   await atBank('refuse');
   return { id, path: await payroll.askedAbout(id, 'ENDED_BY_BANK') };
 }
@@ -61,6 +94,63 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
   });
 
+  it('agrees in silence with the bank that ends its payments unpaid later', async () => {
+    const { id, path } = await refused();
+    expect((await decide(path, 'letter 4711 of the bank')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+      const seen = await paymentsOf.apply(source, asked);
+      return seen.map((one) => ({ ...one, status: 'P_INSTRUCTION_SUB_NOT_PASSED' }));
+    });
+    const server = payroll.database.superuserUrl;
+    await eventually(async () => {
+      await execute(server, 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL');
+      return (await select(server, 'SELECT FROM bank_payment WHERE bank_rank < 14')).length === 0;
+    }, 15_000);
+    await payroll.addReplica({ RECONCILE_MS: '100' });
+    await eventually(async () => (await select(server, 'SELECT FROM reconciler_pass')).length > 0, 15_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await kinds()).toEqual([]);
+  });
+
+  it.each([
+    [['SUB_STARTED', 'SUB_IS_VALID']],
+    [['SUB_STRONG_AUTH_REQUIRED', 'INITIATED']],
+    [['C_INST_WAITING_FOR_APPROVAL', 'SUB_INT_CTRL_PASSED']],
+  ])(
+    'is ended by two people too where its payments had begun to be checked, or wait (%j)',
+    async (statuses) => {
+      const { id, path } = await refused(statuses);
+      await eventually(async () => (await payroll.as('finance').get(path)).data.payments === 4, 15_000);
+      expect((await decide(path, 'letter 4711 of the bank')).status).toBe(200);
+      await payroll.until(id, ['FAILED'], 15_000);
+      expect(await kinds()).toEqual([]);
+      const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(report.data).toMatchObject({ explained: true });
+      const dates = { executionDate: payroll.executionDate(), submitAt: payroll.clock.now().toISOString() };
+      const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), dates);
+      expect([made.status, made.data.payments]).toEqual([201, 4]);
+      jest.restoreAllMocks();
+      showsAs('SUBMITTED');
+      await execute(
+        payroll.database.superuserUrl,
+        `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW'`,
+      );
+      await payroll.askedAbout(made.data.id, 'REPLACED_PAYMENT_MOVED');
+      expect(await kinds()).toContain('CONTRADICTION');
+    },
+  );
+
+  it('is not ended by people while a payment of it waits for its date', async () => {
+    const { path } = await refused();
+    showsAs('WAREHOUSED', 'INITIATED');
+    const moved = await decide(path, 'letter 4711 of the bank');
+    expect([moved.status, moved.data.code]).toEqual([409, 'WAS_EXECUTED']);
+    await eventually(async () => !(await kinds()).includes('ENDED_BY_BANK'), 15_000);
+  });
+
   it('is not declared not executed once the bank shows that a payment of it went on', async () => {
     const { id, path } = await refused();
     const reads = payroll.services[0]!.app.get(BankReads);
@@ -73,5 +163,37 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     expect([moved.status, moved.data.code]).toEqual([409, 'WAS_EXECUTED']);
     await eventually(async () => !(await kinds()).includes('ENDED_BY_BANK'), 15_000);
     expect((await payroll.run(id)).status).toBe('FOLLOWING');
+  });
+
+  it('is declared not executed, and ends, where the bank refuses to show it', async () => {
+    const { id, path } = await refused();
+    for (const operation of READS) await payroll.fault({ operation, kind: '403', every: 1 });
+    expect((await decide(path, 'letter 4711 of the bank')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+  });
+
+  it('breaks no invariant where the bank ends its payments after they were declared not executed', async () => {
+    const { id, path } = await refused([], { RECONCILE_MS: '100' });
+    expect((await decide(path, 'letter 4711 of the bank')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+    const { superuserUrl } = payroll.database;
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { payments } = reads;
+    jest
+      .spyOn(reads, 'payments')
+      .mockImplementation(async (...asked) =>
+        (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'REJECTED' })),
+      );
+    const ended = `SELECT FROM bank_payment WHERE bank_status = 'REJECTED'`;
+    await eventually(async () => {
+      await execute(
+        superuserUrl,
+        `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+      );
+      return (await select(superuserUrl, ended)).length === 4;
+    }, 15_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await select(superuserUrl, 'SELECT invariant FROM invariant_breach')).toEqual([]);
+    expect(await kinds()).toEqual([]);
   });
 });

@@ -1,4 +1,6 @@
 import axios from 'axios';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
 import { BankReads } from '../../src/employer/bank-reads';
 import { Follower } from '../../src/settlement/follower';
 import { execute, select } from '../support/database';
@@ -6,6 +8,7 @@ import { payFile, payRows } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const DAY_MS = 86_400_000;
+const GIVEN_UP = 60;
 const LISTS = 'listInstructionPaymentTransactions';
 const READS = ['getInstruction', LISTS];
 
@@ -32,7 +35,10 @@ const readAgain = async (times: number) => {
 const following = async (options: PayrollOptions = {}) => {
   payroll = await Payroll.start({
     ...options,
-    sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed', submitRuns: 'at-once' } },
+    sandbox: {
+      stepMs: 600_000,
+      variants: { linkReads: 'allowed', submitRuns: 'at-once', ...options.sandbox?.variants },
+    },
   });
   const id = await payroll.paid(payFile(payRows(3)));
   await payroll.until(id, ['FOLLOWING'], 20_000);
@@ -66,6 +72,68 @@ describe('an instruction that has ended and is not shown any more', () => {
   });
 });
 
+describe('an instruction that has ended and cannot be read', () => {
+  /** Reads what is watched, as if it had not been read for so long. */
+  const readAfter = async (since: string) => {
+    const { superuserUrl } = payroll.database;
+    await execute(
+      superuserUrl,
+      `UPDATE lease SET wake_at = now(), woken_at = now(), missing_since = CASE WHEN missing IS NOT NULL THEN now() - interval '${since}' END
+       WHERE kind = 'FOLLOW' AND holder IS NULL`,
+    );
+    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
+    await eventually(async () => (await select(superuserUrl, due)).length === 0, 5_000);
+  };
+
+  it('is not asked about any more once all of its run can be read, and anew when that is lost again', async () => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 1,
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    for (let n = 0; n < 2; n += 1) {
+      for (const operation of [...READS, 'listPaymentTransactions'])
+        await payroll.fault({ operation, kind: '500-before', every: 1 });
+      await readAfter('0 hours');
+      await readAfter('25 hours');
+      await payroll.askedAbout(id, 'ROW_UNSEEN');
+      await payroll.clearFaults();
+      await readAfter('26 hours');
+      expect(await kinds()).toEqual([]);
+    }
+  });
+
+  it.each(['500-before', '404', '422'])('is asked about once, a day later (%s)', async (kind) => {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    for (const operation of [...READS, 'listPaymentTransactions'])
+      await payroll.fault({ operation, kind, every: 1 });
+    const { superuserUrl } = payroll.database;
+    await readAfter('0 hours');
+    await readAfter('23 hours');
+    expect(await kinds()).toEqual([]);
+    await readAfter('25 hours');
+    const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    expect((await payroll.attention())[0]!.happened).toContain('could not be read in full for a day');
+    const reason = 'the bank looks into it';
+    await payroll.as('operator').post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    await readAfter('49 hours');
+    expect(await kinds()).toEqual([]);
+    await payroll.clearFaults();
+    await readAfter('49 hours');
+    expect(
+      await select(superuserUrl, `SELECT FROM lease WHERE kind = 'FOLLOW' AND missing IS NOT NULL`),
+    ).toEqual([]);
+  });
+});
+
 describe('a submitted run', () => {
   it('is asked about for a strong authentication that begins once its totals were compared', async () => {
     await following();
@@ -95,14 +163,248 @@ describe('a submitted run', () => {
     const clock = new MovedClock();
     await following({ clock });
     const follower: unknown = payroll.services[0]!.app.get(Follower);
-    jest.spyOn(follower as { record(): Promise<void> }, 'record').mockRejectedValue(new Error('a defect'));
+    const recording = jest.spyOn(follower as { record(): Promise<void> }, 'record');
+    recording.mockRejectedValue(new Error('a defect'));
+    const wakeAll = () =>
+      execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+    // What was being recorded before would be recorded at the moved time.
+    await eventually(async () => {
+      await wakeAll();
+      return recording.mock.calls.length > 0;
+    }, 20_000);
     clock.offsetMs = 9 * DAY_MS;
     await eventually(async () => {
-      await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+      await wakeAll();
       return (await kinds()).includes('ROW_UNSEEN');
     }, 20_000);
     const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'ROW_UNSEEN')!;
     expect(happened).toContain('cannot be recorded');
+  });
+});
+
+it.each(['403', '409'])(
+  'what was given up and is gone at the bank is looked for in the general list where its own is no more (%s)',
+  async (kind) => {
+    // Half an instruction can be submitted in the bank's portal.
+    const variants = { linkReads: 'allowed', enforceControlTotals: false } as const;
+    payroll = await Payroll.start({ sandbox: { variants } });
+    await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    const { superuserUrl } = payroll.database;
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'not now' });
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
+    await payroll.fault({ operation: LISTS, kind, every: 1 });
+    const looked = async () => (await payroll.calls()).listPaymentTransactions ?? 0;
+    const before = await looked();
+    const look = () =>
+      execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`);
+    await eventually(async () => {
+      await look();
+      return (await looked()) > before + 1;
+    }, 20_000);
+    expect((await payroll.attention()).map((one) => one.kind)).not.toContain('ROW_UNSEEN');
+    const [built] = await select<{ id: string }>(
+      superuserUrl,
+      'SELECT bank_instruction_id AS id FROM instruction WHERE bank_instruction_id IS NOT NULL',
+    );
+    await payroll.submitAtBank(built!.id);
+    await eventually(async () => {
+      await look();
+      return (await kinds()).includes('INVARIANT_BREACH');
+    }, 20_000);
+  },
+);
+
+it('a submitted run is followed in the general list where its own is shown no more', async () => {
+  const id = await following();
+  await payroll.fault({ operation: LISTS, kind: '409', every: 1 });
+  await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+  await payroll.until(id, ['SETTLED'], 20_000);
+  expect(await kinds()).toEqual([]);
+});
+
+it('what was given up and is gone at the bank is looked for by sweeps that many share', async () => {
+  payroll = await Payroll.start({
+    rowsPerInstruction: 1,
+    settings: { SUBMIT_DOUBT_MS: '400', FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '1' },
+    // How many calls a sweep takes is each bank's own.
+    sandbox: { variants: { ...DEFAULT_VARIANTS, linkReads: 'allowed' } },
+  });
+  const rows = payRows(GIVEN_UP + 1);
+  rows[GIVEN_UP]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'refusedAtAdd')!.iban;
+  const id = await payroll.paid(payFile(rows));
+  const path = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+  const givenUp = () =>
+    select<{ reads: number }>(
+      payroll.database.superuserUrl,
+      `SELECT l.epoch::int AS reads FROM lease l JOIN instruction i ON i.id = l.subject_id
+       WHERE l.kind = 'FOLLOW' AND l.holder IS NULL AND i.status = 'ABANDONED'`,
+    );
+  await payroll.as('operator').post(`${path}/actions`, { action: 'EXCLUDE_PAYMENT', reason: 'left out' });
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  await eventually(async () => (await givenUp()).filter((one) => one.reads > 0).length >= GIVEN_UP, 20_000);
+  await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
+  await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
+  const before = await payroll.calls();
+  const readsBefore = (await givenUp()).reduce((sum, one) => sum + one.reads, 0);
+  await execute(
+    payroll.database.superuserUrl,
+    `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+  );
+  await eventually(async () => {
+    const after = await givenUp();
+    const times = after.reduce((sum, one) => sum + one.reads, 0) - readsBefore;
+    return after.length >= GIVEN_UP && times >= GIVEN_UP;
+  }, 20_000);
+  const after = await payroll.calls();
+  const called = (operation: string) => (after[operation] ?? 0) - (before[operation] ?? 0);
+  expect(called('getInstruction')).toBeGreaterThanOrEqual(GIVEN_UP);
+  expect(called('listPaymentTransactions')).toBeLessThan(GIVEN_UP);
+  expect(await kinds()).toEqual([]);
+});
+
+describe('a submitted instruction that the bank hides', () => {
+  const everyRead = [...READS, 'listPaymentTransactions', 'getPaymentTransaction'];
+  const hide = async (operations: readonly string[], kind: string) => {
+    for (const operation of operations) await payroll.fault({ operation, kind, every: 1 });
+  };
+  const stopped = async () => (await payroll.as('operator').get(payroll.path(''))).data.stopped as unknown;
+
+  it.each(['403', '404'])('is followed by the general list, and stops nobody (%s)', async (kind) => {
+    const id = await following();
+    await hide(READS, kind);
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await payroll.until(id, ['SETTLED'], 20_000);
+    // That what has ended is hidden may be asked about already.
+    expect((await kinds()).filter((one) => one !== 'ROW_UNSEEN')).toEqual([]);
+    expect(await stopped()).toBeNull();
+  });
+
+  it('by every read stops its employer until two people have decided it, and not again', async () => {
+    const id = await following();
+    await hide(everyRead, '403');
+    const path = await payroll.askedAbout(id, 'CREDENTIALS');
+    expect(await stopped()).toMatchObject({ reason: 'CREDENTIALS' });
+    const reason = 'the bank refuses this one, and shows all others';
+    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    await readAgain(4);
+    expect(await kinds()).toEqual([]);
+    expect(await stopped()).toBeNull();
+  });
+
+  it.each(['403', '404'])('is read by the configured delays (%s)', async (kind) => {
+    await following({ settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '1' } });
+    await hide(everyRead, kind);
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`);
+    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
+    await eventually(async () => (await select(superuserUrl, due)).length === 0, 5_000);
+  });
+});
+
+describe('a submitted instruction whose own read fails, while its payments are listed', () => {
+  const READ_NOW = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
+  const stored = <Row>(sql: string) => select<Row>(payroll.database.superuserUrl, sql);
+  /** Until it holds, with no pause of ours in between. */
+  const read = (holds: () => Promise<boolean>) =>
+    eventually(async () => {
+      await execute(payroll.database.superuserUrl, READ_NOW);
+      return holds();
+    }, 20_000);
+  const isSettled = (id: string) => async () => (await payroll.run(id)).status === 'SETTLED';
+  const later = () => axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+  /** Until reads that began after this have failed. */
+  const failsAgain = async () => {
+    const hits = async () => (await payroll.faults())[0]?.hits ?? 0;
+    const before = await hits();
+    await read(async () => (await hits()) > before + 1);
+  };
+
+  /** Until nothing is under way that began before this, and nothing begins by itself. */
+  const nobodyReads = () =>
+    eventually(async () => {
+      await stored(
+        `UPDATE lease SET wake_at = now() + interval '1 hour' WHERE kind = 'FOLLOW' AND holder IS NULL`,
+      );
+      const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '30 minutes')`;
+      return (await stored(due)).length === 0;
+    }, 20_000);
+
+  it.each([
+    ['500-before', [], []],
+    ['500-before', [], ['customerInstructionId', 'messageId'] as const],
+    ['409', [], []],
+    ['garbage', ['CONTRACT_DRIFT'], []],
+  ])('is followed by these to its end, and its totals stay due (%s)', async (kind, asked, omitFromLists) => {
+    // Its totals are in no answer to the submit.
+    const variants = { submitRuns: 'later', groupsFill: 'at-once', omitFromLists } as const;
+    const id = await following({ sandbox: { variants } });
+    await payroll.fault({ operation: 'getInstruction', kind, every: 1 });
+    await later();
+    await read(isSettled(id));
+    const [paid] = await stored<{ payments: number; checked: boolean }>(
+      `SELECT (SELECT count(*)::int FROM payment WHERE status = 'SETTLED') AS payments,
+         EXISTS (SELECT FROM instruction WHERE totals_checked_at IS NOT NULL) AS checked`,
+    );
+    expect(paid).toEqual({ payments: 3, checked: false });
+    await read(async () => (await kinds()).join() === asked.join());
+    await payroll.clearFaults();
+    await read(async () => {
+      const seen = await stored('SELECT FROM instruction WHERE totals_checked_at IS NOT NULL');
+      return seen.length === 1 && (await kinds()).length === 0;
+    });
+  });
+
+  it('is asked about by what its list shows, and not as if nothing could be read', async () => {
+    const clock = new MovedClock();
+    await following({ clock, sandbox: { variants: { submitRuns: 'later', groupsFill: 'at-once' } } });
+    await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
+    await failsAgain();
+    await nobodyReads();
+    clock.offsetMs = 9 * DAY_MS;
+    await read(async () => (await kinds()).includes('ROW_UNSEEN'));
+    const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'ROW_UNSEEN')!;
+    expect(happened).not.toContain('Nothing can be read');
+  });
+
+  it('shows what comes back after its end, also where its second look fails', async () => {
+    payroll = await Payroll.start({
+      sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed', submitRuns: 'at-once' } },
+    });
+    const rows = payRows(2);
+    rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
+    await later();
+    await read(isSettled(id));
+    await failsAgain();
+    await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
+    await read(async () => (await stored('SELECT FROM payment WHERE returned_at IS NOT NULL')).length === 1);
+  });
+});
+
+describe('the balance after the end of a run, at a bank that shows its account no more', () => {
+  it('is not read over and over where the account is gone', async () => {
+    const id = await following();
+    await payroll.fault({ operation: 'getAccount', kind: '404', every: 1 });
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.restsForADay();
+  });
+
+  it('is read again soon for a day, and from then on once a day', async () => {
+    const id = await following();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const accountReads = async () => (await payroll.calls()).getAccount ?? 0;
+    const before = await accountReads();
+    await eventually(async () => (await accountReads()) > before + 2, 20_000);
+    await payroll.aDayLater();
   });
 });
 

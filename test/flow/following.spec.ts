@@ -44,7 +44,7 @@ describe('following a submitted run', () => {
       settings: { FOLLOW_DELAYS_MS: '600000' },
     });
     const id = await payroll.paid(payFile(payRows(2)));
-    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await payroll.until(id, ['FOLLOWING', 'SETTLED'], 20_000);
     const readSinceSubmit = async () => {
       const [instruction] = await select<{ read: boolean }>(
         payroll!.database.superuserUrl,
@@ -92,6 +92,29 @@ describe('following a submitted run', () => {
       `SELECT FROM lease WHERE kind = 'FOLLOW' AND woken_at IS NOT NULL AND wake_at < now() + interval '1 hour'`,
     );
     expect(open).toEqual([]);
+  });
+
+  it('reads again for a webhook whose very bytes came before', async () => {
+    payroll = await Payroll.start({
+      sandbox: { stepMs: 600_000, variants: { submitRuns: 'at-once', linkReads: 'allowed' } },
+      settings: { FOLLOW_DELAYS_MS: '600000' },
+    });
+    await payroll.until(await payroll.paid(payFile(payRows(2))), ['FOLLOWING'], 20_000);
+    const [instruction] = (await payroll.ledger()).instructions;
+    const told = JSON.stringify({
+      id: 'e7',
+      webhookId: '1',
+      type: 'payment_transaction',
+      event: 'payment_transaction.settled',
+      data: { customerInstructionId: instruction!.id },
+    });
+    const reads = async () => (await payroll!.calls()).listInstructionPaymentTransactions ?? 0;
+    for (let delivery = 0; delivery < 3; delivery += 1) {
+      const before = await reads();
+      expect((await payroll.deliver(told)).status).toBe(200);
+      await eventually(async () => (await reads()) > before, 10_000);
+    }
+    expect(await payroll.inbox()).toHaveLength(1);
   });
 
   it('believes no webhook: a forged one is refused, and one that lies moves nothing', async () => {

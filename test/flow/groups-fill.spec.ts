@@ -1,4 +1,6 @@
 import { BankReads } from '../../src/employer/bank-reads';
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -42,6 +44,48 @@ describe('a bank that puts the payments of a submitted instruction into their gr
     await payroll.until(id, ['SETTLED'], 20_000);
     expect([await kinds(), await submitsOff()]).toEqual([[], false]);
     await eventually(async () => (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT'), 20_000);
+    expect(await submitsOff()).toBe(true);
+  });
+});
+
+describe('a bank that counts no longer what it has processed', () => {
+  /** What the groups of the one instruction show from now on. */
+  const showsGroups = (count: number, totalMinor: bigint) => {
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { instruction } = BankReads.prototype;
+    jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
+      const shown = await instruction.apply(reads, asked);
+      return shown && { ...shown, groups: [{ group: 'PROCESSABLE', count, totalMinor }] };
+    });
+  };
+  const readAgain = (until: () => Promise<boolean>) =>
+    eventually(async () => {
+      await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+      return until();
+    }, 20_000);
+  const settled = async () => {
+    payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
+    const rows = payRows(4);
+    await payroll.until(await payroll.paid(payFile(rows)), ['SETTLED'], 20_000);
+    payroll.clock.offsetMs += 86_400_000;
+    return rows.reduce((sum, { amount }) => sum + BigInt(amount.replace('.', '')), 0n);
+  };
+
+  it.each([0, 1])('stops nothing where its totals were equal before (%d payments left)', async (left) => {
+    await settled();
+    showsGroups(left, BigInt(left));
+    const reads = jest.spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf');
+    await readAgain(() => Promise.resolve(reads.mock.calls.length > 2));
+    expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+  });
+
+  it.each([
+    ['more payments', 5, 1n],
+    ['as many payments of another sum', 4, -1n],
+    ['fewer payments of as much', 3, 0n],
+  ])('stops everything where it counts %s', async (_what, count, besideMinor) => {
+    showsGroups(count, (await settled()) + besideMinor);
+    await readAgain(async () => (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT'));
     expect(await submitsOff()).toBe(true);
   });
 });

@@ -1,3 +1,4 @@
+import { BankGateway } from '../../src/bank/gateway';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -6,6 +7,9 @@ import { eventually, Payroll } from '../support/payroll';
 const LOST_INITIATE = `DELETE FROM bank_call WHERE operation = 'initiate';
   UPDATE instruction SET status = 'PLANNED'; UPDATE payment SET status = 'APPROVED';`;
 const LOST_ADDS = 'DELETE FROM add_intent;';
+
+/** Where a bank shows less, people need its written word before they resume: see the stories of restores. */
+const SHOWN = { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } as const;
 
 describe('an answer to a call whose intent a failover lost', () => {
   let payroll: Payroll;
@@ -18,10 +22,7 @@ describe('an answer to a call whose intent a failover lost', () => {
 
   /** A run of two instructions, of which the failover struck while the first such call was under way. */
   async function failedOver(operation: 'initiate' | 'add', lost: string): Promise<string> {
-    // Where a bank shows less, people need its written word before they resume: see the stories of restores.
-    const sandbox = {
-      variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' },
-    } as const;
+    const sandbox = { variants: SHOWN };
     payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox, settings: { BANK_TIMEOUT_MS: '20000' } });
     await payroll.fault({ operation, kind: 'slow-drip', nth: 1, delayMs: 4 });
     const id = await payroll.paid(payFile(payRows(2)));
@@ -62,4 +63,31 @@ describe('an answer to a call whose intent a failover lost', () => {
       expect(unintended).toEqual([]);
     },
   );
+
+  it('tells of itself that it was lost (submit), so that nothing is submitted twice', async () => {
+    // Neither does the guard see it, for the mark was made again since, nor the bank show what it executes so late.
+    const lost = `BEGIN; SET LOCAL session_replication_role = replica;
+      DELETE FROM submit_attempt; DELETE FROM bank_call WHERE operation = 'submit';
+      UPDATE instruction SET status = 'VERIFIED'; COMMIT`;
+    payroll = await Payroll.start({
+      sandbox: { variants: { ...SHOWN, secondSubmit: 'executed' } },
+      settings: { BANK_LAG_BOUND_MS: '8000' },
+    });
+    await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: 7_500 });
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    const send = bank.sendSubmit.bind(bank);
+    jest.spyOn(bank, 'sendSubmit').mockImplementationOnce(async (...prepared) => {
+      await execute(payroll.database.superuserUrl, lost);
+      return send(...prepared);
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await eventually(async () => (await payroll.ledger()).payees.length === 2, 30_000);
+    expect((await payroll.calls()).submit).toBe(1);
+    await eventually(async () => (await question()) !== undefined, 20_000);
+    expect((await question())?.happened).toContain('lost the intent of a submit');
+    await resumed();
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+    expect((await payroll.calls()).submit).toBe(1);
+  });
 });

@@ -88,6 +88,237 @@ describe('an instruction that the bank executes though it was never submitted', 
   });
 });
 
+describe('an instruction that somebody else submits while its run is amended', () => {
+  beforeEach(async () => {
+    const settings = { RECONCILE_MS: '100', BANK_LAG_BOUND_MS: '1000' };
+    payroll = await Payroll.start({ rowsPerInstruction: 2, settings });
+  });
+  afterEach(() => payroll.close());
+
+  const reason = 'the bank and we have looked into it';
+  const approved = async (id: string) => {
+    expect((await payroll.approve(await payroll.run(id))).status).toBe(200);
+  };
+  const moved = async (bankId: string) => {
+    await payroll.submitAtBank(bankId);
+    // A bank that shows it late is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  };
+
+  /** What was given up is not read again by itself before the next day. */
+  const nobodyFollows = () =>
+    eventually(async () => {
+      const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
+      const never = `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'FOLLOW' AND holder IS NULL`;
+      await execute(payroll.database.superuserUrl, never);
+      return (await select(payroll.database.superuserUrl, due)).length === 0;
+    }, 10_000);
+
+  it.each(['before', 'after'])(
+    'pays nobody of it again when people resume (%s it is given up)',
+    async (when) => {
+      await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+      const id = await payroll.paid(payFile(payRows(4)));
+      const refused = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+      await eventually(async () => (await verified(id)) !== undefined, 15_000);
+      const { bankInstructionId } = (await verified(id))!;
+      const paid = await select<{ id: string }>(
+        payroll.database.superuserUrl,
+        `SELECT 'pay_' || replace(payment_id::text, '-', '') AS id FROM bank_payment b
+       JOIN instruction i ON i.id = b.instruction_id WHERE i.bank_instruction_id = $1`,
+        [bankInstructionId],
+      );
+      if (when === 'before') await moved(bankInstructionId);
+      await act(refused, 'EXCLUDE_PAYMENT');
+      await payroll.until(id, ['READY'], 20_000);
+      if (when === 'after') {
+        await nobodyFollows();
+        await moved(bankInstructionId);
+      }
+      await approved(id);
+      await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      expect(await timesPaid()).toEqual([1, 1]);
+
+      const resume = () => payroll.as('operator').post(payroll.path(`/pay-runs/${id}/resume`), { reason });
+      expect((await resume()).data.code).toBe('WAS_SUBMITTED');
+      const excludePaymentIds = paid.map((one) => one.id);
+      const amended = await payroll
+        .as('preparer')
+        .post(payroll.path(`/pay-runs/${id}/amendments`), { excludePaymentIds, reason });
+      expect(amended.status).toBeLessThan(300);
+      await payroll.until(id, ['READY'], 20_000);
+      await approved(id);
+      await payroll.until(id, ['SETTLED'], 20_000);
+      expect(await timesPaid()).toEqual([1, 1, 1]);
+      const again = await payroll.upload(payFile(payRows(4).reverse()));
+      expect(JSON.stringify(again.data)).toContain('EMPLOYEE_NOT_REPAYABLE');
+      await soundly();
+    },
+  );
+
+  /** An instruction whose rows the bank has, as a process leaves it that dies before it records their adds. */
+  const addsUnrecorded = async (stop: () => Promise<{ status: number }>): Promise<string> => {
+    let bankId: string | undefined;
+    await eventually(async () => {
+      const [built] = await select<{ id: string }>(
+        payroll.database.superuserUrl,
+        `SELECT i.bank_instruction_id AS id FROM instruction i JOIN bank_payment b ON b.instruction_id = i.id
+         WHERE i.status = 'BUILDING' GROUP BY i.bank_instruction_id HAVING count(*) FILTER (WHERE add_outcome = 'ADDED') = 2`,
+      );
+      bankId = built?.id;
+      return bankId !== undefined;
+    }, 15_000);
+    expect((await stop()).status).toBe(200);
+    // What was begun before it is done by then.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       WITH of AS (SELECT id FROM instruction WHERE bank_instruction_id = '${bankId}'),
+       intent AS (UPDATE add_intent SET finished_at = NULL WHERE instruction_id IN (SELECT id FROM of))
+       DELETE FROM bank_payment WHERE instruction_id IN (SELECT id FROM of)`,
+    );
+    return bankId!;
+  };
+  const followNow = () =>
+    execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW'`);
+  const paymentsAt = (bankId: string) =>
+    select<{ id: string }>(
+      payroll.database.superuserUrl,
+      `SELECT 'pay_' || replace(payment_id::text, '-', '') AS id FROM bank_payment b
+       JOIN instruction i ON i.id = b.instruction_id WHERE i.bank_instruction_id = $1`,
+      [bankId],
+    );
+  const amend = async (id: string, paymentIds: readonly { id: string }[]) => {
+    const excludePaymentIds = paymentIds.map((one) => one.id);
+    const path = payroll.path(`/pay-runs/${id}/amendments`);
+    const amended = await payroll.as('preparer').post(path, { excludePaymentIds, reason });
+    expect(amended.status).toBeLessThan(300);
+    await payroll.until(id, ['READY'], 20_000);
+  };
+
+  it('pays nobody of it again whose add was sent and not recorded', async () => {
+    await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+    await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    const refused = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    const stop = () => payroll.as('second').post(payroll.path(`/pay-runs/${id}/stop`), { reason });
+    const bankId = await addsUnrecorded(stop);
+    await payroll.clearFaults();
+    await act(refused, 'EXCLUDE_PAYMENT');
+    await payroll.until(id, ['READY'], 20_000);
+    await moved(bankId);
+    await followNow();
+    await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    await approved(id);
+    const resumed = await payroll.as('operator').post(payroll.path(`/pay-runs/${id}/resume`), { reason });
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(resumed.data.code).toBe('WAS_SUBMITTED');
+  });
+
+  it('asks about another run that pays them, which goes on once it leaves them out', async () => {
+    await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    await eventually(async () => (await verified(id)) !== undefined, 15_000);
+    const { bankInstructionId } = (await verified(id))!;
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason });
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    await nobodyFollows();
+    const again = await payroll.uploaded(payFile(payRows(4)));
+    await moved(bankInstructionId);
+    await followNow();
+    await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    const asked = await payroll.askedAbout(again.id, 'POSSIBLE_DUPLICATE_PAY');
+    expect((await payroll.as('finance').get(asked)).data).toMatchObject({ payments: 2 });
+    expect((await payroll.run(again.id)).stopped).toMatchObject({ reason: 'POSSIBLE_DUPLICATE_PAY' });
+    const twice = await select<{ id: string }>(
+      payroll.database.superuserUrl,
+      `SELECT 'pay_' || replace(p.id::text, '-', '') AS id FROM payment p
+       JOIN payment o ON o.employee_id = p.employee_id AND o.pay_run_id <> p.pay_run_id
+       JOIN bank_payment b ON b.payment_id = o.id JOIN instruction i ON i.id = b.instruction_id
+       WHERE i.bank_instruction_id = $1`,
+      [bankInstructionId],
+    );
+    await amend(again.id, twice);
+    expect((await payroll.run(again.id)).stopped).toBeNull();
+    expect(await kinds()).toEqual([]);
+    await approved(again.id);
+    await payroll.until(again.id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    await soundly();
+  });
+
+  it('asks people about its own run, which goes on once it leaves them out after two have resumed', async () => {
+    await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    const refused = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    await eventually(async () => (await verified(id)) !== undefined, 15_000);
+    const { bankInstructionId } = (await verified(id))!;
+    await act(refused, 'EXCLUDE_PAYMENT');
+    await payroll.until(id, ['READY'], 20_000);
+    await nobodyFollows();
+    await moved(bankInstructionId);
+    await followNow();
+    await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    await payroll.askedAbout(id, 'POSSIBLE_DUPLICATE_PAY');
+    await amend(id, await paymentsAt(bankInstructionId));
+    expect((await payroll.run(id)).stopped).toBeNull();
+    await approved(id);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
+
+  it('submits nothing that the database refuses, and asks people, be it that nobody can be named', async () => {
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await execute(
+      payroll.database.superuserUrl,
+      `CREATE OR REPLACE FUNCTION repays_forgotten(employer uuid, run uuid) RETURNS boolean LANGUAGE sql STABLE
+         AS 'SELECT true'`,
+    );
+    await payroll.letRunsGoOn();
+    const asked = await payroll.askedAbout(id, 'POSSIBLE_DUPLICATE_PAY');
+    expect((await payroll.as('finance').get(asked)).data).toMatchObject({ payments: 0 });
+    expect((await payroll.ledger()).payees).toEqual([]);
+  });
+
+  it('asks people about them at the gate of what would pay them again, should nothing stop it', async () => {
+    await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    const refused = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    await eventually(async () => (await verified(id)) !== undefined, 15_000);
+    await moved((await verified(id))!.bankInstructionId);
+    await act(refused, 'EXCLUDE_PAYMENT');
+    await payroll.until(id, ['READY'], 20_000);
+    await approved(id);
+    await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    await payroll.letRunsGoOn();
+    await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'RUN'`);
+    const asked = await payroll.askedAbout(id, 'POSSIBLE_DUPLICATE_PAY');
+    expect((await payroll.as('finance').get(asked)).data).toMatchObject({ payments: 2 });
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+
+  it('holds them in another run where its own is cancelled', async () => {
+    await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    await eventually(async () => (await verified(id)) !== undefined, 15_000);
+    await moved((await verified(id))!.bankInstructionId);
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason });
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    const again = await payroll.upload(payFile(payRows(4)));
+    expect(again.data).toMatchObject({ payments: 0, held: { holds: { EMPLOYEE_MAY_BE_PAID: 4 } } });
+    expect(await timesPaid()).toEqual([1, 1]);
+    await soundly();
+  });
+});
+
 describe('two people who are asked about a submit by somebody else', () => {
   const start = async (variants: Partial<Variants> = {}) => {
     payroll = await Payroll.start({
@@ -158,6 +389,121 @@ describe('an instruction that was seen submitted by somebody else, which the ban
     }, 20_000);
     expect((await payroll.calls()).initiate).toBe(initiate);
     expect((await verified(id))?.bankInstructionId).toBe(moved);
+    for (const operation of [
+      'listInstructionPaymentTransactions',
+      'listPaymentTransactions',
+      'getPaymentTransaction',
+    ])
+      await payroll.fault({ operation, kind: '404', every: 1 });
     expect((await decided(asked, 'EXECUTED')).data.detail).toContain('the bank does not show it');
+    // The instruction is gone, and its payments are shown again.
+    await payroll.clearFaults();
+    await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
+    await payroll.as('operator').delete(`${asked}/actions`);
+    await act(asked, 'EXECUTED');
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+});
+
+describe('an instruction that is released at the cut-off before its adds are recorded', () => {
+  beforeAll(async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox: { variants: { linkReads: 'allowed' } } });
+  });
+  afterAll(() => payroll.close());
+
+  it('is read before a successor pays its rows, which somebody else has submitted since', async () => {
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    const { bankInstructionId } = (await verified(id))!;
+    await execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE instruction SET status = 'BUILDING', verified_at = NULL;
+       UPDATE add_intent SET finished_at = NULL;
+       DELETE FROM bank_payment`,
+    );
+    payroll.clock.set(new Date(`${payroll.executionDate()}T23:59:30Z`));
+    await payroll.until(id, ['FAILED'], 30_000);
+    await payroll.submitAtBank(bankInstructionId);
+    // A bank that shows it late is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const dates = { executionDate: payroll.executionDate() };
+    const successor = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), dates);
+    // Whoever follows it may have seen it first.
+    expect(['REPLACED_PAYMENT_MOVED', 'NOTHING_TO_REPLACE']).toContain(successor.data.code);
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+});
+
+describe('two people who say on the written word of the bank that a submit by somebody else was executed', () => {
+  beforeEach(async () => {
+    const variants = { linkReads: 'allowed', enforceControlTotals: false } as const;
+    payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox: { variants } });
+  });
+  afterEach(() => payroll.close());
+
+  /** People say it, are not asked again, and the run ends at its cut-off and is paid by no other. */
+  const endsAtTheCutOff = async (id: string, asked: string, why: string) => {
+    await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    const refused = await decided(asked, 'EXECUTED');
+    expect(refused.data.code).toBe('NOT_AS_APPROVED');
+    expect(refused.data.detail).toContain(why);
+    await payroll.as('operator').delete(`${asked}/actions`);
+    expect((await decided(asked, 'EXECUTED', 'letter of the bank, 4711')).status).toBe(200);
+    await workNow(3);
+    expect(await kinds()).not.toContain('UNRECORDED_SUBMIT');
+    expect((await payroll.run(id)).status).toBe('SUBMITTING');
+    payroll.clock.set(new Date(`${payroll.executionDate()}T23:59:30Z`));
+    await payroll.until(id, ['FAILED'], 30_000);
+    await payroll.clearFaults();
+    await workNow(3);
+    expect(await kinds()).not.toContain('INVARIANT_BREACH');
+    const [stale] = (await payroll.attention()).filter(({ kind }) => kind === 'STALE_DATE');
+    expect(stale!.happened).toContain('no successor pays them');
+    const executionDate = payroll.executionDate();
+    const successor = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/successor`), { executionDate });
+    expect([successor.status, successor.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
+    expect((await timesPaid()).every((count) => count === 1)).toBe(true);
+  };
+  /** Has everything that waits be done at once, several times. */
+  const workNow = async (times: number) => {
+    const waiting = 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL';
+    for (let n = 0; n < times; n += 1) {
+      await execute(payroll.database.superuserUrl, waiting);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  };
+
+  it.each([
+    { kind: '404', why: 'the bank does not show it' },
+    { kind: '403', why: 'the bank does not let it be read' },
+    { kind: '409', why: 'the bank does not let it be read' },
+  ])('end the run where the bank answers its read with $kind', async ({ kind, why }) => {
+    const { id, asked } = await movedByOthers(undefined, 2);
+    for (const operation of [
+      'getInstruction',
+      'listInstructionPaymentTransactions',
+      'listPaymentTransactions',
+      'getPaymentTransaction',
+    ])
+      await payroll.fault({ operation, kind, every: 1 });
+    await endsAtTheCutOff(id, asked, why);
+  });
+
+  it('end the run where what was submitted had not been verified', async () => {
+    const { id, asked } = await movedByOthers(async (bankId) => {
+      await payroll.addAtBank(bankId);
+      await execute(
+        payroll.database.superuserUrl,
+        `ALTER TABLE instruction DISABLE TRIGGER USER;
+         UPDATE instruction SET status = 'BUILDING', verified_at = NULL;
+         ALTER TABLE instruction ENABLE TRIGGER USER`,
+      );
+    }, 2);
+    await endsAtTheCutOff(id, asked, 'was never sent');
   });
 });

@@ -1,3 +1,4 @@
+import { BankGateway } from '../../src/bank/gateway';
 import { InstructionReader } from '../../src/submission/read-back';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -31,5 +32,31 @@ describe('a replica that was paused for longer than its lease', () => {
     expect((await payroll.ledger()).payees.map((payee) => payee.count)).toEqual([1, 1, 1]);
     expect(await payroll.attention()).toEqual([]);
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
+  });
+
+  it('does not open the gate of a run on the balance it read before its successor found less', async () => {
+    let wakeUp: () => void = () => undefined;
+    const asleep = new Promise<void>((resolve) => (wakeUp = resolve));
+    let reads = 0;
+    for (const { app } of payroll.services) {
+      const gateway = app.get(BankGateway);
+      const getAccount = gateway.getAccount.bind(gateway);
+      gateway.getAccount = async (id) => {
+        const account = await getAccount(id);
+        reads += 1;
+        if (reads > 1) return { ...account, balanceMinor: 0n, availableMinor: 0n };
+        await asleep;
+        return account;
+      };
+    }
+    const submits = (await payroll.calls()).submit;
+    const id = await payroll.paid(payFile(payRows(3, 50)));
+    await eventually(async () => reads > 0, 15_000);
+    await payroll.stealLeases();
+    await payroll.askedAbout(id, 'LOW_BALANCE');
+    wakeUp();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
+    expect((await payroll.calls()).submit).toBe(submits);
   });
 });

@@ -97,6 +97,37 @@ describe('the budget of requests that replicas share', () => {
   });
 });
 
+describe('a limit at which each request waits for its turn', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  /** The bank names three requests a minute, and time passes twenty times as fast. */
+  const slowDown = () =>
+    execute(
+      payroll.database.superuserUrl,
+      `CREATE FUNCTION pass_faster() RETURNS trigger LANGUAGE plpgsql AS $$
+         DECLARE due timestamptz = greatest(OLD.next_due_at, clock_timestamp());
+         BEGIN NEW.next_due_at = due + (NEW.next_due_at - due) / 20; RETURN NEW; END $$;
+       CREATE TRIGGER passes_faster BEFORE UPDATE OF next_due_at ON bank_rate
+         FOR EACH ROW EXECUTE FUNCTION pass_faster();
+       UPDATE bank_rate SET learned_per_minute = 3, learned_at = now()`,
+    );
+
+  it('has a run submitted at the first try, also while another replica is busy', async () => {
+    ({ payroll } = await Payroll.startOnPayday({
+      replicas: 2,
+      rowsPerInstruction: 2,
+      settings: { BANK_REQUESTS_PER_MINUTE: '6000' },
+    }));
+    await slowDown();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 60_000);
+    const tries = await select(payroll.database.superuserUrl, 'SELECT outcome FROM submit_attempt');
+    expect(tries).toEqual([{ outcome: 'EXECUTED' }]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+});
+
 describe('the estimate of a run', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());

@@ -54,17 +54,23 @@ async function successor() {
   const { payments } = reads;
   let looks = 0;
   let hide: (() => never[]) | undefined;
+  let shownAs: string | undefined;
   jest.spyOn(reads, 'payments').mockImplementation(async (account, instruction) => {
-    if (instruction.bankInstructionId !== replaced || hide === undefined)
-      return payments.call(reads, account, instruction);
-    looks += 1;
-    return hide();
+    if (instruction.bankInstructionId === replaced && hide !== undefined) {
+      looks += 1;
+      return hide();
+    }
+    const shown = await payments.call(reads, account, instruction);
+    return shown.map((one) => ({ ...one, status: shownAs ?? one.status }));
   });
   return {
     run: made.data as { id: string; rootHash: string; total: string },
     replaced: String(replaced),
     hide: (how: () => never[]) => (hide = how),
-    show: () => (hide = undefined),
+    show: (status?: string) => {
+      hide = undefined;
+      shownAs = status;
+    },
     /** Until it was looked at so often more, and so what followed from the last look but one is written down. */
     lookAgain: () => {
       const before = looks;
@@ -92,9 +98,9 @@ const acknowledge = async (path: string) => {
 const asked = async (id: string) => {
   await eventually(async () => {
     await lookNow();
-    return (await kinds()).includes('ROW_UNSEEN');
+    return (await kinds()).includes('REPLACED_UNSEEN');
   }, 20_000);
-  return payroll.askedAbout(id, 'ROW_UNSEEN');
+  return payroll.askedAbout(id, 'REPLACED_UNSEEN');
 };
 
 describe('a run that pays again what the bank does not show now', () => {
@@ -144,6 +150,76 @@ describe('a run that pays again what the bank does not show now', () => {
     expect(await kinds()).toEqual([]);
     show();
     await sent(run.id);
+  });
+
+  const letter = async (path: string) => {
+    const body = { action: 'NOT_PAID', reason: 'the bank wrote so', evidence: 'letter 4712 of the bank' };
+    expect((await payroll.as('operator').post(`${path}/actions`, body)).status).toBe(201);
+    return payroll.as('second').post(`${path}/actions/confirmation`);
+  };
+
+  it.each(Object.keys(hidden))('is sent on the word of the bank in writing: %s', async (how) => {
+    const { run, hide, lookAgain } = await successor();
+    hide(hidden[how]!);
+    await payroll.approve(run);
+    await lookAgain();
+    await hasWaitedLong();
+    const path = await asked(run.id);
+    const bare = { action: 'NOT_PAID', reason: 'nobody wrote' };
+    expect((await payroll.as('operator').post(`${path}/actions`, bare)).data.code).toBe('EVIDENCE_NEEDED');
+    expect((await letter(path)).status).toBe(200);
+    await sent(run.id);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is stopped, and that word is not taken, where the bank shows by then that it was paid', async () => {
+    const { run, hide, show, lookAgain } = await successor();
+    hide(hidden['left out of the list']!);
+    await payroll.approve(run);
+    await lookAgain();
+    await hasWaitedLong();
+    const path = await asked(run.id);
+    await sql(`UPDATE lease SET wake_at = 'infinity' WHERE kind IN ('RUN', 'INSTRUCTION')`);
+    show('SETTLED');
+    const moved = await letter(path);
+    expect([moved.status, moved.data.code]).toEqual([409, 'REPLACED_PAYMENT_MOVED']);
+    expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'REPLACED_PAYMENT_MOVED' });
+  });
+
+  it('is stopped where the bank shows that it was paid after that word was taken', async () => {
+    const { run, hide, show, lookAgain } = await successor();
+    await payroll.stopPastTheGate();
+    hide(hidden['left out of the list']!);
+    await payroll.approve(run);
+    await lookAgain();
+    await hasWaitedLong();
+    expect((await letter(await asked(run.id))).status).toBe(200);
+    await payroll.until(run.id, ['SUBMITTING'], 20_000);
+    show('SETTLED');
+    await payroll.letRunsGoOn();
+    await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
+    expect((await payroll.ledger()).payees).toEqual([]);
+  });
+
+  it('is made as a successor only once the bank’s word is there, and the same question asks for that', async () => {
+    const { run, hide } = await successor();
+    const cancel = payroll.path(`/pay-runs/${run.id}/cancellation`);
+    expect((await payroll.as('preparer').post(cancel, { reason: 'another' })).status).toBeLessThan(300);
+    const parent = (await payroll.run(run.id)).parentRunId as string;
+    const again = () =>
+      payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
+        executionDate: payroll.executionDate(),
+        submitAt: payroll.clock.now().toISOString(),
+      });
+    hide(hidden['left out of the list']!);
+    const refused = await again();
+    expect([refused.status, refused.data.code]).toEqual([503, 'BANK_UNREADABLE']);
+    expect((await letter(await payroll.askedAbout(parent, 'REPLACED_UNSEEN'))).status).toBe(200);
+    const made = await again();
+    expect(made.status).toBe(201);
+    await payroll.approve(made.data);
+    await sent(made.data.id);
+    expect(await kinds()).toEqual([]);
   });
 
   it('is not asked about any more once it is cancelled', async () => {

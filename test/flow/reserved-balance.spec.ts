@@ -106,3 +106,41 @@ describe('a run beside one that was submitted and not read since', () => {
     await payroll.askedAbout(id, 'LOW_BALANCE');
   });
 });
+
+describe('two runs at their gates in the same moment', () => {
+  beforeEach(async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { amountUnit: 'minor', amountType: 'number', chargeMinor: 0 } },
+    });
+  });
+  afterEach(() => payroll.close());
+
+  const statusOf = async (id: string) => (await payroll.run(id)).status;
+
+  it('do not both count on the money of one', async () => {
+    const { superuserUrl } = payroll.database;
+    await leave(2 * 100_00);
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const ids = [
+      await payroll.paid(payFile(rows(1, 2))),
+      await payroll.paid(payFile(rows(50, 2)), { kindOfPay: 'BONUS' }),
+    ];
+    for (const id of ids) await payroll.until(id, ['VERIFIED']);
+    await execute(
+      superuserUrl,
+      `CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$;
+       CREATE TRIGGER slow_gate BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (OLD.status = 'VERIFIED' AND NEW.status = 'SUBMITTING') EXECUTE FUNCTION dawdle()`,
+    );
+    // Until neither is at its gate, so that both come there together.
+    await eventually(async () => {
+      const held = await select(superuserUrl, `SELECT FROM lease WHERE kind = 'RUN' AND holder IS NOT NULL`);
+      return held.length === 0;
+    }, 10_000);
+    await payroll.clearFaults();
+    await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'RUN'`);
+    await eventually(async () => (await Promise.all(ids.map(statusOf))).includes('SETTLED'), 20_000);
+    expect((await Promise.all(ids.map(statusOf))).sort()).toEqual(['SETTLED', 'VERIFIED']);
+  });
+});

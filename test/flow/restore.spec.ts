@@ -7,6 +7,7 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { PATHS } from '../../src/bank/types';
+import { readId } from '../../src/http/prefixed-id';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
@@ -78,6 +79,18 @@ const resume = async (evidence?: string) => {
   const body = { action: 'RESUME', reason, ...(evidence === undefined ? {} : { evidence }) };
   await payroll.as('operator').post(`${path}/actions`, body);
   return payroll.as('second').post(`${path}/actions/confirmation`);
+};
+/** Opens a question about a run that two people decide by letting it go on. */
+const askBeside = (run: string) =>
+  stored(
+    `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, happened, certain, ask_bank)
+     SELECT employer_id, gen_random_uuid(), 'ECHO_MISMATCH', id, id, 'a name differs', 'it is paid', 'why?'
+     FROM pay_run WHERE id = '${readId('run', run)}'`,
+  );
+const decideBeside = async (run: string) => {
+  const path = await payroll.askedAbout(run, 'ECHO_MISMATCH');
+  await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'the name is right' });
+  return (await payroll.as('second').post(`${path}/actions/confirmation`)).status;
 };
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
@@ -300,17 +313,30 @@ describe('a database restored to a moment from which the record cannot be taken 
     const other = await payroll.paid(payFile(payRows(4)));
     await payroll.clearFaults();
     expect((await answered()).happened).toContain('the run is CANCELLED');
+    await payroll.askedAbout(other, 'POSSIBLE_DUPLICATE_PAY');
     expect((await resume()).status).toBe(200);
     const go = await payroll
       .as('operator')
       .post(payroll.path(`/pay-runs/${other}/resume`), { reason: 'go on' });
     expect(go.data.code).toBe('WAS_SUBMITTED');
+    // Nor does it go on by what people decide about something else of it.
+    await askBeside(other);
+    expect(await decideBeside(other)).toBe(200);
+    expect((await payroll.run(other)).stopped).toMatchObject({ reason: 'RESTORED' });
     // Be it that nobody stops it.
     await execute(
       payroll.database.superuserUrl,
       'UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL',
     );
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await payroll.until(other, ['VERIFIED'], 20_000);
+    await payroll.askedAbout(other, 'POSSIBLE_DUPLICATE_PAY');
+    const { happened } = (await payroll.attention()).find((one) => one.payRunId === other)!;
+    expect(happened).toContain('has 4 payments that may have been paid already');
+    const [{ id: first }] = (await payroll.as('approver').get(payroll.path(`/pay-runs/${other}/payments`)))
+      .data.items;
+    expect(happened).toContain(first);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.run(other)).status).toBe('VERIFIED');
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
     await soundly();
   });
@@ -358,7 +384,7 @@ describe('a database restored to a moment from which the record cannot be taken 
     await restored();
     const { happened } = await answered();
     expect(happened).toContain(
-      'for a run that was forgotten too: uploading its pay file again would pay twice: 2 with 4',
+      'for a run that was forgotten too: uploading its pay file again would pay twice; what older runs did not pay is held for a person: 2 with 4',
     );
   });
 });
@@ -493,6 +519,32 @@ describe('a database restored, at a bank that does not let links be read', () =>
   );
 });
 
+describe('a database restored, at a bank that shows no instruction any more once it was submitted', () => {
+  it.each(['gone', 'gone-with-its-list'] as const)(
+    'takes back what it had verified by the payments, which are listed, and pays nobody twice: %s',
+    async (onceSubmitted) => {
+      const { hold, goOn, status } = MOMENTS[2]!;
+      await start({ ...RECONCILED, sandbox: { variants: { onceSubmitted } } });
+      const run = await payroll.uploaded(payFile(payRows(4)));
+      await hold(run.id);
+      await payroll.approve(run);
+      await payroll.until(run.id, [status], 20_000);
+      await backedUp();
+      await goOn(run.id);
+      await payroll.until(run.id, ['SETTLED'], 20_000);
+
+      await restored();
+      const { happened } = await answered();
+      expect((await resume()).status).toBe(200);
+      await payroll.until(run.id, ['SETTLED'], 20_000);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+      expect(happened).toContain('taken back into the record, to be followed: 2 with 4 payments');
+      await soundly();
+    },
+  );
+});
+
 describe('a database restored, at a bank that shows of what was submitted only a status that nobody documents', () => {
   const [undocumented] = MAGIC_CREDITORS.filter(({ effect }) => effect === 'undocumentedStatus');
 
@@ -546,6 +598,25 @@ describe('after a restore', () => {
     const path = payroll.path(`/attention/${(await question())!.id}`);
     await payroll.as('operator').delete(`${path}/actions`);
     expect((await resume('letter of the bank, 4711')).status).toBe(200);
+  });
+
+  it('people go on by the word of the bank where it lets one instruction that was built be read by nobody', async () => {
+    await start();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['VERIFIED']);
+    await backedUp();
+    for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
+      await payroll.fault({ operation, kind: '403', every: 1 });
+    await restored();
+    expect((await answered()).happened).toContain('does not let 1 instructions be read');
+    expect((await resume()).data.code).toBe('EVIDENCE_REQUIRED');
+    const path = payroll.path(`/attention/${(await question())!.id}`);
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await resume('letter of the bank, 4711')).status).toBe(200);
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(await timesPaid()).toEqual([1, 1]);
   });
 
   it('everybody is stopped until the last employer has decided', async () => {

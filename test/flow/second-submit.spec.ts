@@ -1,6 +1,5 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
-import { readId } from '../../src/http/prefixed-id';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -17,25 +16,7 @@ describe('a submit that the bank executes a second time, which shows in the bala
   });
   afterEach(() => payroll.close());
 
-  const compared = (id: string) =>
-    eventually(async () => {
-      const { superuserUrl } = payroll.database;
-      const [run] = await select<{ before: string | null }>(
-        superuserUrl,
-        `SELECT balance_before_minor AS before FROM pay_run WHERE id = $1`,
-        [readId('run', id)],
-      );
-      return run?.before === null;
-    }, 20_000);
-
-  /** In how many hours the ended instructions are read again. */
-  const nextLooks = async () =>
-    (
-      await select<{ hours: number }>(
-        payroll.database.superuserUrl,
-        `SELECT extract(epoch FROM wake_at - clock_timestamp())::float / 3600 AS hours FROM lease WHERE kind = 'FOLLOW'`,
-      )
-    ).map(({ hours }) => hours);
+  const accountReads = async () => (await payroll.calls()).getAccount ?? 0;
 
   it('stops everything and asks about that instruction', async () => {
     await payroll.fault({ operation: 'submit', kind: 'doubled', nth: 2 });
@@ -52,14 +33,26 @@ describe('a submit that the bank executes a second time, which shows in the bala
     expect((await payroll.ledger()).payees.map(({ count }) => count).sort()).toEqual([1, 1, 1, 2, 2, 2]);
   });
 
+  it('is looked for also where reading the end took longer than the look has to wait', async () => {
+    await payroll.close();
+    payroll = await Payroll.start({
+      rowsPerInstruction: 3,
+      settings: { SUBMIT_DOUBT_MS: '1' },
+      sandbox: { variants: { secondSubmit: 'executed' } },
+    });
+    await payroll.fault({ operation: 'submit', kind: 'doubled', nth: 2 });
+    await payroll.until(await payroll.paid(payFile(payRows(6))), ['SETTLED'], 30_000);
+    await eventually(async () => (await payroll.attention()).length > 0, 5_000);
+  });
+
   it('is looked for again where the balance could not be read when the run had ended', async () => {
     await payroll.fault({ operation: 'submit', kind: 'doubled', nth: 2 });
     const id = await payroll.paid(payFile(payRows(6)));
     await payroll.until(id, ['FOLLOWING', 'SETTLED'], 30_000);
     await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
     await payroll.until(id, ['SETTLED'], 30_000);
-    const { getAccount = 0 } = await payroll.calls();
-    await eventually(async () => ((await payroll.calls()).getAccount ?? 0) > getAccount + 2, 20_000);
+    const before = await accountReads();
+    await eventually(async () => (await accountReads()) > before + 2, 20_000);
     expect(await payroll.attention()).toEqual([]);
     await payroll.clearFaults();
     await eventually(async () => (await payroll.attention()).length > 0, 20_000);
@@ -73,14 +66,44 @@ describe('a submit that the bank executes a second time, which shows in the bala
     const posting = { accountId: ACCOUNT, type: 'FEE', amountMinor: '150000' };
     await axios.post(`${payroll.bank.url}/sandbox/postings`, posting);
     await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
-    await eventually(async () => (await nextLooks()).every((hours) => hours > 20), 20_000);
+    await payroll.restsForADay();
     expect(await payroll.attention()).toEqual([]);
   });
 
-  it('is not suspected of a run that took what it should, nor twice of the same run', async () => {
+  it('is found out a day after the end too, where the bank executed it only then', async () => {
     const id = await payroll.paid(payFile(payRows(6)));
     await payroll.until(id, ['SETTLED'], 30_000);
-    await compared(id);
+    await payroll.restsForADay();
+    expect(await payroll.attention()).toEqual([]);
+    await payroll.submitAtBank((await payroll.run(id)).instructions[1].bankInstructionId);
+    await eventually(async () => (await payroll.ledger()).payees.some(({ count }) => count === 2), 20_000);
+    await payroll.aDayLater();
+    expect(await payroll.attention()).toMatchObject([{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', payRunId: id }]);
+  });
+
+  it('is found out where another run was paid from the account meanwhile', async () => {
+    const id = await payroll.paid(payFile(payRows(6)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await payroll.restsForADay();
+    const other = await payroll.paid(payFile(payRows(2, 20)), { kindOfPay: 'LATE' });
+    await payroll.until(other, ['SETTLED'], 30_000);
+    await payroll.restsForADay();
+    await payroll.submitAtBank((await payroll.run(id)).instructions[1].bankInstructionId);
+    await eventually(async () => (await payroll.ledger()).payees.some(({ count }) => count === 2), 20_000);
+    await payroll.aDayLater();
+    expect(await payroll.attention()).toMatchObject([{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', payRunId: id }]);
+  });
+
+  it('is not suspected of a run that took what it should, and is looked for no longer than a day', async () => {
+    const id = await payroll.paid(payFile(payRows(6)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await payroll.restsForADay();
+    const reads = [await accountReads()];
+    for (let day = 0; day < 2; day += 1) {
+      await payroll.aDayLater();
+      reads.push(await accountReads());
+    }
+    expect(reads.map((count) => count - reads[0]!)).toEqual([0, 1, 1]);
     expect(await payroll.attention()).toEqual([]);
   });
 });

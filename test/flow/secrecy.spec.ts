@@ -1,4 +1,11 @@
+import { createServer, Server } from 'node:http';
+import { AddressInfo } from 'node:net';
 import axios from 'axios';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { Database } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
+import { raise } from '../../src/pay-run/attention.store';
+import { select } from '../support/database';
 import { buildWithCrashPoints } from '../support/crash-build';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
@@ -42,5 +49,136 @@ describe('salaries are secret', () => {
     for (const secret of [payroll.keys.preparer, 'sandbox-token', 'sandbox-signing-secret']) {
       expect(service.output()).not.toContain(secret);
     }
+  });
+});
+
+const SAID = 'Payment of Zoe Muller, EUR 2450, cannot be shown';
+
+/** The bank, which says whom a payment is of whenever it refuses or fails. */
+async function talkative(bankUrl: string): Promise<Server> {
+  const answer: Parameters<typeof createServer>[1] = (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { host: _, ...headers } = request.headers;
+      void axios
+        .request<Buffer>({
+          url: bankUrl + request.url,
+          method: request.method,
+          headers,
+          data: chunks.length > 0 ? Buffer.concat(chunks) : undefined,
+          responseType: 'arraybuffer',
+          validateStatus: () => true,
+          maxRedirects: 0,
+        })
+        .then(({ status, data }) => {
+          const body = status < 400 ? data : JSON.stringify({ code: 'E17', message: SAID });
+          response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+        });
+    });
+  };
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  return server;
+}
+
+describe('a bank that names a person where it refuses', () => {
+  let payroll: Payroll;
+  let relay: Server;
+  beforeAll(async () => {
+    buildWithCrashPoints();
+    payroll = await Payroll.start();
+    await payroll.stopServices();
+    relay = await talkative(payroll.bank.url);
+  });
+  afterAll(async () => {
+    await payroll.close();
+    relay.close();
+  });
+
+  it('is repeated in no log, problem, history, or attention but to those who may see payments', async () => {
+    const BANK_BASE_URL = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+    const service = await payroll.spawn({ LOG_LEVEL: 'debug', BANK_BASE_URL });
+    const shown: string[] = [];
+    const rows = payRows(3);
+    rows[1]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'routingFails')!.iban;
+    const parent = await payroll.paid(payFile(rows));
+    await payroll.until(parent, ['PARTLY_SETTLED']);
+    await payroll.fault({ operation: '*', kind: '500-before', every: 1 });
+    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
+      executionDate: payroll.executionDate(),
+      submitAt: payroll.clock.now().toISOString(),
+    });
+    await payroll.clearFaults();
+    expect([made.status, made.data.code]).toEqual([503, 'BANK_UNREADABLE']);
+    expect(made.data.detail).toContain('The bank answered 500 E17');
+    shown.push(JSON.stringify(made.data));
+
+    const refusals: [operation: string, kind: string][] = [
+      ['submit', 'SUBMIT_REFUSED'],
+      ['add', 'ROW_REFUSED_BY_BANK'],
+      ['initiate', 'INITIATE_REFUSED'],
+    ];
+    for (const [index, [operation, kind]] of refusals.entries()) {
+      await payroll.fault({ operation, kind: '422', every: 1 });
+      const id = await payroll.paid(payFile(payRows(2, 100 * (index + 1))));
+      const path = await payroll.askedAbout(id, kind);
+      await payroll.clearFaults();
+      const [operator, finance] = [
+        (await payroll.as('operator').get(path)).data,
+        (await payroll.as('finance').get(path)).data,
+      ];
+      expect(operator).toMatchObject({ bankWords: null, happened: expect.stringContaining('422 E17') });
+      expect(finance.bankWords).toBe(SAID);
+      const history = await payroll.as('operator').get(payroll.path(`/pay-runs/${id}/history`));
+      shown.push(JSON.stringify(operator), JSON.stringify(history.data));
+    }
+    await payroll.fault({ operation: 'initiate', kind: '403', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2, 500)));
+    shown.push(
+      JSON.stringify((await payroll.as('operator').get(await payroll.askedAbout(id, 'CREDENTIALS'))).data),
+    );
+    for (const text of [...shown, service.output()]) expect(text).not.toMatch(/Zoe|Muller|EUR 2450/);
+    expect(service.output()).toContain('BANK_UNREADABLE');
+    const kept = `SELECT outcome_detail FROM bank_call WHERE operation = 'submit' AND outcome = 'NO'`;
+    expect(await select(payroll.database.superuserUrl, kept)).toEqual([
+      { outcome_detail: `The bank answered 422 E17: ${SAID}` },
+    ]);
+  });
+});
+
+describe('the sums of an attention', () => {
+  let payroll: Payroll;
+  beforeAll(async () => {
+    payroll = await Payroll.start();
+  });
+  afterAll(() => payroll.close());
+
+  it.each([1, 2, 99])('are not for an operator: %d payments', async (payments) => {
+    const run = await payroll.uploaded(payFile(payRows(3, 1_000 * payments)));
+    const payRunId = run.id.replace(/^run_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+    const [{ employer_id: employerId } = { employer_id: '' }] = await select<{ employer_id: string }>(
+      payroll.database.superuserUrl,
+      `SELECT employer_id FROM pay_run WHERE id = '${payRunId}'`,
+    );
+    await payroll.services[0]!.app.get(Database).inEmployer(employerId, (tx) =>
+      raise(tx, {
+        kind: 'ROW_UNSEEN',
+        subjectId: newId(),
+        payRunId,
+        happened: 'a test',
+        payments,
+        amountMinor: 245_000n,
+      }),
+    );
+    const path = await payroll.askedAbout(run.id, 'ROW_UNSEEN');
+    const amounts = await Promise.all(
+      (['operator', 'finance', 'preparer', 'approver'] as const).map(async (role) => {
+        const { items } = (await payroll.as(role).get(payroll.path('/attention'))).data;
+        const listed = items.find((one: { id: string }) => path.endsWith(one.id));
+        return [listed.amount, (await payroll.as(role).get(path)).data.amount];
+      }),
+    );
+    expect(amounts).toEqual([[null, null], ...Array(3).fill(['2450.00', '2450.00'])]);
   });
 });

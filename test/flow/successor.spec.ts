@@ -1,6 +1,9 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import type { BankPayment } from '../../src/bank/records';
 import { nextBankingDay } from '../../src/domain/business-day';
+import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
+import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -483,7 +486,10 @@ describe('a payment that moves at the bank after all', () => {
   beforeEach(async () => {
     payroll = await open({ settings: { FOLLOW_DELAYS_MS: '600000' } });
   });
-  afterEach(() => payroll.close());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await payroll.close();
+  });
 
   /** VOID by the bank's letter only: the instruction is still there and could be submitted. */
   async function voidByLetter(rows: readonly Row[]) {
@@ -495,6 +501,21 @@ describe('a payment that moves at the bank after all', () => {
     return { id, bankInstructionId: String(instruction.bankInstructionId) };
   }
   const kinds = async () => [...new Set((await payroll.attention()).map(({ kind }) => kind))].sort();
+
+  /** What failed and is shown so, is shown otherwise from now on. */
+  const showFailuresAs = (status: string) => {
+    const { app } = payroll.services[0]!;
+    const otherwise = (seen: readonly BankPayment[]) =>
+      seen.map((one) => (one.status === 'FAILED' ? { ...one, status } : one));
+    const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
+    const [{ paymentsOf }, { payments }] = [source, reads];
+    jest
+      .spyOn(source, 'paymentsOf')
+      .mockImplementation(async (...asked) => otherwise(await paymentsOf.apply(source, asked)));
+    jest
+      .spyOn(reads, 'payments')
+      .mockImplementation(async (...asked) => otherwise(await payments.apply(reads, asked)));
+  };
 
   it('before a successor is made: none is, and everything stops', async () => {
     const rows = payRows(2);
@@ -541,6 +562,35 @@ describe('a payment that moves at the bank after all', () => {
     expect(await countsOf(rows)).toEqual([1, 1]);
   });
 
+  it('after the successor was submitted: everything stops, and not again once that was decided', async () => {
+    const rows = payRows(2);
+    const { id, bankInstructionId } = await voidByLetter(rows);
+    const made = await successorOf(id);
+    await payroll.approve(made.data);
+    await payroll.until(made.data.id, ['FOLLOWING', 'SETTLED'], 20_000);
+    await payroll.submitAtBank(bankInstructionId);
+    const breaches = async () =>
+      (await payroll.attention()).filter(({ kind }) => kind === 'INVARIANT_BREACH');
+    await eventually(async () => {
+      await followNow();
+      return (await breaches()).length === 2;
+    }, 15_000);
+    expect((await breaches()).map(({ payRunId }) => payRunId).sort()).toEqual([id, made.data.id].sort());
+    for (const { id: asked } of await breaches())
+      expect((await decide(payroll.path(`/attention/${asked}`), 'RESUME')).status).toBe(200);
+    const { getInstruction = 0 } = await payroll.calls();
+    await eventually(async () => {
+      await followNow();
+      return ((await payroll.calls()).getInstruction ?? 0) > getInstruction + 3;
+    }, 20_000);
+    const asked = `SELECT FROM attention WHERE kind = 'INVARIANT_BREACH'`;
+    expect(await select(payroll.database.superuserUrl, asked)).toHaveLength(2);
+    // What its account lost may be asked about besides.
+    const stops = `SELECT FROM service_stop WHERE kind = 'INVARIANT_BREACH' AND lifted_at IS NULL`;
+    expect(await select(payroll.database.superuserUrl, stops)).toEqual([]);
+    expect(await countsOf(rows)).toEqual([2, 2]);
+  });
+
   it('as a second final status: it is never replaced, and a successor that waits is stopped', async () => {
     const rows = payRows(2);
     const parent = await payroll.paid(payFile(rows));
@@ -576,6 +626,121 @@ describe('a payment that moves at the bank after all', () => {
     expect(await countsOf(rows)).toEqual([1, 1]);
   });
 
+  it.each(['CANCELLED', 'EXT_REFUSED'])(
+    'to another end without payment (%s): nobody is asked, and it is paid again',
+    async (status) => {
+      const rows = payRows(2);
+      rows[0]!.iban = magic('fails');
+      const parent = await payroll.paid(payFile(rows));
+      await eventually(async () => {
+        await followNow();
+        return (await payroll.run(parent)).status === 'PARTLY_SETTLED';
+      }, 20_000);
+      showFailuresAs(status);
+      const shown = `SELECT FROM bank_payment WHERE bank_status = '${status}'`;
+      await eventually(async () => {
+        await followNow();
+        return (await select(payroll.database.superuserUrl, shown)).length === 1;
+      }, 15_000);
+      expect(await kinds()).toEqual([]);
+      expect((await paymentsOf(parent)).map((payment) => payment.status).sort()).toEqual([
+        'FAILED',
+        'SETTLED',
+      ]);
+      const made = await successorOf(parent);
+      expect(made.status).toBe(201);
+      await payroll.approve(made.data);
+      await payroll.until(made.data.id, ['FOLLOWING', 'FAILED'], 20_000);
+      expect((await payroll.calls()).submit).toBe(2);
+    },
+  );
+
+  it('while the submit of its successor is parked: somebody may be paid twice, and everything stops', async () => {
+    const rows = payRows(1);
+    rows[0]!.iban = magic('fails');
+    const parent = await payroll.paid(payFile(rows));
+    await eventually(async () => {
+      await followNow();
+      return (await payroll.run(parent)).status === 'FAILED';
+    }, 20_000);
+    const made = await successorOf(parent);
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', every: 1 });
+    await payroll.approve(made.data);
+    await payroll.askedAbout(made.data.id, 'SUBMIT_UNKNOWN');
+    showFailuresAs('SETTLED');
+    await eventually(async () => {
+      await followNow();
+      return (await kinds()).includes('CONTRADICTION');
+    }, 15_000);
+    expect(await kinds()).toEqual(['CONTRADICTION', 'INVARIANT_BREACH', 'SUBMIT_UNKNOWN']);
+    expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: true });
+  });
+
+  describe('as a second final status, and then as the first again', () => {
+    /** A run of two payments that failed, and one that pays them again. */
+    const failedAndMade = async () => {
+      const rows = payRows(2);
+      rows[0]!.iban = magic('fails');
+      rows[1]!.iban = magic('routingFails');
+      const parent = await payroll.paid(payFile(rows));
+      await eventually(async () => {
+        await followNow();
+        return (await payroll.run(parent)).status === 'FAILED';
+      }, 20_000);
+      return (await successorOf(parent)).data;
+    };
+    /** The first payment ends in another way, and then as before; two people let its successor go on. */
+    const correctedItself = async (made: string) => {
+      showFailuresAs('SETTLED');
+      await eventually(async () => {
+        await followNow();
+        return (await kinds()).includes('REPLACED_PAYMENT_MOVED');
+      }, 15_000);
+      jest.restoreAllMocks();
+      const asked = await payroll.askedAbout(made, 'REPLACED_PAYMENT_MOVED');
+      expect((await decide(asked, 'RESUME')).status).toBe(200);
+    };
+    const namedIn = async (run: string) => {
+      await payroll.askedAbout(run, 'POSSIBLE_DUPLICATE_PAY');
+      return (await payroll.attention()).find(({ kind }) => kind === 'POSSIBLE_DUPLICATE_PAY')!.happened;
+    };
+
+    it('before the run gate: people are told what is not submitted, and the rest is paid without it', async () => {
+      const made = await failedAndMade();
+      await correctedItself(made.id);
+      await payroll.approve(made);
+      const [doubted, other] = await paymentsOf(made.id);
+      const told = await namedIn(made.id);
+      expect(told).toContain('has 1 payments that may have been paid already');
+      expect(told).toContain(doubted!.id);
+      expect(told).not.toContain(other!.id);
+      expect((await payroll.run(made.id)).status).toBe('VERIFIED');
+      const reason = 'the bank does not say which is right';
+      await payroll
+        .as('preparer')
+        .post(payroll.path(`/pay-runs/${made.id}/amendments`), { excludePaymentIds: [doubted!.id], reason });
+      await payroll.until(made.id, ['READY'], 20_000);
+      expect(await kinds()).toEqual(['CONTRADICTION']);
+      await payroll.approve(await payroll.run(made.id));
+      await eventually(async () => {
+        await followNow();
+        return (await payroll.run(made.id)).status === 'FAILED';
+      }, 20_000);
+      expect((await payroll.calls()).submit).toBe(2);
+    });
+
+    it('after the run gate: people are told why nothing is sent, until the cut-off', async () => {
+      const made = await failedAndMade();
+      await payroll.stopPastTheGate();
+      await payroll.approve(made);
+      await payroll.until(made.id, ['SUBMITTING'], 15_000);
+      await correctedItself(made.id);
+      expect(await namedIn(made.id)).toContain((await paymentsOf(made.id))[0]!.id);
+      expect((await payroll.calls()).submit).toBe(1);
+      expect((await payroll.run(made.id)).status).toBe('SUBMITTING');
+    });
+  });
+
   it('while its successor waits for approval: that run is stopped, with attention', async () => {
     const rows = payRows(1);
     rows[0]!.iban = magic('fails');
@@ -586,21 +751,14 @@ describe('a payment that moves at the bank after all', () => {
     }, 20_000);
     const made = await successorOf(parent);
     expect(made.status).toBe(201);
-    await execute(
-      payroll.database.superuserUrl,
-      `SELECT FROM instruction FOR UPDATE;
-       ALTER TABLE payment DISABLE TRIGGER refuse_illegal_payment_move;
-       UPDATE payment SET status = 'REJECTED' WHERE status = 'FAILED';
-       UPDATE bank_payment SET bank_status = 'EXT_REFUSED' WHERE bank_status = 'FAILED';
-       ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
-    );
+    showFailuresAs('SETTLED');
     await eventually(async () => {
       await followNow();
       return (await kinds()).includes('REPLACED_PAYMENT_MOVED');
     }, 15_000);
     expect(await kinds()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
     const told = (await payroll.attention()).find(({ kind }) => kind === 'CONTRADICTION');
-    expect(told?.happened).toMatch(/: FAILED after EXT_REFUSED \(row 1, payment \d+\)\.$/);
+    expect(told?.happened).toMatch(/: SETTLED after FAILED \(row 1, payment \d+\)\.$/);
     expect((await payroll.run(made.data.id)).stopped).not.toBeNull();
   });
 });

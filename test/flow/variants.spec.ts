@@ -1,5 +1,6 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
+import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
 
@@ -35,6 +36,15 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
     ['writes IBANs in groups and names in capitals', { respaceIbans: true, upperCaseNames: true }],
     ['enforces control totals and nests its errors', { enforceControlTotals: true, errorShape: 'nested' }],
     ['answers a submit with 202', { submitStatus: 202, subIsValidRepeats: 3 }],
+    ['shows no instruction any more once it was submitted', { onceSubmitted: 'gone' }],
+    [
+      'shows neither an instruction nor its list any more once it was submitted',
+      { onceSubmitted: 'gone-with-its-list', maxPageSize: 5 },
+    ],
+    [
+      'refuses to list payments from a date on, and links nothing',
+      { fromDates: 'none', linkReads: 'refused' },
+    ],
     [
       'executes a second submit and accepts an add after one',
       { secondSubmit: 'executed', addAfterSubmit: 'accepted' },
@@ -192,6 +202,31 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
     expect(data.explained).toBe(false);
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+  });
+
+  it('is found out by the totals on a later day, where no read shows whose the payment is', async () => {
+    payroll = await Payroll.start({
+      sandbox: {
+        variants: { addAfterSubmit: 'accepted', linkReads: 'allowed', instructionEnds: 'SUB_REQUIRED' },
+      },
+    });
+    const known = `UPDATE employer_account SET reads = '{INSTRUCTION,PAYMENT}'`;
+    await execute(payroll.database.superuserUrl, known);
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.restsForADay();
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await payroll.addAtBank(bankInstructionId);
+    await payroll.aDayLater();
+    const path = await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+
+    await payroll
+      .as('operator')
+      .post(`${path}/actions`, { action: 'RESUME', reason: 'the bank took it back' });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    await payroll.aDayLater();
+    expect(await payroll.attention()).toEqual([]);
   });
 
   /** A run one of whose payments never settles, at a bank that takes adds after the submit. */

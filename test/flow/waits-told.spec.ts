@@ -25,6 +25,7 @@ const settled = (id: string) =>
 describe('a run that cannot pass its gate, for the bank cannot be read', () => {
   it.each([
     ['403', 'CREDENTIALS'],
+    ['404', 'ACCOUNT_UNUSABLE'],
     ['garbage', 'CONTRACT_DRIFT'],
   ])('is asked about, and goes on once it can (%s)', async (kind, asked) => {
     payroll = await Payroll.start();
@@ -36,6 +37,7 @@ describe('a run that cannot pass its gate, for the bank cannot be read', () => {
     if (asked === 'CREDENTIALS') await decide(path, 'RESUME');
     await settled(id);
     expect(await kinds()).toEqual([]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
   });
 });
 

@@ -134,8 +134,8 @@ describe('a raw upload', () => {
   });
 
   it('that is slow but arrives in time is taken', async () => {
-    limits = { ...LIMITS, idleMs: 200 };
-    const { response } = await slowly(10, 50);
+    limits = { ...LIMITS, idleMs: 1_500 };
+    const { response } = await slowly(20, 100);
     expect(response.statusCode).toBe(200);
   });
 

@@ -1,3 +1,4 @@
+import { Clock } from '../../src/config/clock';
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { PersonalData } from '../../src/database/personal-data';
 import {
@@ -11,6 +12,8 @@ import {
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { StatusMeaning } from '../../src/submission/status-meaning';
+import { UnseenWord } from '../../src/submission/unseen-word';
 import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
@@ -31,9 +34,26 @@ afterEach(() => office.close());
 
 const open = () => select(server.superuserUrl, `SELECT happened FROM attention WHERE resolved_at IS NULL`);
 
+/** Two people decide what is open, if anything is. */
+const decide = (action = 'ACKNOWLEDGE') =>
+  database.inEmployer(ours.employer, async (tx) => {
+    await tx.query(
+      `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+       SELECT employer_id, gen_random_uuid(), id, $4, 'the bank looks', $2, $3, now()
+       FROM attention WHERE employer_id = $1 AND resolved_at IS NULL`,
+      [ours.employer, PREPARER, APPROVER, action],
+    );
+    await clear(tx, [kind], ours.run, 'two people said so');
+  });
+
+const statusesIn = (happened: string) => [...happened.matchAll(/ PRO_[A-Z]+ \(/g)].map(([word]) => word);
+
 describe.each([
   ['raiseUndecided', raiseUndecided],
-  ['raiseNaming', (tx: EmployerTransaction, alarm: Alarm) => raiseNaming(tx, alarm, [' PRO_ODD ('])],
+  [
+    'raiseNaming',
+    (tx: EmployerTransaction, alarm: Alarm) => raiseNaming(tx, alarm, statusesIn(alarm.happened)),
+  ],
 ])('what every read shows again (%s)', (_, tell) => {
   /** `meanwhile` happens behind each statement of the read. */
   const read = (alarm: Alarm = shown, meanwhile: () => Promise<void> = () => Promise.resolve()) =>
@@ -46,30 +66,18 @@ describe.each([
       return tell({ ...tx, query }, alarm);
     });
 
-  /** Two people decide what is open, if anything is. */
-  const decided = () =>
-    database.inEmployer(ours.employer, async (tx) => {
-      await tx.query(
-        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
-         SELECT employer_id, gen_random_uuid(), id, 'ACKNOWLEDGE', 'the bank looks', $2, $3, now()
-         FROM attention WHERE employer_id = $1 AND resolved_at IS NULL`,
-        [ours.employer, PREPARER, APPROVER],
-      );
-      await clear(tx, [kind], ours.run, 'two people said so');
-    });
-
   it('is asked once, and not again once two people have decided it', async () => {
     await read();
     await read();
     expect(await open()).toEqual([{ happened: shown.happened }]);
-    await decided();
+    await decide();
     await read();
     expect(await open()).toEqual([]);
   });
 
   it('is not asked again by a read that was under way while two people decided', async () => {
     await read();
-    await read(shown, decided);
+    await read(shown, decide);
     expect(await open()).toEqual([]);
   });
 
@@ -87,18 +95,52 @@ describe.each([
 
   it('is asked again when it is something else than was decided', async () => {
     await read();
-    await decided();
+    await decide();
     const more = { ...shown, happened: 'The bank showed PRO_ODD (rows 2), PRO_EVEN (rows 3).' };
     await read(more);
     expect(await open()).toEqual([{ happened: more.happened }]);
   });
 });
 
+describe('what was decided of many payments that share a status', () => {
+  const tell = (status: string, rows: string, payments: number) =>
+    database.inEmployer(ours.employer, (tx) =>
+      raiseNaming(tx, { ...shown, happened: `The bank showed ${status} (rows ${rows}).`, payments }, [
+        ` ${status} (`,
+      ]),
+    );
+
+  it('is not asked again as they become fewer, and is as they become more or show something else', async () => {
+    await tell('PRO_ODD', '1, 2, 3', 3);
+    await decide();
+    await tell('PRO_ODD', '2, 3', 2);
+    expect(await open()).toEqual([]);
+    await tell('PRO_ODD', '2, 3, 4, 5', 4);
+    expect(await open()).toEqual([{ happened: 'The bank showed PRO_ODD (rows 2, 3, 4, 5).' }]);
+    await decide();
+    await tell('PRO_EVEN', '2', 1);
+    expect(await open()).toEqual([{ happened: 'The bank showed PRO_EVEN (rows 2).' }]);
+  });
+
+  it('is asked again of others where those that were decided were ended by it', async () => {
+    await tell('PRO_ODD', '1, 2, 3', 3);
+    await decide('NOT_EXECUTED');
+    await tell('PRO_ODD', '4', 1);
+    expect(await open()).toEqual([{ happened: 'The bank showed PRO_ODD (rows 4).' }]);
+  });
+});
+
 describe('what two people confirm', () => {
   const deskOf = (of: Database) =>
-    new AttentionDesk(of, {} as PersonalData, {} as Burial, {} as UnrecordedSubmits, {
-      now: () => new Date(),
-    });
+    new AttentionDesk(
+      of,
+      {} as PersonalData,
+      {} as Burial,
+      {} as UnrecordedSubmits,
+      {} as StatusMeaning,
+      {} as UnseenWord,
+      new Clock(),
+    );
 
   /** The database, where `meanwhile` happens before the nth transaction. */
   const before = (nth: number, meanwhile: () => Promise<void>): Database => {

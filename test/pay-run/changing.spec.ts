@@ -257,6 +257,22 @@ describe('changing a pay run', () => {
       expect(body).toMatchObject({ code: 'ATTENTION_DECIDES', context: { attentions: ['ECHO_MISMATCH'] } });
     });
 
+    it('is not resumed by one person where the service alone stopped it, whatever was decided since', async () => {
+      const run = await office.run(company, rows(100));
+      await office.query(
+        company,
+        `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'ECHO_MISMATCH' WHERE id = $1`,
+        [run.id],
+      );
+      const alone = await office.as(company, 'approver').post(pathOf(run, '/resume'), resume).expect(409);
+      expect(alone.body.code).toBe('ATTENTION_DECIDES');
+      await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
+      const own = await office.as(company, 'operator').post(pathOf(run, '/resume'), resume);
+      expect([own.status, own.body.code]).toEqual([403, 'SECOND_PERSON_REQUIRED']);
+      const resumed = await office.as(company, 'approver').post(pathOf(run, '/resume'), resume).expect(200);
+      expect(resumed.body.stopped).toBeNull();
+    });
+
     it('is refused twice, on a run that is finished, and to a run that is not stopped', async () => {
       const run = await office.run(company, rows(100));
       const code = async (what: string, body: object) =>

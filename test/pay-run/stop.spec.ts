@@ -180,13 +180,15 @@ describe('what stops everything and lasts', () => {
     database.inEmployer(ours.employer, async (tx) =>
       work(tx, await tx.manager.findOneByOrFail(Instruction, { id: instructionId })),
     );
-  const shows = (count: number) => () =>
-    ofInstruction((tx, instruction) =>
-      groupsDiffer(tx, instruction, { rowCount: 2, totalMinor: 300n }, [
-        { count: 1, totalMinor: 100n },
-        { count: count - 1, totalMinor: 250n },
-      ]),
-    );
+  const shows =
+    (count: number, otherMinor = 250n) =>
+    () =>
+      ofInstruction((tx, instruction) =>
+        groupsDiffer(tx, instruction, [
+          { count: 1, totalMinor: 100n },
+          { count: count - 1, totalMinor: otherMinor },
+        ]),
+      );
   const holds = (...ids: string[]) => {
     const foreign = ids.map((bankPaymentId) => ({ bankPaymentId }));
     return () => ofInstruction((tx, instruction) => tellOfForeign(tx, instruction, foreign));
@@ -212,7 +214,8 @@ describe('what stops everything and lasts', () => {
     });
 
   it.each([
-    ['totals', shows(3), shows(4), ': 3 payments, 3.50 in all.', ': 4 payments, 3.50 in all.'],
+    ['totals', shows(3), shows(4), ': 3 payments.', ': 4 payments.'],
+    ['sums', shows(3), shows(3, 260n), ': 3 payments.', ': 3 payments.'],
     ['foreign payments', holds('11'), holds('2', '11', '11'), ': payment "11".', ': payment "11", "2".'],
   ])(
     'is decided once, and asked about again when there is more to it (%s)',
@@ -241,6 +244,18 @@ describe('what stops everything and lasts', () => {
     await more();
     expect(await asked()).toEqual([]);
     expect(await submits()).toBe('on');
+  });
+
+  it('is told anew where the sum alone is another, which is the amount and in no text', async () => {
+    const amounts = () =>
+      select(server.superuserUrl, 'SELECT payments, amount_minor FROM attention WHERE resolved_at IS NULL');
+    await shows(1, 0n)();
+    await shows(1, 0n)();
+    expect(await amounts()).toEqual([{ payments: 1, amount_minor: '100' }]);
+    await shows(1, 5n)();
+    expect(await amounts()).toEqual([{ payments: 1, amount_minor: '105' }]);
+    const [told] = await asked();
+    expect(told).toMatch(/: 1 payments\.$/);
   });
 
   it('names a hundred foreign payments, and how many more there are', async () => {
@@ -332,13 +347,13 @@ describe('a stopped run', () => {
     ['of a person, whatever its reason', () => stopByPerson('RESTORED'), 'RESTORED'],
   ])('goes on after a restore where the stop was one %s', async (_whose, stop, expected) => {
     await stop();
-    await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, 'RESTORED'));
+    await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, ['RESTORED']));
     expect(await stoppedRun()).toBe(expected);
   });
 
   it('stays stopped after a restore for what it was stopped before', async () => {
     await stopByService();
-    await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, 'RESTORED'));
+    await database.inEmployer(ours.employer, (tx) => resumeUnlessPersons(tx, ours.run, ['RESTORED']));
     expect(await stoppedRun()).toBe('an echo differed');
   });
 

@@ -1,4 +1,6 @@
 import { BadArguments, readArguments } from '../../prove/arguments';
+import { proveFaults } from '../../prove/real/faults';
+import { Report } from '../../prove/report';
 import { breaks, Line, wordsOf } from '../../prove/table';
 
 describe('the command line of the proof', () => {
@@ -23,6 +25,7 @@ describe('the command line of the proof', () => {
     expect(readArguments(['--only', 'mix', '--seed', '42'])).toMatchObject({ parts: ['mix'], seed: 42 });
     expect(readArguments(['--without', 'gate'])).toMatchObject({ without: 'gate', seeds: 10_000 });
     expect(readArguments(['--replay', 'mix:9'])).toMatchObject({ replay: { part: 'mix', seed: 9 } });
+    expect(readArguments(['--fault', 'add hang'])).toMatchObject({ parts: ['faults'], fault: 'add hang' });
   });
 
   it.each([
@@ -33,12 +36,22 @@ describe('the command line of the proof', () => {
     [['--only', 'prayer'], '--only must be model or faults or mix'],
     [['--replay', 'model'], '--replay must be a whole number'],
     [['--replay', 'faults:3'], '--replay must be model or mix'],
+    [['--seeds', '0'], '--seeds must be at least 1'],
+    [['--only', 'mix', '--fault', 'add hang'], '--only mix plays none'],
+    [['--without', 'gate', '--fault', 'add hang'], '--without plays the model'],
+    [['--without', 'gate', '--replay', 'mix:9'], '--without takes guards from the model alone'],
     [['--fast'], '--fast'],
     [['short'], 'short'],
   ])('refuses %j in words', (args, words) => {
     expect(() => readArguments(args)).toThrow(BadArguments);
     expect(() => readArguments(args)).toThrow(words);
   });
+});
+
+it('is refused where no fault has the words that were asked for', async () => {
+  const report = new Report(() => undefined);
+  const proving = proveFaults(report, { short: false, fault: 'submit hnag' });
+  await expect(proving).rejects.toThrow(BadArguments);
 });
 
 describe('the rule of the exit', () => {

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { append, INSTALLATION_CHAIN } from '../../src/audit/audit';
+import { prepareSubmit } from '../../src/bank/prepared';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { Database } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
@@ -507,6 +508,23 @@ describe('the standing reconciler', () => {
       scopes.includes('money moved') ? [...expected, 'everything'] : expected,
     );
   });
+
+  it.each(['CI:7', 'abc==', 'x y/z%2F?', "a-b_c.d!e~f*g'(h)", 'é漢𝄞'])(
+    'holds a submit to the instruction %s, as its id stands in a path',
+    async (id) => {
+      const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+      const submitTo = (target: string) =>
+        `UPDATE bank_call SET target = ${quoted(target)}
+         WHERE operation = 'submit' AND instruction_id = ${firstOf(runs.settled)}`;
+      await copy.tamper(
+        `UPDATE instruction SET bank_instruction_id = ${quoted(id)} WHERE id = ${firstOf(runs.settled)}`,
+        submitTo(prepareSubmit(id).path),
+      );
+      expect(await copy.check()).toEqual([]);
+      await copy.tamper(submitTo(prepareSubmit(`${id}:`).path));
+      expect(await copy.check()).toEqual(['submits-have-intents']);
+    },
+  );
 
   it('tells of a breach once, not again after people resolved it, and again when it has gone and come back', async () => {
     const move = (minor: number) =>

@@ -59,6 +59,7 @@ describe('the rows of a run', () => {
         payment_id: expect.stringMatching(/^pay_[0-9a-f]{32}$/),
         replaces_payment_id: '',
         replaced_by_payment_id: '',
+        decision_id: '',
       },
       expect.objectContaining({
         line: '3',

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { newId } from '../../src/database/new-id';
 import { showId } from '../../src/http/prefixed-id';
 import { clear, raise } from '../../src/pay-run/attention.store';
@@ -23,6 +24,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   await one.dataSource.destroy();
   await other.dataSource.destroy();
   await store.drop();
@@ -65,6 +67,22 @@ it('tells once that no run is there when its submit is due, and then that it is 
     { resolution: 'the period is not overdue any more', pay_run_id: null },
     { resolution: 'the period is not overdue any more', pay_run_id: id },
   ]);
+});
+
+it("is left to replicas whose clock is the database's", async () => {
+  jest.spyOn(Logger.prototype, 'error').mockImplementation();
+  const late = await openReplica(store.url, new SetClock('2026-03-23T07:00:00Z'), testConfig());
+  clock.set(MARCH_DUE);
+  const told = await look();
+  expect(told).toHaveLength(1);
+  const real = Date.now;
+  const off = jest.spyOn(Date, 'now').mockImplementation(() => real() - 3_600_000);
+  await late.overdue.tick();
+  expect(await open()).toEqual(told);
+  off.mockRestore();
+  await late.overdue.tick();
+  expect(await open()).toEqual([]);
+  await late.dataSource.destroy();
 });
 
 it('tells of each month by itself', async () => {
@@ -110,6 +128,56 @@ it('tells of no month that was due before its schedule was made, or long ago', a
   expect(await look()).toEqual([due('2026-05', '2026-05-21T07:00:00.000Z', 'there is none')]);
   clock.set('2026-06-21T07:00:00Z');
   expect(await look()).toHaveLength(1);
+});
+
+describe('a run of no schedule', () => {
+  /** Made at ten on the tenth, to be executed on the 25th. */
+  const unscheduled = async (submitAt: string | null, executionDate = '2026-03-25') => {
+    const id = newId();
+    await query(
+      `INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, submit_at, status,
+         row_count, total_minor, currency, created_by, created_at)
+       SELECT employer_id, $1, account_id, '2026-03', 'BONUS', $2, $3, 'DRAFT', 2, 300, 'EUR', created_by, $4
+       FROM pay_schedule`,
+      [id, executionDate, submitAt, '2026-03-10T10:00:00Z'],
+    );
+    await moved(id, 'READY');
+    return id;
+  };
+  beforeEach(() => query('UPDATE pay_schedule SET active = false'));
+
+  it.each([
+    ['at its submit', '2026-03-20T08:00:00.000Z', '2026-03-25', '2026-03-20T08:00:00.000Z'],
+    ['when its execution date begins', null, '2026-03-25', '2026-03-24T23:00:00.000Z'],
+    [
+      'at the cut-off, made after its submit',
+      '2026-03-10T09:00:00.000Z',
+      '2026-03-10',
+      '2026-03-10T15:00:00.000Z',
+    ],
+  ])('is told once as not approved: %s', async (_when, submitAt, executionDate, at) => {
+    const id = await unscheduled(submitAt, executionDate);
+    clock.set(new Date(Date.parse(at) - 1).toISOString());
+    expect(await look()).toEqual([]);
+    clock.set(at);
+    const told = [due('2026-03', at, `${showId('run', id)} is not approved`)];
+    expect([await look(), await look()]).toEqual([told, told]);
+    expect(await query('SELECT payments, certain FROM attention')).toEqual([
+      { payments: 2, certain: expect.stringMatching(/^Nothing of this run is submitted/) },
+    ]);
+    await moved(id, 'APPROVED');
+    expect(await look()).toEqual([]);
+  });
+
+  it('is told of no more once it is cancelled, or a month later', async () => {
+    const id = await unscheduled('2026-03-20T08:00:00Z');
+    clock.set('2026-04-24T10:00:00Z');
+    expect(await look()).toEqual([]);
+    clock.set('2026-03-21T10:00:00Z');
+    expect(await look()).toHaveLength(1);
+    await moved(id, 'CANCELLING');
+    expect(await look()).toEqual([]);
+  });
 });
 
 async function person(): Promise<string> {

@@ -5,6 +5,7 @@ import request from 'supertest';
 import { AuditModule } from '../../src/audit/audit.module';
 import { Clock } from '../../src/config/clock';
 import { ConfigModule } from '../../src/config/config.module';
+import { ClockWatch } from '../../src/database/clock-watch';
 import { Database } from '../../src/database/database';
 import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { Fenced } from '../../src/database/leases';
@@ -26,7 +27,7 @@ import { makeEmployerWithAccount, openReplica, SetClock } from './schedules';
 @Module({})
 class OneDatabase {
   static with(database: Database): DynamicModule {
-    const providers = [{ provide: Database, useValue: database }, PersonalData];
+    const providers = [{ provide: Database, useValue: database }, ClockWatch, PersonalData];
     return { module: OneDatabase, providers, exports: providers };
   }
 }

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { Clock } from '../../src/config/clock';
 import { Config } from '../../src/config/env';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
+import { ClockWatch } from '../../src/database/clock-watch';
 import { Database } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
 import { ENTITIES } from '../../src/entities';
@@ -40,7 +41,8 @@ export async function openReplica(url: string, clock: Clock, config: Config): Pr
   const dataSource = await openDataSource(dataSourceOptions(url, ENTITIES, 5));
   const database = new Database(dataSource);
   const maker = new PeriodMaker(database, clock, config);
-  return { dataSource, database, maker, overdue: new OverduePeriods(database, clock) };
+  const overdue = new OverduePeriods(database, clock, config, new ClockWatch(database));
+  return { dataSource, database, maker, overdue };
 }
 
 /** An employer with an account at the bank, and the person who connected it. */

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { ScheduleModule as IntervalModule, SchedulerRegistry } from '@nestjs/schedule';
 import { Test } from '@nestjs/testing';
+import { Shutdown } from '../../src/config/shutdown';
 import { DatabaseAway } from '../../src/database/outage';
 import { Tick, Ticker, TICKS } from '../../src/schedule/ticker';
 
@@ -18,7 +19,7 @@ afterEach(() => {
 async function start(...ticks: Tick[]) {
   const tested = await Test.createTestingModule({
     imports: [IntervalModule.forRoot()],
-    providers: [Ticker, { provide: TICKS, useValue: ticks }],
+    providers: [Shutdown, Ticker, { provide: TICKS, useValue: ticks }],
   }).compile();
   return tested.init();
 }

@@ -1,12 +1,13 @@
 import { DataSource } from 'typeorm';
 import { BankGateway } from '../../src/bank/gateway';
+import { BackgroundDatabase } from '../../src/database/background-database';
 import { Database } from '../../src/database/database';
-import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
+import { dataSourceOptions, DEFAULT_WAITS, openDataSource } from '../../src/database/data-source';
 import { Leases } from '../../src/database/leases';
 import { ENTITIES } from '../../src/entities';
 import { readId } from '../../src/http/prefixed-id';
 import { BalanceLook } from '../../src/settlement/balance-look';
-import { loadFollowed } from '../../src/settlement/follower';
+import { loadFollowed } from '../../src/settlement/followed';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
@@ -36,18 +37,19 @@ describe('a run whose account has lost as much again as it paid', () => {
     await payroll.close();
   });
 
-  const ofOtherRun = (closedAt: string) =>
+  const ofOtherRun = (at: string) =>
     execute(
       payroll.database.superuserUrl,
       `SET session_replication_role = replica;
-       UPDATE instruction SET closed_at = '${closedAt}' WHERE pay_run_id <> '${runId}'`,
+       UPDATE instruction SET submitted_at = '${at}', closed_at = '${at}' WHERE pay_run_id <> '${runId}'`,
     );
 
   /** Looks at a balance that is read while `meanwhile` happens, and answers what people are asked then. */
   async function askedAfter(meanwhile: () => Promise<void>): Promise<string[]> {
     const { superuserUrl } = payroll.database;
     await execute(superuserUrl, `UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL`);
-    const database = new Database(source);
+    const waits = { ...DEFAULT_WAITS, DATABASE_POOL_SIZE: 4 };
+    const database = new BackgroundDatabase(source, waits, new Database(source));
     const claims = await new Leases(database).claim('FOLLOW', 'test', 10, 60_000);
     const [run] = await select<{ before: string; id: string }>(
       superuserUrl,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { BANK_STATUSES } from '../../src/domain/bank-status';
-import { FollowedPayment, newCharges, progressOf } from '../../src/settlement/follow-plan';
+import { BANK_STATUSES, NOT_PROCESSABLE } from '../../src/domain/bank-status';
+import { FollowedPayment, newCharges, progressOf, shownOf } from '../../src/settlement/follow-plan';
 
 function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
   return {
@@ -14,6 +14,8 @@ function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
     currency: 'EUR',
     status: 'SUBMITTED',
     bankStatus: null,
+    shownStatus: null,
+    decidedStatus: null,
     rank: 0,
     returned: false,
     chargesMinor: null,
@@ -70,6 +72,21 @@ describe('a newly read status', () => {
     expect(progress?.move).toBeUndefined();
   });
 
+  it.each(['CANCELLED', 'EXT_REFUSED'])(
+    'keeps the first of two ends without payment: FAILED, then %s',
+    (status) => {
+      const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'PRO_DEBIT_HOLD_FAILED' });
+      const progress = progressOf(failed, { status });
+      expect(progress).toMatchObject({ bankStatus: status, rank: 14 });
+      expect([progress?.alarm, progress?.move]).toEqual([undefined, undefined]);
+      expect(progressOf({ ...failed, bankStatus: status }, { status })).toBeUndefined();
+      expect(progressOf({ ...failed, bankStatus: status }, { status: 'SETTLED' })).toMatchObject({
+        alarm: 'CONTRADICTION',
+        bankStatus: status,
+      });
+    },
+  );
+
   it('notes a return beside SETTLED, once', () => {
     const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
     expect(progressOf(settled, { status: 'RETURNED' })).toMatchObject({ returned: true });
@@ -124,6 +141,65 @@ describe('a newly read status', () => {
         alarm: 'CONTRADICTION',
         bankStatus: 'INITIATED',
       });
+  });
+
+  it('lets the bank settle what two people declared paid, and raises a contradiction when it shows otherwise', () => {
+    const paid = followed({ status: 'SETTLED', rank: 11, bankStatus: 'PRO_MANUAL_REVIEW' });
+    for (const status of ['PRO_MANUAL_REVIEW', 'INITIATED', 'PRO_DEBIT_HOLD', 'WAREHOUSED'])
+      expect([status, progressOf(paid, { status })]).toEqual([status, undefined]);
+    expect(progressOf(paid, { status: 'SETTLED' })).toMatchObject({ bankStatus: 'SETTLED', rank: 14 });
+    expect(progressOf(paid, { status: 'SETTLED' })).not.toHaveProperty('alarm');
+    expect(progressOf(paid, { status: 'RETURNED' })).toMatchObject({ returned: true, rank: 14 });
+    for (const status of ['EXCHANGED', 'FAILED', 'EXT_REFUSED', 'CANCELLED'])
+      expect(progressOf(paid, { status })).toMatchObject({
+        alarm: 'CONTRADICTION',
+        bankStatus: 'PRO_MANUAL_REVIEW',
+        rank: 11,
+      });
+    expect(progressOf(paid, { status: 'EXCHANGE_ERROR' })).toMatchObject({ alarm: 'UNKNOWN_STATUS' });
+  });
+
+  it('takes a stale read of what two people declared not executed after its submit for no contradiction', () => {
+    const declared = followed({ status: 'VOID', rank: 6, bankStatus: 'SUB_IS_VALID' });
+    for (const status of ['SUB_IS_VALID', 'SUB_STARTED', 'INITIATED'])
+      expect(progressOf(declared, { status })).toBeUndefined();
+    for (const status of ['SUB_INT_CTRL_PASSED', 'SUBMITTED', 'SUB_STRONG_AUTH_REQUIRED', 'SETTLED'])
+      expect(progressOf(declared, { status })).toMatchObject({ alarm: 'CONTRADICTION' });
+  });
+
+  it('takes the step that a payment was left at for no news of what was shown as not processable', () => {
+    const left = { rank: 7, bankStatus: NOT_PROCESSABLE };
+    const step = { status: 'SUB_INT_CTRL_PASSED' };
+    expect(progressOf(followed({ status: 'VOID', ...left }), step)).toBeUndefined();
+    expect(progressOf(followed({ status: 'FAILED', ...left }), step)).toBeUndefined();
+    for (const status of ['SUBMITTED', 'PRO_DEBIT_HOLD'])
+      expect(progressOf(followed({ status: 'VOID', ...left }), { status })?.alarm).toBe('CONTRADICTION');
+  });
+
+  it('raises a contradiction where what was not processable waits for its date after all', () => {
+    const left = followed({ status: 'FAILED', rank: 7, bankStatus: NOT_PROCESSABLE });
+    for (const status of ['WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'])
+      expect(progressOf(left, { status })).toMatchObject({
+        alarm: 'CONTRADICTION',
+        bankStatus: NOT_PROCESSABLE,
+      });
+  });
+
+  it('raises a contradiction where what two people declared paid is shown as not processable', () => {
+    const declared = followed({ status: 'SETTLED', rank: 7, bankStatus: 'SUB_INT_CTRL_PASSED' });
+    const seen = { status: 'SUB_INT_CTRL_PASSED', groupStatus: 'NOTPROCESSABLE' };
+    const status = shownOf(declared, seen, false);
+    expect(status).toBe(NOT_PROCESSABLE);
+    expect(progressOf(declared, { status })?.alarm).toBe('CONTRADICTION');
+  });
+
+  it('keeps of what was declared before the bank showed anything of it a status with its own rank', () => {
+    const declared = followed({ status: 'VOID', rank: 0, bankStatus: null });
+    expect(progressOf(declared, { status: 'EXCHANGED' })).toMatchObject({
+      alarm: 'CONTRADICTION',
+      bankStatus: 'EXCHANGED',
+      rank: 13,
+    });
   });
 
   it('writes nothing down when nothing changed', () => {

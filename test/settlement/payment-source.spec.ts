@@ -1,4 +1,4 @@
-import { BankUnreachable, ContractDrift, ListUnreadable } from '../../src/bank/errors';
+import { BankError, BankUnreachable, ContractDrift, ListUnreadable, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
 import type { BankReads } from '../../src/employer/bank-reads';
@@ -13,17 +13,24 @@ const FEW = 5;
 async function readAll(instructions: number, rows: number, reads = READS, unreadable?: Error) {
   const bank = { ownLists: 0, atOnce: 0, mostAtOnce: 0, sweeps: 0 };
   const payment = (n: number) => ({ bankInstructionId: `bank-${n}`, ids: [], status: 'SETTLED' });
-  const own = {
-    payments: async (_: EmployerAccount, { bankInstructionId }: { bankInstructionId: string }) => {
-      bank.ownLists += 1;
-      bank.atOnce += 1;
-      bank.mostAtOnce = Math.max(bank.mostAtOnce, bank.atOnce);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      bank.atOnce -= 1;
-      if (bankInstructionId === 'bank-7' && rows === FAILING_ROWS) throw new Error('away');
-      return [payment(Number(bankInstructionId.slice(5)))];
-    },
+  const payments = async (
+    _: EmployerAccount,
+    { bankInstructionId }: { bankInstructionId: string },
+  ): Promise<unknown[]> => {
+    bank.ownLists += 1;
+    bank.atOnce += 1;
+    bank.mostAtOnce = Math.max(bank.mostAtOnce, bank.atOnce);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    bank.atOnce -= 1;
+    if (bankInstructionId === 'bank-7' && rows === FAILING_ROWS) throw new Error('away');
+    return [payment(Number(bankInstructionId.slice(5)))];
   };
+  const ownPayments = async (...asked: Parameters<typeof payments>) => {
+    const found = await payments(...asked);
+    if (rows === GONE_ROWS) throw new NotFound(404, { raw: 'gone' });
+    return found;
+  };
+  const own = { payments, ownPayments };
   const gateway = {
     listPayments: async function* () {
       bank.sweeps += 1;
@@ -41,7 +48,7 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
         bankIds: [],
         isNamedBy: () => false,
       };
-      return source.paymentsOf(account, { id: `ours-${n}`, rows }, at);
+      return source.paymentsOf(account, { id: `ours-${n}`, rows, ended: false }, at);
     }),
   );
   const seen = found.map((one) => (one.status === 'fulfilled' ? idsOf(one.value) : 'failed'));
@@ -49,6 +56,8 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
 }
 
 const FAILING_ROWS = 101;
+/** Of this size the bank shows none any more, but their payments. */
+const GONE_ROWS = 102;
 const idsOf = (payments: readonly BankPayment[]) => payments.map((one) => one.bankInstructionId).join();
 const each = (count: number) => Array.from({ length: count }, (_, n) => `bank-${n}`);
 
@@ -61,6 +70,13 @@ it('reads many small instructions by one sweep of the general list', async () =>
 it('reads instructions that fill pages of their own by their own lists, eight at once, and sweeps nothing', async () => {
   const { bank, seen } = await readAll(40, 100);
   expect(bank).toMatchObject({ ownLists: 40, sweeps: 0, mostAtOnce: FEW + 8 });
+  expect(seen).toEqual(each(40));
+});
+
+it('sweeps for large instructions that the bank shows no more, where each alone would go through the general list', async () => {
+  const { bank, seen } = await readAll(40, GONE_ROWS);
+  expect(bank).toMatchObject({ ownLists: 40, mostAtOnce: FEW + 8 });
+  expect(bank.sweeps).toBeLessThanOrEqual(6);
   expect(seen).toEqual(each(40));
 });
 
@@ -89,4 +105,86 @@ it('sweeps for large instructions as well where the bank links no list', async (
   const { bank, seen } = await readAll(40, 100, ['PAYMENT_LIST']);
   expect(bank).toMatchObject({ ownLists: 0, sweeps: 1 });
   expect(seen).toEqual(each(40));
+});
+
+describe('where the general list refuses the bound it is asked with', () => {
+  const DAYS_KEPT = 7;
+  const DAY_MS = 86_400_000;
+  const refusal = new BankError(400, { raw: 'fromDate' });
+
+  /** Reads of instructions initiated so many days ago, of which some have ended, while the bank fails as `list` says. */
+  async function readAt(
+    list: (from: string | undefined) => Error | undefined,
+    instructions: { days: number; ended?: boolean }[],
+    reads: BankRead[],
+  ) {
+    const bank = { ownLists: 0, froms: [] as (string | undefined)[] };
+    const payment = (n: number) => ({ bankInstructionId: `bank-${n}`, ids: [], status: 'SETTLED' });
+    const own = async (_: EmployerAccount, at: { bankInstructionId: string }) => {
+      bank.ownLists += 1;
+      return Promise.resolve([payment(Number(at.bankInstructionId.slice(5)))]);
+    };
+    const gateway = {
+      listPayments: async function* ({ from }: { from?: string }) {
+        bank.froms.push(from);
+        const failure = list(from);
+        if (failure) throw failure;
+        for (let n = 0; n < instructions.length; n += 1) yield await Promise.resolve(payment(n));
+      },
+    };
+    const source = new PaymentSource(
+      { payments: own, ownPayments: own } as unknown as BankReads,
+      gateway as unknown as BankGateway,
+    );
+    const readOnce = () =>
+      Promise.allSettled(
+        instructions.map(({ days, ended = false }, n) => {
+          const createdAt = new Date(Date.now() - days * DAY_MS);
+          const at = { bankInstructionId: `bank-${n}`, createdAt, bankIds: [], isNamedBy: () => false };
+          return source.paymentsOf({ reads } as EmployerAccount, { id: `ours-${n}`, rows: 1, ended }, at);
+        }),
+      );
+    const seen = async () =>
+      (await readOnce()).map((one) => (one.status === 'fulfilled' ? idsOf(one.value) : 'failed'));
+    return { bank, seen };
+  }
+  const isOld = (from: string | undefined) =>
+    from !== undefined && Date.parse(from) < Date.now() - DAYS_KEPT * DAY_MS;
+  const open = (count: number) => Array.from({ length: count }, () => ({ days: 1 }));
+
+  it('reads each by its own list', async () => {
+    const { bank, seen } = await readAt((from) => (from ? refusal : undefined), open(9), READS);
+    expect(await seen()).toEqual(each(9));
+    expect(bank.ownLists).toBe(9);
+  });
+
+  it('reads all of the list once for all where there are no other lists', async () => {
+    const { bank, seen } = await readAt((from) => (from ? refusal : undefined), open(9), ['PAYMENT_LIST']);
+    expect(await seen()).toEqual(each(9));
+    expect(bank.froms).toEqual([expect.any(String), undefined]);
+  });
+
+  it('fails where all of the list is refused too', async () => {
+    const { bank, seen } = await readAt(() => refusal, open(2), ['PAYMENT_LIST']);
+    expect(await seen()).toEqual(['failed', 'failed']);
+    expect(bank.froms).toHaveLength(2);
+  });
+
+  it('does not let what ended long ago widen the sweep of what is open', async () => {
+    const followed = [...open(2), { days: 31, ended: true }];
+    const tooWide = (from: string | undefined) =>
+      isOld(from) ? new BankError(504, { raw: 'time-out' }) : undefined;
+    const { seen } = await readAt(tooWide, followed, ['PAYMENT_LIST']);
+    expect(await seen()).toEqual(['bank-0', 'bank-1', 'failed']);
+  });
+
+  it.each([new BankError(504, { raw: 'time-out' }), new BankUnreachable('total-timeout', true)])(
+    'reads each by its own list once that has failed more than once (%s)',
+    async (failure) => {
+      const { bank, seen } = await readAt(() => failure, open(9), READS);
+      expect(await seen()).toEqual([...each(FEW), ...Array<string>(9 - FEW).fill('failed')]);
+      expect(bank.ownLists).toBe(FEW);
+      expect(await seen()).toEqual(each(9));
+    },
+  );
 });

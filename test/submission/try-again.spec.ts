@@ -8,6 +8,8 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { StatusMeaning } from '../../src/submission/status-meaning';
+import { UnseenWord } from '../../src/submission/unseen-word';
 import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { lapseRun } from '../../src/submission/lapse';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
@@ -35,6 +37,8 @@ describe('trying again what the bank refused', () => {
       office.personal,
       {} as Burial,
       {} as UnrecordedSubmits,
+      {} as StatusMeaning,
+      {} as UnseenWord,
       office.clock,
     );
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { BankGateway } from '../../src/bank/gateway';
 import { UnsentSubmits } from '../../src/submission/unsent-submits';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -9,6 +10,7 @@ interface Attempt {
   instructionId: string;
   attemptId: string;
   callId: string;
+  why: string;
 }
 
 describe('a submit that was not sent', () => {
@@ -28,7 +30,7 @@ describe('a submit that was not sent', () => {
     await eventually(async () => (await statuses()).includes('SUBMIT_INTENT'), 15_000);
     const [attempt] = await select<Attempt>(
       payroll.database.superuserUrl,
-      `SELECT s.employer_id AS "employerId", s.instruction_id AS "instructionId", s.id AS "attemptId", c.id AS "callId"
+      `SELECT s.employer_id AS "employerId", s.instruction_id AS "instructionId", s.id AS "attemptId", c.id AS "callId", 'a test' AS why
        FROM submit_attempt s JOIN bank_call c ON c.instruction_id = s.instruction_id AND c.operation = 'submit'`,
     );
     return { id, attempt: attempt! };
@@ -45,7 +47,10 @@ describe('a submit that was not sent', () => {
     const unsent = payroll.services[0]!.app.get(UnsentSubmits);
     // One that was rolled back, while another worker's attempt is on its way to the bank.
     unsent.remember({ ...attempt, attemptId: randomUUID() });
+    // One whose instruction a restore has taken away.
+    unsent.remember({ ...attempt, attemptId: randomUUID(), instructionId: randomUUID() });
     await unsent.takeBack();
+    await unsent.drain();
     expect(await statuses()).toEqual(['SUBMIT_INTENT']);
     await doubted();
     unsent.remember(attempt);
@@ -70,5 +75,68 @@ describe('a submit that was not sent', () => {
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await payroll.attention()).toEqual([]);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
+  it('is submitted, though it was taken back while another worker read the bank', async () => {
+    const { id, attempt } = await submitting({ BANK_TIMEOUT_MS: '8000', SUBMIT_DOUBT_MS: '60000' });
+    const before = (await payroll.calls()).getInstruction ?? 0;
+    await payroll.fault({ operation: 'getInstruction', kind: 'slow-drip', every: 1, delayMs: 2 });
+    await payroll.stealLeases();
+    await eventually(async () => ((await payroll.calls()).getInstruction ?? 0) > before, 15_000);
+    const unsent = payroll.services[0]!.app.get(UnsentSubmits);
+    unsent.remember(attempt);
+    await eventually(async () => (await statuses()).includes('VERIFIED'), 5_000);
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 15_000);
+    expect(await payroll.attention()).toEqual([]);
+  });
+
+  /**
+   * A run whose first submit does not leave, while the database refuses to write down what became of calls. The first five
+   * times are those of who called; it is tried a sixth time by who remembers it.
+   */
+  async function refusing(times: number): Promise<string> {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '60000' } });
+    await execute(
+      payroll.database.superuserUrl,
+      `CREATE SEQUENCE tried;
+       CREATE FUNCTION refuse() RETURNS trigger SECURITY DEFINER LANGUAGE plpgsql AS $$ BEGIN
+         IF nextval('public.tried') <= ${times} THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF;
+         RETURN NEW; END $$;
+       CREATE TRIGGER refuse BEFORE UPDATE ON bank_call FOR EACH ROW
+         WHEN (NEW.operation = 'submit') EXECUTE FUNCTION refuse()`,
+    );
+    jest
+      .spyOn(payroll.services[0]!.app.get(BankGateway), 'sendSubmit')
+      .mockResolvedValueOnce({ kind: 'no', reason: 'no-token', why: 'status 401' });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await eventually(
+      async () => Number((await select(payroll.database.superuserUrl, tried))[0]?.n) > 5,
+      20_000,
+    );
+    return id;
+  }
+  const tried = 'SELECT last_value AS n FROM tried';
+
+  it('is remembered where that cannot be written down for a while', async () => {
+    const id = await refusing(5);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const known = 'SELECT outcome, outcome_detail AS why FROM submit_attempt ORDER BY attempted_at';
+    expect(await select(payroll.database.superuserUrl, known)).toEqual([
+      { outcome: 'PROVEN_UNSENT', why: 'status 401' },
+      { outcome: 'EXECUTED', why: 'the answer' },
+    ]);
+    expect(await payroll.attention()).toEqual([]);
+    expect((await payroll.calls()).submit).toBe(1);
+  });
+
+  it('is not forgotten by a process that ends meanwhile', async () => {
+    await refusing(1_000_000);
+    const ended = payroll.stopServices();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await execute(payroll.database.superuserUrl, 'DROP TRIGGER refuse ON bank_call');
+    await ended;
+    expect(await statuses()).toEqual(['VERIFIED']);
+    expect(await select(payroll.database.superuserUrl, outcome)).toEqual([{ outcome: 'PROVEN_UNSENT' }]);
   });
 });

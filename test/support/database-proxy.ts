@@ -15,6 +15,7 @@ const QUERY = 'Q'.charCodeAt(0);
 const PARSE = 'P'.charCodeAt(0);
 const BIND = 'B'.charCodeAt(0);
 const COMPLETE = 'C'.charCodeAt(0);
+const ERROR = 'E'.charCodeAt(0);
 
 /** What PostgreSQL says when the wait for its standby was cancelled. */
 const WARNING = messageOf(
@@ -27,6 +28,8 @@ export class DatabaseProxy {
   private readonly links = new Set<Link>();
   private traps: Trap[] = [];
   private silent = false;
+  /** What the server calls its severities, by their English words. */
+  private severities: Readonly<Record<string, string>> = {};
 
   private constructor(
     private readonly server: Server,
@@ -79,9 +82,15 @@ export class DatabaseProxy {
     for (const link of this.links) link.hush();
   }
 
-  /** The network is whole again. */
+  /** The server's errors have their severities in another language from now on. */
+  translate(severities: Readonly<Record<string, string>>): void {
+    this.severities = severities;
+  }
+
+  /** The network is whole again, and the server speaks English. */
   async restore(): Promise<void> {
     this.traps = [];
+    this.severities = {};
     if (this.silent) this.cut();
     this.silent = false;
     if (this.server.listening) return;
@@ -98,7 +107,12 @@ export class DatabaseProxy {
   }
 
   private accept(client: Socket): void {
-    const link: Link = new Link(client, connect(this.target), (statements) => this.trapFor(statements));
+    const link: Link = new Link(
+      client,
+      connect(this.target),
+      (statements) => this.trapFor(statements),
+      (severity) => this.severities[severity] ?? severity,
+    );
     this.links.add(link);
     client.once('close', () => this.links.delete(link));
     if (this.silent) link.hush();
@@ -124,6 +138,7 @@ class Link {
     private readonly client: Socket,
     private readonly upstream: Socket,
     private readonly trapFor: (statements: readonly string[]) => Trap | undefined,
+    private readonly translated: (severity: string) => string,
   ) {
     // The first message has no type.
     const sent = new Messages(0);
@@ -169,6 +184,7 @@ class Link {
   private answer(message: Buffer): void {
     if (this.hushed) return;
     const { trap } = this;
+    if (message[0] === ERROR) return void this.client.write(this.inItsLanguage(message));
     if (trap === undefined || message[0] !== COMPLETE || !message.includes('COMMIT'))
       return void this.client.write(message);
     this.spring(() => {
@@ -177,6 +193,15 @@ class Link {
       if (trap.fault === 'warning') this.client.write(WARNING);
       this.client.write(message);
     });
+  }
+
+  /** Only the field S is translated by a server; V, which the driver passes over, never is. */
+  private inItsLanguage(error: Buffer): Buffer {
+    const fields = error.toString('utf8', 5);
+    return messageOf(
+      'E',
+      fields.replace(/^S(\w+)/, (_, severity: string) => `S${this.translated(severity)}`),
+    );
   }
 
   private spring(fault: () => void): void {

@@ -205,6 +205,8 @@ export class Payroll {
   async endProcesses(): Promise<void> {
     for (const service of this.processes.splice(0)) {
       service.process.kill('SIGTERM');
+      // One that was stopped would never hear of it.
+      service.process.kill('SIGCONT');
       await service.ended;
     }
   }
@@ -279,7 +281,10 @@ export class Payroll {
   async askedAbout(payRunId: string, kind: string): Promise<string> {
     let id: string | undefined;
     await eventually(async () => {
-      id = (await this.attention()).find((one) => one.payRunId === payRunId && one.kind === kind)?.id;
+      const { data } = await this.as('operator').get(this.path('/attention'));
+      // A service that is short of connections for a moment is asked again.
+      const open: Awaited<ReturnType<Payroll['attention']>> = data.items ?? [];
+      id = open.find((one) => one.payRunId === payRunId && one.kind === kind)?.id;
       return id !== undefined;
     }, 30_000);
     return this.path(`/attention/${id}`);
@@ -311,6 +316,11 @@ export class Payroll {
     await axios.post(`${this.bank.url}/sandbox/faults`, script);
   }
 
+  /** The faults that were asked for, and how many calls each has met. */
+  async faults(): Promise<{ script: Record<string, unknown>; hits: number }[]> {
+    return (await axios.get(`${this.bank.url}/sandbox/faults`)).data;
+  }
+
   /** Posts a webhook signed with the subscription's secret, or another. */
   deliver(body: string, secret = DEFAULT_WEBHOOK_SECRET): Promise<AxiosResponse> {
     const headers = {
@@ -331,6 +341,28 @@ export class Payroll {
     await axios.post(`${this.bank.url}${path}`, undefined, {
       headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
     });
+  }
+
+  /** A day passes: what ended is read once more. Returns when it was. */
+  async aDayLater(): Promise<void> {
+    this.clock.offsetMs += 86_400_000;
+    await execute(
+      this.database.superuserUrl,
+      `UPDATE lease SET wake_at = clock_timestamp() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+    );
+    await this.restsForADay();
+  }
+
+  /** Waits until nothing that is followed is read again within the day. */
+  restsForADay(): Promise<void> {
+    return eventually(async () => {
+      const soon = await select(
+        this.database.superuserUrl,
+        `SELECT FROM lease WHERE kind = 'FOLLOW'
+           AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '20 hours')`,
+      );
+      return soon.length === 0;
+    }, 20_000);
   }
 
   /** Has every run stopped in the moment in which it passes its gate. */
@@ -422,10 +454,12 @@ export async function eventually(
   timeoutMs: number,
   why: () => string = () => 'it never held',
 ): Promise<void> {
-  const end = Date.now() + PATIENCE * timeoutMs;
+  const begun = Date.now();
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error(why());
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    const waited = Date.now() - begun;
+    if (waited > PATIENCE * timeoutMs) throw new Error(why());
+    // Looking costs what waits is made of: a tenth of the wait is added to it at most.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(25, waited / 10), 250)));
   }
 }
 
@@ -438,7 +472,8 @@ const DEFAULT_SETTINGS: Settings = {
   BANK_TIME_ZONE: 'UTC',
   BANK_CUT_OFF: '23:59',
   TICK_MS: '100',
-  FOLLOW_DELAYS_MS: '50',
+  FOLLOW_DELAYS_MS: '50,200',
+  FOLLOW_STEP_MS: '1000',
   SUBMIT_DOUBT_MS: '500',
   LEASE_MS: '2000',
 };

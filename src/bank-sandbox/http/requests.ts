@@ -109,7 +109,11 @@ const subscription = z.object({
 
 const accountCreation = z.object({ productId: z.int() });
 
-const incomingPayment = z.object({ iban: text(34), amountMinor: z.string().regex(/^[1-9]\d{0,10}$/) });
+const incomingPayment = z.object({
+  iban: text(34),
+  amountMinor: z.string().regex(/^[1-9]\d{0,10}$/),
+  messageId: text(35).optional(),
+});
 
 const additionalUser = z.object({
   userId: z.int(),

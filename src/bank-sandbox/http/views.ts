@@ -149,7 +149,7 @@ export class Views {
 
   private internalInformation(record: PaymentRecord, asOfMs: number) {
     const status = record.history.statusAt(asOfMs);
-    const groupStatus = groupStatusOf(status);
+    const groupStatus = this.isLeft(record, asOfMs) ? statusObject('NOTPROCESSABLE') : groupStatusOf(status);
     return {
       id: record.id,
       status: record.history.statusObjectAt(asOfMs),
@@ -157,6 +157,12 @@ export class Views {
       history: record.history.entriesAt(asOfMs),
       contractId: record.account.productId,
     };
+  }
+
+  /** Whether it failed its own checks and is left where it stood. */
+  private isLeft({ outcome, history }: PaymentRecord, asOfMs: number): boolean {
+    const { failedChecks } = this.variants;
+    return failedChecks === 'leave-it' && isNotProcessable(outcome) && history.hadBy('SUB_STARTED', asOfMs);
   }
 
   private parties(record: PaymentRecord): NonNullable<PaymentTransaction['paymentTransactionParties']> {

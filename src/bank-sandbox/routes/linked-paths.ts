@@ -1,6 +1,6 @@
 import { PATHS } from '../../bank/types';
 import { type Answer, type BankRequest, pathPattern, type Route } from '../http/exchange';
-import { Refusal } from '../refusal';
+import { notFound, Refusal } from '../refusal';
 import type { InstructionRecord, PaymentRecord } from '../state/records';
 import { asOfMs, type BankRoutes, wholeNumberParam } from './routes';
 import { paymentList } from './transactions';
@@ -13,6 +13,13 @@ export function linkedRoutes(context: BankRoutes): Route[] {
 function readRoutes(context: BankRoutes): Route[] {
   const { bank, views, variants } = context;
   const { instructions } = bank;
+  const own = (id: number, seenAtMs: number, gone: boolean): InstructionRecord => {
+    const instruction = instructions.instruction(id, seenAtMs);
+    if (gone && instruction.history.hadBy('SUB_STARTED', seenAtMs)) throw notFound('customer instruction');
+    return instruction;
+  };
+  const isGone = variants.onceSubmitted !== 'shown';
+  const isListGone = variants.onceSubmitted === 'gone-with-its-list';
   const read =
     (answer: (id: number, seenAtMs: number, request: BankRequest) => unknown) =>
     (request: BankRequest): Answer => {
@@ -26,7 +33,7 @@ function readRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.customerInstruction(':id')),
       scopes: ['customer-instruction_view'],
-      handle: read((id, seenAtMs) => views.instruction(instructions.instruction(id, seenAtMs), seenAtMs)),
+      handle: read((id, seenAtMs) => views.instruction(own(id, seenAtMs, isGone), seenAtMs)),
     },
     {
       operation: 'listInstructionPaymentTransactions',
@@ -35,7 +42,7 @@ function readRoutes(context: BankRoutes): Route[] {
       scopes: ['customer-instruction_view'],
       handle: read((id, seenAtMs, { query }) => {
         const params = context.variants.instructionList === 'whole' ? 'none' : 'pages';
-        return paymentList(context, instructions.instruction(id, seenAtMs).payments, query, params);
+        return paymentList(context, own(id, seenAtMs, isListGone).payments, query, params);
       }),
     },
     {

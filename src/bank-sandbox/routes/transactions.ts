@@ -6,6 +6,8 @@ import { badRequest } from '../refusal';
 import type { PaymentRecord } from '../state/records';
 import { asOfMs, type BankRoutes, wholeNumberParam } from './routes';
 
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
+
 /** Section "Transactions". */
 export function transactionRoutes(context: BankRoutes): Route[] {
   const { bank, codec, views } = context;
@@ -63,7 +65,7 @@ function visibleCount(payments: readonly PaymentRecord[], seenAtMs: number): num
 }
 
 function filterOf(
-  { codec }: BankRoutes,
+  { bank, codec, variants }: BankRoutes,
   query: URLSearchParams,
   seenAtMs: number,
 ): ((payment: PaymentRecord) => boolean) | undefined {
@@ -71,6 +73,8 @@ function filterOf(
   const status = query.get('status');
   if (status !== null) tests.push(({ history }) => history.statusAt(seenAtMs) === status);
   const fromMs = momentOf(query, 'fromDate');
+  if (fromMs !== undefined && !takesFrom(variants, bank.clock.now() - fromMs))
+    throw badRequest('fromDate is refused');
   if (fromMs !== undefined) tests.push(({ createdAtMs }) => createdAtMs >= fromMs);
   const toMs = momentOf(query, 'toDate');
   if (toMs !== undefined) tests.push(({ createdAtMs }) => createdAtMs <= toMs);
@@ -82,6 +86,10 @@ function filterOf(
   if (maxMinor !== undefined) tests.push(({ amountMinor }) => amountMinor <= maxMinor);
   if (tests.length === 0) return undefined;
   return (payment) => tests.every((test) => test(payment));
+}
+
+function takesFrom({ fromDates }: BankRoutes['variants'], agoMs: number): boolean {
+  return fromDates === 'every' || (fromDates === 'of-a-week' && agoMs <= WEEK_MS);
 }
 
 function momentOf(query: URLSearchParams, name: string): number | undefined {

@@ -10,7 +10,7 @@ import { Instructions, isRunning } from './instructions';
 import type { Journal } from './journal';
 import { Ledger } from './ledger';
 import { Processing } from './processing';
-import type { AccountRecord } from './records';
+import type { AccountRecord, IncomingInput, PaymentRecord } from './records';
 import { Submissions } from './submissions';
 
 /** The one structure the sandbox has: its own. */
@@ -34,7 +34,15 @@ export class Bank {
     this.outbox = new Outbox(variants);
     this.ledger = new Ledger(accounts, this.outbox);
     this.instructions = new Instructions(accounts, clock, variants);
-    this.processing = new Processing(agenda, this.ledger, accounts, this.outbox, clock, variants);
+    this.processing = new Processing(
+      agenda,
+      this.ledger,
+      accounts,
+      this.outbox,
+      clock,
+      variants,
+      (input, atMs) => this.receive(input, atMs),
+    );
     this.submissions = new Submissions(agenda, this.instructions, this.processing, variants);
     this.handlers = { ...this.operatorCommands(), ...this.accountCommands(), ...this.paymentCommands() };
   }
@@ -60,7 +68,7 @@ export class Bank {
   }
 
   private operatorCommands() {
-    const { accounts, agenda, clock, instructions, ledger, outbox, processing } = this;
+    const { accounts, agenda, clock, instructions, ledger, outbox } = this;
     return {
       configure: ({ variants, stepMs, timeZone }) => {
         Object.assign(this.variants, variants);
@@ -74,16 +82,7 @@ export class Bank {
       blockAccount: ({ accountId, blocked }, atMs) => this.blockAccount(accountId, blocked, atMs),
       blockIdentity: ({ identityId, blocked }, atMs) => this.blockIdentity(identityId, blocked, atMs),
       changeIbanStructure: ({ event }, atMs) => outbox.emit(event, { entityId: IBAN_STRUCTURE_ID }, {}, atMs),
-      receive: (input, atMs) => {
-        const payment = instructions.receive(input, atMs);
-        const [from, to] = [accounts.clearing, payment.account];
-        const { amountMinor } = payment;
-        const description = 'Incoming payment';
-        const posting = { type: 'CREDIT_TRANSFER' as const, from, to, amountMinor, description, payment };
-        payment.transactionId = ledger.post(posting, atMs).id;
-        processing.announce(payment, 'payment_transaction.settled', atMs);
-        return payment;
-      },
+      receive: (input, atMs) => this.receive(input, atMs),
       post: ({ accountId, ...posting }, atMs) => {
         const { paymentId } = posting;
         const payment = paymentId === undefined ? undefined : instructions.payment(paymentId);
@@ -167,6 +166,17 @@ export class Bank {
         return payment;
       },
     } satisfies Partial<CommandHandlers>;
+  }
+
+  private receive(input: IncomingInput, atMs: number): PaymentRecord {
+    const payment = this.instructions.receive(input, atMs);
+    const [from, to] = [this.accounts.clearing, payment.account];
+    const { amountMinor } = payment;
+    const description = 'Incoming payment';
+    const posting = { type: 'CREDIT_TRANSFER' as const, from, to, amountMinor, description, payment };
+    payment.transactionId = this.ledger.post(posting, atMs).id;
+    this.processing.announce(payment, 'payment_transaction.settled', atMs);
+    return payment;
   }
 
   private blockAccount(accountId: string, blocked: boolean, atMs: number): AccountRecord {

@@ -1,9 +1,10 @@
-import type { EventName, Party } from '../../bank/types';
+import type { EventName } from '../../bank/types';
 import type { Seed, SeedUser } from '../seed';
 import type { Variants } from '../variants';
 import type { HookRecord } from '../webhooks/outbox';
 import type {
   AccountRecord,
+  IncomingInput,
   InstructionInput,
   InstructionRecord,
   PaymentInput,
@@ -40,7 +41,7 @@ export interface CommandMap {
   blockAccount: Command<{ accountId: string; blocked: boolean }, AccountRecord>;
   blockIdentity: Command<{ identityId: number; blocked: boolean }, void>;
   changeIbanStructure: Command<{ event: IbanStructureEvent }, void>;
-  receive: Command<PaymentInput & { iban: string; debtor: Party }, PaymentRecord>;
+  receive: Command<IncomingInput, PaymentRecord>;
   post: Command<PostingInput & { accountId: string }, TransactionRecord>;
   openAccount: Command<{ userId: number; productId: number }, AccountRecord>;
   closeAccount: Command<{ accountId: string }, AccountRecord>;

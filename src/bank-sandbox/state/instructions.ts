@@ -8,6 +8,7 @@ import type { Variants } from '../variants';
 import type { Accounts } from './accounts';
 import type {
   AccountRecord,
+  IncomingInput,
   InstructionInformation,
   InstructionInput,
   InstructionRecord,
@@ -90,7 +91,7 @@ export class Instructions {
   }
 
   /** A payment from outside into an account of the distributor. */
-  receive(input: PaymentInput & { iban: string; debtor: Party }, atMs: number): PaymentRecord {
+  receive(input: IncomingInput, atMs: number): PaymentRecord {
     const account = this.accounts.receivingAccount(input.iban);
     const { iban, ...rest } = input;
     const id = this.nextPaymentId++;
@@ -130,6 +131,8 @@ export class Instructions {
   }
 
   delete(instruction: InstructionRecord, atMs: number): void {
+    const isGone = instruction.submits > 0 && this.variants.onceSubmitted !== 'shown';
+    if (isGone) return;
     this.requireUnsubmitted(instruction);
     instruction.deleted = true;
     instruction.history.record('CANCELLED', atMs);

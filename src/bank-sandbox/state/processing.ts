@@ -6,10 +6,11 @@ import type { Outbox } from '../webhooks/outbox';
 import type { Accounts } from './accounts';
 import type { Agenda } from './agenda';
 import type { Ledger } from './ledger';
-import type { InstructionRecord, PaymentRecord } from './records';
+import type { IncomingInput, InstructionRecord, PaymentRecord } from './records';
 import {
   FAILURES,
   isGoingToSettle,
+  isNotProcessable,
   isWaiting,
   pathAfterSubmit,
   PAYEE_ACCOUNT_CLOSED,
@@ -40,7 +41,11 @@ export class Processing {
     private readonly accounts: Accounts,
     private readonly outbox: Outbox,
     private readonly clock: BankClock,
-    private readonly variants: Pick<Variants, 'executionDays' | 'waitsAs' | 'instructionEnds'>,
+    private readonly variants: Pick<
+      Variants,
+      'executionDays' | 'waitsAs' | 'failedChecks' | 'instructionEnds'
+    >,
+    private readonly receive: (input: IncomingInput, atMs: number) => void,
   ) {}
 
   /** Starts the processing of payments that were just submitted. */
@@ -48,6 +53,7 @@ export class Processing {
     const executionDate = this.executionDateOf(instruction);
     const waitsAs = executionDate > this.clock.dateOf(atMs) ? this.variants.waitsAs : undefined;
     const { direct } = instruction;
+    const { failedChecks } = this.variants;
     const byPath = new Map<string, PaymentRecord[]>();
     for (const payment of payments) {
       const key = `${payment.outcome} ${payment.channel}`;
@@ -59,9 +65,9 @@ export class Processing {
       const [first] = alike;
       if (!first) continue;
       const { outcome, channel } = first;
-      const path = pathAfterSubmit({ outcome, channel, direct, waitsAs });
+      const path = pathAfterSubmit({ outcome, channel, direct, waitsAs, failedChecks });
       if (path.length === 0) continue;
-      instruction.openPayments += alike.length;
+      if (failedChecks === 'end-it' || !isNotProcessable(outcome)) instruction.openPayments += alike.length;
       if (isGoingToSettle(outcome)) instruction.settlingPayments += alike.length;
       this.enqueueAll(instruction, alike, { path, dueAtMs: atMs + this.agenda.stepMs, executionDate });
     }
@@ -175,6 +181,7 @@ export class Processing {
       payment.settlementDate = today;
       this.ledger.settle(payment, atMs);
       this.announce(payment, 'payment_transaction.settled', atMs);
+      if (payment.outcome === 'comesInTwoDaysLater') this.sendBack(payment, atMs + TWO_DAYS_MS);
     } else if (status === 'RETURNED') {
       this.ledger.refund(payment, atMs);
       payment.returned = true;
@@ -190,6 +197,17 @@ export class Processing {
     if (awaited) this.awaitBatch(instruction, 1, atMs);
     instruction.openPayments -= 1;
     this.endInstruction(instruction, atMs);
+  }
+
+  /** The payee's bank sends the money back as a payment of its own; where the account takes none, it keeps it. */
+  private sendBack(payment: PaymentRecord, dueAtMs: number): void {
+    const { account, amountMinor, messageId, creditor, debtor } = payment;
+    const input = { iban: account.iban, amountMinor: String(amountMinor), messageId };
+    const run = () => {
+      if (this.accounts.statusOf(account) !== 'OPENED') return;
+      this.receive({ ...input, debtor: creditor, creditor: debtor }, dueAtMs);
+    };
+    this.agenda.add({ dueAtMs, accountId: account.id, size: 1, run });
   }
 
   /** Where instructions end with their payments: once the last of them has. */

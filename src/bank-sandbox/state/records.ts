@@ -120,6 +120,12 @@ export interface PaymentInput {
   externalData?: Record<string, unknown>;
 }
 
+/** A payment from outside into an account of the distributor. */
+export interface IncomingInput extends PaymentInput {
+  iban: string;
+  debtor: Party;
+}
+
 export interface InstructionInput {
   information: InstructionInformation;
   debtor: Party;

@@ -56,7 +56,7 @@ export function isNotProcessable(outcome: Outcome): outcome is keyof typeof NOT_
 
 /** Whether a payment comes to settle, unless its hold fails or the other bank refuses it. */
 export function isGoingToSettle(outcome: Outcome): boolean {
-  return outcome === 'settles' || outcome === 'returnedTwoDaysLater';
+  return ['settles', 'returnedTwoDaysLater', 'comesInTwoDaysLater'].includes(outcome);
 }
 
 const PROCESSING: Readonly<Record<Exclude<Outcome, keyof typeof NOT_PROCESSABLE>, readonly string[]>> = {
@@ -72,6 +72,7 @@ const PROCESSING: Readonly<Record<Exclude<Outcome, keyof typeof NOT_PROCESSABLE>
   cancelled: ['CANCELLED'],
   abandoned: ['ABANDONED'],
   returnedTwoDaysLater: [...EXCHANGE, 'SETTLED', 'RETURNED'],
+  comesInTwoDaysLater: [...EXCHANGE, 'SETTLED'],
   neverSettles: EXCHANGE,
   undocumentedStatus: [...CHECKED_AND_HELD, 'PRO_MANUAL_REVIEW'],
 };
@@ -83,9 +84,11 @@ export function pathAfterSubmit(plan: {
   channel: 'RTNS' | 'BOOK';
   direct: boolean;
   waitsAs?: Variants['waitsAs'];
+  failedChecks: Variants['failedChecks'];
 }): readonly string[] {
-  const { outcome, channel, direct, waitsAs } = plan;
-  if (isNotProcessable(outcome)) return NOT_PROCESSABLE[outcome];
+  const { outcome, channel, direct, waitsAs, failedChecks } = plan;
+  if (isNotProcessable(outcome))
+    return NOT_PROCESSABLE[outcome].filter((status) => failedChecks === 'end-it' || !FAILURES.has(status));
   const submission = direct ? [] : SUBMISSION;
   const waiting = waitsAs === undefined ? [] : [waitsAs];
   const processing = channel === 'BOOK' ? PROCESSING_BOOK : PROCESSING[outcome];
@@ -155,6 +158,7 @@ const LABELS: Readonly<Record<string, string>> = {
   CANCELLED: 'Cancelled before processing',
   ABANDONED: 'Abandoned',
   IN_PROGRESS: 'In progress',
+  NOTPROCESSABLE: 'Not processable',
 };
 
 /** The label of a refusal that gives its reason. */

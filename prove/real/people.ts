@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
+import type { Payroll } from '../../test/support/payroll';
+
+/** What people are asked. */
+export interface Asking {
+  id: string;
+  kind: string;
+  payRunId: string | null;
+  actions: string[];
+}
+
+const LOOK_MS = 60;
+
+/** The two people who decide what the service asks, by the bank's book. */
+export class People {
+  constructor(
+    private readonly payroll: Payroll,
+    private readonly patienceMs: number,
+  ) {}
+
+  /** Decides every attention that is open; answers whether any of the run, or of all runs, was. */
+  async decide(id: string): Promise<boolean> {
+    const endMs = Date.now() + this.patienceMs;
+    let decided = false;
+    while (Date.now() < endMs) {
+      const open = (await this.payroll.attention()) as unknown as Asking[];
+      for (const one of open) {
+        const concerned = one.payRunId === id || one.payRunId === null;
+        decided = ((await this.answer(one)) && concerned) || decided;
+      }
+      const { status } = await this.payroll.run(id);
+      if (open.length === 0 && (!decided || isPayRunFinal(status as PayRunStatus))) break;
+      await sleep(LOOK_MS * 4);
+    }
+    return decided;
+  }
+
+  private async answer({ id, actions, payRunId }: Asking): Promise<boolean> {
+    const path = this.payroll.path(`/attention/${id}`);
+    const choices = await this.choicesOf(id, actions);
+    for (const action of choices) {
+      const word = { action, reason: 'decided in the proof', evidence: 'by the book of the bank' };
+      await this.payroll.as('operator').post(`${path}/actions`, word);
+      const confirmed = await this.payroll.as('second').post(`${path}/actions/confirmation`);
+      if (confirmed.status === 200) {
+        await this.approveAgain(payRunId);
+        return true;
+      }
+      await this.payroll.as('operator').delete(`${path}/actions`);
+    }
+    return false;
+  }
+
+  private async choicesOf(attentionId: string, actions: readonly string[]): Promise<string[]> {
+    if (actions.includes('RESUME')) return ['RESUME'];
+    if (actions.includes('EXECUTED'))
+      return [(await this.atBank(attentionId)).submitted ? 'EXECUTED' : 'NOT_EXECUTED'];
+    if (actions.includes('PAID')) return [(await this.atBank(attentionId)).paid ? 'PAID' : 'NOT_PAID'];
+    return [actions[0] ?? 'ACKNOWLEDGE'];
+  }
+
+  /** Whether an instruction was submitted and all of it was paid, as the bank's written word says it. */
+  private async atBank(attentionId: string): Promise<{ submitted: boolean; paid: boolean }> {
+    const { data } = await this.payroll.as('operator').get(this.payroll.path(`/attention/${attentionId}`));
+    const { data: run } = await this.payroll
+      .as('finance')
+      .get(this.payroll.path(`/pay-runs/${data.payRunId}`));
+    const part = run.instructions.find((one: { id: string }) => one.id === data.instructionId);
+    const { instructions } = await this.payroll.ledger();
+    const atBank = instructions.find((one) => String(one.id) === String(part?.bankInstructionId));
+    return {
+      submitted: (atBank?.submits ?? 0) > 0,
+      paid: atBank?.rows.every(({ moved }) => moved > 0) ?? false,
+    };
+  }
+
+  /** An amendment that excludes a refused row is approved by the other person. */
+  private async approveAgain(payRunId: string | null): Promise<void> {
+    if (payRunId === null) return;
+    for (let look = 0; look < 20; look += 1) {
+      const run = await this.payroll.run(payRunId);
+      if (run.status === 'READY') await this.payroll.approve({ ...run, total: run.total });
+      if (run.status !== 'BUILDING' || look > 5) return;
+      await sleep(LOOK_MS);
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { PATHS } from '../../src/bank/types';
+import { execute, select } from '../../test/support/database';
+import { eventually, type Payroll } from '../../test/support/payroll';
+import type { Book } from './judge';
+import type { Post } from './proxy';
+
+/** A read that failed is made again after five seconds. */
+const READ_AGAIN_MS = 7_000;
+/** The service's rows in one hexadecimal text of hashes. */
+const HASH_DIGITS = 64;
+/** Clocks of one machine, told to the millisecond. */
+const CLOCK_MS = 2;
+
+/** The kinds of everything people were asked since then. */
+export async function raisedSince({ database }: Payroll, startedMs: number): Promise<string[]> {
+  const rows = await select<{ kind: string }>(
+    database.superuserUrl,
+    `SELECT DISTINCT kind FROM attention WHERE opened_at >= to_timestamp($1::double precision / 1000) ORDER BY kind`,
+    [startedMs],
+  );
+  return rows.map(({ kind }) => kind);
+}
+
+/** What the service says of every payment of a run. */
+export async function saidOf(payroll: Payroll, runId: string): Promise<Book['said']> {
+  const path = payroll.path(`/pay-runs/${runId}/payments`);
+  const said: Book['said'][number][] = [];
+  for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
+    const params = { limit: 100, ...(cursor !== undefined && { cursor }) };
+    const { data } = await payroll.as('finance').get(path, { params });
+    said.push(...(data.items as Book['said']));
+    cursor = data.nextCursor ?? undefined;
+  }
+  return said;
+}
+
+/** Has the service read once more whatever it follows or watches of the runs. */
+export async function readAgain({ database }: Payroll, runs: readonly string[]): Promise<void> {
+  const { superuserUrl } = database;
+  const of = `kind = 'FOLLOW' AND subject_id IN (SELECT id FROM instruction WHERE pay_run_id = ANY ($1::uuid[]))`;
+  const ids = [runs.map(uuidOf)];
+  const now = 'wake_at = clock_timestamp(), woken_at = clock_timestamp()';
+  await execute(superuserUrl, settingLeases(now, of), ids);
+  const isRead = async () => {
+    const due = await select(
+      superuserUrl,
+      `SELECT FROM lease WHERE ${of} AND (holder IS NOT NULL OR wake_at <= clock_timestamp())`,
+      ids,
+    );
+    return due.length === 0;
+  };
+  await eventually(isRead, READ_AGAIN_MS, () => 'what is followed was not read once more');
+}
+
+/** What is watched of earlier runs must not meet the faults of the next. */
+export function forgetWatches({ database }: Payroll): Promise<void> {
+  return execute(
+    database.superuserUrl,
+    settingLeases(`wake_at = 'infinity'`, `kind = 'FOLLOW' AND holder IS NULL`),
+  );
+}
+
+/** In the order of ids, as the service locks them. */
+function settingLeases(to: string, those: string): string {
+  return `WITH locked AS (SELECT subject_id FROM lease WHERE ${those} ORDER BY subject_id FOR NO KEY UPDATE)
+    UPDATE lease SET ${to} FROM locked WHERE lease.subject_id = locked.subject_id`;
+}
+
+interface Intent {
+  target: string;
+  hash: string;
+  ms: number;
+}
+
+/**
+ * What the service sent to the bank without having written down before that it would: for each call there is an earlier
+ * intent of its own with the same target and the same hash of the body. @returns the calls, without their bodies
+ */
+export async function unintended(payroll: Payroll, posts: readonly Post[]): Promise<string[]> {
+  const intents = await intentsOf(payroll);
+  return posts.flatMap(({ method, path, hash, atMs, status }) => {
+    const mine = intents.findIndex(
+      (intent) => intent.target === path && intent.hash === hash && intent.ms <= atMs + CLOCK_MS,
+    );
+    if (mine < 0) return [`${method} ${path}`];
+    // With another token the same attempt is made once more.
+    if (status !== 401) intents.splice(mine, 1);
+    return [];
+  });
+}
+
+async function intentsOf({ database }: Payroll): Promise<Intent[]> {
+  const { superuserUrl } = database;
+  const calls = await select<{ target: string; hash: string; ms: string }>(
+    superuserUrl,
+    `SELECT target, encode(body_hash, 'hex') AS hash, extract(epoch FROM intended_at) * 1000 AS ms
+     FROM bank_call ORDER BY intended_at`,
+  );
+  const adds = await select<{ id: string; hashes: string; ms: string }>(
+    superuserUrl,
+    `SELECT i.bank_instruction_id AS id, encode(a.body_hashes, 'hex') AS hashes,
+       extract(epoch FROM a.intended_at) * 1000 AS ms
+     FROM add_intent a JOIN instruction i USING (employer_id) WHERE i.id = a.instruction_id ORDER BY a.intended_at`,
+  );
+  return [
+    ...calls.map(({ target, hash, ms }) => ({ target, hash, ms: Number(ms) })),
+    ...adds.flatMap(({ id, hashes, ms }) =>
+      (hashes.match(new RegExp(`.{${HASH_DIGITS}}`, 'g')) ?? []).map((hash) => ({
+        target: PATHS.addPaymentTransaction(id),
+        hash,
+        ms: Number(ms),
+      })),
+    ),
+  ];
+}
+
+/** The audit chains that no longer verify. */
+export async function brokenChains(payroll: Payroll): Promise<string[]> {
+  const chains = [
+    await payroll.as('operator').get(payroll.path('/audit/verification')),
+    await payroll.as('administrator').get('/v1/service/audit/verification'),
+  ];
+  return chains.flatMap(({ data, config }) => (data.intact === true ? [] : [String(config.url)]));
+}
+
+function uuidOf(id: string): string {
+  return id.replace(/^run_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** Ends every connection to PostgreSQL, as its restart would. */
+export function cut({ database }: Payroll): Promise<void> {
+  return execute(
+    database.superuserUrl,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  ).catch(() => undefined);
+}

@@ -1,0 +1,26 @@
+import type { PayrollOptions } from '../../test/support/payroll';
+import { ROWS_IN_BATCHES } from './batch-trials';
+import type { StandKind } from './trial';
+
+/** The banks and services that trials and mixtures need. */
+export const STANDS: Readonly<Record<StandKind, PayrollOptions>> = {
+  plain: {},
+  // A batch takes its time on a busy machine.
+  batches: { rowsPerInstruction: ROWS_IN_BATCHES, settings: { BANK_TIMEOUT_MS: '3000' } },
+  // Polling is slow enough for webhooks to matter.
+  hooked: { hooked: true, settings: { FOLLOW_DELAYS_MS: '2000' } },
+  // Its bank's clock may be moved on.
+  shifted: {},
+  credentials: { sandbox: { variants: { tokenLifetimeS: 2 } } },
+  'no-links': { sandbox: { variants: { linkReads: 'refused' } } },
+  lagging: { sandbox: { variants: { listingLagMs: 280 } } },
+  'lagging-beyond': { sandbox: { variants: { listingLagMs: 600 } } },
+  'minute-behind': {
+    sandbox: { variants: { listingLagMs: 60_000 } },
+    settings: { BANK_LAG_BOUND_MS: '61000' },
+  },
+  'ignores-pages': { sandbox: { variants: { ignorePageParams: true, maxPageSize: 7 } } },
+  'small-pages': { sandbox: { variants: { maxPageSize: 2 } } },
+  'add-after-submit': { sandbox: { variants: { addAfterSubmit: 'accepted' } } },
+  'second-submit': { sandbox: { variants: { secondSubmit: 'executed' } } },
+};

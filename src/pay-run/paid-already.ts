@@ -1,0 +1,168 @@
+import { queryByHash } from '../database/by-hash';
+import { EmployerTransaction } from '../database/database';
+import { showId } from '../http/prefixed-id';
+import { approvedVersion } from './approval';
+import { Alarm, clear, raiseNaming } from './attention.store';
+import { repaysForgotten } from './forgotten-pay';
+import { PlannedInstruction } from './instruction.entity';
+import { findRun } from './pay-run.store';
+
+/** A payment that is not submitted, because somebody else may have paid its employee what it pays. */
+interface PaidAlready {
+  id: string;
+  rowNo: number;
+  amountMinor: bigint;
+  /** What it pays again has two final statuses, or a submit that is not in the record may have paid it. */
+  cause: 'CONTRADICTED' | 'FORGOTTEN';
+}
+
+const CAUSES: Record<PaidAlready['cause'], string> = {
+  CONTRADICTED: 'of what they pay again the bank has shown two final statuses',
+  FORGOTTEN: 'the bank has a submit for the same employees that is not in the record',
+};
+
+const ASKED_OF_CONTRADICTED =
+  'Which of the two final statuses of what these payments pay again is right, and where is the money?';
+
+/** Payments that are named; of more their number is told. */
+const MOST_NAMED = 20;
+
+/** What of a run may not be submitted: payments that are named, or any of it where it repays a forgotten submit. */
+interface Found {
+  payments: readonly PaidAlready[];
+  repays: boolean;
+}
+
+/** Asks people about what of a run the database lets nobody submit, and names it. @returns whether there is any */
+export async function tellOfPaidAlready(tx: EmployerTransaction, payRunId: string): Promise<boolean> {
+  return isAny(await findAndTell(tx, payRunId));
+}
+
+/**
+ * As `tellOfPaidAlready`, of one instruction. @returns whether it may not be submitted: a payment of it may have been
+ * paid, or any of its run by a forgotten submit
+ */
+export async function mayBePaidAlready(
+  tx: EmployerTransaction,
+  { payRunId, firstRow, lastRow }: PlannedInstruction,
+): Promise<boolean> {
+  const { payments, repays } = await findAndTell(tx, payRunId);
+  return repays || payments.some(({ rowNo }) => rowNo >= firstRow && rowNo <= lastRow);
+}
+
+async function findAndTell(tx: EmployerTransaction, payRunId: string): Promise<Found> {
+  const repays = await repaysForgotten(tx, payRunId);
+  const payments = [...(await contradicted(tx, payRunId)), ...(repays ? await forgotten(tx, payRunId) : [])];
+  const found = { payments, repays };
+  if (!isAny(found)) return found;
+  const named = payments.slice(0, MOST_NAMED).map(({ id }) => showId('pay', id));
+  await raiseNaming(tx, await alarmOf(tx, payRunId, found, named), named);
+  return found;
+}
+
+function isAny({ payments, repays }: Found): boolean {
+  return repays || payments.length > 0;
+}
+
+/** Closes the question where nothing of the run is in doubt any more. */
+export function clearPaidAlready(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  return clear(tx, ['POSSIBLE_DUPLICATE_PAY'], payRunId, 'no submit is known any more that may have paid it');
+}
+
+async function alarmOf(
+  tx: EmployerTransaction,
+  payRunId: string,
+  { payments, repays }: Found,
+  named: readonly string[],
+): Promise<Alarm> {
+  const causes = [...new Set(payments.map(({ cause }) => cause))];
+  if (repays && !causes.includes('FORGOTTEN')) causes.push('FORGOTTEN');
+  const version = await approvedVersion(tx, await findRun(tx, payRunId));
+  const more = payments.length > named.length ? ` and ${payments.length - named.length} more` : '';
+  const which = named.length > 0 ? ` (${named.join(', ')}${more})` : '';
+  return {
+    kind: 'POSSIBLE_DUPLICATE_PAY',
+    subjectId: payRunId,
+    payRunId,
+    happened: `${version} has ${payments.length} payments that may have been paid already: ${causes.map((cause) => CAUSES[cause]).join('; ')}${which}.`,
+    ...(causes.includes('FORGOTTEN')
+      ? { bankReference: await forgottenIds(tx) }
+      : { askBank: ASKED_OF_CONTRADICTED }),
+    payments: payments.length,
+    amountMinor: payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+  };
+}
+
+async function forgottenIds(tx: EmployerTransaction): Promise<string> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT bank_instruction_id AS id, found_at AS since FROM forgotten_instruction
+     WHERE employer_id = $1 AND pay_run_id IS NOT NULL AND adopted_at IS NULL
+     UNION ALL
+     SELECT i.bank_instruction_id, m.seen_at FROM moved_instruction m
+     JOIN instruction i ON i.employer_id = $1 AND i.id = m.instruction_id
+     WHERE m.employer_id = $1
+     ORDER BY since, id LIMIT ${MOST_NAMED}`,
+    [tx.employerId],
+  );
+  return rows.map(({ id }) => id).join(', ');
+}
+
+interface Row {
+  id: string;
+  row_no: number;
+  amount_minor: string;
+}
+
+const read =
+  (cause: PaidAlready['cause']) =>
+  ({ id, row_no, amount_minor }: Row): PaidAlready => ({
+    id,
+    rowNo: row_no,
+    amountMinor: BigInt(amount_minor),
+    cause,
+  });
+
+const UNSENT = `p.live AND p.status NOT IN ('SUBMITTED', 'SETTLED')`;
+
+/** What replaces a payment with two final statuses, or was made instead of what replaced it. */
+async function contradicted(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {
+  const rows = await tx.query<Row>(
+    `WITH RECURSIVE successor AS (
+       SELECT a.payment_id AS id FROM attention a
+       WHERE a.employer_id = $1 AND a.kind = 'CONTRADICTION' AND a.payment_id IS NOT NULL
+       UNION SELECT s.id FROM successor f JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
+     SELECT p.id, p.row_no, p.amount_minor FROM payment p
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id IN (SELECT id FROM successor)
+       AND p.replaces_payment_id IS NOT NULL AND ${UNSENT}
+     ORDER BY p.row_no`,
+    [tx.employerId, payRunId],
+  );
+  return rows.map(read('CONTRADICTED'));
+}
+
+async function forgotten(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {
+  const rows = await queryByHash<Row>(
+    tx,
+    `WITH unadopted AS MATERIALIZED (
+       SELECT DISTINCT pay_run_id FROM forgotten_instruction
+       WHERE employer_id = $1 AND pay_run_id IS NOT NULL AND adopted_at IS NULL),
+     owed AS MATERIALIZED (
+       SELECT o.period, o.kind_of_pay, o.employee_id, o.release_sequence FROM payment o
+       WHERE o.employer_id = $1 AND o.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM unadopted WHERE pay_run_id <> $2))
+       UNION ALL
+       SELECT o.period, o.kind_of_pay, o.employee_id, o.release_sequence FROM moved_instruction m
+       JOIN bank_payment b ON b.employer_id = $1 AND b.instruction_id = m.instruction_id
+       JOIN payment o ON o.employer_id = $1 AND o.id = b.payment_id
+       WHERE m.employer_id = $1),
+     paid AS MATERIALIZED (
+       SELECT period, kind_of_pay, employee_id, max(release_sequence) AS release_sequence FROM owed GROUP BY 1, 2, 3)
+     SELECT p.id, p.row_no, p.amount_minor FROM payment p
+     LEFT JOIN paid o ON o.period = p.period AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id
+       AND p.release_sequence <= o.release_sequence
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND ${UNSENT}
+       AND (o.employee_id IS NOT NULL OR EXISTS (SELECT FROM unadopted WHERE pay_run_id = $2))
+     ORDER BY p.row_no`,
+    [tx.employerId, payRunId],
+  );
+  return rows.map(read('FORGOTTEN'));
+}

@@ -1,0 +1,74 @@
+import { EmployerTransaction } from '../database/database';
+import { PayRunStatus } from '../domain/pay-run';
+import { showId } from '../http/prefixed-id';
+import { approvedVersion } from '../pay-run/approval';
+import { raiseNaming } from '../pay-run/attention.store';
+import { findRun } from '../pay-run/pay-run.store';
+
+const KIND = 'DUE_BUT_STOPPED';
+
+/** The states in which a run goes on by itself until its submit; one that is being submitted is told of at the cut-off. */
+const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+
+interface StoppedRun {
+  id: string;
+  installation: boolean;
+  employer: boolean;
+  run: boolean;
+}
+
+/**
+ * Tells people of each approved run of the transaction's employer that is due while a switch holds it back, at which
+ * level, and closes what goes on again or waits for a new approval. Why another employer's breach stopped everything is
+ * not told. An APPROVED run is due at its `submitAt`, or else when the day of its execution begins at the bank.
+ * @param timeZone of the bank
+ */
+export async function tellOfStoppedRuns(tx: EmployerTransaction, now: Date, timeZone: string): Promise<void> {
+  const stopped = await stoppedRuns(tx, now, timeZone);
+  for (const one of stopped) await tell(tx, one);
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the run is not held back any more'
+     WHERE employer_id = $1 AND kind = $2 AND subject_id <> ALL ($3) AND resolved_at IS NULL`,
+    [tx.employerId, KIND, stopped.map(({ id }) => id)],
+  );
+}
+
+async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void> {
+  const run = await findRun(tx, stopped.id);
+  const version = await approvedVersion(tx, run, showId('run', run.id));
+  const levels = levelsOf(stopped);
+  const alarm = {
+    kind: KIND,
+    subjectId: run.id,
+    payRunId: run.id,
+    happened: `${version} is due for ${run.executionDate} and held back: ${levels.join(', ')}.`,
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+  } as const;
+  await raiseNaming(tx, alarm, [version, `: ${levels.join(', ')}.`]);
+}
+
+function levelsOf({ installation, employer, run }: StoppedRun): string[] {
+  return [
+    ...(installation ? ['every submit of the installation is stopped'] : []),
+    ...(employer ? ['the employer is stopped'] : []),
+    ...(run ? ['the run itself is stopped'] : []),
+  ];
+}
+
+/** By the switches of `run_state`, which would keep them locked. After a restore `RESTORED` says more, and nothing lapses. */
+function stoppedRuns(tx: EmployerTransaction, now: Date, timeZone: string): Promise<StoppedRun[]> {
+  return tx.query<StoppedRun>(
+    `SELECT * FROM (
+       SELECT r.id, s.submits_off OR NOT database_is_known() AS installation,
+         e.stopped_at IS NOT NULL AS employer, r.stopped_at IS NOT NULL AS run
+       FROM pay_run r JOIN employer e ON e.id = r.employer_id CROSS JOIN service_switch s
+       WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL
+         AND (r.status <> 'APPROVED'
+           OR coalesce(r.submit_at, r.execution_date::timestamp AT TIME ZONE $4) <= $3::timestamptz)) held
+     WHERE (installation OR employer OR run) AND NOT EXISTS (
+       SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'RESTORED' AND a.resolved_at IS NULL)
+     ORDER BY id`,
+    [tx.employerId, GOING_ON, now, timeZone],
+  );
+}

@@ -1,0 +1,68 @@
+import type { Config } from '../config/env';
+import type { InstructionStatus } from '../domain/instruction';
+
+const DAY_MS = 86_400_000;
+
+/** When what ended is looked at again, in milliseconds: first so long after its end, and then each so long. */
+export interface Watch {
+  doubtMs: number;
+  againMs: number;
+}
+
+/** What ended is looked at again once a submit's doubt has passed, and then each day. */
+export function watchOf({ SUBMIT_DOUBT_MS: doubtMs }: Pick<Config, 'SUBMIT_DOUBT_MS'>): Watch {
+  return { doubtMs, againMs: DAY_MS };
+}
+
+/** A followed instruction by what decides when it is looked at again, in milliseconds. */
+export interface Looked {
+  status: InstructionStatus;
+  /** Undefined until it ends. */
+  closedMs: number | undefined;
+  /** Undefined until its count and sum were read and compared. */
+  totalsCheckedMs: number | undefined;
+}
+
+/** Once more soon after the end: a bank may have taken an add after the submit, and paid it too. */
+export function isSecondLook(
+  { status, closedMs, totalsCheckedMs }: Looked,
+  nowMs: number,
+  { doubtMs }: Watch,
+): boolean {
+  const dueMs = (closedMs ?? 0) + doubtMs;
+  return status === 'CLOSED' && (totalsCheckedMs ?? 0) < dueMs && dueMs <= nowMs;
+}
+
+/**
+ * Whether count and sum are to be read and compared: until they were (rule 9), at the second look, and of what ended each
+ * `againMs`, since a list need not show whose an added payment is.
+ */
+export function areTotalsDue(looked: Looked, nowMs: number, watch: Watch): boolean {
+  const { status, totalsCheckedMs } = looked;
+  if (totalsCheckedMs === undefined || isSecondLook(looked, nowMs, watch)) return true;
+  return status === 'CLOSED' && nowMs - totalsCheckedMs >= watch.againMs;
+}
+
+/** In how many milliseconds the second look is due; 0 where it was due before. */
+export function untilSecondLookMs(closedMs: number, nowMs: number, { doubtMs }: Watch): number {
+  return Math.max(0, closedMs + doubtMs - nowMs);
+}
+
+/** When what ended is read next: at its second look, and then each `againMs`. */
+export function nextLookMs(closedMs: number, nowMs: number, watch: Watch): number {
+  const secondMs = untilSecondLookMs(closedMs, nowMs, watch);
+  return secondMs > 0 ? secondMs : watch.againMs;
+}
+
+/**
+ * Whether the balance is to be compared with what the payments of a run took, by the end of its last instruction: soon
+ * after it, and for the `last` time once `againMs` have passed. Later other traffic of the account says more than a submit.
+ */
+export function balanceLookAt(
+  closedMs: number | undefined,
+  nowMs: number,
+  { doubtMs, againMs }: Watch,
+): 'early' | 'repeated' | 'last' {
+  if (closedMs === undefined || nowMs < closedMs + doubtMs) return 'early';
+  return nowMs < closedMs + againMs ? 'repeated' : 'last';
+}

@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto';
+
+/** An attention is about a UUID: this one (version 8, RFC 9562) stands for a name. */
+export function namedSubject(name: string): string {
+  const hex = createHash('sha256').update(name).digest('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}

@@ -1,0 +1,93 @@
+import { BankGateway } from '../bank/gateway';
+import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
+import type { BankPayment } from '../bank/records';
+import type { InstructionAtBank } from '../employer/bank-reads';
+import { readMessageId } from '../pay-run/message-id';
+
+/** How long a sweep waits for others to join it. */
+const GATHER_MS = 50;
+
+// The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
+const CLOCK_MARGIN_MS = 86_400_000;
+
+interface Joiner {
+  instructionId: string;
+  at: InstructionAtBank;
+  found: BankPayment[];
+  done: (payments: BankPayment[]) => void;
+  failed: (error: unknown) => void;
+}
+
+/** Sweeps of the general listing, one after the other; each serves all who asked before it began. */
+export class Sweeps {
+  private waiting: Joiner[] = [];
+  private sweeping = false;
+  private failures = 0;
+
+  /** @param reach back to the oldest instruction that is asked for, or to whatever the list begins with */
+  constructor(
+    private readonly gateway: BankGateway,
+    private readonly reach: 'recent' | 'all',
+  ) {}
+
+  /** Whether no sweep succeeded since at least two of them failed: it is not only a moment's fault. */
+  get failLastingly(): boolean {
+    return this.failures > 1;
+  }
+
+  /** The payments of an instruction that the next sweep shows. @throws BankClientError */
+  join(instructionId: string, at: InstructionAtBank): Promise<BankPayment[]> {
+    return new Promise((done, failed) => {
+      this.waiting.push({ instructionId, at, found: [], done, failed });
+      if (!this.sweeping) void this.sweepWhileAsked();
+    });
+  }
+
+  private async sweepWhileAsked(): Promise<void> {
+    this.sweeping = true;
+    while (this.waiting.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      const joiners = this.waiting;
+      this.waiting = [];
+      try {
+        await this.sweep(joiners);
+        this.failures = 0;
+        for (const joiner of joiners) joiner.done(joiner.found);
+      } catch (error) {
+        this.failures += 1;
+        for (const joiner of joiners) joiner.failed(error);
+      }
+    }
+    this.sweeping = false;
+  }
+
+  private async sweep(joiners: readonly Joiner[]): Promise<void> {
+    const byInstruction = new Map(joiners.map((joiner) => [joiner.instructionId, joiner]));
+    const byBankInstruction = new Map(joiners.map((joiner) => [joiner.at.bankInstructionId, joiner]));
+    const byBankId = new Map(
+      joiners.flatMap((joiner) => joiner.at.bankIds.map(([id]) => [id, joiner] as const)),
+    );
+    const namedBy = ({ bankInstructionId, messageId }: PaymentMarks): Joiner | undefined =>
+      byBankInstruction.get(bankInstructionId ?? '') ??
+      byInstruction.get(readMessageId(messageId ?? '')?.instructionId ?? '');
+    const joinerOf = (marks: PaymentMarks): Joiner | undefined => {
+      if (isIncoming(marks, (id) => byBankId.has(id))) {
+        namedBy(marks)?.at.onIncoming?.(marks);
+        return undefined;
+      }
+      const { bankInstructionId, bankPaymentId } = marks;
+      return (
+        namedBy(marks) ?? (bankInstructionId === undefined ? byBankId.get(bankPaymentId ?? '') : undefined)
+      );
+    };
+    const mayBeOurs = (marks: PaymentMarks) => isUnmarked(marks) || joinerOf(marks) !== undefined;
+    for await (const payment of this.gateway.listPayments(this.bounds(joiners), mayBeOurs))
+      joinerOf(payment)?.found.push({ ...payment, history: [] });
+  }
+
+  private bounds(joiners: readonly Joiner[]): { from?: string } {
+    if (this.reach === 'all') return {};
+    const oldest = Math.min(...joiners.map((joiner) => joiner.at.createdAt.getTime()));
+    return { from: new Date(oldest - CLOCK_MARGIN_MS).toISOString() };
+  }
+}

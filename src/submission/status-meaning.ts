@@ -1,0 +1,204 @@
+import { Injectable } from '@nestjs/common';
+import { BankClientError, isHidden, isNotShown, unless } from '../bank/errors';
+import { knownIds } from '../bank/payment-ids';
+import type { BankPayment } from '../bank/records';
+import { Database, EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { isLeftBeforeTaken, unclearStatusOf } from '../domain/bank-status';
+import { DomainError } from '../domain/errors';
+import { BankReads } from '../employer/bank-reads';
+import { Problem } from '../http/problem';
+import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
+import { isAfterEnd } from '../pay-run/attention-words';
+import { lockInstruction } from '../pay-run/instruction.store';
+import { messageIdOf, namesOf } from '../pay-run/message-id';
+import { movePayments } from '../pay-run/payment.store';
+import { loadWork, Work } from './work';
+
+/** A submitted payment that waits for what a status means. */
+interface Waiting {
+  paymentId: string;
+  rowNo: number;
+  bankPaymentId: string | null;
+  bankTransactionId: string | null;
+  /** The status in question: its own, or its instruction's. */
+  status: string;
+}
+
+/**
+ * What two people decide, with the bank's word in writing, that a status means which does not say so itself: its payments
+ * were paid and become SETTLED, or never will be and become VOID. They are followed on: what the bank shows later agrees
+ * with that or contradicts it.
+ */
+@Injectable()
+export class StatusMeaning {
+  constructor(
+    private readonly database: Database,
+    private readonly reads: BankReads,
+  ) {}
+
+  /**
+   * The payments that a proposal is about: those named, or all that wait for the attention's answer. What comes to show
+   * the status later is not among them.
+   * @throws DomainError EVIDENCE_NEEDED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
+   */
+  async paymentsOf(
+    tx: EmployerTransaction,
+    attention: Attention,
+    { evidence, paymentIds }: { evidence?: string; paymentIds?: readonly string[] },
+  ): Promise<string[]> {
+    if (evidence === undefined)
+      throw new DomainError('EVIDENCE_NEEDED', 'Give the reference of the bank’s written word as evidence.');
+    const waiting = (await waitingFor(tx, attention)).map(({ paymentId }) => paymentId);
+    if (waiting.length === 0) throw nothingToDecide();
+    if (paymentIds?.some((id) => !waiting.includes(id)))
+      throw new DomainError('PAYMENT_NOT_WAITING', 'Not every payment that was named waits for this answer.');
+    return [...new Set(paymentIds ?? waiting)];
+  }
+
+  /**
+   * Reads at the bank whether what was proposed still waits: a status that says what became of a payment needs no decision.
+   * @throws DomainError STATUS_IS_CLEAR; Problem 503 while the bank cannot be read
+   */
+  async prove(employerId: string, attention: Attention, action: AttentionActionRow): Promise<void> {
+    const { work, waiting } = await this.database.inEmployer(employerId, async (tx) => ({
+      work: await loadWork(tx, attention.instructionId ?? ''),
+      waiting: await decidedBy(tx, attention, action),
+    }));
+    if (!work || waiting.length === 0) throw nothingToDecide();
+    const { ofInstruction, payments } = await this.shownOf(work, waiting);
+    const shown = new Map(
+      payments.flatMap(({ bankPaymentId, messageId, status }) => [
+        [messageId ?? '', status],
+        [bankPaymentId, status],
+      ]),
+    );
+    const clear = waiting.filter(({ bankPaymentId, rowNo, status: asked }) => {
+      const status = shown.get(bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, rowNo));
+      if (status === undefined || (status === asked && isLeftBeforeTaken(asked))) return false;
+      return unclearStatusOf(status, ofInstruction) === undefined;
+    });
+    if (clear.length === 0) return;
+    await this.database.inEmployer(employerId, (tx) => {
+      wake(tx, 'FOLLOW', employerId, [work.instruction.id]);
+      return Promise.resolve();
+    });
+    throw new DomainError(
+      'STATUS_IS_CLEAR',
+      `The bank shows ${clear.length} of these payments in a status that says what became of them: it is recorded by itself. Withdraw this, and read what is asked then.`,
+    );
+  }
+
+  /** Ends the payments by the word of the two, each with the decision it rests on. @throws DomainError NOTHING_TO_DECIDE */
+  async decide(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
+    const instruction = await lockInstruction(tx, attention.instructionId ?? '');
+    const waiting = await decidedBy(tx, attention, action);
+    if (waiting.length === 0) throw nothingToDecide();
+    await tx.query(
+      `INSERT INTO payment_decision (employer_id, instruction_id, row_no, payment_id, action_id, bank_status)
+       SELECT $1, $2, w.row_no, w.payment_id, $3, w.status
+       FROM unnest($4::int[], $5::uuid[], $6::text[]) AS w(row_no, payment_id, status)`,
+      [
+        tx.employerId,
+        instruction.id,
+        action.id,
+        waiting.map(({ rowNo }) => rowNo),
+        waiting.map(({ paymentId }) => paymentId),
+        waiting.map(({ status }) => status),
+      ],
+    );
+    if (isAfterEnd(attention)) return wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+    const to = action.action === 'PAID' ? 'SETTLED' : 'VOID';
+    const moves = waiting.map(
+      ({ paymentId, status }) =>
+        ({
+          paymentId,
+          to,
+          reason: `two people: ${status} means ${action.action}: ${action.reason}`,
+        }) as const,
+    );
+    await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, `person:${action.proposedBy}`);
+    wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
+  }
+
+  /** What the bank shows now of an instruction and its payments; what is not shown says nothing. */
+  private async shownOf(
+    { account, instruction }: Work,
+    waiting: readonly Waiting[],
+  ): Promise<{ ofInstruction: string | null; payments: BankPayment[] }> {
+    const bankInstructionId = instruction.bankInstructionId ?? '';
+    try {
+      const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
+      const reading = this.reads.payments(account, {
+        bankInstructionId,
+        createdAt: instruction.createdAt,
+        bankIds: waiting.map(({ bankPaymentId, bankTransactionId }) =>
+          knownIds(bankPaymentId, bankTransactionId),
+        ),
+        byAnyList: true,
+        isNamedBy: namesOf(instruction.id),
+      });
+      const payments = (await unless(isHidden, reading)) ?? [];
+      return { ofInstruction: shown?.status ?? instruction.bankStatus, payments };
+    } catch (error) {
+      if (!(error instanceof BankClientError)) throw error;
+      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
+    }
+  }
+}
+
+/** Of the payments an action names, those that still wait for the attention's answer. */
+async function decidedBy(
+  tx: EmployerTransaction,
+  attention: Attention,
+  { paymentIds }: AttentionActionRow,
+): Promise<Waiting[]> {
+  const named = new Set(paymentIds);
+  return (await waitingFor(tx, attention)).filter(({ paymentId }) => named.has(paymentId));
+}
+
+/** Open payments, and those that ended unpaid and show what nobody documents, of an instruction `i`. */
+const OPEN = `i.status = 'SUBMITTED' AND p.status = 'SUBMITTED'`;
+const ENDED_UNCLEAR = `b.shown_status IS NOT NULL AND p.status IN ('FAILED', 'REJECTED', 'CANCELLED') AND NOT EXISTS (
+  SELECT FROM payment_decision d WHERE d.employer_id = b.employer_id AND d.payment_id = b.payment_id)`;
+
+/** The payments of its instruction whose status the attention asks about, in row order. */
+async function waitingFor(tx: EmployerTransaction, attention: Attention): Promise<Waiting[]> {
+  const { instructionId, happened } = attention;
+  const rows = await tx.query<{
+    payment_id: string;
+    row_no: number;
+    bank_payment_id: string | null;
+    bank_transaction_id: string | null;
+    own: string | null;
+    of_instruction: string | null;
+  }>(
+    `SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_transaction_id, coalesce(b.shown_status, b.bank_status) AS own,
+       i.bank_status AS of_instruction
+     FROM instruction i
+     JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+     JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
+     WHERE i.employer_id = $1 AND i.id = $2 AND ${isAfterEnd(attention) ? ENDED_UNCLEAR : OPEN}
+     ORDER BY b.row_no`,
+    [tx.employerId, instructionId],
+  );
+  return rows.flatMap((row) => {
+    const left = row.own !== null && isLeftBeforeTaken(row.own) ? row.own : undefined;
+    const status = unclearStatusOf(row.own, row.of_instruction) ?? left;
+    if (status === undefined || !happened.includes(` ${status} (`)) return [];
+    return {
+      paymentId: row.payment_id,
+      rowNo: row.row_no,
+      bankPaymentId: row.bank_payment_id,
+      bankTransactionId: row.bank_transaction_id,
+      status,
+    };
+  });
+}
+
+function nothingToDecide(): DomainError {
+  return new DomainError(
+    'NOTHING_TO_DECIDE',
+    'No open payment waits for what this status means any more. Withdraw this, and read what is asked then.',
+  );
+}

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { BankClientError } from '../bank/errors';
+import { Database, EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
+import { DomainError } from '../domain/errors';
+import { PayRunStatus } from '../domain/pay-run';
+import { refusalOfReplacement } from '../domain/replacement';
+import { Problem } from '../http/problem';
+import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
+import { findRun } from '../pay-run/pay-run.store';
+import {
+  EndedInstruction,
+  instructionsOf,
+  instructionsReplacedBy,
+  replaceCandidates,
+} from '../pay-run/replaced.store';
+import { namedIn, SecondLook, SecondReading, UnseenPayment } from '../pay-run/second-look';
+import { tellOfMoved } from '../pay-run/stop-successors';
+
+/** As many as one successor replaces. */
+const MOST_PAYMENTS = 100_000;
+
+/** The states of a run that may have a successor. */
+const SUBMITTED: readonly PayRunStatus[] = ['SUBMITTING', 'FOLLOWING', 'SETTLED', 'PARTLY_SETTLED', 'FAILED'];
+
+/**
+ * What is paid again and the bank does not show any more: two people have its word in writing that none of it was paid,
+ * or what was came back, and none will be. Kept for each payment that is not shown; what the bank shows, now or later,
+ * goes before it.
+ */
+@Injectable()
+export class UnseenWord {
+  constructor(
+    private readonly database: Database,
+    private readonly secondLook: SecondLook,
+  ) {}
+
+  /**
+   * The replaced payments that a proposal is about: those named, or all that the question is about.
+   * @throws DomainError EVIDENCE_NEEDED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
+   */
+  async paymentsOf(
+    tx: EmployerTransaction,
+    attention: Attention,
+    { evidence, paymentIds }: { evidence?: string; paymentIds?: readonly string[] },
+  ): Promise<string[]> {
+    if (evidence === undefined)
+      throw new DomainError('EVIDENCE_NEEDED', 'Give the reference of the bank’s written word as evidence.');
+    const asked = new Set(
+      (await askedAbout(tx, attention)).flatMap(({ payments }) => payments.map((one) => one.paymentId)),
+    );
+    if (asked.size === 0) throw nothingToDecide();
+    if (paymentIds?.some((id) => !asked.has(id)))
+      throw new DomainError('PAYMENT_NOT_WAITING', 'Not every payment that was named waits for this answer.');
+    return [...new Set(paymentIds ?? asked)];
+  }
+
+  /**
+   * Reads at the bank again what was proposed. What moved is told and stops whatever pays it again.
+   * @returns what of it the bank still does not show, of the instructions that the question names
+   * @throws Problem 409 REPLACED_PAYMENT_MOVED, 503 while the bank cannot be read; DomainError NOTHING_TO_DECIDE
+   */
+  async prove(
+    employerId: string,
+    { happened }: Attention,
+    { action, paymentIds }: AttentionActionRow,
+  ): Promise<readonly UnseenPayment[]> {
+    if (action !== 'NOT_PAID') return [];
+    const named = new Set(paymentIds);
+    const { moved, unseen } = await this.readAgain(employerId, [...named]);
+    if (moved.length > 0) {
+      const shown = await this.database.inEmployer(employerId, (tx) => tellOfMoved(tx, moved));
+      throw new Problem(
+        409,
+        'REPLACED_PAYMENT_MOVED',
+        `The bank shows ${shown} where the payments had ended unpaid: its word in writing does not hold.`,
+      );
+    }
+    const left = unseen.filter((one) => named.has(one.paymentId) && namedIn(happened, one));
+    if (left.length === 0) throw nothingToDecide();
+    return left;
+  }
+
+  /** Keeps the word of the two for what is not shown, and has the run that waits for it look again. */
+  async decide(
+    tx: EmployerTransaction,
+    { payRunId, instructionId }: Attention,
+    action: AttentionActionRow,
+    unseen: readonly UnseenPayment[],
+  ): Promise<void> {
+    if (unseen.length === 0) return;
+    await tx.query(
+      `INSERT INTO unseen_decision (employer_id, instruction_id, row_no, payment_id, action_id)
+       SELECT b.employer_id, b.instruction_id, b.row_no, b.payment_id, $2
+       FROM unnest($3::uuid[], $4::uuid[]) AS u(instruction_id, payment_id)
+       JOIN bank_payment b ON b.employer_id = $1 AND b.instruction_id = u.instruction_id AND b.payment_id = u.payment_id
+       ON CONFLICT DO NOTHING`,
+      [
+        tx.employerId,
+        action.id,
+        unseen.map((one) => one.instructionId),
+        unseen.map(({ paymentId }) => paymentId),
+      ],
+    );
+    if (payRunId !== null) wake(tx, 'RUN', tx.employerId, [payRunId]);
+    if (instructionId !== null) wake(tx, 'INSTRUCTION', tx.employerId, [instructionId]);
+  }
+
+  private async readAgain(employerId: string, paymentIds: readonly string[]): Promise<SecondReading> {
+    try {
+      return await this.secondLook.at(employerId, (tx) => instructionsOf(tx, paymentIds));
+    } catch (error) {
+      if (!(error instanceof BankClientError)) throw error;
+      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
+    }
+  }
+}
+
+/** What held the payments in question: those that a run or an instruction of it replaces, or those a run would have replaced. */
+async function askedAbout(
+  tx: EmployerTransaction,
+  { payRunId, instructionId }: Attention,
+): Promise<EndedInstruction[]> {
+  if (payRunId === null) return [];
+  const { status } = await findRun(tx, payRunId);
+  if (instructionId !== null || !SUBMITTED.includes(status)) return instructionsReplacedBy(tx, payRunId);
+  const own = await replaceCandidates(tx, payRunId, undefined, MOST_PAYMENTS);
+  const repayable = own.filter(
+    (one) => refusalOfReplacement(one, { byId: true, reason: true }) === undefined,
+  );
+  return instructionsOf(
+    tx,
+    repayable.map(({ id }) => id),
+  );
+}
+
+function nothingToDecide(): DomainError {
+  return new DomainError(
+    'NOTHING_TO_DECIDE',
+    'The bank shows every payment that is in question, or nothing waits for it any more. Withdraw this, and read what is asked then.',
+  );
+}

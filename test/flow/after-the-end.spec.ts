@@ -1,0 +1,158 @@
+import type { BankPayment } from '../../src/bank/records';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { BankReads } from '../../src/employer/bank-reads';
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { execute } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+let payroll: Payroll;
+beforeEach(async () => {
+  payroll = await Payroll.start({ settings: { RECONCILE_MS: '200' } });
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await payroll.close();
+});
+
+const FAILS = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+const reason = 'the bank has answered';
+const evidence = 'letter 4711 of the bank';
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const propose = (path: string, action: string) =>
+  payroll.as('operator').post(`${path}/actions`, { action, reason, evidence });
+const decide = async (path: string, action: string) => {
+  expect((await propose(path, action)).status).toBe(201);
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+};
+const successorOf = (id: string) =>
+  payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+    executionDate: payroll.executionDate(),
+    submitAt: payroll.clock.now().toISOString(),
+  });
+const eventuallyRead = (holds: () => Promise<boolean>) =>
+  eventually(async () => {
+    await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+    return holds();
+  }, 20_000);
+/** What the bank shows from now on of payments it has shown so; until that was read some times. */
+const shows = async (before: string, status: string) => {
+  jest.restoreAllMocks();
+  const { app } = payroll.services[0]!;
+  const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
+  const [{ paymentsOf }, { payments }] = [source, reads];
+  const instead = (seen: readonly BankPayment[]) =>
+    seen.map((one) => (one.status === before ? { ...one, status } : one));
+  jest
+    .spyOn(reads, 'payments')
+    .mockImplementation(async (...asked) => instead(await payments.apply(reads, asked)));
+  const followed = jest
+    .spyOn(source, 'paymentsOf')
+    .mockImplementation(async (...asked) => instead(await paymentsOf.apply(source, asked)));
+  await eventuallyRead(() => Promise.resolve(followed.mock.calls.length > 3));
+};
+
+describe('payments that are shown, after their end, in a status that nobody documents', () => {
+  it('are asked about once for all of an instruction that were paid, and not again once that was read', async () => {
+    const id = await payroll.paid(payFile(payRows(12)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await shows('SETTLED', 'ARCHIVED');
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    const [asked, ...others] = await payroll.attention();
+    expect(others).toEqual([]);
+    expect(asked!.happened).toContain(
+      'ended as SETTLED: ARCHIVED (rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more)',
+    );
+    expect((await payroll.as('finance').get(path)).data.actions).toEqual(['ACKNOWLEDGE']);
+    await decide(path, 'ACKNOWLEDGE');
+    await shows('SETTLED', 'ARCHIVED');
+    expect(await kinds()).toEqual([]);
+    expect((await payroll.run(id)).status).toBe('SETTLED');
+  });
+
+  it('are asked about no more once the bank shows their end again', async () => {
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await shows('SETTLED', 'ARCHIVED');
+    await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    await shows('SETTLED', 'SETTLED');
+    await eventuallyRead(async () => (await kinds()).length === 0);
+  });
+
+  describe('where they ended unpaid', () => {
+    const failed = async () => {
+      const rows = payRows(4).map((row, n) => (n === 0 ? { ...row, iban: FAILS } : row));
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+      await shows('FAILED', 'ARCHIVED');
+      return { id, path: await payroll.askedAbout(id, 'UNKNOWN_STATUS') };
+    };
+
+    it('are paid again once two people decide, on the word of the bank, that they never will be', async () => {
+      const { id, path } = await failed();
+      expect((await payroll.as('finance').get(path)).data).toMatchObject({
+        payments: 1,
+        actions: ['NOT_PAID'],
+      });
+      const early = await successorOf(id);
+      expect([early.status, early.data.payments.map(({ code }: { code: string }) => code)]).toEqual([
+        409,
+        ['PAYMENT_STATUS_UNCLEAR'],
+      ]);
+      await decide(path, 'NOT_PAID');
+      await shows('FAILED', 'ARCHIVED');
+      expect(await kinds()).toEqual([]);
+      const { data: report } = await payroll
+        .as('finance')
+        .get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(report).toMatchObject({
+        explained: true,
+        table: { notPaid: { payments: 1 } },
+        decisions: [{ action: 'NOT_PAID', bankStatus: 'ARCHIVED', payments: 1, evidence }],
+      });
+      const made = await successorOf(id);
+      expect(made.status).toBe(201);
+      expect((await payroll.approve(made.data)).status).toBeLessThan(300);
+      await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
+      await shows('FAILED', 'SETTLED');
+      await eventuallyRead(async () => (await kinds()).includes('INVARIANT_BREACH'));
+      expect(await kinds()).toContain('CONTRADICTION');
+    });
+
+    it('are not decided once the bank shows what became of them, and never paid again where they were paid', async () => {
+      const { id, path } = await failed();
+      expect((await propose(path, 'PAID')).data.code).toBe('ACTION_NOT_OFFERED');
+      expect((await propose(path, 'NOT_PAID')).status).toBe(201);
+      const { app } = payroll.services[0]!;
+      jest.restoreAllMocks();
+      const reads = app.get(BankReads);
+      const { payments } = reads;
+      jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(() => Promise.resolve([]));
+      jest
+        .spyOn(reads, 'payments')
+        .mockImplementation(async (...asked) =>
+          (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'SETTLED' })),
+        );
+      const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+      expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
+      await shows('FAILED', 'SETTLED');
+      await eventuallyRead(async () => (await kinds()).includes('CONTRADICTION'));
+      const never = await successorOf(id);
+      expect(never.data.payments[0].code).toBe('PAYMENT_CONTRADICTED');
+    });
+
+    it('are not paid again in another such status than was decided', async () => {
+      const { id, path } = await failed();
+      await decide(path, 'NOT_PAID');
+      const made = await successorOf(id);
+      expect(made.status).toBe(201);
+      await shows('FAILED', 'SHREDDED');
+      const again = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+      expect(again).not.toBe(path);
+      await payroll.approve(made.data);
+      await eventuallyRead(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'));
+      expect((await payroll.calls()).submit).toBe(1);
+    });
+  });
+});

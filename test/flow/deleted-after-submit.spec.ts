@@ -1,0 +1,105 @@
+import axios from 'axios';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { PATHS } from '../../src/bank/types';
+import { execute } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+const DAY_MS = 86_400_000;
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const confirmed = async (path: string, action: string, evidence?: string) => {
+  const body = { action, reason: 'the bank was asked', evidence };
+  expect((await payroll.as('operator').post(`${path}/actions`, body)).status).toBe(201);
+  return payroll.as('second').post(`${path}/actions/confirmation`);
+};
+/** Reads what is followed again until something holds. */
+const reading = (holds: () => Promise<boolean>) =>
+  eventually(async () => {
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET wake_at = clock_timestamp() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+    );
+    return holds();
+  }, 10_000);
+const readOn = async () => {
+  const before = (await payroll.calls()).getInstruction ?? 0;
+  await reading(async () => ((await payroll.calls()).getInstruction ?? 0) > before + 2);
+};
+
+describe('a submitted instruction that the bank does not have any more', () => {
+  /** A run whose submit was lost, which two people said was executed, and whose instruction the bank then deleted. */
+  async function deleted(): Promise<string> {
+    payroll = await Payroll.start({
+      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(3)));
+    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    expect((await confirmed(path, 'EXECUTED')).status).toBe(200);
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await axios.delete(payroll.bank.url + PATHS.creditTransfer(String(bankInstructionId)), {
+      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+    });
+    return id;
+  }
+
+  it('is asked about past the patience, and ends on the word of the bank in writing', async () => {
+    const id = await deleted();
+    await readOn();
+    expect(await kinds()).not.toContain('ENDED_BY_BANK');
+    payroll.clock.offsetMs += 7 * DAY_MS;
+    await reading(async () => (await kinds()).includes('ENDED_BY_BANK'));
+    const path = await payroll.askedAbout(id, 'ENDED_BY_BANK');
+    const { data } = await payroll.as('finance').get(path);
+    expect(data).toMatchObject({ payments: 3, actions: ['NOT_EXECUTED'] });
+    expect(data.happened).toMatch(/^The bank shows neither the submitted instruction any more nor/);
+    expect(data.certain).toContain('proves nothing');
+    const unproven = await confirmed(path, 'NOT_EXECUTED');
+    expect([unproven.status, unproven.data.code]).toEqual([409, 'NOT_PROVEN_DEAD']);
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await confirmed(path, 'NOT_EXECUTED', 'letter 4711 of the bank')).status).toBe(200);
+    await reading(async () => (await payroll.run(id)).status === 'FAILED');
+    await reading(async () => (await kinds()).length === 0);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({ explained: true });
+    const successor = () =>
+      payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+        executionDate: payroll.executionDate(),
+        submitAt: payroll.clock.now().toISOString(),
+      });
+    expect((await successor()).data.code).toBe('BANK_UNREADABLE');
+    const unseen = await payroll.askedAbout(id, 'REPLACED_UNSEEN');
+    expect((await confirmed(unseen, 'NOT_PAID', 'letter 4712 of the bank')).status).toBe(200);
+    const made = await successor();
+    expect([made.status, made.data.payments]).toEqual([201, 3]);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is not asked about so while it is only hidden, and no more once anything of it is shown again', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '400' },
+      sandbox: { variants: { linkReads: 'allowed', submitWaitsFor: 'approval' } },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    payroll.clock.offsetMs += 7 * DAY_MS;
+    const lists = ['listInstructionPaymentTransactions', 'listPaymentTransactions', 'getPaymentTransaction'];
+    for (const operation of lists) await payroll.fault({ operation, kind: '404', every: 1 });
+    await reading(async () => (await kinds()).includes('ROW_UNSEEN'));
+    await readOn();
+    expect(await kinds()).not.toContain('ENDED_BY_BANK');
+    await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
+    await reading(async () => (await kinds()).includes('ENDED_BY_BANK'));
+    const path = await payroll.askedAbout(id, 'ENDED_BY_BANK');
+    await payroll.clearFaults();
+    const shown = await confirmed(path, 'NOT_EXECUTED', 'letter 4711 of the bank');
+    expect(shown.status).toBe(409);
+    await reading(async () => !(await kinds()).includes('ENDED_BY_BANK'));
+    expect((await payroll.run(id)).status).toBe('FOLLOWING');
+  });
+});

@@ -1,0 +1,109 @@
+import { Variants } from '../../src/bank-sandbox/variants';
+import { execute } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+
+/** Banks that show no instruction once it was submitted, but its payments. */
+const GONE: Variants['onceSubmitted'][] = ['gone', 'gone-with-its-list'];
+
+let payroll: Payroll;
+const start = async (onceSubmitted: Variants['onceSubmitted']) => {
+  payroll = await Payroll.start({
+    settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+    sandbox: { variants: { onceSubmitted, linkReads: 'allowed', omitFromLists: [] } },
+  });
+};
+afterEach(() => payroll.close());
+
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const decided = async (path: string, action: string) => {
+  await payroll.as('operator').post(`${path}/actions`, { action, reason: 'the bank said so' });
+  return payroll.as('second').post(`${path}/actions/confirmation`);
+};
+/** Has what is stored read again at once. */
+const readNow = () =>
+  execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+/** A run whose one submit was lost, parked. */
+const parked = async () => {
+  await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+  const id = await payroll.paid(payFile(payRows(3)));
+  const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+  const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+  return { id, path, bankInstructionId: String(bankInstructionId) };
+};
+
+describe('a submit without an answer, at a bank that shows no instruction any more once it was submitted', () => {
+  it.each(GONE)('is proven executed by the payments: %s', async (are) => {
+    await start(are);
+    await payroll.fault({ operation: 'submit', kind: 'answer-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await kinds()).toEqual([]);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
+
+  it.each(GONE)('is not declared not executed where it was: %s', async (are) => {
+    await start(are);
+    const { id, path, bankInstructionId } = await parked();
+    // Nothing else reads it between the submit and the decision.
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'INSTRUCTION' AND holder IS NULL`,
+    );
+    await payroll.submitAtBank(bankInstructionId);
+    const answer = await decided(path, 'NOT_EXECUTED');
+    expect([answer.status, answer.data.code]).toEqual([409, expect.stringMatching(/WAS_EXECUTED|RESOLVED/)]);
+    await readNow();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
+
+  it.each(GONE)('is not proven dead by a delete of what was gone already: %s', async (are) => {
+    await start(are);
+    const { id, path, bankInstructionId } = await parked();
+    for (const operation of ['listPaymentTransactions', 'listInstructionPaymentTransactions'])
+      await payroll.fault({ operation, kind: '404', every: 1 });
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '404', every: 1 });
+    await payroll.submitAtBank(bankInstructionId);
+    expect(await decided(path, 'NOT_EXECUTED')).toMatchObject({
+      status: 409,
+      data: { code: 'NOT_PROVEN_DEAD' },
+    });
+    await payroll.as('operator').delete(`${path}/actions`);
+    await payroll.clearFaults();
+    await readNow();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
+
+  it.each(GONE)(
+    'pays nobody again where it was executed after it was declared otherwise: %s',
+    async (are) => {
+      await start(are);
+      const { id, path, bankInstructionId } = await parked();
+      await payroll.as('operator').post(`${path}/actions`, {
+        action: 'NOT_EXECUTED',
+        reason: 'the bank said so',
+        evidence: 'letter of today, reference B-9',
+      });
+      await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
+      expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+      await payroll.clearFaults();
+      await payroll.until(id, ['FAILED'], 20_000);
+      const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+        executionDate: payroll.executionDate(),
+        submitAt: payroll.clock.now().toISOString(),
+      });
+      expect(made.status).toBe(201);
+      await payroll.submitAtBank(bankInstructionId);
+      await payroll.approve(made.data);
+      await eventually(async () => {
+        await readNow();
+        const told = await kinds();
+        return told.includes('REPLACED_PAYMENT_MOVED') && told.includes('INVARIANT_BREACH');
+      }, 20_000);
+      expect(await timesPaid()).toEqual([1, 1, 1]);
+    },
+  );
+});

@@ -1,0 +1,162 @@
+import axios from 'axios';
+import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { execute } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, MovedClock, Payroll } from '../support/payroll';
+
+const DAY_MS = 86_400_000;
+const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const sent = async () => (await payroll.ledger()).instructions.flatMap(({ rows }) => rows);
+/** Has a payment come in that bears the message id of one that went out. */
+const comesIn = async (
+  { messageId, amountMinor }: { messageId?: string; amountMinor: string },
+  iban = DEFAULT_SEED.users[0]!.account!.iban,
+) => {
+  expect(messageId).toBeDefined();
+  await axios.post(`${payroll.bank.url}/sandbox/incoming-payments`, { iban, amountMinor, messageId });
+};
+const followNow = () =>
+  execute(
+    payroll.database.superuserUrl,
+    `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+  );
+
+describe('a payment that comes in and repeats the message id of one that was sent', () => {
+  it('is no payment of its instruction, as the other side of a transfer within the bank', async () => {
+    // More than are read by lists of their own.
+    payroll = await Payroll.start({ rowsPerInstruction: 1, sandbox: { stepMs: 600_000 } });
+    const id = await payroll.paid(payFile(payRows(8)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    for (const row of await sent()) await comesIn(row);
+    const { listPaymentTransactions = 0 } = await payroll.calls();
+    await eventually(async () => {
+      await followNow();
+      return ((await payroll.calls()).listPaymentTransactions ?? 0) > listPaymentTransactions + 8;
+    }, 20_000);
+    expect(await kinds()).toEqual([]);
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('keeps nobody from being paid again, as money that came back', async () => {
+    payroll = await Payroll.start({
+      clock: new MovedClock(),
+      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
+    });
+    const rows = payRows(2);
+    rows[0]!.iban = RETURNS;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
+    await payroll.bankClock(later);
+    payroll.clock.set(later);
+    await eventually(async () => {
+      await followNow();
+      return (await payroll.run(id)).returned.payments === 1;
+    }, 20_000);
+    await comesIn((await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!);
+    const { data } = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments?limit=100`));
+    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+      executionDate: payroll.executionDate(),
+      submitAt: payroll.clock.now().toISOString(),
+      paymentIds: [data.items[0].id],
+      reason: 'her account is open again',
+    });
+    expect(made).toMatchObject({ status: 201, data: { payments: 1 } });
+  });
+});
+
+describe('money that comes in to the account that salaries were paid from, and repeats their message ids', () => {
+  /** A settled run whose returns the bank shows in the general list. */
+  const settled = async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
+    });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const account = DEFAULT_SEED.users[1]!.account!.iban;
+    return { id, account };
+  };
+  const askedAbout = async (id: string) => {
+    await eventually(async () => {
+      await followNow();
+      return (await kinds()).includes('POSSIBLE_RETURN');
+    }, 20_000);
+    return payroll.askedAbout(id, 'POSSIBLE_RETURN');
+  };
+  const readAgain = async () => {
+    const { listPaymentTransactions: before = 0 } = await payroll.calls();
+    await eventually(async () => {
+      await followNow();
+      return ((await payroll.calls()).listPaymentTransactions ?? 0) > before + 2;
+    }, 20_000);
+  };
+
+  it('is asked about once for the instruction, moves nothing, and is asked about anew when more comes', async () => {
+    const { id, account } = await settled();
+    const rows = await sent();
+    for (const row of rows.slice(0, 2)) await comesIn(row, account);
+    const path = await askedAbout(id);
+    const [asked, ...others] = await payroll.attention();
+    expect(others).toEqual([]);
+    expect(asked).toMatchObject({ payments: 2, actions: ['ACKNOWLEDGE'] });
+    expect(asked!.happened).toContain('2 in all');
+    expect(asked!.happened).not.toMatch(/DE\d{2}|Employee/);
+    expect(await payroll.run(id)).toMatchObject({ status: 'SETTLED', returned: { payments: 0 } });
+    expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
+    const reason = 'the bank looks into it';
+    await payroll.as('operator').post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    await readAgain();
+    expect(await kinds()).toEqual([]);
+    await comesIn(rows[2]!, account);
+    await askedAbout(id);
+    expect((await payroll.attention())[0]).toMatchObject({ payments: 3 });
+  });
+
+  it('is asked about no more once the bank shows the payment as returned', async () => {
+    payroll = await Payroll.start({
+      clock: new MovedClock(),
+      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
+    });
+    const rows = payRows(2);
+    rows[0]!.iban = RETURNS;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;
+    await comesIn(returning, DEFAULT_SEED.users[1]!.account!.iban);
+    await askedAbout(id);
+    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
+    await payroll.bankClock(later);
+    payroll.clock.set(later);
+    await eventually(async () => {
+      await followNow();
+      return (await kinds()).length === 0;
+    }, 20_000);
+    expect((await payroll.run(id)).returned.payments).toBe(1);
+  });
+
+  it('is asked about where the bank sends the money of a salary back so', async () => {
+    payroll = await Payroll.start({
+      clock: new MovedClock(),
+      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
+    });
+    const rows = payRows(2);
+    rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'comesInTwoDaysLater')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
+    await payroll.bankClock(later);
+    payroll.clock.set(later);
+    await askedAbout(id);
+    expect((await payroll.attention())[0]).toMatchObject({ payments: 1 });
+    expect(await payroll.run(id)).toMatchObject({ status: 'SETTLED', returned: { payments: 0 } });
+  });
+});

@@ -1,0 +1,188 @@
+import axios from 'axios';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { PATHS } from '../../src/bank/types';
+import { Database } from '../../src/database/database';
+import { recordAdds } from '../../src/submission/add-record';
+import { loadWork, Work } from '../../src/submission/work';
+import { execute, select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+
+interface Shown {
+  id: string;
+  status: string;
+  bankInstructionId: string;
+}
+
+let payroll: Payroll;
+let date: string;
+afterEach(() => payroll.close());
+
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const instructions = async (id: string): Promise<Shown[]> => (await payroll.run(id)).instructions;
+const asked = async (path: string) => (await payroll.as('operator').get(path)).data;
+const decide = async (path: string, action: string) => {
+  const proposal = { action, reason: 'the bank has mended what it was' };
+  const proposed = await payroll.as('operator').post(`${path}/actions`, proposal);
+  return proposed.status === 201 ? payroll.as('second').post(`${path}/actions/confirmation`) : proposed;
+};
+
+/** A run of four past its gate; the bank drops its second instruction, and hinders it from being built again. */
+async function hindered(hinder: () => Promise<unknown>, options: PayrollOptions = {}): Promise<string> {
+  const variants = { linkReads: 'allowed', enforceControlTotals: false } as const;
+  ({ payroll, date } = await Payroll.startOnPayday({
+    rowsPerInstruction: 2,
+    sandbox: { variants },
+    ...options,
+  }));
+  await payroll.stopPastTheGate();
+  const terms = { executionDate: date, submitAt: `${date}T10:00:00Z` };
+  const id = await payroll.paid(payFile(payRows(4)), terms);
+  await payroll.until(id, ['SUBMITTING'], 20_000);
+  const [, dropped] = await instructions(id);
+  await axios.delete(payroll.bank.url + PATHS.creditTransfer(dropped!.bankInstructionId), {
+    headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+  });
+  await hinder();
+  await payroll.letRunsGoOn();
+  return id;
+}
+
+const passCutOff = () => payroll.clock.set(new Date(`${date}T16:00:01Z`));
+
+describe('an instruction that is built again while others of its run are submitted', () => {
+  it('says of a refused row that others are paid, and offers only what can be done', async () => {
+    const id = await hindered(() => payroll.fault({ operation: 'add', kind: '422', nth: 1 }));
+    const path = await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
+    const { certain, actions, payments } = await asked(path);
+    expect(certain).toMatch(/others of the run are, and their people are paid/);
+    expect([actions, payments]).toEqual([['TRY_AGAIN'], 2]);
+    expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('says of a refused initiation that others are paid', async () => {
+    const id = await hindered(() => payroll.fault({ operation: 'initiate', kind: '422', nth: 1 }));
+    const path = await payroll.askedAbout(id, 'INITIATE_REFUSED');
+    expect((await asked(path)).certain).toMatch(/others of the run are, and their people are paid/);
+    expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is released at the cut-off also where it was built too often, and its run ends', async () => {
+    const lost = () => payroll.fault({ operation: 'add', kind: '500-before', every: 1 });
+    const id = await hindered(lost, { settings: { REBUILD_LIMIT: '1', BANK_CUT_OFF: '16:00' } });
+    await payroll.askedAbout(id, 'REBUILD_LIMIT');
+    passCutOff();
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+    expect((await instructions(id)).map(({ status }) => status).sort()).toEqual(['CLOSED', 'RELEASED']);
+    expect(await kinds()).toEqual(['STALE_DATE']);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
+  it('is not asked about any more once it is released, also while its run goes on', async () => {
+    const id = await hindered(() => payroll.fault({ operation: 'add', kind: '422', nth: 1 }));
+    const path = await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
+    await execute(
+      payroll.database.superuserUrl,
+      `CREATE FUNCTION stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
+       CREATE TRIGGER stays_submitting BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (NEW.status = 'FOLLOWING') EXECUTE FUNCTION stay()`,
+    );
+    passCutOff();
+    await payroll.askedAbout(id, 'STALE_DATE');
+    expect(await kinds()).toEqual(['STALE_DATE']);
+    expect((await decide(path, 'TRY_AGAIN')).data.code).toBe('ATTENTION_IS_RESOLVED');
+  });
+});
+
+describe('a refusal that was recorded late', () => {
+  it('asks nothing about an instruction that was given up meanwhile', async () => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    const [given] = await select<{ id: string; employer_id: string }>(
+      payroll.database.superuserUrl,
+      'SELECT id, employer_id FROM instruction',
+    );
+    const database = payroll.services[0]!.app.get(Database);
+    const work = await database.inEmployer(given!.employer_id, (tx) => loadWork(tx, given!.id));
+    expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await database.inEmployer(given!.employer_id, (tx) => recordAdds(tx, work!, 99, [refusal(work!)]));
+    expect(await kinds()).toEqual([]);
+  });
+
+  const refusal = ({ planned }: Work) =>
+    ({
+      row: { rowNo: planned.rowCount, paymentId: planned.id },
+      outcome: { kind: 'no', reason: 'invalid' },
+    }) as unknown as Parameters<typeof recordAdds>[3][number];
+});
+
+describe('a refused initiation that goes on by itself', () => {
+  it('is not asked about any more once the bank has opened the instruction', async () => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'initiate', kind: '422', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.askedAbout(id, 'INITIATE_REFUSED');
+    const path = payroll.path(`/pay-runs/${id}`);
+    expect((await payroll.as('operator').post(`${path}/stop`, { reason: 'a look first' })).status).toBe(200);
+    expect((await payroll.as('second').post(`${path}/resume`, { reason: 'looked' })).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const told = await select(payroll.database.superuserUrl, 'SELECT kind, resolution FROM attention');
+    expect(told).toEqual([{ kind: 'INITIATE_REFUSED', resolution: 'the bank opened it' }]);
+  });
+});
+
+describe('an instruction that differs from what was approved', () => {
+  const changed = (field: string) =>
+    payroll.fault({
+      operation: 'listInstructionPaymentTransactions',
+      kind: 'list-wrong',
+      what: 'changed',
+      field,
+      every: 1,
+    });
+
+  it('is told, stopped and given up at once or not at all', async () => {
+    payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await execute(
+      payroll.database.superuserUrl,
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+       CREATE TRIGGER not_given_up BEFORE UPDATE ON instruction FOR EACH ROW
+         WHEN (NEW.status = 'ABANDONED') EXECUTE FUNCTION refuse()`,
+    );
+    await changed('amount');
+    const before = (await payroll.calls()).listInstructionPaymentTransactions ?? 0;
+    await payroll.letRunsGoOn();
+    const reads = async () => ((await payroll.calls()).listInstructionPaymentTransactions ?? 0) - before;
+    await eventually(async () => (await reads()) > 1, 20_000);
+    expect([await kinds(), (await payroll.run(id)).stopped]).toEqual([[], null]);
+    await execute(payroll.database.superuserUrl, 'DROP TRIGGER not_given_up ON instruction');
+    await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    expect((await payroll.run(id)).stopped?.reason).toMatch(/^an instruction differed/);
+    expect((await payroll.calls()).submit ?? 0).toBe(0);
+  });
+
+  it('is asked about once where only names differ, and is paid all the same', async () => {
+    const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
+    payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox: { variants } });
+    await changed('name');
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const [told, ...more] = await payroll.attention();
+    expect([told?.kind, more]).toEqual(['NAME_DIFFERS', []]);
+    const path = payroll.path(`/attention/${told!.id}`);
+    expect((await asked(path)).certain).toMatch(/^Amounts and IBANs are as approved.* row \d\.$/);
+    expect((await decide(path, 'ACKNOWLEDGE')).status).toBe(200);
+    expect(await kinds()).toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+import type { BankPayment } from '../../src/bank/records';
+import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
+import { BankReads } from '../../src/employer/bank-reads';
+import { PaymentSource } from '../../src/settlement/payment-source';
+import { execute } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+
+let payroll: Payroll;
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await payroll.close();
+});
+
+const LEAVES: PayrollOptions = {
+  settings: { RECONCILE_MS: '200' },
+  sandbox: { variants: { failedChecks: 'leave-it' } },
+};
+const left: readonly MagicCreditor['effect'][] = ['notProcessable', 'submissionControlFails'];
+const iban = (effect: MagicCreditor['effect']) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
+const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+const statuses = async (id: string) =>
+  (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments`))).data.items.map(
+    ({ status }: { status: string }) => status,
+  );
+const report = async (id: string) =>
+  (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
+const successorOf = (id: string) =>
+  payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+    executionDate: payroll.executionDate(),
+    submitAt: payroll.clock.now().toISOString(),
+  });
+/** Holds once everything was looked at again. */
+const eventuallyRead = (holds: () => Promise<boolean>) =>
+  eventually(async () => {
+    await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+    return holds();
+  }, 20_000);
+/** Until what is followed was read so often again. */
+const readAgain = async (times = 3) => {
+  const reads = jest.spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf');
+  const before = reads.mock.calls.length;
+  await eventuallyRead(() => Promise.resolve(reads.mock.calls.length >= before + times));
+};
+/** What the bank shows from now on of the payments it left where they stood. */
+const showsLeft = (change: Partial<BankPayment>) => {
+  const { app } = payroll.services[0]!;
+  const instead = (seen: readonly BankPayment[]) =>
+    seen.map((one) => (one.groupStatus === 'NOTPROCESSABLE' ? { ...one, ...change } : one));
+  const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
+  const [{ paymentsOf }, { payments }] = [source, reads];
+  jest
+    .spyOn(source, 'paymentsOf')
+    .mockImplementation(async (...asked) => instead(await paymentsOf.apply(source, asked)));
+  jest
+    .spyOn(reads, 'payments')
+    .mockImplementation(async (...asked) => instead(await payments.apply(reads, asked)));
+};
+/** A run of payments, of which some fail the bank's own checks and are left at the last step they passed. */
+const paid = (effects = left, count = 4) => {
+  const rows = payRows(count).map((row, n) =>
+    effects[n] === undefined ? row : { ...row, iban: iban(effects[n]) },
+  );
+  return payroll.paid(payFile(rows));
+};
+
+describe('a payment that failed the checks of the bank, and is left as not processable where it stood', () => {
+  it('fails once the others have ended, and is paid again while it is shown so', async () => {
+    payroll = await Payroll.start(LEAVES);
+    const id = await paid();
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+    expect((await statuses(id)).sort()).toEqual(['FAILED', 'FAILED', 'SETTLED', 'SETTLED']);
+    await readAgain();
+    expect(await kinds()).toEqual([]);
+    expect(await report(id)).toMatchObject({
+      explained: true,
+      table: { notPaid: { payments: 2 } },
+      byBankStatus: { 'GROUP:NOTPROCESSABLE': { payments: 2 } },
+    });
+    const made = await successorOf(id);
+    expect(made.status).toBe(201);
+    expect((await payroll.approve(made.data)).status).toBeLessThan(300);
+    await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
+    expect((await payroll.calls()).submit).toBe(2);
+  });
+
+  it('is waited for until the cut-off of its execution date where no other payment shows that it was executed', async () => {
+    const started = await Payroll.startOnPayday(LEAVES);
+    payroll = started.payroll;
+    const id = await paid(['notProcessable'], 1);
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    await readAgain();
+    expect(await statuses(id)).toEqual(['SUBMITTED']);
+    payroll.clock.set(new Date(`${started.date}T17:00:00Z`));
+    await eventuallyRead(async () => (await payroll.run(id)).status === 'FAILED');
+  });
+
+  it.each(['SETTLED', 'EXCHANGED'])(
+    'is a contradiction, and never paid again, once it is shown at %s',
+    async (status) => {
+      payroll = await Payroll.start(LEAVES);
+      const id = await paid();
+      await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+      const made = await successorOf(id);
+      expect(made.status).toBe(201);
+      showsLeft({ status, groupStatus: undefined });
+      await eventuallyRead(async () => (await kinds()).includes('CONTRADICTION'));
+      expect([...new Set(await kinds())].sort()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
+      const again = await successorOf(id);
+      expect(again.data.payments.map(({ code }: { code: string }) => code)).toEqual([
+        'PAYMENT_CONTRADICTED',
+        'PAYMENT_CONTRADICTED',
+      ]);
+    },
+  );
+
+  it('is paid again on the word of the bank alone where that no longer says that it is not processable', async () => {
+    payroll = await Payroll.start(LEAVES);
+    const id = await paid();
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+    showsLeft({ groupStatus: undefined });
+    const refused = await successorOf(id);
+    expect([refused.status, refused.data.code]).toEqual([503, 'BANK_UNREADABLE']);
+    const path = await payroll.askedAbout(id, 'REPLACED_UNSEEN');
+    const word = { action: 'NOT_PAID', reason: 'the bank wrote so', evidence: 'its letter of today' };
+    expect((await payroll.as('operator').post(`${path}/actions`, word)).status).toBe(201);
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await successorOf(id)).status).toBe(201);
+  });
+
+  it('goes on where it is taken up after all while the others are under way', async () => {
+    payroll = await Payroll.start(LEAVES);
+    showsLeft({ status: 'PRO_DEBIT_HOLD' });
+    const id = await paid();
+    await eventuallyRead(
+      async () => (await statuses(id)).filter((one: string) => one === 'SETTLED').length === 2,
+    );
+    expect((await statuses(id)).sort()).toEqual(['SETTLED', 'SETTLED', 'SUBMITTED', 'SUBMITTED']);
+  });
+});
+
+describe('a payment that the bank leaves before it took it, and does not say why', () => {
+  it('is decided by two people once it is overdue, and paid again as long as it stands there', async () => {
+    const variants = { failedChecks: 'leave-it', optionalFields: 'left-out' } as const;
+    payroll = await Payroll.start({ ...LEAVES, sandbox: { variants } });
+    const id = await paid();
+    await eventuallyRead(
+      async () => (await statuses(id)).filter((one: string) => one === 'SETTLED').length === 2,
+    );
+    payroll.clock.offsetMs += 7 * 86_400_000;
+    await eventuallyRead(async () => (await kinds()).includes('UNKNOWN_STATUS'));
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    const { data: asked } = await payroll.as('finance').get(path);
+    expect(asked).toMatchObject({ payments: 2, actions: ['PAID', 'NOT_PAID'] });
+    expect(asked.happened).toMatch(
+      /before it took them: SUB_STARTED \(rows \d\), SUB_IS_VALID \(rows \d\)\.$/,
+    );
+    const word = { action: 'NOT_PAID', reason: 'the bank has answered', evidence: 'letter 4712' };
+    expect((await payroll.as('operator').post(`${path}/actions`, word)).status).toBe(201);
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    await eventuallyRead(async () => (await payroll.run(id)).status === 'PARTLY_SETTLED');
+    expect((await statuses(id)).sort()).toEqual(['SETTLED', 'SETTLED', 'VOID', 'VOID']);
+    await readAgain();
+    expect(await kinds()).toEqual([]);
+    expect((await report(id)).explained).toBe(true);
+    await payroll.bankClock(payroll.clock.now());
+    expect((await successorOf(id)).status).toBe(201);
+  });
+
+  it('is not decided once the bank went on with it', async () => {
+    const variants = { failedChecks: 'leave-it', optionalFields: 'left-out' } as const;
+    payroll = await Payroll.start({ ...LEAVES, sandbox: { variants } });
+    const id = await paid();
+    await eventuallyRead(
+      async () => (await statuses(id)).filter((one: string) => one === 'SETTLED').length === 2,
+    );
+    payroll.clock.offsetMs += 7 * 86_400_000;
+    await eventuallyRead(async () => (await kinds()).includes('UNKNOWN_STATUS'));
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    const word = { action: 'NOT_PAID', reason: 'the bank has answered', evidence: 'letter 4712' };
+    expect((await payroll.as('operator').post(`${path}/actions`, word)).status).toBe(201);
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { payments } = reads;
+    jest
+      .spyOn(reads, 'payments')
+      .mockImplementation(async (...asked) =>
+        (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'PRO_DEBIT_HOLD' })),
+      );
+    const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+    expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
+  });
+});

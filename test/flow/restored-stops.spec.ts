@@ -1,0 +1,87 @@
+import { readId } from '../../src/http/prefixed-id';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll } from '../support/payroll';
+import { Restoring } from '../support/restoring';
+
+let payroll: Payroll;
+let restoring: Restoring;
+const rows = payRows(6);
+
+beforeEach(async () => {
+  payroll = await Payroll.start({
+    rowsPerInstruction: 2,
+    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
+    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '100' },
+  });
+  restoring = new Restoring(payroll);
+});
+afterEach(() => restoring.close());
+
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const asked = async (run: string) =>
+  (await payroll.attention()).find(
+    ({ kind, payRunId }) => kind === 'POSSIBLE_DUPLICATE_PAY' && payRunId === run,
+  )?.happened;
+const stopped = async (run: string) => (await payroll.run(run)).stopped as { reason: string } | null;
+
+describe('a run that is stopped after a restore because the bank has a forgotten submit', () => {
+  it('of another run for the same employees: people are asked, and the rest is paid once these are taken out', async () => {
+    const run = await payroll.uploaded(payFile(rows.slice(0, 4)));
+    await restoring.backUp();
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+    await restoring.restore();
+    // As if nobody knew of the restore yet: else its rows were held.
+    await restoring.change(`UPDATE database_restore SET noticed_at = now() - '1 day'::interval`);
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'it is uploaded again' });
+    const other = await payroll.paid(payFile(rows.slice(3)));
+    await payroll.clearFaults();
+    await restoring.answered();
+    const told = await asked(other);
+    expect(told).toContain('has 1 payments that may have been paid already');
+    expect(await stopped(other)).toMatchObject({ reason: 'RESTORED' });
+    expect(await restoring.resume()).toBe('RESUMED');
+    const path = payroll.path(`/pay-runs/${other}`);
+    const [twice] = (await payroll.as('approver').get(`${path}/payments`)).data.items;
+    expect(told).toContain(twice.id);
+    const amendment = { excludePaymentIds: [twice.id], reason: 'the bank has paid it' };
+    await payroll.as('preparer').post(`${path}/amendments`, amendment);
+    await payroll.until(other, ['READY'], 20_000);
+    expect([await asked(other), await stopped(other)]).toEqual([undefined, null]);
+    await payroll.approve(await payroll.run(other));
+    await payroll.until(other, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it('of itself: what else was found meanwhile stops it until people decide that too', async () => {
+    const run = await payroll.uploaded(payFile(rows));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    await payroll.approve(run);
+    await payroll.until(run.id, ['VERIFIED'], 20_000);
+    await payroll.submitAtBank((await payroll.run(run.id)).instructions[0].bankInstructionId);
+    await restoring.restore();
+    await payroll.clearFaults();
+    expect(await restoring.answered()).toContain('the run is READY');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await restoring.change(
+      `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, happened, certain, ask_bank)
+       SELECT employer_id, gen_random_uuid(), 'ECHO_MISMATCH', id, id, 'a name differs', 'it is paid', 'why?'
+       FROM pay_run WHERE id = '${readId('run', run.id)}'`,
+    );
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SUBMITTING'], 20_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await stopped(run.id)).toMatchObject({ reason: 'RESTORED' });
+    expect((await timesPaid()).filter((count) => count > 0)).toHaveLength(2);
+    const path = await payroll.askedAbout(run.id, 'ECHO_MISMATCH');
+    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'the name is right' });
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    await eventually(async () => (await timesPaid()).length === 6, 10_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+});

@@ -1,0 +1,111 @@
+import { Variants } from '../../src/bank-sandbox/variants';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+import { Restoring } from '../support/restoring';
+
+let payroll: Payroll;
+let restoring: Restoring;
+const rows = payRows(2);
+const reason = 'the bank said so on the telephone';
+
+const start = async (variants: Partial<Variants>) => {
+  payroll = await Payroll.start({
+    sandbox: { variants: { omitFromLists: [], optionalFields: 'sent', ...variants } },
+    settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '400', RECONCILE_MS: '100' },
+  });
+  restoring = new Restoring(payroll);
+};
+afterEach(() => restoring.close());
+
+/** A run whose submit was lost, and which two people declared not executed: its payments are VOID. */
+async function voided(): Promise<string> {
+  await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+  const id = await payroll.paid(payFile(rows));
+  const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+  await payroll.clearFaults();
+  const evidence = 'letter of the bank, 4710';
+  await payroll.as('operator').post(`${path}/actions`, { action: 'NOT_EXECUTED', reason, evidence });
+  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  await payroll.until(id, ['FAILED'], 15_000);
+  return id;
+}
+
+const successorOf = (id: string) =>
+  payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+    executionDate: payroll.executionDate(),
+    submitAt: payroll.clock.now().toISOString(),
+  });
+const refusalsOf = async (id: string) => {
+  const { status, data } = await successorOf(id);
+  if (status === 201) return [status];
+  return [status, data.code, ...data.payments.map(({ code }: { code: string }) => code)];
+};
+const REFUSED = [409, 'NOTHING_TO_REPLACE', 'EMPLOYEE_MAY_BE_PAID', 'EMPLOYEE_MAY_BE_PAID'];
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+
+describe('a successor that was paid after the backup', () => {
+  it('is not made once more when it is cancelled on the word of the bank that it was paid', async () => {
+    await start({ linkReads: 'refused' });
+    const parent = await voided();
+    const { data: made } = await successorOf(parent);
+    const path = payroll.path(`/pay-runs/${made.id}`);
+    await payroll.as('finance').post(`${path}/stop`, { reason: 'a pause' });
+    expect((await payroll.approve(made)).status).toBeLessThan(300);
+    await restoring.backUp();
+    // The backup is of a run that nobody stopped.
+    await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+    await payroll.as('operator').post(`${path}/resume`, { reason: 'go on' });
+    await payroll.until(made.id, ['SETTLED'], 20_000);
+
+    await restoring.restore();
+    expect(await restoring.answered()).toContain("that may be this service's or not");
+    const cancelled = await payroll.as('preparer').post(`${path}/cancellation`, { reason: 'it was paid' });
+    expect(cancelled.data).toMatchObject({ status: 'CANCELLED' });
+    expect(await restoring.resume('letter of the bank, 4712')).toBe('RESUMED');
+    expect(await refusalsOf(parent)).toEqual(REFUSED);
+    const again = await payroll.upload(payFile(rows), { supplementOf: parent });
+    expect(again.data).toMatchObject({ payments: 0, held: { holds: { EMPLOYEE_MAY_BE_PAID: 2 } } });
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+
+  it('is not made once more where the database has forgotten it too, before and after people resume', async () => {
+    await start({ linkReads: 'allowed' });
+    const parent = await voided();
+    await restoring.backUp();
+    const { data: made } = await successorOf(parent);
+    expect((await payroll.approve(made)).status).toBeLessThan(300);
+    await payroll.until(made.id, ['SETTLED'], 20_000);
+
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+    await restoring.restore();
+    expect(await refusalsOf(parent)).toEqual(REFUSED);
+    await payroll.clearFaults();
+    const told = await restoring.answered();
+    expect(told).toContain('for a run that was forgotten too');
+    expect(told).toContain('what older runs did not pay is held for a person: 1 with 2 payments');
+    expect(await restoring.resume()).toBe('RESUMED');
+    expect(await refusalsOf(parent)).toEqual(REFUSED);
+
+    const { data: again } = await payroll.upload(payFile(rows), { supplementOf: parent });
+    expect(again).toMatchObject({ payments: 0, held: { holds: { EMPLOYEE_MAY_BE_PAID: 2 } } });
+    const holds = payroll.path(`/pay-runs/${again.id}/holds`);
+    const [held] = (await payroll.as('approver').get(holds)).data.items;
+    expect(held.message).toBe(
+      `What ${parent} did not pay may have been paid by a run that a restored database has forgotten.`,
+    );
+    const release = { code: held.code, paymentId: held.payment.id, reason: 'the bank says it was not paid' };
+    const released = await payroll.as('approver').post(`${holds}/release`, release);
+    expect(released.data).toMatchObject({ status: 'READY', payments: 1 });
+    expect(await timesPaid()).toEqual([1, 1]);
+  });
+
+  it('leaves what came after the restore as it was: that is replaced as ever', async () => {
+    await start({ linkReads: 'refused' });
+    await restoring.backUp();
+    await restoring.restore();
+    await restoring.answered();
+    await restoring.resume('letter of the bank, 4712');
+    const parent = await voided();
+    expect((await successorOf(parent)).status).toBe(201);
+  });
+});

@@ -1,0 +1,103 @@
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+import { Restoring } from '../support/restoring';
+
+const EVIDENCE = 'letter of the bank, 4711';
+
+let payroll: Payroll;
+let restoring: Restoring;
+
+beforeEach(async () => {
+  payroll = await Payroll.start({
+    rowsPerInstruction: 2,
+    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
+    settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '100' },
+  });
+  restoring = new Restoring(payroll);
+});
+afterEach(() => restoring.close());
+
+const lasting = (operation: string, kind: string) => payroll.fault({ operation, kind, every: 1 });
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const submits = async () => (await payroll.calls()).submit;
+
+/** A run of four that the database knows as verified, and the bank as paid. */
+async function forgotten(): Promise<string> {
+  await lasting('getAccount', '500-before');
+  const id = await payroll.paid(payFile(payRows(4)));
+  await payroll.until(id, ['VERIFIED'], 20_000);
+  await restoring.backUp();
+  await payroll.clearFaults();
+  await payroll.until(id, ['SETTLED'], 20_000);
+  return id;
+}
+
+/** Two people go on by the word of the bank, and no otherwise. */
+async function goOn(): Promise<void> {
+  expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
+  const [asked] = (await payroll.attention()).filter(({ kind }) => kind === 'RESTORED');
+  await payroll.as('operator').delete(payroll.path(`/attention/${asked!.id}/actions`));
+  expect(await restoring.resume(EVIDENCE)).toBe('RESUMED');
+  expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
+}
+
+describe('a restored database, at a bank that always answers one read otherwise than it should', () => {
+  it.each(['409', 'garbage'])(
+    'goes on by its word where that is one of a payment of somebody else (%s)',
+    async (kind) => {
+      const id = await forgotten();
+      const other = await payroll.initiateAtBank();
+      await payroll.addAtBank(other);
+      await lasting('getPaymentTransaction', kind);
+      await restoring.restore();
+      const told = await restoring.answered();
+      expect(told).toContain('taken back into the record, to be followed: 2 with 4 payments');
+      expect(told).toContain(other);
+      await goOn();
+      await payroll.until(id, ['SETTLED'], 20_000);
+      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    },
+  );
+
+  it.each(['409', 'garbage'])('goes on by its word where that is its list of payments (%s)', async (kind) => {
+    const id = await forgotten();
+    await lasting('listPaymentTransactions', kind);
+    await restoring.restore();
+    expect(await restoring.answered()).toContain("takes the bank's written word");
+    await goOn();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
+  it.each(['409', 'garbage'])(
+    'goes on by its word where that is one of what was forgotten, and pays nobody of it again (%s)',
+    async (kind) => {
+      const id = await forgotten();
+      const before = await submits();
+      await lasting('getInstruction', kind);
+      await restoring.restore();
+      expect(await restoring.answered()).toContain('the bank does not let it be read');
+      await goOn();
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      expect([await submits(), await timesPaid()]).toEqual([before, [1, 1, 1, 1]]);
+      // A service that starts asks at once.
+      await payroll.clearFaults();
+      await payroll.stopServices();
+      payroll.url = (await payroll.addReplica()).url;
+      await payroll.until(id, ['SETTLED'], 20_000);
+      expect([await submits(), await timesPaid()]).toEqual([before, [1, 1, 1, 1]]);
+    },
+  );
+
+  it('takes back what was forgotten where the answer was odd only for a moment', async () => {
+    const id = await forgotten();
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '409', nth: 1 });
+    await restoring.restore();
+    expect(await restoring.answered()).toContain(
+      'taken back into the record, to be followed: 2 with 4 payments',
+    );
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});

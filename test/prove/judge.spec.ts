@@ -1,0 +1,93 @@
+import { shortcomingsOf } from '../../prove/real/faults';
+import { conclusionOf, judgeBook, Look } from '../../prove/real/judge';
+import { payRows } from '../support/pay-rows';
+
+const well: Look = { final: true, asked: false, paidTwice: false, paidUnapproved: false, differs: false };
+const [row] = payRows(1);
+const approved = new Map([[row!.iban, BigInt(row!.amount.replace('.', ''))]]);
+
+describe('what a run of the proof came to', () => {
+  it('is well where it ended as the book says', () => {
+    expect(conclusionOf(well, well, false)).toEqual({
+      paidTwice: false,
+      paidUnapproved: false,
+      silent: false,
+      stuck: false,
+      attention: false,
+    });
+  });
+
+  it('is stuck at rest, and after people have decided, where it is not final and nothing is asked', () => {
+    const waits = { ...well, final: false };
+    const asks = { ...waits, asked: true };
+    expect(conclusionOf(waits, well, false)).toMatchObject({ stuck: true });
+    expect(conclusionOf(asks, well, true)).toMatchObject({ stuck: false });
+    expect(conclusionOf(asks, waits, true)).toMatchObject({ stuck: true });
+    expect(conclusionOf(asks, asks, true)).toMatchObject({ stuck: false });
+  });
+
+  it('is silent where it differs from the book in the end, whatever was asked and answered before', () => {
+    const differs = { ...well, differs: true };
+    const asked = { ...differs, asked: true };
+    expect(conclusionOf({ ...well, asked: true }, differs, true)).toMatchObject({ silent: true });
+    expect(conclusionOf({ ...well, asked: true }, asked, true)).toMatchObject({ silent: false });
+    expect(conclusionOf(differs, well, false)).toMatchObject({ silent: true });
+    expect(conclusionOf(asked, well, true)).toMatchObject({ silent: false });
+  });
+
+  it('is silent where somebody was paid twice or unapproved and nobody was ever asked', () => {
+    for (const wrong of ['paidTwice', 'paidUnapproved'] as const) {
+      const last = { ...well, [wrong]: true };
+      expect(conclusionOf(well, last, false)).toMatchObject({ silent: true, [wrong]: true });
+      expect(conclusionOf(well, last, true)).toMatchObject({ silent: false, [wrong]: true });
+    }
+  });
+
+  it('takes a row for paid where one of the runs that pay it says so', () => {
+    const { employeeId, iban } = row!;
+    const movedMinor = String(approved.get(iban));
+    const paid = { payees: [{ iban, count: 1, movedMinor }], entriesSumMinor: '0' };
+    const saying = (...statuses: string[]) => statuses.map((status) => ({ employeeId, status }));
+    const differsWith = (...statuses: string[]) =>
+      judgeBook({ said: saying(...statuses), ledger: paid }, [row!], approved).differs;
+    expect(differsWith('VOID', 'SETTLED')).toBe(false);
+    expect(differsWith('VOID', 'FAILED')).toBe(true);
+    expect(differsWith('VOID', 'SUBMITTED')).toBe(false);
+    expect(differsWith()).toBe(true);
+  });
+});
+
+describe('what a trial lacks', () => {
+  it('names the fault that changed nothing', () => {
+    expect(shortcomingsOf({ assumptions: 'inside' }, { missed: ['submit hang'], raised: [] })).toEqual([
+      'did not strike: submit hang',
+    ]);
+    expect(shortcomingsOf({ assumptions: 'inside' }, { missed: [], raised: ['SUBMIT_UNKNOWN'] })).toEqual([]);
+  });
+
+  it('names what nobody was asked, and what was asked where nothing was to be', () => {
+    expect(
+      shortcomingsOf(
+        { assumptions: 'inside', expects: ['CONTRADICTION'] },
+        { missed: [], raised: ['ROW_UNSEEN'] },
+      ),
+    ).toEqual(['nobody was asked: CONTRADICTION']);
+    expect(
+      shortcomingsOf(
+        { assumptions: 'inside', expects: ['CONTRADICTION'] },
+        { missed: [], raised: ['CONTRADICTION'] },
+      ),
+    ).toEqual([]);
+    expect(
+      shortcomingsOf({ assumptions: 'inside', expects: [] }, { missed: [], raised: ['ROW_UNSEEN'] }),
+    ).toEqual(['somebody was asked: ROW_UNSEEN']);
+  });
+
+  it('takes a broken invariant for one inside the assumptions, where it is not what was to be asked', () => {
+    const breach = { missed: [], raised: ['INVARIANT_BREACH'] };
+    const words = ['somebody was asked: INVARIANT_BREACH'];
+    expect(shortcomingsOf({ assumptions: 'inside' }, breach)).toEqual(words);
+    expect(shortcomingsOf({ assumptions: 'outside' }, breach)).toEqual([]);
+    expect(shortcomingsOf({ assumptions: 'inside', expects: ['INVARIANT_BREACH'] }, breach)).toEqual([]);
+  });
+});

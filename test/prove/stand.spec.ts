@@ -1,0 +1,51 @@
+import { Stand } from '../../prove/real/stand';
+import { buildWithCrashPoints } from '../support/crash-build';
+import { execute } from '../support/database';
+
+/** Two runs come to their end in it many times over. */
+const WAITS_MS = 6_000;
+
+describe('a stand of the proof', () => {
+  let stand: Stand;
+  beforeAll(async () => {
+    buildWithCrashPoints();
+    stand = await Stand.open({}, WAITS_MS);
+  });
+  afterAll(() => stand.close());
+
+  const concluded = async (arrange: () => Promise<void>) => {
+    const rows = stand.freshRows(1);
+    const startedMs = Date.now();
+    await arrange();
+    return stand.conclude(await stand.pay(rows), rows, startedMs);
+  };
+
+  it('knows what struck, what did not, and what people were asked', async () => {
+    const { missed, raised, stuck } = await concluded(async () => {
+      await stand.payroll.fault({ operation: 'submit', kind: '403', every: 1 });
+      await stand.payroll.fault({ operation: 'submit', kind: 'hang', nth: 9 });
+      stand.proxy.meddle = ({ body }) => ({ body });
+    });
+    expect(missed).toEqual(['submit hang', 'what the network was to do']);
+    expect(raised).toEqual(['SUBMIT_REFUSED']);
+    expect(stuck).toBe(false);
+  });
+
+  it('forgets the faults of a trial when the next begins', async () => {
+    const { missed, raised, attention } = await concluded(() => Promise.resolve());
+    expect({ missed, raised, attention }).toEqual({ missed: [], raised: [], attention: false });
+  });
+
+  it('finds a run stuck that never ends after people have decided what it asked', async () => {
+    await execute(
+      stand.payroll.database.superuserUrl,
+      `CREATE FUNCTION never_ends() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'never'; END $$;
+       CREATE TRIGGER aa_never BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (OLD.status = 'FOLLOWING' AND NEW.status <> 'FOLLOWING') EXECUTE FUNCTION never_ends()`,
+    );
+    const finding = await concluded(() =>
+      stand.payroll.fault({ operation: 'submit', kind: '403', every: 1 }),
+    );
+    expect(finding).toMatchObject({ stuck: true, attention: true });
+  });
+});

@@ -1,0 +1,116 @@
+import { newId } from '../../src/database/new-id';
+import { showId } from '../../src/http/prefixed-id';
+import { PaySchedule } from '../../src/pay-run/pay-schedule.entity';
+import { testConfig } from '../http/test-app';
+import { execute, testDatabase, TestDatabase } from '../support/database';
+import { bindRun, makeSchedule, openReplica, Replica, SetClock } from './schedules';
+
+const SUBMIT_AT = '2026-03-23T08:00:00.000Z';
+const clock = new SetClock('2026-03-10T10:00:00Z');
+let store: TestDatabase;
+let replica: Replica;
+let schedule: PaySchedule;
+let id: string;
+
+beforeEach(async () => {
+  clock.set('2026-03-10T10:00:00Z');
+  store = await testDatabase();
+  replica = await openReplica(store.url, clock, testConfig());
+  schedule = await makeSchedule(replica.database, '2026-03-10T10:00:00Z');
+  await replica.maker.tick();
+  id = await bindRun(replica.database, schedule.employerId, '2026-03');
+  await moved('READY', 'APPROVED');
+});
+
+afterEach(async () => {
+  await replica.dataSource.destroy();
+  await store.drop();
+});
+
+const query = <Row>(sql: string, values: unknown[] = []) =>
+  replica.database.inEmployer(schedule.employerId, (tx) => tx.query<Row>(sql, values));
+const moved = async (...statuses: string[]) => {
+  for (const status of statuses) await query('UPDATE pay_run SET status = $2 WHERE id = $1', [id, status]);
+};
+const look = async () => {
+  await replica.overdue.tick();
+  return query<{ kind: string; happened: string }>(
+    'SELECT kind, happened FROM attention WHERE resolved_at IS NULL ORDER BY id',
+  );
+};
+const told = (...levels: string[]) => [
+  {
+    kind: 'DUE_BUT_STOPPED',
+    happened: `Version 1 of ${showId('run', id)}, approved at no time, is due for 2026-03-25 and held back: ${levels.join(', ')}.`,
+  },
+];
+const INSTALLATION = 'every submit of the installation is stopped';
+
+const breachOfAnother = async () => {
+  const other = newId();
+  await replica.database.inEmployer(other, (tx) =>
+    tx.query(`INSERT INTO employer (id, name, time_zone) VALUES ($1, 'Another', 'Europe/Paris')`, [other]),
+  );
+  await replica.database.inEmployer(other, async (tx) => {
+    await tx.query(`UPDATE service_switch SET submits_off = true, reason = 'TOTAL_MISMATCH_AFTER_SUBMIT'`);
+    await tx.query(
+      `INSERT INTO service_stop (id, employer_id, kind, subject_id)
+       VALUES ($1, $2, 'TOTAL_MISMATCH_AFTER_SUBMIT', $1)`,
+      [newId(), other],
+    );
+  });
+};
+const resumed = () =>
+  execute(
+    store.superuserUrl,
+    `UPDATE service_stop SET lifted_at = now();
+     UPDATE service_switch SET submits_off = false, reason = NULL`,
+  );
+
+it("tells of an approved run that another employer's breach holds back once it is due, and nothing of the other", async () => {
+  await breachOfAnother();
+  expect(await look()).toEqual([]);
+  clock.set(SUBMIT_AT);
+  expect(await look()).toEqual(told(INSTALLATION));
+  expect(await look()).toEqual(told(INSTALLATION));
+  await resumed();
+  expect(await look()).toEqual([]);
+  expect(await query('SELECT resolution FROM attention')).toEqual([
+    { resolution: 'the run is not held back any more' },
+  ]);
+});
+
+it.each([['BUILDING'], ['VERIFIED']])('tells of one that is stopped while it is %s', async (status) => {
+  await moved(...(status === 'BUILDING' ? ['BUILDING'] : ['BUILDING', 'VERIFIED']));
+  await query(`UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a look' WHERE id = $1`, [id]);
+  expect(await look()).toEqual(told('the run itself is stopped'));
+});
+
+it('tells anew where another switch is thrown too, and closes when the run waits for a new approval', async () => {
+  clock.set(SUBMIT_AT);
+  await query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`);
+  expect(await look()).toEqual(told('the employer is stopped'));
+  await breachOfAnother();
+  expect(await look()).toEqual(told(INSTALLATION, 'the employer is stopped'));
+  await moved('READY');
+  expect((await look()).map(({ kind }) => kind)).toEqual(['PERIOD_OVERDUE']);
+});
+
+it('does not ask again what two people decided', async () => {
+  clock.set(SUBMIT_AT);
+  await query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`);
+  await look();
+  const second = newId();
+  await replica.database.outsideEmployers((tx) =>
+    tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Sam Second')`, [second]),
+  );
+  await query(
+    `WITH decided AS (
+       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' RETURNING employer_id, id)
+     INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+       confirmed_at)
+     SELECT employer_id, $1, id, 'ACKNOWLEDGE', 'it is not paid today', $2, $3, now() FROM decided`,
+    [newId(), schedule.createdBy, second],
+  );
+  expect(await look()).toEqual([]);
+});

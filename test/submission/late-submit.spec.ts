@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { buildWithCrashPoints } from '../support/crash-build';
+import { select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { eventually, Payroll, ServiceProcess } from '../support/payroll';
+
+/** Longer than a submit may take from what allowed it to its first byte. */
+const TOO_LONG_MS = 6_000;
+
+describe('a submit that is not sent soon after it was allowed', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  const submits = async (): Promise<number> => (await payroll.calls()).submit ?? 0;
+  const timesPaid = async (): Promise<number[]> => (await payroll.ledger()).payees.map(({ count }) => count);
+  const attempts = (): Promise<{ outcome: string | null; outcome_detail: string | null }[]> =>
+    select(
+      payroll.database.superuserUrl,
+      'SELECT outcome, outcome_detail FROM submit_attempt ORDER BY attempted_at',
+    );
+
+  const isStopped = ({ process: { pid } }: ServiceProcess): boolean =>
+    execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' })
+      .trim()
+      .startsWith('T');
+
+  /** A process that is frozen once its intent is committed, and is not in a hurry to be taken for dead. */
+  async function frozen(
+    settings: Record<string, string>,
+    at = 'submit.intended',
+  ): Promise<{ id: string; process: ServiceProcess }> {
+    buildWithCrashPoints();
+    payroll = await Payroll.start({ settings });
+    await payroll.stopServices();
+    const process = await payroll.spawn({
+      PAYRUN_CRASH_AT: `${at}:1:SIGSTOP`,
+      // A transaction that is frozen too is ended by the server after so long.
+      DATABASE_STATEMENT_MS: '2000',
+    });
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    // The answer may be among what is frozen.
+    payroll.approve(run).catch(() => undefined);
+    await eventually(async () => isStopped(process), 15_000);
+    return { id: run.id, process };
+  }
+
+  it('is not sent by a process that was frozen until people decided on it', async () => {
+    const { id, process } = await frozen({ LEASE_MS: '1000', SUBMIT_DOUBT_MS: '700' });
+    await payroll.spawn({ PORT: '0' });
+    const asked = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    await payroll
+      .as('operator')
+      .post(`${asked}/actions`, { action: 'NOT_EXECUTED', reason: 'the bank said so' });
+    const confirmed = await payroll.as('second').post(`${asked}/actions/confirmation`);
+    expect(confirmed.status).toBe(200);
+    await sleep(TOO_LONG_MS);
+    process.process.kill('SIGCONT');
+    await eventually(
+      async () =>
+        (
+          await select(
+            payroll.database.superuserUrl,
+            `SELECT FROM bank_call WHERE operation = 'submit' AND outcome = 'NO'`,
+          )
+        ).length === 1,
+      15_000,
+    );
+    expect(await submits()).toBe(0);
+    expect(await timesPaid()).toEqual([]);
+    await payroll.until(id, ['FAILED'], 15_000);
+  });
+
+  it('is not sent by a process that was frozen until its run was stopped, and is sent once that goes on', async () => {
+    const { id, process } = await frozen({ LEASE_MS: '1000', SUBMIT_DOUBT_MS: '60000' });
+    await payroll.spawn({ PORT: '0' });
+    const path = payroll.path(`/pay-runs/${id}`);
+    expect((await payroll.as('operator').post(`${path}/stop`, { reason: 'a look first' })).status).toBe(200);
+    await sleep(TOO_LONG_MS);
+    process.process.kill('SIGCONT');
+    await eventually(async () => (await attempts())[0]?.outcome === 'PROVEN_UNSENT', 15_000);
+    expect(await submits()).toBe(0);
+    expect((await payroll.as('second').post(`${path}/resume`, { reason: 'looked' })).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(await submits()).toBe(1);
+    expect(await payroll.attention()).toEqual([]);
+  });
+
+  /** The bank took it, and hides it from then on; others doubt it while whoever has the answer is frozen. */
+  async function answeredUnrecorded(): Promise<{ id: string; process: ServiceProcess; asked: string }> {
+    const { id, process } = await frozen({ LEASE_MS: '1000', SUBMIT_DOUBT_MS: '700' }, 'submit.sent');
+    for (const operation of [
+      'getInstruction',
+      'listInstructionPaymentTransactions',
+      'listPaymentTransactions',
+    ])
+      await payroll.fault({ operation, kind: '404', every: 1 });
+    await payroll.spawn({ PORT: '0' });
+    return { id, process, asked: await payroll.askedAbout(id, 'SUBMIT_UNKNOWN') };
+  }
+
+  it('was taken: an answer that is recorded late ends the doubt of others', async () => {
+    const { id, process } = await answeredUnrecorded();
+    process.process.kill('SIGCONT');
+    await eventually(async () => (await payroll.attention()).length === 0, 15_000);
+    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['EXECUTED']);
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect([await timesPaid(), await submits()]).toEqual([[1, 1], 1]);
+  });
+
+  it('was taken: an answer that is recorded after people declared it not executed stops everything', async () => {
+    const { id, process, asked } = await answeredUnrecorded();
+    const action = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'its letter of today' };
+    expect((await payroll.as('operator').post(`${asked}/actions`, action)).status).toBe(201);
+    expect((await payroll.as('second').post(`${asked}/actions/confirmation`)).status).toBe(200);
+    process.process.kill('SIGCONT');
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+  });
+
+  it('is sent later where only the clock was moved in between', async () => {
+    payroll = await Payroll.start();
+    const outside = new Client({ connectionString: payroll.database.superuserUrl });
+    await outside.connect();
+    await outside.query('BEGIN; SELECT FROM restore_mark FOR UPDATE');
+    const id = await payroll.paid(payFile(payRows(2)));
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE restore_mark%'`;
+    await eventually(async () => (await select(payroll.database.superuserUrl, waiting)).length > 0, 15_000);
+    payroll.clock.offsetMs += TOO_LONG_MS;
+    await outside.query('ROLLBACK');
+    await outside.end();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['PROVEN_UNSENT', 'EXECUTED']);
+    expect((await attempts())[0]?.outcome_detail).toBe('too-late');
+    expect(await timesPaid()).toEqual([1, 1]);
+    expect(await submits()).toBe(1);
+    expect(await payroll.attention()).toEqual([]);
+  });
+});

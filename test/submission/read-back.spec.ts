@@ -1,0 +1,108 @@
+import { BankError, ContractDrift, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
+import type { BankGateway } from '../../src/bank/gateway';
+import type { Config } from '../../src/config/env';
+import { Clock } from '../../src/config/clock';
+import type { BankLists } from '../../src/database/bank-lists';
+import type { Database } from '../../src/database/database';
+import type { Claim } from '../../src/database/leases';
+import { BankReads } from '../../src/employer/bank-reads';
+import { Abandonment } from '../../src/submission/abandonment';
+import { InstructionReader } from '../../src/submission/read-back';
+import type { Work } from '../../src/submission/work';
+
+const raw = { raw: '' };
+const gone = new NotFound(404, raw);
+const refused = new NotAllowed(403, raw);
+
+/** An unsubmitted instruction, at a bank that answers so for it, for its own list, and for the list of everybody. */
+function reading(instruction: string | Error, own: string | Error, general: string | Error) {
+  async function* listed(what: string | Error) {
+    if (what instanceof Error) throw what;
+    yield* await Promise.resolve([{ status: what, bankInstructionId: '4711', messageId: undefined }]);
+  }
+  const gateway = {
+    getInstruction: () =>
+      instruction instanceof Error ? Promise.reject(instruction) : Promise.resolve({ status: instruction }),
+    listInstructionPayments: () => listed(own),
+    listPayments: () => listed(general),
+  };
+  const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+  const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+  const database = {
+    inEmployer: (_id: string, work: (tx: unknown) => unknown) => work({ query: () => Promise.resolve([]) }),
+  } as unknown as Database;
+  return new InstructionReader(database, reads);
+}
+
+const work = {
+  account: { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] },
+  planned: { rowCount: 0, totalMinor: 0n },
+  run: { id: 'run' },
+  instruction: {
+    id: '018f0000-0000-7000-8000-000000000001',
+    employerId: 'employer',
+    bankInstructionId: '4711',
+    bankStatus: 'INITIATED',
+    createdAt: new Date(),
+  },
+} as unknown as Work;
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('an unsubmitted instruction that is read back', () => {
+  it.each([
+    ['CANCELLED', new BankError(409, raw), gone],
+    ['CANCELLED', new ContractDrift(['x']), gone],
+    ['CANCELLED', refused, refused],
+    [gone, gone, gone],
+  ])('is dead where the bank says so and shows no payment of it (%s, %s)', async (shown, own, general) => {
+    expect(await reading(shown, own, general).readBack(work, [])).toMatchObject({ kind: 'dead' });
+  });
+
+  it.each([
+    ['CANCELLED', 'SETTLED', gone],
+    ['CANCELLED', refused, 'SETTLED'],
+    [gone, gone, 'SETTLED'],
+  ])('moved where one of its payments did (%s, %s, %s)', async (shown, own, general) => {
+    expect(await reading(shown, own, general).readBack(work, [])).toMatchObject({
+      kind: 'moved',
+      bankStatus: 'SETTLED',
+    });
+  });
+
+  it.each([
+    ['CANCELLED', new BankError(500, raw), gone, 500],
+    [gone, gone, refused, 403],
+    [gone, gone, new BankError(500, raw), 500],
+  ])(
+    'is not known to be dead while its payments cannot be read (%s, %s, %s)',
+    async (shown, own, general, status) => {
+      expect(await failure(reading(shown, own, general).readBack(work, []))).toMatchObject({ status });
+    },
+  );
+});
+
+describe('an instruction that is given up', () => {
+  const ended = (reader: InstructionReader) => {
+    const database = { inEmployer: () => Promise.resolve() } as unknown as Database;
+    const abandonment = new Abandonment(database, reader, {} as Config);
+    return failure(abandonment.end({ employerId: 'employer' } as Claim, work));
+  };
+
+  it.each([
+    ['CANCELLED', new BankError(409, raw), gone],
+    [gone, gone, refused],
+    [gone, gone, new ListUnreadable('repeats')],
+    [gone, gone, new ContractDrift(['x'])],
+    [new BankError(409, raw), refused, refused],
+  ])('ends though the bank shows no more of it (%s, %s, %s)', async (shown, own, general) => {
+    expect(await ended(reading(shown, own, general))).toBeUndefined();
+  });
+
+  it('does not end while the bank cannot be reached', async () => {
+    expect(await ended(reading('CANCELLED', new BankError(500, raw), gone))).toMatchObject({ status: 500 });
+  });
+});

@@ -1,0 +1,77 @@
+import { execute, select, testDatabase, TestDatabase } from './database';
+import { eventually, Payroll } from './payroll';
+
+/** Takes a payroll back to a copy of its database, as a restored backup does. */
+export class Restoring {
+  private backup: TestDatabase | undefined;
+
+  constructor(readonly payroll: Payroll) {}
+
+  /** Stops the service and copies its database; what happens from here on the copy does not know. */
+  async backUp(): Promise<void> {
+    const { payroll } = this;
+    await payroll.stopServices();
+    this.backup = await testDatabase(new URL(payroll.database.url).pathname.slice(1));
+    await this.serve();
+  }
+
+  /** Changes the copy. */
+  inBackup(sql: string): Promise<void> {
+    return execute(this.backup!.superuserUrl, sql);
+  }
+
+  /** Stops the service and starts it on the copy. */
+  async restore(): Promise<void> {
+    const { payroll } = this;
+    const { url, superuserUrl } = this.backup!;
+    await payroll.stopServices();
+    Object.assign(payroll.database, { url, superuserUrl });
+    Object.assign(payroll.settings, { DATABASE_URL: url });
+    await this.serve();
+    await eventually(async () => (await this.question()) !== undefined, 10_000);
+  }
+
+  stored<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return select<Row>(this.payroll.database.superuserUrl, sql, parameters);
+  }
+
+  change(sql: string): Promise<void> {
+    return execute(this.payroll.database.superuserUrl, sql);
+  }
+
+  /** Waits until the bank was read. @returns what people are told then */
+  async answered(): Promise<string> {
+    let told = '';
+    await eventually(
+      async () => {
+        told = (await this.question())?.happened ?? 'is being read';
+        return !told.includes('is being read');
+      },
+      20_000,
+      () => 'the bank was never read after the restore',
+    );
+    return told;
+  }
+
+  /** Two people let things go on. @returns the status or the code of the refusal */
+  async resume(evidence?: string): Promise<string> {
+    const path = this.payroll.path(`/attention/${(await this.question())!.id}`);
+    const reason = 'the bank and we have compared our lists';
+    await this.payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason, evidence });
+    const { status, data } = await this.payroll.as('second').post(`${path}/actions/confirmation`);
+    return status === 200 ? 'RESUMED' : String(data.code);
+  }
+
+  async close(): Promise<void> {
+    await this.payroll.close();
+    await this.backup?.drop();
+  }
+
+  private async question() {
+    return (await this.payroll.attention()).find(({ kind }) => kind === 'RESTORED');
+  }
+
+  private async serve(): Promise<void> {
+    this.payroll.url = (await this.payroll.addReplica()).url;
+  }
+}
