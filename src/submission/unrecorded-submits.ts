@@ -8,6 +8,8 @@ import { Problem } from '../http/problem';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
+import { lockInstruction } from '../pay-run/instruction.store';
+import { lockRun } from '../pay-run/pay-run.store';
 import { Forgotten, Look, RestoreAdoption } from './restore-adoption';
 
 /** A submit that is not in the record, with what the bank shows of it; in words where that cannot be taken over. */
@@ -59,6 +61,9 @@ export class UnrecordedSubmits {
     action: AttentionActionRow,
     all: readonly Unrecorded[],
   ): Promise<void> {
+    // As everything locks them: whoever reads at this moment that it moved asks before this is decided, or sees that it was.
+    if (attention.payRunId !== null) await lockRun(tx, attention.payRunId);
+    if (attention.instructionId !== null) await lockInstruction(tx, attention.instructionId);
     const refused: { id: string; why: string }[] = [];
     for (const one of all) {
       const why = await this.takeOne(tx, action, one, attention.instructionId !== null);

@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -469,6 +470,12 @@ describe('two people who say on the written word of the bank that a submit by so
     expect([successor.status, successor.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
     expect((await timesPaid()).every((count) => count === 1)).toBe(true);
   };
+  /** The bank shows nothing of it any more. */
+  const hidden = async (kind: string) => {
+    const lists = ['listInstructionPaymentTransactions', 'listPaymentTransactions'];
+    for (const operation of ['getInstruction', ...lists, 'getPaymentTransaction'])
+      await payroll.fault({ operation, kind, every: 1 });
+  };
   /** Has everything that waits be done at once, several times. */
   const workNow = async (times: number) => {
     const waiting = 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL';
@@ -484,14 +491,30 @@ describe('two people who say on the written word of the bank that a submit by so
     { kind: '409', why: 'the bank does not let it be read' },
   ])('end the run where the bank answers its read with $kind', async ({ kind, why }) => {
     const { id, asked } = await movedByOthers(undefined, 2);
-    for (const operation of [
-      'getInstruction',
-      'listInstructionPaymentTransactions',
-      'listPaymentTransactions',
-      'getPaymentTransaction',
-    ])
-      await payroll.fault({ operation, kind, every: 1 });
+    await hidden(kind);
     await endsAtTheCutOff(id, asked, why);
+  });
+
+  it('are waited for by whoever reads at that moment that it moved, and are not asked again', async () => {
+    const { id, asked } = await movedByOthers(undefined, 2);
+    await hidden('404');
+    await payroll.as('operator').post(`${asked}/actions`, {
+      action: 'EXECUTED',
+      reason: 'the bank and we have looked into it',
+      evidence: 'letter of the bank, 4711',
+    });
+    const reader = new Client({ connectionString: payroll.database.superuserUrl });
+    await reader.connect();
+    await reader.query(`BEGIN; SELECT FROM instruction WHERE status = 'VERIFIED' FOR NO KEY UPDATE`);
+    const confirmed = payroll.as('second').post(`${asked}/actions/confirmation`);
+    const pause = new Promise<string>((resolve) => setTimeout(resolve, 1_500, 'waits'));
+    const first = await Promise.race([confirmed.then(() => 'decided'), pause]);
+    await reader.query('ROLLBACK');
+    await reader.end();
+    expect([first, (await confirmed).status]).toEqual(['waits', 200]);
+    await workNow(3);
+    expect(await kinds()).not.toContain('UNRECORDED_SUBMIT');
+    expect((await payroll.run(id)).status).toBe('SUBMITTING');
   });
 
   it('end the run where what was submitted had not been verified', async () => {
