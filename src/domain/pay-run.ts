@@ -51,6 +51,15 @@ export const PAY_RUN_MEANING: Readonly<Record<PayRunStatus, string>> = {
   CANCELLED: 'The run ended before anything was submitted; no money moved.',
 };
 
+/** The states of a run of which something was submitted, or is being. */
+export const PAY_RUN_SUBMITTED: readonly PayRunStatus[] = [
+  'SUBMITTING',
+  'FOLLOWING',
+  'SETTLED',
+  'PARTLY_SETTLED',
+  'FAILED',
+];
+
 export const PAY_RUN_FINALS = finalStates(PAY_RUN_STATUSES, PAY_RUN_TRANSITIONS);
 
 /** Throws `IllegalTransition` unless a pay run may move from one state to the other. */

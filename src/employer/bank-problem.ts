@@ -19,6 +19,17 @@ export async function askBank<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Reads the bank for a decision that rests on what it shows. @throws Problem 503 BANK_UNREADABLE while it cannot be read */
+export async function readToDecide<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof BankClientError)) throw error;
+    const detail = `The bank could not be read: ${error.message}. Try again.`;
+    throw new Problem(503, 'BANK_UNREADABLE', detail, {}, { cause: error });
+  }
+}
+
 function bankProblem(error: BankClientError): Problem {
   const tell = (status: number, code: string, detail: string) =>
     new Problem(status, code, detail, {}, { cause: error });

@@ -46,8 +46,8 @@ export interface Standing {
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
 const MOST_ALONE = 1_000;
 
-// The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
-const CLOCK_MARGIN_MS = 86_400_000;
+/** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
+export const CLOCK_MARGIN_MS = 86_400_000;
 
 /** What did not change is written down again after so long: it is believed for a day. */
 const TELL_AGAIN_MS = 3_600_000;

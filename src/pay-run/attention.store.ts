@@ -141,6 +141,21 @@ export async function clear(
   );
 }
 
+/** Closes what is asked about rows of an instruction that the bank refused, but for one question. */
+export async function clearRefusedRows(
+  tx: EmployerTransaction,
+  instructionId: string,
+  resolution: string,
+  exceptId: string | null = null,
+): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
+     WHERE employer_id = $1 AND instruction_id = $2 AND id IS DISTINCT FROM $4
+       AND kind IN ('ROW_REFUSED_BY_BANK', 'ROW_REFUSED_IN_MID_RUN') AND resolved_at IS NULL`,
+    [tx.employerId, instructionId, resolution, exceptId],
+  );
+}
+
 /**
  * What is asked about an instruction that is being built: pointless once the run was amended, cancelled or ended. Of a
  * single payment an ECHO_MISMATCH is asked only after the submit, and that outlasts the run.

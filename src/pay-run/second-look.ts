@@ -4,10 +4,11 @@ import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { isLeftBeforeTaken, isPastSubmit, NOT_PROCESSABLE, standingOf } from '../domain/bank-status';
 import { lookAgain } from '../domain/replacement';
+import { readToDecide } from '../employer/bank-problem';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { messageIdOf, namesOf } from './message-id';
-import { EndedInstruction, EndedPayment } from './replaced.store';
+import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
 
 /** A payment that is not as it ended any more, or whose instruction moved though it must not. */
 export interface MovedPayment {
@@ -68,6 +69,11 @@ export class SecondLook {
       reading.unseen.push(...one.unseen);
     }
     return reading;
+  }
+
+  /** As `at`, of some payments, for a person who decides on it. @throws Problem 503 BANK_UNREADABLE */
+  ofPayments(employerId: string, paymentIds: readonly string[]): Promise<SecondReading> {
+    return readToDecide(() => this.at(employerId, (tx) => instructionsOf(tx, paymentIds)));
   }
 
   private read(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {

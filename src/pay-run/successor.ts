@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
-import { BankClientError } from '../bank/errors';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG } from '../config/env';
@@ -9,7 +8,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_SUBMITTED } from '../domain/pay-run';
 import { REPLACEMENT_REFUSALS, ReplacementRefusal, refusalOfReplacement } from '../domain/replacement';
 import { assertCanPay } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -26,9 +25,9 @@ import { lockPayKey, nextSequence } from './pay-key';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
 import { findRun } from './pay-run.store';
-import { Candidate, instructionsOf, replaceCandidates } from './replaced.store';
+import { Candidate, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
-import { namesOfUnseen, SecondLook, SecondReading, UnseenPayment } from './second-look';
+import { namesOfUnseen, SecondLook, UnseenPayment } from './second-look';
 import { SendSettings } from './send-outlook';
 import { tellOfMoved } from './stop-successors';
 import { copyPayments } from './successor.store';
@@ -51,8 +50,6 @@ export interface SuccessorMade {
 const MAX_REPLACED = 100_000;
 /** Refusals told at once. */
 const MAX_SHOWN = 1_000;
-
-const SUBMITTED: readonly PayRunStatus[] = ['SUBMITTING', 'FOLLOWING', 'SETTLED', 'PARTLY_SETTLED', 'FAILED'];
 
 interface Selection {
   chosen: Candidate[];
@@ -141,7 +138,7 @@ export class Successors {
   /** Nothing is paid again on the strength of what was read some time ago. */
   private async readAgain({ employerId, payRunId }: Command, { chosen }: Selection): Promise<void> {
     const ids = chosen.map(({ id }) => id);
-    const { moved, unseen } = await this.lookAgain(employerId, ids);
+    const { moved, unseen } = await this.secondLook.ofPayments(employerId, ids);
     if (moved.length > 0) {
       const shown = await this.database.inEmployer(employerId, (tx) => tellOfMoved(tx, moved));
       throw new Problem(
@@ -158,15 +155,6 @@ export class Successors {
         'BANK_UNREADABLE',
         `The bank does not show ${unseen.length} of the payments now: absence proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.`,
       );
-    }
-  }
-
-  private async lookAgain(employerId: string, paymentIds: string[]): Promise<SecondReading> {
-    try {
-      return await this.secondLook.at(employerId, (tx) => instructionsOf(tx, paymentIds));
-    } catch (error) {
-      if (!(error instanceof BankClientError)) throw error;
-      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
     }
   }
 
@@ -214,7 +202,7 @@ async function tellOfUnseen(
 }
 
 function assertSubmitted(parent: PayRun): void {
-  if (SUBMITTED.includes(parent.status)) return;
+  if (PAY_RUN_SUBMITTED.includes(parent.status)) return;
   const message = `The run is ${parent.status} and nothing of it was submitted: amend it, or cancel it and upload its file again.`;
   throw new DomainError('RUN_NOT_SUBMITTED', message);
 }

@@ -1,27 +1,21 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type BankClientError, isBankError, isHidden, NotFound } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
-import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
-import { CONFIG, Config } from '../config/env';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
-import { isEndedUnpaid, isPastSubmit, mayLackGroups } from '../domain/bank-status';
-import { addBankingDays, localDate } from '../domain/business-day';
+import { isPastSubmit } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
-import { sendingCloses } from '../domain/send-window';
 import { BankReads } from '../employer/bank-reads';
-import type { EmployerAccount } from '../employer/employer.entity';
 import { clear } from '../pay-run/attention.store';
-import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
-import { contradictions, judgeGroups, rowsById } from '../pay-run/match';
+import { contradictions, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
-import { groupsDiffer } from '../pay-run/stop';
 import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
 import {
@@ -37,13 +31,11 @@ import {
 } from './follow-plan';
 import { ChargesOfPayment, followedPayments, recordCharges, recordProgress } from './follow.store';
 import type { Followed } from './followed';
-import { areTotalsDue, isSecondLook, type Looked, watchOf } from './looks';
+import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
-
-/** Days after the execution date on which every payment should be final. */
-const PATIENCE_BANKING_DAYS = 2;
+import { isAsPlanned, isWholeSeen, TotalsCheck } from './totals-check';
 
 /** What a read of an instruction itself showed: nothing where the bank hides it, or where it failed otherwise. */
 interface Glance {
@@ -73,8 +65,9 @@ export class Follower {
     private readonly source: PaymentSource,
     private readonly reads: BankReads,
     private readonly personal: PersonalData,
+    private readonly totals: TotalsCheck,
+    private readonly lateness: Lateness,
     private readonly clock: Clock,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
@@ -92,7 +85,7 @@ export class Follower {
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
     const seen = await this.paymentsOf(claim, followed, cameBack);
     const unsure =
-      areTotalsDue(looked(instruction), this.clock.now().getTime(), watchOf(this.config)) ||
+      this.totals.areDue(instruction) ||
       this.standsStill(instruction, seen) ||
       alarmOfStatus(instruction.bankStatus ?? '');
     const { shown, failure, gone = false } = glance ?? (unsure ? await this.readInstruction(followed) : {});
@@ -120,7 +113,7 @@ export class Follower {
         onIncoming: (marks) => cameBack.add(marks),
       });
     } catch (error) {
-      const mayBeGone = error instanceof NotFound && this.isOverdue(run);
+      const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (await this.readInstruction(followed)).gone === true) {
         const nothing = { seen: [], cameBack, shown: undefined, hidden: true, gone: true };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
@@ -135,31 +128,21 @@ export class Follower {
     await fence(tx, claim);
     if (instruction.status !== 'SUBMITTED') return;
     const payments = await followedPayments(tx, this.personal, instruction);
-    await tellOfStatuses(tx, instruction, payments, this.lateness(followed.run, instruction));
+    await tellOfStatuses(tx, instruction, payments, this.lateness.of(followed.run, instruction));
     // What people have ended is closed though nothing of it can be read.
     await this.close(tx, followed, instruction, payments, ` ${why}`);
   }
 
   /** The second look where nobody asked for more: for one call, what may show that nothing has changed. */
   private async glanceAgain(claim: Claim, followed: Followed): Promise<Glance | undefined> {
-    const isSecond = isSecondLook(
-      looked(followed.instruction),
-      this.clock.now().getTime(),
-      watchOf(this.config),
-    );
-    if (claim.wokenAt !== null || !isSecond) return undefined;
+    if (claim.wokenAt !== null || !this.totals.isSecondLook(followed.instruction)) return undefined;
     return followed.account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
   }
 
   /** Where no payment moves some time after the submit, the instruction alone may say for whom the bank waits. */
-  private standsStill({ status, submittedAt }: Instruction, seen: readonly BankPayment[]): boolean {
-    if (status !== 'SUBMITTED' || this.ageMs(submittedAt) < this.config.SUBMIT_DOUBT_MS) return false;
+  private standsStill(instruction: Instruction, seen: readonly BankPayment[]): boolean {
+    if (instruction.status !== 'SUBMITTED' || !this.lateness.isOld(instruction)) return false;
     return !seen.some((payment) => isPastSubmit(payment.status));
-  }
-
-  private ageMs(submittedAt: Date | null): number {
-    const nowMs = this.clock.now().getTime();
-    return nowMs - (submittedAt?.getTime() ?? nowMs);
   }
 
   private async recordTotals(
@@ -170,7 +153,7 @@ export class Follower {
   ): Promise<Instruction> {
     const instruction = await lockInstruction(tx, followed.instruction.id);
     await fence(tx, claim);
-    await this.checkTotals(tx, followed, instruction, shown);
+    await this.totals.check(tx, followed.planned, instruction, shown);
     return instruction;
   }
 
@@ -198,52 +181,16 @@ export class Follower {
     await recordProgress(tx, instruction, progress);
     await recordCharges(tx, charges);
     const payments = advanced(before, progress);
-    await tellOfStatuses(tx, instruction, payments, this.lateness(followed.run, instruction));
+    await tellOfStatuses(tx, instruction, payments, this.lateness.of(followed.run, instruction));
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (instruction.status !== 'SUBMITTED') return;
-    if (this.isOverdue(followed.run))
+    if (this.lateness.isOverdue(followed.run))
       await tellOfGone(tx, instruction, payments, { gone, shown: shown !== undefined || seen.length > 0 });
     const closed = await this.close(tx, followed, instruction, payments, '');
     if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
-  }
-
-  /** The count and sum of a submitted instruction are compared again, as soon as the bank shows them (rule 9). */
-  private async checkTotals(
-    tx: EmployerTransaction,
-    { planned }: Followed,
-    instruction: Instruction,
-    shown: BankInstruction | undefined,
-  ): Promise<void> {
-    if (shown === undefined) return;
-    const { employerId } = tx;
-    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
-    instruction.bankStatus = shown.status;
-    if (!areTotalsDue(looked(instruction), this.clock.now().getTime(), watchOf(this.config))) return;
-    const totals = judgeGroups(
-      { count: planned.rowCount, totalMinor: planned.totalMinor },
-      shown.groups,
-      this.mayBeFewer(instruction, shown.status),
-    );
-    if (totals === 'different') await groupsDiffer(tx, instruction, shown.groups ?? []);
-    if (totals === 'absent') return;
-    await tx.manager.update(
-      Instruction,
-      { employerId, id: instruction.id },
-      { totalsCheckedAt: this.clock.now() },
-    );
-  }
-
-  /**
-   * Whether the bank may count fewer payments than there are: it puts them into their groups one by one, or never will;
-   * or takes out what it has processed, of what ended after its totals were compared.
-   */
-  private mayBeFewer({ status, submittedAt, totalsCheckedAt }: Instruction, bankStatus: string): boolean {
-    if (status === 'CLOSED' && totalsCheckedAt !== null) return true;
-    if (this.ageMs(submittedAt) < this.config.SUBMIT_DOUBT_MS || isEndedUnpaid(bankStatus)) return true;
-    return status === 'SUBMITTED' && mayLackGroups(bankStatus);
   }
 
   /** Whether the bank executes nothing more of an instruction, but by an exception: its day is over, or all else ended. */
@@ -253,9 +200,9 @@ export class Follower {
     payments: readonly FollowedPayment[],
     seen: readonly BankPayment[],
   ): boolean {
-    if (this.shouldHaveMoved(run, instruction)) return true;
-    const isOld = this.ageMs(instruction.submittedAt) >= this.config.SUBMIT_DOUBT_MS;
-    return instruction.status === 'SUBMITTED' && isOld && isDoneButLeft(payments, seen);
+    if (this.lateness.shouldHaveMoved(run, instruction)) return true;
+    const isOpen = instruction.status === 'SUBMITTED';
+    return isOpen && this.lateness.isOld(instruction) && isDoneButLeft(payments, seen);
   }
 
   /** Holds what was read against our payments: a field that contradicts, or a stranger, moves nothing. */
@@ -301,7 +248,7 @@ export class Follower {
   ): Promise<boolean> {
     const open = payments.filter(({ status }) => !isPaymentFinal(status));
     if (open.length > 0) {
-      await this.askAfterPatience(tx, followed, open, why);
+      if (this.lateness.isOverdue(followed.run)) await tellOfUnfinished(tx, followed.instruction, open, why);
       return false;
     }
     const settled = payments.filter(({ status }) => status === 'SETTLED').length;
@@ -322,57 +269,4 @@ export class Follower {
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
     return true;
   }
-
-  /** Past the cut-off of the execution date, unless it was submitted so late that the bank may still be at it. */
-  private shouldHaveMoved(run: PayRun, { status, submittedAt }: Instruction): boolean {
-    const nowMs = this.clock.now().getTime();
-    const cutOffMs = sendingCloses(run.executionDate, bankHours(this.config)).getTime();
-    const isOld = this.ageMs(submittedAt) >= this.config.SUBMIT_DOUBT_MS;
-    return status === 'SUBMITTED' && nowMs >= cutOffMs && isOld;
-  }
-
-  private lateness(run: PayRun, instruction: Instruction): { shouldHaveMoved: boolean; overdue: boolean } {
-    return { shouldHaveMoved: this.shouldHaveMoved(run, instruction), overdue: this.isOverdue(run) };
-  }
-
-  private isOverdue({ executionDate }: PayRun): boolean {
-    const closed = new Set(this.config.BANK_CLOSED_DAYS);
-    const patience = addBankingDays(executionDate, PATIENCE_BANKING_DAYS, closed);
-    return localDate(this.clock.now(), this.config.BANK_TIME_ZONE) > patience;
-  }
-
-  private async askAfterPatience(
-    tx: EmployerTransaction,
-    { run, instruction }: Followed,
-    open: readonly FollowedPayment[],
-    why: string,
-  ): Promise<void> {
-    if (this.isOverdue(run)) await tellOfUnfinished(tx, instruction, open, why);
-  }
-}
-
-function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {
-  return { status, closedMs: closedAt?.getTime(), totalsCheckedMs: totalsCheckedAt?.getTime() };
-}
-
-/** Whether the count and sum the bank shows of what ended are those of the plan, and no status of it needs a person. */
-function isAsPlanned(
-  { rowCount: count, totalMinor }: PlannedInstruction,
-  { status, groups }: BankInstruction,
-): boolean {
-  return !alarmOfStatus(status) && judgeGroups({ count, totalMinor }, groups) === 'equal';
-}
-
-/**
- * Whether a payment too many would have been seen: by the totals, by the instruction's own list, which is hidden where the
- * instruction is, or by what names it.
- */
-function isWholeSeen(
-  account: EmployerAccount,
-  { totalsCheckedAt }: Instruction,
-  seen: readonly BankPayment[],
-  hidden: boolean,
-): boolean {
-  if (totalsCheckedAt !== null || (!hidden && account.reads.includes('INSTRUCTION_PAYMENTS'))) return true;
-  return seen.every((one) => one.bankInstructionId !== undefined || one.messageId !== undefined);
 }

@@ -5,8 +5,10 @@ import { BalanceLook } from './balance-look';
 import { BankEventController, InstallationEventController } from './bank-event.controller';
 import { FollowService } from './follow.service';
 import { Follower } from './follower';
+import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { TombstoneWatch } from './tombstone-watch';
+import { TotalsCheck } from './totals-check';
 import { WebhookController } from './webhook.controller';
 import { WebhookInbox } from './webhook-inbox';
 
@@ -18,8 +20,10 @@ import { WebhookInbox } from './webhook-inbox';
     BalanceLook,
     FollowService,
     Follower,
+    Lateness,
     PaymentSource,
     TombstoneWatch,
+    TotalsCheck,
     WebhookInbox,
   ],
   exports: [AccountWatch, FollowService],

@@ -1,14 +1,11 @@
 import { BankGateway } from '../bank/gateway';
 import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
-import type { InstructionAtBank } from '../employer/bank-reads';
+import { CLOCK_MARGIN_MS, type InstructionAtBank } from '../employer/bank-reads';
 import { readMessageId } from '../pay-run/message-id';
 
 /** How long a sweep waits for others to join it. */
 const GATHER_MS = 50;
-
-// The bank's clock and ours may differ; a day covers any error of either and costs some pages at most.
-const CLOCK_MARGIN_MS = 86_400_000;
 
 interface Joiner {
   instructionId: string;

@@ -42,7 +42,7 @@ export class Abandonment {
   async differs(claim: Claim, work: Work, reading: ReadBack & { kind: 'different' }): Promise<'never'> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
-      await assertUnchanged(tx, claim, work);
+      const instruction = await assertUnchanged(tx, claim, work);
       await raise(tx, {
         kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
         ...aboutInstruction(work.instruction, work.planned),
@@ -50,7 +50,6 @@ export class Abandonment {
       });
       if (run.status === 'SUBMITTING')
         await stopRun(tx, run.id, `an instruction differed from what was approved: ${reading.why}`);
-      const instruction = await lockInstruction(tx, work.instruction.id);
       await this.abandon(tx, work, { run, instruction }, reading.why);
     });
     crashPoint('build.abandoned');

@@ -11,6 +11,7 @@ import { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
+import { clearRefusedRows } from '../pay-run/attention.store';
 import { actionsFor, AttentionAction, MEANINGS } from '../pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
@@ -119,17 +120,18 @@ export class AttentionDesk {
    * @throws DomainError SAME_PERSON, PROPOSER_NOT_ENTITLED, ACTION_NOT_FOUND, ATTENTION_IS_RESOLVED, and those of the action itself
    */
   async confirm(employerId: string, attentionId: string, personId: string): Promise<void> {
-    const { attention, action } = await this.database.inEmployer(employerId, async (tx) => ({
-      attention: await lockOpen(tx, attentionId),
-      action: await requireAction(tx, attentionId),
-    }));
-    if (action.proposedBy === personId) {
-      throw new DomainError(
-        'SAME_PERSON',
-        'An action is confirmed by another person than the one who proposed it.',
-      );
-    }
-    await this.assertProposerMay(employerId, action);
+    const { attention, action } = await this.database.inEmployer(employerId, async (tx) => {
+      const open = await lockOpen(tx, attentionId);
+      const proposed = await requireAction(tx, attentionId);
+      if (proposed.proposedBy === personId) {
+        throw new DomainError(
+          'SAME_PERSON',
+          'An action is confirmed by another person than the one who proposed it.',
+        );
+      }
+      await assertProposerMay(tx, proposed);
+      return { attention: open, action: proposed };
+    });
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
       await this.meaning.prove(employerId, attention, action);
@@ -167,22 +169,6 @@ export class AttentionDesk {
       await this.audit(tx, personId, 'confirmed', attention, action);
     });
     crashPoint('desk.confirmed');
-  }
-
-  /** @throws DomainError PROPOSER_NOT_ENTITLED where who proposed it could not do so any more */
-  private async assertProposerMay(employerId: string, action: AttentionActionRow): Promise<void> {
-    const entitled = await this.database.inEmployer(employerId, (tx) =>
-      tx.query(
-        `SELECT FROM person p JOIN person_role r ON r.person_id = p.id AND r.employer_id = $1
-         WHERE p.id = $2 AND p.disabled_at IS NULL LIMIT 1`,
-        [employerId, action.proposedBy],
-      ),
-    );
-    if (entitled.length > 0) return;
-    throw new DomainError(
-      'PROPOSER_NOT_ENTITLED',
-      'Who proposed the action holds no role here any more: withdraw it, and propose it anew.',
-    );
   }
 
   private async carryOut(
@@ -261,7 +247,8 @@ export class AttentionDesk {
           `Its instruction is ${instruction.status}: it is not built any more. Withdraw this.`,
         );
       await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
-      await closeBeside(tx, attention, instruction.id);
+      // They are of the same attempt, and asked again if they last.
+      await clearRefusedRows(tx, instruction.id, 'its instruction is built again', attention.id);
     }
     await planAttempt(tx, planned, attempts.length + 1);
   }
@@ -288,6 +275,20 @@ export class AttentionDesk {
   }
 }
 
+/** @throws DomainError PROPOSER_NOT_ENTITLED where who proposed it could not do so any more */
+async function assertProposerMay(tx: EmployerTransaction, { proposedBy }: AttentionActionRow): Promise<void> {
+  const entitled = await tx.query(
+    `SELECT FROM person p JOIN person_role r ON r.person_id = p.id AND r.employer_id = $1
+     WHERE p.id = $2 AND p.disabled_at IS NULL LIMIT 1`,
+    [tx.employerId, proposedBy],
+  );
+  if (entitled.length > 0) return;
+  throw new DomainError(
+    'PROPOSER_NOT_ENTITLED',
+    'Who proposed the action holds no role here any more: withdraw it, and propose it anew.',
+  );
+}
+
 /** Whether it is about payments that are paid again and that the bank does not show. */
 function isOfUnseen({ kind }: Attention): boolean {
   return kind === 'REPLACED_UNSEEN';
@@ -308,18 +309,4 @@ async function assertBeingBuilt(
 
 function notBeingBuilt(message: string): DomainError {
   return new DomainError('NOT_BEING_BUILT', message);
-}
-
-/** Closes the refusals beside the one that is tried again: they are of the same attempt, and asked again if they last. */
-async function closeBeside(
-  tx: EmployerTransaction,
-  { id }: Pick<Attention, 'id'>,
-  instructionId: string,
-): Promise<void> {
-  await tx.query(
-    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'its instruction is built again'
-     WHERE employer_id = $1 AND instruction_id = $2 AND id <> $3 AND kind IN ('ROW_REFUSED_BY_BANK', 'ROW_REFUSED_IN_MID_RUN')
-       AND resolved_at IS NULL`,
-    [tx.employerId, instructionId, id],
-  );
 }

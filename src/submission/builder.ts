@@ -101,7 +101,7 @@ export class Builder {
         const { status } = await lockInstruction(tx, instruction.id);
         // Whoever was overtaken may hear this after the instruction was given up, and people were asked about it.
         if (status === 'BUILDING')
-          await clear(tx, REFUSALS_TO_INITIATE, subjectsOf(work), 'the bank opened it');
+          await clear(tx, REFUSALS_TO_INITIATE, [work.planned.id, instruction.id], 'the bank opened it');
         return 0;
       }
       const next = afterBuildAnswer(outcome);
@@ -196,11 +196,6 @@ async function initiatesOf(tx: EmployerTransaction, instructionId: string): Prom
     'kept',
   );
   return row?.n ?? 1;
-}
-
-/** What questions about an initiation are about. */
-function subjectsOf({ planned, instruction }: Work): string[] {
-  return [planned.id, instruction.id];
 }
 
 /** Asks about a refused initiation, unless another worker had an answer first, or the instruction was given up. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, isRefusedRead } from '../bank/errors';
+import { isRefusedRead } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
 import { crashPoint } from '../config/crash-point';
@@ -11,7 +11,7 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
-import { Problem } from '../http/problem';
+import { readToDecide } from '../employer/bank-problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { movePaymentSet } from '../pay-run/payment.store';
@@ -92,13 +92,12 @@ export class Burial {
     work: Work,
     written: boolean,
   ): Promise<'moved' | 'cancelled' | 'not found' | 'not shown' | 'open'> {
-    try {
-      return await this.shownState(work);
-    } catch (error) {
-      if (!(error instanceof BankClientError)) throw error;
-      if (written && isRefusedRead(error)) return 'not shown';
-      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
-    }
+    return readToDecide(() =>
+      this.shownState(work).catch((error: unknown) => {
+        if (written && isRefusedRead(error)) return 'not shown';
+        throw error;
+      }),
+    );
   }
 
   private async shownState(work: Work): Promise<'moved' | 'cancelled' | 'not found' | 'open'> {

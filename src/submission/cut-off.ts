@@ -8,7 +8,7 @@ import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, clearRefusedRows, raise } from '../pay-run/attention.store';
 import type { AttentionKind } from '../pay-run/attention-words';
 import { isSaidExecuted, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -26,7 +26,6 @@ import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } fro
 const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = [
   'ROW_UNSEEN',
   'REPLACED_UNSEEN',
-  'ROW_REFUSED_IN_MID_RUN',
   'INITIATE_REFUSED',
   'REBUILD_LIMIT',
 ];
@@ -135,19 +134,10 @@ export class CutOff {
     });
     const told = (await repaysForgotten(tx, work.run.id)) ? PAID_ALREADY : UNPAID;
     await raise(tx, { kind: 'STALE_DATE', ...aboutInstruction(work.instruction, work.planned), ...told });
-    const subjects = [instruction.id, work.planned.id, ...(await refusedRows(tx, instruction))];
-    await clear(tx, ASKED_BEFORE_SUBMIT, subjects, 'the cut-off passed: it is never submitted');
+    const why = 'the cut-off passed: it is never submitted';
+    await clear(tx, ASKED_BEFORE_SUBMIT, [instruction.id, work.planned.id], why);
+    await clearRefusedRows(tx, instruction.id, why);
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
-}
-
-/** The payments of an instruction that people are asked about because the bank refused them. */
-async function refusedRows(tx: EmployerTransaction, { id }: Instruction): Promise<string[]> {
-  const asked = await tx.query<{ subject_id: string }>(
-    `SELECT subject_id FROM attention
-     WHERE employer_id = $1 AND instruction_id = $2 AND kind = 'ROW_REFUSED_IN_MID_RUN' AND resolved_at IS NULL`,
-    [tx.employerId, id],
-  );
-  return asked.map((one) => one.subject_id);
 }

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError, isHidden, isNotShown, unless } from '../bank/errors';
+import { isHidden, isNotShown, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
+import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
-import { Problem } from '../http/problem';
 import { AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
@@ -69,7 +69,7 @@ export class EndedInstruction {
         [tx.employerId, instruction.id],
       ),
     );
-    try {
+    return readToDecide(async () => {
       const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
       const reading = this.reads.payments(account, {
         bankInstructionId,
@@ -81,10 +81,7 @@ export class EndedInstruction {
       const payments = (await unless(isHidden, reading)) ?? [];
       const left = payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
       return { ended: shown ? isEndedUnpaid(shown.status) : kept || payments.length === 0, left };
-    } catch (error) {
-      if (!(error instanceof BankClientError)) throw error;
-      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
-    }
+    });
   }
 }
 

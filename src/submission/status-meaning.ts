@@ -1,19 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError, isHidden, isNotShown, unless } from '../bank/errors';
+import { isHidden, isNotShown, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isLeftBeforeTaken, unclearStatusOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
+import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
-import { Problem } from '../http/problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { isAfterEnd } from '../pay-run/attention-words';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { messageIdOf, namesOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
 import { loadWork, Work } from './work';
+import { paymentsOfWord, WrittenWord } from './written-word';
 
 /** A submitted payment that waits for what a status means. */
 interface Waiting {
@@ -42,18 +43,10 @@ export class StatusMeaning {
    * the status later is not among them.
    * @throws DomainError EVIDENCE_NEEDED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
    */
-  async paymentsOf(
-    tx: EmployerTransaction,
-    attention: Attention,
-    { evidence, paymentIds }: { evidence?: string; paymentIds?: readonly string[] },
-  ): Promise<string[]> {
-    if (evidence === undefined)
-      throw new DomainError('EVIDENCE_NEEDED', 'Give the reference of the bank’s written word as evidence.');
+  async paymentsOf(tx: EmployerTransaction, attention: Attention, proposed: WrittenWord): Promise<string[]> {
     const waiting = (await waitingFor(tx, attention)).map(({ paymentId }) => paymentId);
     if (waiting.length === 0) throw nothingToDecide();
-    if (paymentIds?.some((id) => !waiting.includes(id)))
-      throw new DomainError('PAYMENT_NOT_WAITING', 'Not every payment that was named waits for this answer.');
-    return [...new Set(paymentIds ?? waiting)];
+    return paymentsOfWord(proposed, waiting);
   }
 
   /**
@@ -127,7 +120,7 @@ export class StatusMeaning {
     waiting: readonly Waiting[],
   ): Promise<{ ofInstruction: string | null; payments: BankPayment[] }> {
     const bankInstructionId = instruction.bankInstructionId ?? '';
-    try {
+    return readToDecide(async () => {
       const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
       const reading = this.reads.payments(account, {
         bankInstructionId,
@@ -140,10 +133,7 @@ export class StatusMeaning {
       });
       const payments = (await unless(isHidden, reading)) ?? [];
       return { ofInstruction: shown?.status ?? instruction.bankStatus, payments };
-    } catch (error) {
-      if (!(error instanceof BankClientError)) throw error;
-      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
-    }
+    });
   }
 }
 

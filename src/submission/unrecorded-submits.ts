@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError, isNotShown, NotFound } from '../bank/errors';
+import { isNotShown, NotFound } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { Problem } from '../http/problem';
+import { readToDecide } from '../employer/bank-problem';
 import type { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -38,15 +38,14 @@ export class UnrecordedSubmits {
     return read;
   }
 
-  private async lookAt(employerId: string, forgotten: Forgotten): Promise<Unrecorded['look']> {
-    try {
-      return await this.adoption.look(employerId, forgotten);
-    } catch (error) {
-      if (error instanceof NotFound) return 'the bank does not show it';
-      if (isNotShown(error)) return 'the bank does not let it be read';
-      if (!(error instanceof BankClientError)) throw error;
-      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
-    }
+  private lookAt(employerId: string, forgotten: Forgotten): Promise<Unrecorded['look']> {
+    return readToDecide(() =>
+      this.adoption.look(employerId, forgotten).catch((error: unknown) => {
+        if (error instanceof NotFound) return 'the bank does not show it';
+        if (isNotShown(error)) return 'the bank does not let it be read';
+        throw error;
+      }),
+    );
   }
 
   /**

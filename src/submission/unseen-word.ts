@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
-import { PayRunStatus } from '../domain/pay-run';
+import { PAY_RUN_SUBMITTED } from '../domain/pay-run';
 import { refusalOfReplacement } from '../domain/replacement';
 import { Problem } from '../http/problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -14,14 +13,12 @@ import {
   instructionsReplacedBy,
   replaceCandidates,
 } from '../pay-run/replaced.store';
-import { namedIn, SecondLook, SecondReading, UnseenPayment } from '../pay-run/second-look';
+import { namedIn, SecondLook, UnseenPayment } from '../pay-run/second-look';
 import { tellOfMoved } from '../pay-run/stop-successors';
+import { paymentsOfWord, WrittenWord } from './written-word';
 
 /** As many as one successor replaces. */
 const MOST_PAYMENTS = 100_000;
-
-/** The states of a run that may have a successor. */
-const SUBMITTED: readonly PayRunStatus[] = ['SUBMITTING', 'FOLLOWING', 'SETTLED', 'PARTLY_SETTLED', 'FAILED'];
 
 /**
  * What is paid again and the bank does not show any more: two people have its word in writing that none of it was paid,
@@ -39,20 +36,13 @@ export class UnseenWord {
    * The replaced payments that a proposal is about: those named, or all that the question is about.
    * @throws DomainError EVIDENCE_NEEDED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
    */
-  async paymentsOf(
-    tx: EmployerTransaction,
-    attention: Attention,
-    { evidence, paymentIds }: { evidence?: string; paymentIds?: readonly string[] },
-  ): Promise<string[]> {
-    if (evidence === undefined)
-      throw new DomainError('EVIDENCE_NEEDED', 'Give the reference of the bank’s written word as evidence.');
-    const asked = new Set(
-      (await askedAbout(tx, attention)).flatMap(({ payments }) => payments.map((one) => one.paymentId)),
+  async paymentsOf(tx: EmployerTransaction, attention: Attention, proposed: WrittenWord): Promise<string[]> {
+    const asked = (await askedAbout(tx, attention)).flatMap(({ payments }) => payments);
+    if (asked.length === 0) throw nothingToDecide();
+    return paymentsOfWord(
+      proposed,
+      asked.map(({ paymentId }) => paymentId),
     );
-    if (asked.size === 0) throw nothingToDecide();
-    if (paymentIds?.some((id) => !asked.has(id)))
-      throw new DomainError('PAYMENT_NOT_WAITING', 'Not every payment that was named waits for this answer.');
-    return [...new Set(paymentIds ?? asked)];
   }
 
   /**
@@ -67,7 +57,7 @@ export class UnseenWord {
   ): Promise<readonly UnseenPayment[]> {
     if (action !== 'NOT_PAID') return [];
     const named = new Set(paymentIds);
-    const { moved, unseen } = await this.readAgain(employerId, [...named]);
+    const { moved, unseen } = await this.secondLook.ofPayments(employerId, [...named]);
     if (moved.length > 0) {
       const shown = await this.database.inEmployer(employerId, (tx) => tellOfMoved(tx, moved));
       throw new Problem(
@@ -105,15 +95,6 @@ export class UnseenWord {
     if (payRunId !== null) wake(tx, 'RUN', tx.employerId, [payRunId]);
     if (instructionId !== null) wake(tx, 'INSTRUCTION', tx.employerId, [instructionId]);
   }
-
-  private async readAgain(employerId: string, paymentIds: readonly string[]): Promise<SecondReading> {
-    try {
-      return await this.secondLook.at(employerId, (tx) => instructionsOf(tx, paymentIds));
-    } catch (error) {
-      if (!(error instanceof BankClientError)) throw error;
-      throw new Problem(503, 'BANK_UNREADABLE', `The bank could not be read: ${error.message}. Try again.`);
-    }
-  }
 }
 
 /** What held the payments in question: those that a run or an instruction of it replaces, or those a run would have replaced. */
@@ -123,7 +104,8 @@ async function askedAbout(
 ): Promise<EndedInstruction[]> {
   if (payRunId === null) return [];
   const { status } = await findRun(tx, payRunId);
-  if (instructionId !== null || !SUBMITTED.includes(status)) return instructionsReplacedBy(tx, payRunId);
+  if (instructionId !== null || !PAY_RUN_SUBMITTED.includes(status))
+    return instructionsReplacedBy(tx, payRunId);
   const own = await replaceCandidates(tx, payRunId, undefined, MOST_PAYMENTS);
   const repayable = own.filter(
     (one) => refusalOfReplacement(one, { byId: true, reason: true }) === undefined,

@@ -167,10 +167,15 @@ export async function raiseWaiting(
  * What was read is concluded from only while the lease stands and the instruction is what it was before the read: a
  * worker that was paused may have read what its successor did. @throws Fenced, Halted
  */
-export async function assertUnchanged(tx: EmployerTransaction, claim: Claim, work: Work): Promise<void> {
+export async function assertUnchanged(
+  tx: EmployerTransaction,
+  claim: Claim,
+  work: Work,
+): Promise<Instruction> {
   const instruction = await lockInstruction(tx, work.instruction.id);
   if (instruction.status !== work.instruction.status) throw new Halted('NOT_ITS_TURN');
   await fence(tx, claim);
+  return instruction;
 }
 
 /** A payment as it goes to the bank, with what is known of it there. */

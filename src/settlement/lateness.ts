@@ -1,0 +1,44 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { bankHours } from '../config/bank-hours';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { addBankingDays, localDate } from '../domain/business-day';
+import { sendingCloses } from '../domain/send-window';
+import type { Instruction } from '../pay-run/instruction.entity';
+import type { PayRun } from '../pay-run/pay-run.entity';
+
+/** Days after the execution date on which every payment should be final. */
+const PATIENCE_BANKING_DAYS = 2;
+
+/** How late a submitted instruction is, by the clock alone. */
+@Injectable()
+export class Lateness {
+  constructor(
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  of(run: PayRun, instruction: Instruction): { shouldHaveMoved: boolean; overdue: boolean } {
+    return { shouldHaveMoved: this.shouldHaveMoved(run, instruction), overdue: this.isOverdue(run) };
+  }
+
+  /** Whether it was submitted so long ago that the bank shows it, and has begun to work on it. */
+  isOld({ submittedAt }: Pick<Instruction, 'submittedAt'>): boolean {
+    const nowMs = this.clock.now().getTime();
+    return nowMs - (submittedAt?.getTime() ?? nowMs) >= this.config.SUBMIT_DOUBT_MS;
+  }
+
+  /** Past the cut-off of the execution date, unless it was submitted so late that the bank may still be at it. */
+  shouldHaveMoved({ executionDate }: Pick<PayRun, 'executionDate'>, instruction: Instruction): boolean {
+    const cutOffMs = sendingCloses(executionDate, bankHours(this.config)).getTime();
+    const isPast = this.clock.now().getTime() >= cutOffMs;
+    return instruction.status === 'SUBMITTED' && isPast && this.isOld(instruction);
+  }
+
+  /** Whether every payment should be final by now. */
+  isOverdue({ executionDate }: Pick<PayRun, 'executionDate'>): boolean {
+    const closed = new Set(this.config.BANK_CLOSED_DAYS);
+    const patience = addBankingDays(executionDate, PATIENCE_BANKING_DAYS, closed);
+    return localDate(this.clock.now(), this.config.BANK_TIME_ZONE) > patience;
+  }
+}
