@@ -216,9 +216,10 @@ describe('what an event says', () => {
     const told = await payroll.attention();
     expect(told.map(({ kind }) => kind)).toEqual(unknown.map(() => 'UNKNOWN_EVENT'));
     for (const [n, name] of unknown.entries()) expect(told[n]!.happened).toContain(` ${name},`);
-    const path = payroll.path(`/attention/${told[0]!.id}/actions`);
-    await payroll.as('operator').post(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' });
-    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    const path = payroll.path(`/attention/${told[0]!.id}`);
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' })).status).toBe(
+      200,
+    );
     expect((await payroll.attention()).map(({ id }) => id)).toEqual(told.slice(1).map(({ id }) => id));
     for (const name of unknown.slice(1)) await signed(name, { accountNumber: ACCOUNT, again: true });
     expect(await payroll.attention()).toHaveLength(2);
@@ -228,9 +229,10 @@ describe('what an event says', () => {
     await start();
     await signed('account.credited', { accountNumber: ACCOUNT });
     const [attention] = await payroll.attention();
-    const path = payroll.path(`/attention/${attention!.id}/actions`);
-    await payroll.as('operator').post(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' });
-    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    const path = payroll.path(`/attention/${attention!.id}`);
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason: 'asked the bank' })).status).toBe(
+      200,
+    );
     for (const amount of [1, 2]) await signed('account.credited', { accountNumber: ACCOUNT, amount });
     expect(await payroll.attention()).toEqual([]);
     expect((await events()).items).toHaveLength(3);

@@ -90,9 +90,10 @@ describe('nothing is paid that was not approved', () => {
       await payroll.until(run.id, ['CANCELLED'], 20_000);
       expect(await submits(run.id)).toEqual([]);
       expect(await paid()).toBe(before);
-      const path = payroll.path(`/attention/${breach!.id}/actions`);
-      await payroll.as('operator').post(path, { action: 'RESUME', reason: 'restored and looked into' });
-      expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+      const path = payroll.path(`/attention/${breach!.id}`);
+      expect(
+        (await payroll.decide(path, { action: 'RESUME', reason: 'restored and looked into' })).status,
+      ).toBe(200);
     },
   );
 
@@ -174,9 +175,10 @@ describe('nothing is paid that was not approved', () => {
       superuserUrl,
       `DROP TRIGGER require_another ON pay_run; UPDATE employer SET approvals_required = 1`,
     );
-    const path = payroll.path(`/attention/${breach!.id}/actions`);
-    await payroll.as('operator').post(path, { action: 'RESUME', reason: 'one approval is enough again' });
-    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    const path = payroll.path(`/attention/${breach!.id}`);
+    expect(
+      (await payroll.decide(path, { action: 'RESUME', reason: 'one approval is enough again' })).status,
+    ).toBe(200);
     await payroll.until(run.id, ['SETTLED'], 20_000);
     expect(await submits(run.id)).toHaveLength(1);
   });

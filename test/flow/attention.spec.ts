@@ -21,12 +21,8 @@ describe('a submit whose outcome nobody knows', () => {
     const id = await payroll.paid(payFile(rows));
     return { id, rows, path: await payroll.askedAbout(id, 'SUBMIT_UNKNOWN') };
   };
-  const act = async (path: string, action: string, evidence?: string) => {
-    await payroll
-      .as('operator')
-      .post(`${path}/actions`, { action, reason: 'the bank said so on the telephone', evidence });
-    return payroll.as('second').post(`${path}/actions/confirmation`);
-  };
+  const act = (path: string, action: string, evidence?: string) =>
+    payroll.decide(path, { action, reason: 'the bank said so on the telephone', evidence });
   const moved = async (rows: readonly Row[]) => {
     const payees = (await payroll.ledger()).payees.map((payee) => payee.iban);
     return rows.filter((row) => payees.includes(row.iban)).length;
@@ -182,8 +178,7 @@ describe('a submit whose outcome nobody knows, at a bank that shows no instructi
   };
   const act = async (path: string, evidence?: string) => {
     const reason = 'the bank said so on the telephone';
-    await payroll.as('operator').post(`${path}/actions`, { action: 'NOT_EXECUTED', reason, evidence });
-    return payroll.as('second').post(`${path}/actions/confirmation`);
+    return payroll.decide(path, { action: 'NOT_EXECUTED', reason, evidence });
   };
 
   it("is declared not executed only with the bank's written reference", async () => {

@@ -24,8 +24,7 @@ describe('an access token from client credentials', () => {
     await new Promise((resolve) => setTimeout(resolve, 2_200));
     const path = payroll.path(`/attention/${id}`);
     const reason = 'the bank gave us new credentials';
-    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
   };
   const timesPaid = async (paid: ReturnType<typeof rows>) => {
     const payees = new Map((await payroll.ledger()).payees.map((payee) => [payee.iban, payee.count]));

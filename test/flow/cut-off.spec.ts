@@ -196,8 +196,7 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
   const decided = async (path: string, evidence?: string) => {
     await payroll.as('operator').delete(`${path}/actions`);
     const reason = 'the bank and we have looked into it';
-    await payroll.as('operator').post(`${path}/actions`, { action: 'EXECUTED', reason, evidence });
-    return payroll.as('second').post(`${path}/actions/confirmation`);
+    return payroll.decide(path, { action: 'EXECUTED', reason, evidence });
   };
 
   it('missed while it is built again, and moved at the bank meanwhile: it is not released before people decide it', async () => {

@@ -22,10 +22,8 @@ const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 
 const acknowledge = async (id: string) => {
   const path = payroll.path(`/attention/${id}`);
-  await payroll
-    .as('operator')
-    .post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason: 'asked, and waited for' });
-  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  const proposal = { action: 'ACKNOWLEDGE', reason: 'asked, and waited for' };
+  expect((await payroll.decide(path, proposal)).status).toBe(200);
 };
 
 /** Has everything looked at once more, without a pause of ours. */

@@ -13,8 +13,7 @@ afterEach(() => payroll.close());
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const confirmed = async (path: string, action: string, evidence?: string) => {
   const body = { action, reason: 'the bank was asked', evidence };
-  expect((await payroll.as('operator').post(`${path}/actions`, body)).status).toBe(201);
-  return payroll.as('second').post(`${path}/actions/confirmation`);
+  return payroll.decide(path, body);
 };
 /** Reads what is followed again until something holds. */
 const reading = (holds: () => Promise<boolean>) =>

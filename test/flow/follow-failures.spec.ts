@@ -122,8 +122,7 @@ describe('an instruction that has ended and cannot be read', () => {
     const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
     expect((await payroll.attention())[0]!.happened).toContain('could not be read in full for a day');
     const reason = 'the bank looks into it';
-    await payroll.as('operator').post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
     await readAfter('49 hours');
     expect(await kinds()).toEqual([]);
     await payroll.clearFaults();
@@ -153,8 +152,7 @@ describe('a submitted run', () => {
     for (const operation of READS) await payroll.fault({ operation, kind: 'garbage', every: 1 });
     const path = await payroll.askedAbout(id, 'CONTRACT_DRIFT');
     const reason = 'the bank looks into it';
-    await payroll.as('operator').post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
     await readAgain(4);
     expect(await kinds()).toEqual([]);
   });
@@ -242,8 +240,7 @@ it('what was given up and is gone at the bank is looked for by sweeps that many 
       `SELECT l.epoch::int AS reads FROM lease l JOIN instruction i ON i.id = l.subject_id
        WHERE l.kind = 'FOLLOW' AND l.holder IS NULL AND i.status = 'ABANDONED'`,
     );
-  await payroll.as('operator').post(`${path}/actions`, { action: 'EXCLUDE_PAYMENT', reason: 'left out' });
-  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  expect((await payroll.decide(path, { action: 'EXCLUDE_PAYMENT', reason: 'left out' })).status).toBe(200);
   await eventually(async () => (await givenUp()).filter((one) => one.reads > 0).length >= GIVEN_UP, 20_000);
   await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
   await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
@@ -288,8 +285,7 @@ describe('a submitted instruction that the bank hides', () => {
     const path = await payroll.askedAbout(id, 'CREDENTIALS');
     expect(await stopped()).toMatchObject({ reason: 'CREDENTIALS' });
     const reason = 'the bank refuses this one, and shows all others';
-    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
     await readAgain(4);
     expect(await kinds()).toEqual([]);
     expect(await stopped()).toBeNull();

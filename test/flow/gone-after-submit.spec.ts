@@ -18,8 +18,7 @@ afterEach(() => payroll.close());
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const decided = async (path: string, action: string) => {
-  await payroll.as('operator').post(`${path}/actions`, { action, reason: 'the bank said so' });
-  return payroll.as('second').post(`${path}/actions/confirmation`);
+  return payroll.decide(path, { action, reason: 'the bank said so' });
 };
 /** Has what is stored read again at once. */
 const readNow = () =>

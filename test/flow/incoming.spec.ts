@@ -112,8 +112,7 @@ describe('money that comes in to the account that salaries were paid from, and r
     expect(await payroll.run(id)).toMatchObject({ status: 'SETTLED', returned: { payments: 0 } });
     expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
     const reason = 'the bank looks into it';
-    await payroll.as('operator').post(`${path}/actions`, { action: 'ACKNOWLEDGE', reason });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
     await readAgain();
     expect(await kinds()).toEqual([]);
     await comesIn(rows[2]!, account);

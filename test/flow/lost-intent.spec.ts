@@ -38,10 +38,7 @@ describe('an answer to a call whose intent a failover lost', () => {
   async function resumed(): Promise<void> {
     await eventually(async () => (await question()) !== undefined, 20_000);
     const path = payroll.path(`/attention/${(await question())?.id}`);
-    await payroll
-      .as('operator')
-      .post(`${path}/actions`, { action: 'RESUME', reason: 'the lists were compared' });
-    const confirmed = await payroll.as('second').post(`${path}/actions/confirmation`);
+    const confirmed = await payroll.decide(path, { action: 'RESUME', reason: 'the lists were compared' });
     expect(confirmed.status).toBe(200);
   }
 

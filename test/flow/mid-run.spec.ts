@@ -21,11 +21,8 @@ afterEach(() => payroll.close());
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const instructions = async (id: string): Promise<Shown[]> => (await payroll.run(id)).instructions;
 const asked = async (path: string) => (await payroll.as('operator').get(path)).data;
-const decide = async (path: string, action: string) => {
-  const proposal = { action, reason: 'the bank has mended what it was' };
-  const proposed = await payroll.as('operator').post(`${path}/actions`, proposal);
-  return proposed.status === 201 ? payroll.as('second').post(`${path}/actions/confirmation`) : proposed;
-};
+const decide = (path: string, action: string) =>
+  payroll.decide(path, { action, reason: 'the bank has mended what it was' });
 
 /** A run of four past its gate; the bank drops its second instruction, and hinders it from being built again. */
 async function hindered(hinder: () => Promise<unknown>, options: PayrollOptions = {}): Promise<string> {

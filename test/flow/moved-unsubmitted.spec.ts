@@ -12,8 +12,7 @@ interface Shown {
 let payroll: Payroll;
 const decided = async (path: string, action: string, evidence?: string) => {
   const reason = 'the bank and we have looked into it';
-  await payroll.as('operator').post(`${path}/actions`, { action, reason, evidence });
-  return payroll.as('second').post(`${path}/actions/confirmation`);
+  return payroll.decide(path, { action, reason, evidence });
 };
 const act = async (path: string, action: string) => {
   expect((await decided(path, action)).status).toBe(200);

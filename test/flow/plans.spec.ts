@@ -91,8 +91,7 @@ async function lookAround(period: string): Promise<void> {
 }
 
 async function decide(path: string, action: string): Promise<void> {
-  ok(await payroll.as('operator').post(`${path}/actions`, { action, reason: REASON }));
-  ok(await payroll.as('second').post(`${path}/actions/confirmation`));
+  ok(await payroll.decide(path, { action, reason: REASON }));
 }
 
 async function approve(id: string): Promise<void> {

@@ -154,8 +154,7 @@ describe('a run that pays again what the bank does not show now', () => {
 
   const letter = async (path: string) => {
     const body = { action: 'NOT_PAID', reason: 'the bank wrote so', evidence: 'letter 4712 of the bank' };
-    expect((await payroll.as('operator').post(`${path}/actions`, body)).status).toBe(201);
-    return payroll.as('second').post(`${path}/actions/confirmation`);
+    return payroll.decide(path, body);
   };
 
   it.each(Object.keys(hidden))('is sent on the word of the bank in writing: %s', async (how) => {

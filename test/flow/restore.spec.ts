@@ -77,8 +77,7 @@ const resume = async (evidence?: string) => {
   const path = payroll.path(`/attention/${(await question())!.id}`);
   const reason = 'the bank and we have compared our lists';
   const body = { action: 'RESUME', reason, ...(evidence === undefined ? {} : { evidence }) };
-  await payroll.as('operator').post(`${path}/actions`, body);
-  return payroll.as('second').post(`${path}/actions/confirmation`);
+  return payroll.decide(path, body);
 };
 /** Opens a question about a run that two people decide by letting it go on. */
 const askBeside = (run: string) =>
@@ -435,8 +434,7 @@ describe('a restored run that is being submitted, of which a submit was forgotte
     const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
     const decided = async (evidence?: string) => {
       const reason = 'the bank and we have compared our lists';
-      await payroll.as('operator').post(`${asked}/actions`, { action: 'EXECUTED', reason, evidence });
-      return payroll.as('second').post(`${asked}/actions/confirmation`);
+      return payroll.decide(asked, { action: 'EXECUTED', reason, evidence });
     };
     const refused = await decided();
     expect(refused.data.code).toBe('NOT_AS_APPROVED');

@@ -24,8 +24,7 @@ async function voided(): Promise<string> {
   const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
   await payroll.clearFaults();
   const evidence = 'letter of the bank, 4710';
-  await payroll.as('operator').post(`${path}/actions`, { action: 'NOT_EXECUTED', reason, evidence });
-  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  expect((await payroll.decide(path, { action: 'NOT_EXECUTED', reason, evidence })).status).toBe(200);
   await payroll.until(id, ['FAILED'], 15_000);
   return id;
 }

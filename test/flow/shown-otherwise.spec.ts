@@ -36,8 +36,7 @@ const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) =>
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const written = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'letter of today, B-9' };
 const decided = async (path: string) => {
-  await payroll.as('operator').post(`${path}/actions`, written);
-  return payroll.as('second').post(`${path}/actions/confirmation`);
+  return payroll.decide(path, written);
 };
 /** Has what is stored read again at once. */
 const readNow = () =>

@@ -63,8 +63,7 @@ async function parked(rows: readonly Row[], query: Record<string, string> = {}) 
 
 async function decide(path: string, action: string, evidence?: string) {
   const reason = 'the bank said so on the telephone';
-  await payroll.as('operator').post(`${path}/actions`, { action, reason, evidence });
-  return payroll.as('second').post(`${path}/actions/confirmation`);
+  return payroll.decide(path, { action, reason, evidence });
 }
 
 /** A run of which nothing was executed: its payments are VOID. */

@@ -32,8 +32,7 @@ const resume = async () => {
   const { id } = (await payroll.attention()).find(({ kind }) => kind === 'CREDENTIALS')!;
   const path = payroll.path(`/attention/${id}`);
   const reason = 'the bank gave us new credentials';
-  await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason });
-  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  expect((await payroll.decide(path, { action: 'RESUME', reason })).status).toBe(200);
 };
 
 describe('a submit that was not answered, at a bank that cannot be read afterwards', () => {

@@ -246,8 +246,9 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     const { id, bankInstructionId } = await stillFollowed();
     await payroll.addAtBank(bankInstructionId);
     const path = await payroll.askedAbout(id, 'FOREIGN_RECORD');
-    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'the bank stopped it' });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'the bank stopped it' })).status).toBe(
+      200,
+    );
     const reads = async () => (await payroll.calls()).listInstructionPaymentTransactions ?? 0;
     const before = await reads();
     await eventually(async () => (await reads()) > before + 2, 20_000);
@@ -263,8 +264,9 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     const told = async () => (await payroll.attention()).map(({ happened }) => happened).join();
     await eventually(async () => /never sent: payment "[^"]+", "[^"]+"\./.test(await told()), 20_000);
     const path = await payroll.askedAbout(id, 'FOREIGN_RECORD');
-    await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'the bank stopped it' });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'the bank stopped it' })).status).toBe(
+      200,
+    );
     const reads = async () => (await payroll.calls()).listInstructionPaymentTransactions ?? 0;
     const before = await reads();
     await eventually(async () => (await reads()) > before + 2, 20_000);

@@ -9,8 +9,7 @@ afterEach(() => payroll.close());
 
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const decide = async (path: string, action: string) => {
-  await payroll.as('operator').post(`${path}/actions`, { action, reason: 'the bank was asked' });
-  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  expect((await payroll.decide(path, { action, reason: 'the bank was asked' })).status).toBe(200);
 };
 /** Until the run is settled, without a pause of ours. */
 const settled = (id: string) =>

@@ -114,8 +114,7 @@ describe('a submit that is not sent soon after it was allowed', () => {
   it('was taken: an answer that is recorded after people declared it not executed stops everything', async () => {
     const { id, process, asked } = await answeredUnrecorded();
     const action = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'its letter of today' };
-    expect((await payroll.as('operator').post(`${asked}/actions`, action)).status).toBe(201);
-    expect((await payroll.as('second').post(`${asked}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.decide(asked, action)).status).toBe(200);
     process.process.kill('SIGCONT');
     await payroll.askedAbout(id, 'INVARIANT_BREACH');
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);

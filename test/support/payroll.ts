@@ -290,6 +290,13 @@ export class Payroll {
     return this.path(`/attention/${id}`);
   }
 
+  /** One person proposes an action, unless it is, and another confirms it; the refusal of the proposal where there is one. */
+  async decide(path: string, proposal: Record<string, unknown>): Promise<AxiosResponse> {
+    const proposed = await this.as('operator').post(`${path}/actions`, proposal);
+    if (proposed.status !== 201 && proposed.data.code !== 'ACTION_IS_PROPOSED') return proposed;
+    return this.as('second').post(`${path}/actions/confirmation`);
+  }
+
   /** Waits until the run is in one of the states. */
   async until(id: string, states: readonly string[], timeoutMs = 30_000): Promise<string> {
     let status = '';
