@@ -57,17 +57,16 @@ export class Leases {
   async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
     const rows = await this.database.asWorker((tx) =>
       tx.query<ClaimedRow>(
-        // Materialized: as a subquery it may be run again for each row, and so take more than the limit.
+        // An array, which is made once: a join may run it again for each row, or go through all leases for each of it.
         // What is held is due when its lease ends. By the time of the statement: an index serves no volatile clock.
-        `WITH due AS MATERIALIZED (
+        `UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
+           leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
+         WHERE subject_id = ANY (ARRAY(
            SELECT subject_id FROM lease
            WHERE kind = $1 AND coalesce(leased_until, wake_at) <= statement_timestamp()
              AND abs(extract(epoch FROM statement_timestamp())::float8 * 1000 - $5::float8) < $6::float8
-           ORDER BY coalesce(leased_until, wake_at) LIMIT $3 FOR UPDATE SKIP LOCKED)
-         UPDATE lease SET holder = $2, epoch = epoch + 1, wake_at = 'infinity',
-           leased_until = clock_timestamp() + make_interval(secs => $4::double precision / 1000)
-         FROM due WHERE lease.subject_id = due.subject_id
-         RETURNING lease.subject_id, employer_id, epoch, woken_at::text, missing,
+           ORDER BY coalesce(leased_until, wake_at) LIMIT $3 FOR UPDATE SKIP LOCKED))
+         RETURNING subject_id, employer_id, epoch, woken_at::text, missing,
            extract(epoch FROM clock_timestamp() - missing_since) * 1000 AS missing_for_ms`,
         [kind, holder, limit, leaseMs, Date.now(), CLOCK_TOLERANCE_MS],
       ),
