@@ -225,15 +225,21 @@ interface Asked {
   instructionId: string | null;
   paymentId: string | null;
   payments: number;
+  happened: string;
 }
 
+/** How the question begins that is asked because a successor was refused: no run waits for its answer. */
+export const SUCCESSOR_REFUSED = 'A successor of ';
+
 /**
- * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them. Of
- * payments that ended unpaid it can only be said that they stay so.
+ * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
+ * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
+ * that they stay so.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
-  const { kind, paymentId, payments } = asked;
+  const { kind, paymentId, payments, happened } = asked;
   const { actions } = ATTENTION_WORDS[kind];
+  if (kind === 'REPLACED_UNSEEN' && !happened.startsWith(SUCCESSOR_REFUSED)) return ['NOT_PAID'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
   const waiting = paymentId === null && payments > 0;
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];

@@ -50,7 +50,7 @@ export async function finishCancelling(tx: EmployerTransaction, run: PayRun, act
   await markCancelled(tx, run.id);
   await forgetUpload(tx, run);
   await clearBuilding(tx, run.id, 'the run was cancelled');
-  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was cancelled');
+  await clear(tx, ['PERIOD_OVERDUE', 'APPROVAL_LAPSED'], run.id, 'the run was cancelled');
   await tx.query(`UPDATE schedule_period SET pay_run_id = NULL WHERE employer_id = $1 AND pay_run_id = $2`, [
     tx.employerId,
     run.id,

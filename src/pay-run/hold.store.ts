@@ -100,6 +100,20 @@ export async function markLeftOut(
   );
 }
 
+/** Which payments of a run were held until somebody left them out of it. */
+export async function leftOutWhileHeld(
+  tx: EmployerTransaction,
+  payRunId: string,
+  paymentIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT DISTINCT payment_id AS id FROM pay_hold
+     WHERE employer_id = $1 AND pay_run_id = $2 AND payment_id = ANY ($3) AND outcome = 'LEFT_OUT'`,
+    [tx.employerId, payRunId, paymentIds],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Ends every open hold of a run that is cancelled. */
 export async function markCancelled(tx: EmployerTransaction, payRunId: string): Promise<void> {
   await tx.query(

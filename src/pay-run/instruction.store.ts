@@ -25,6 +25,30 @@ export function plannedInstructions(tx: EmployerTransaction, run: PayRun): Promi
   });
 }
 
+/** Whether each planned instruction of the standing version has a current instruction in one of the states. */
+export async function everyInstructionIs(
+  tx: EmployerTransaction,
+  run: PayRun,
+  states: readonly InstructionStatus[],
+): Promise<boolean> {
+  // Not joined, nor made entities of: while a run is built this is asked each time an instruction is done.
+  const [planned, reached] = await Promise.all([
+    tx.query<{ id: string }>(
+      'SELECT id FROM planned_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3',
+      [tx.employerId, run.id, run.runVersion],
+      'kept',
+    ),
+    tx.query<{ id: string }>(
+      `SELECT planned_instruction_id AS id FROM instruction
+       WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)`,
+      [tx.employerId, run.id, states],
+      'kept',
+    ),
+  ]);
+  const done = new Set(reached.map(({ id }) => id));
+  return planned.every(({ id }) => done.has(id));
+}
+
 /** The plan an instruction follows. */
 export function planOf(tx: EmployerTransaction, instruction: Instruction): Promise<PlannedInstruction> {
   return readById(tx, PlannedInstruction, instruction.plannedInstructionId);

@@ -70,10 +70,7 @@ export async function stopRunUnlessDecided(
   alarm: Alarm & { payRunId: string },
 ): Promise<void> {
   if (await isDecided(tx, alarm)) return;
-  await tx.query(`SELECT FROM pay_run WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`, [
-    tx.employerId,
-    alarm.payRunId,
-  ]);
+  await awaitTurnOfRun(tx, alarm.payRunId);
   // Two people may have decided it while this waited for its turn.
   if (await isDecided(tx, alarm)) return;
   await tx.query(
@@ -86,6 +83,7 @@ export async function stopRunUnlessDecided(
 
 /** Stops what of a run was not submitted. One that is stopped already keeps its reason. */
 export async function stopRun(tx: EmployerTransaction, payRunId: string, reason: string): Promise<void> {
+  await awaitTurnOfRun(tx, payRunId);
   await tx.query(
     `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
      WHERE employer_id = $1 AND id = $2 AND stopped_at IS NULL`,
@@ -93,8 +91,28 @@ export async function stopRun(tx: EmployerTransaction, payRunId: string, reason:
   );
 }
 
-/** Stops every submit of the transaction's employer. One that is stopped already keeps its reason. */
+/**
+ * Waits for whoever stops the run or lets it go on: what is read and written after it is read and written before any other
+ * of them, also where nothing of the run is changed.
+ */
+async function awaitTurnOfRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  await tx.query(`SELECT FROM pay_run WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`, [
+    tx.employerId,
+    payRunId,
+  ]);
+}
+
+/** As `awaitTurnOfRun`, of the transaction's employer. */
+async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
+  await tx.query(`SELECT FROM employer WHERE id = $1 FOR NO KEY UPDATE`, [tx.employerId]);
+}
+
+/**
+ * Stops every submit of the transaction's employer; called before it is told, so that nobody who resumes it meanwhile
+ * misses what is told. One that is stopped already keeps its reason.
+ */
 export async function stopEmployer(tx: EmployerTransaction, reason: AttentionKind): Promise<void> {
+  await awaitTurnOfEmployer(tx);
   await tx.query(
     `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = $2 WHERE id = $1 AND stopped_at IS NULL`,
     [tx.employerId, reason],
@@ -155,7 +173,7 @@ export async function hiddenFromUs(
   const happened = `The bank refuses to show what became of submitted payments of ${showId('run', run.id)}: ${refusal}.`;
   const alarm = refusalOf(tx, run, instruction, happened);
   if (await isDecided(tx, alarm)) return;
-  await tx.query(`SELECT FROM employer WHERE id = $1 FOR NO KEY UPDATE`, [tx.employerId]);
+  await awaitTurnOfEmployer(tx);
   // Two people may have decided it while this waited for its turn.
   if (await isDecided(tx, alarm)) return;
   await stopEmployer(tx, 'CREDENTIALS');
@@ -205,7 +223,10 @@ async function resumeRunAfter(
   tx: EmployerTransaction,
   { id, payRunId }: Pick<Attention, 'id' | 'payRunId'>,
 ): Promise<void> {
-  if (payRunId === null || (await openBeside(tx, id, DECIDED_BY_RESUMING, payRunId)) !== undefined) return;
+  if (payRunId === null) return;
+  // Before it is looked for another: of two that are decided at once, who comes second sees that the first is.
+  await awaitTurnOfRun(tx, payRunId);
+  if ((await openBeside(tx, id, DECIDED_BY_RESUMING, payRunId)) !== undefined) return;
   await resumeUnlessPersons(tx, payRunId);
 }
 
@@ -217,6 +238,7 @@ const STOPS_REPAYING = ['RESTORED', 'POSSIBLE_DUPLICATE_PAY'] as const;
  * unless another open attention stops it too: what else was found meanwhile threw no stop of its own.
  */
 export async function resumeRepayingRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  await awaitTurnOfRun(tx, payRunId);
   if ((await openBeside(tx, undefined, DECIDED_BY_RESUMING, payRunId)) !== undefined) return;
   await resumeUnlessPersons(tx, payRunId, STOPS_REPAYING);
 }
@@ -258,8 +280,10 @@ async function resumeEmployerAfter(
   tx: EmployerTransaction,
   { id, kind }: Pick<Attention, 'id' | 'kind'>,
 ): Promise<void> {
+  if (!STOPS_EMPLOYER.includes(kind)) return;
+  await awaitTurnOfEmployer(tx);
   const [employer] = await tx.query<{ stoppedAt: Date }>(
-    `SELECT stopped_at AS "stoppedAt" FROM employer WHERE id = $1 AND stopped_reason = $2 FOR NO KEY UPDATE`,
+    `SELECT stopped_at AS "stoppedAt" FROM employer WHERE id = $1 AND stopped_reason = $2`,
     [tx.employerId, kind],
   );
   if (!employer) return;

@@ -18,9 +18,11 @@ import { assertIfMatch } from '../http/etag';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { clear, raiseNaming } from './attention.store';
+import { SUCCESSOR_REFUSED } from './attention-words';
 import { finishDraft, openDraft } from './draft';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
 import { mayBePaidByAnother } from './forgotten-pay';
+import { leftOutWhileHeld } from './hold.store';
 import { lockPayKey, nextSequence } from './pay-key';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
@@ -194,7 +196,7 @@ async function tellOfUnseen(
     subjectId: payRunId,
     payRunId,
     bankReference: names,
-    happened: `A successor of ${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show now, of customer instruction ${names}.`,
+    happened: `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show now, of customer instruction ${names}.`,
     payments: sum?.payments ?? 0,
     amountMinor: BigInt(sum?.minor ?? 0),
   } as const;
@@ -221,8 +223,9 @@ async function select(
     throw new Problem(422, 'TOO_MANY_TO_REPLACE', detail);
   }
   const choice = { byId, reason: reason !== undefined };
-  const judged = await withoutMaybePaid(
+  const judged = await withoutHeld(
     tx,
+    parent,
     candidates.map((candidate) => ({ candidate, code: refusalOfReplacement(candidate, choice) })),
   );
   const found = new Set(candidates.map(({ id }) => id));
@@ -246,14 +249,22 @@ interface Judged {
   code: ReplacementRefusal | undefined;
 }
 
-/** A successor holds nobody: whom a restore leaves in doubt is paid by an upload, once a person released the row. */
-async function withoutMaybePaid(tx: EmployerTransaction, judged: readonly Judged[]): Promise<Judged[]> {
+/**
+ * A successor holds nobody: who was held and left out, and whom a restore leaves in doubt, is paid by an upload, once a
+ * person released the row.
+ */
+async function withoutHeld(
+  tx: EmployerTransaction,
+  parent: PayRun,
+  judged: readonly Judged[],
+): Promise<Judged[]> {
   const free = judged.flatMap(({ candidate, code }) => (code === undefined ? [candidate.id] : []));
   const maybePaid = await mayBePaidByAnother(tx, free);
-  return judged.map(({ candidate, code }) => ({
-    candidate,
-    code: maybePaid.has(candidate.id) ? 'EMPLOYEE_MAY_BE_PAID' : code,
-  }));
+  const leftOut = await leftOutWhileHeld(tx, parent.id, free);
+  return judged.map(({ candidate, code }) => {
+    if (maybePaid.has(candidate.id)) return { candidate, code: 'EMPLOYEE_MAY_BE_PAID' };
+    return { candidate, code: leftOut.has(candidate.id) ? 'HOLD_NEEDS_RELEASE' : code };
+  });
 }
 
 function refusal(code: string, detail: string, refused: Selection['refused']): Problem {

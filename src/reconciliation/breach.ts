@@ -19,13 +19,13 @@ export async function tellOf(
   await letGo(tx, invariant, payRunIds, findings);
   const ids = await keep(tx, invariant, findings);
   const told = findings.filter(({ subjectId }) => ids.has(subjectId));
+  if (told.length > 0 && invariant.scope === 'internal') await stopEmployer(tx, 'INVARIANT_BREACH');
   for (const finding of told) {
     const breachId = ids.get(finding.subjectId) ?? newId();
     await tell(tx, invariant, finding, breachId);
     if (invariant.scope !== 'money moved') continue;
     await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId });
   }
-  if (told.length > 0 && invariant.scope === 'internal') await stopEmployer(tx, 'INVARIANT_BREACH');
   return told;
 }
 

@@ -24,6 +24,10 @@ const TOLD_WITHIN = `interval '31 days'`;
 const LAPSED = `EXISTS (SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'APPROVAL_LAPSED'
   AND a.subject_id = r.id AND a.resolved_at IS NULL)`;
 
+/** Whether the month `p` of a schedule `s`, which has no run of its own, is paid by one that was made for other terms. */
+const PAID_OTHERWISE = `EXISTS (SELECT FROM pay_run o WHERE o.employer_id = $1 AND o.account_id = s.account_id
+  AND o.kind_of_pay = s.kind_of_pay AND o.period = p.period AND o.sequence = 0 AND o.status NOT IN ('CANCELLING', 'CANCELLED'))`;
+
 const OF_ONE_RUN =
   'Nothing of this run is submitted. It closes by itself once the run is approved, amended to a later date or cancelled; the bank takes it until the cut-off of its execution date.';
 
@@ -97,8 +101,14 @@ export class OverduePeriods {
       [tx.employerId, bound, UNAPPROVED],
     );
     const unapproved = new Set(rows.map(({ id }) => id));
-    const overdue = due.filter(({ payRunId }) => payRunId === null || unapproved.has(payRunId));
-    return new Set(overdue.map(({ period }) => period));
+    const empty = due.filter(({ payRunId }) => payRunId === null).map(({ period }) => period);
+    const unpaid = await tx.query<{ period: Period }>(
+      `SELECT p.period FROM unnest($3::text[]) AS p (period)
+       JOIN pay_schedule s ON s.employer_id = $1 AND s.id = $2 WHERE NOT ${PAID_OTHERWISE}`,
+      [tx.employerId, schedule.id, empty],
+    );
+    const waiting = due.filter(({ payRunId }) => payRunId !== null && unapproved.has(payRunId));
+    return new Set([...unpaid, ...waiting].map(({ period }) => period));
   }
 
   private read(tx: EmployerTransaction): Promise<Overdue[]> {
@@ -112,7 +122,7 @@ export class OverduePeriods {
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
        LEFT JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-       WHERE p.employer_id = $1 AND p.submit_at <= $2 AND (r.id IS NULL OR r.status = ANY ($3))
+       WHERE p.employer_id = $1 AND p.submit_at <= $2 AND (r.status = ANY ($3) OR r.id IS NULL AND NOT ${PAID_OTHERWISE})
        UNION ALL
        SELECT r.period, due.at, false, r.id, r.row_count, r.total_minor, r.id,
          due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}

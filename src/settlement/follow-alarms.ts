@@ -107,6 +107,12 @@ export function tellOfUnread(tx: EmployerTransaction, run: PayRun, failure: Bank
 
 /** Closes what `tellOfUnread` asked once every ended instruction of the run could be read again. */
 export async function nowRead(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  // One sweep answers several at once: who comes second sees that the first can be read.
+  await tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
+     FOR NO KEY UPDATE`,
+    [tx.employerId, run.id],
+  );
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the bank could be read again'
      WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL

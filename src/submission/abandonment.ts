@@ -4,7 +4,7 @@ import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clearRefusedRows, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -63,6 +63,8 @@ export class Abandonment {
     reason: string,
   ): Promise<void> {
     await endUnsubmitted(tx, instruction, 'service', reason);
+    // Whoever was overtaken may have recorded a refusal of what is added to another now.
+    await clearRefusedRows(tx, instruction.id, 'its instruction is built again');
     if ((await obstacleOf(tx, run)) === 'ENDED') return;
     const attempts = await attemptsOf(tx, instruction);
     if (attempts > this.config.REBUILD_LIMIT) {

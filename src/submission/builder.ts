@@ -113,7 +113,7 @@ export class Builder {
 
   /** After ever longer pauses: a bank that is down for a while is waited for, and from some time on a person knows. */
   private async initiateAgain(tx: EmployerTransaction, work: Work, attempt: number): Promise<WakeIn> {
-    if (attempt > this.config.REBUILD_LIMIT) {
+    if (attempt > this.config.REBUILD_LIMIT && (await isBeingInitiated(tx, work))) {
       await raise(tx, {
         kind: 'REBUILD_LIMIT',
         ...aboutInstruction(work.instruction, work.planned),
@@ -198,14 +198,22 @@ async function initiatesOf(tx: EmployerTransaction, instructionId: string): Prom
   return row?.n ?? 1;
 }
 
+/** Whether it still waits to be initiated: another worker may have had an answer first, or two people had it given up. */
+async function isBeingInitiated(
+  tx: EmployerTransaction,
+  { instruction }: Pick<Work, 'instruction'>,
+): Promise<boolean> {
+  const now = await lockInstruction(tx, instruction.id);
+  return now.status === 'BUILDING' && now.bankInstructionId === null;
+}
+
 /** Asks about a refused initiation, unless another worker had an answer first, or the instruction was given up. */
 async function raiseRefused(
   tx: EmployerTransaction,
   { instruction, planned, run }: Work,
   outcome: Outcome<BankInstruction>,
 ): Promise<void> {
-  const now = await lockInstruction(tx, instruction.id);
-  if (now.status !== 'BUILDING' || now.bankInstructionId !== null) return;
+  if (!(await isBeingInitiated(tx, { instruction }))) return;
   await raise(tx, {
     kind: 'INITIATE_REFUSED',
     ...aboutInstruction(instruction, planned),

@@ -12,7 +12,7 @@ import { PersonalData } from '../database/personal-data';
 import { BANK_LADDER } from '../domain/bank-status';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { plannedInstructions } from '../pay-run/instruction.store';
+import { everyInstructionIs, plannedInstructions } from '../pay-run/instruction.store';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { clearPaidAlready, tellOfPaidAlready } from '../pay-run/paid-already';
@@ -70,6 +70,8 @@ export class RunGate {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
       if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
+      // Two people may have had one of them built again while the bank was read.
+      if (!(await everyInstructionIs(tx, now, ['VERIFIED']))) return 0;
       if (!(await this.replaced.standsAtGate(tx, claim, now, replaced))) return TRY_AGAIN_MS;
       if (await tellOfPaidAlready(tx, now.id)) return TRY_AGAIN_MS;
       for (const part of tampered) await reportTampering(tx, part);

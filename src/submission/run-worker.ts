@@ -19,7 +19,7 @@ import { applyAmendment, liveInstructions } from '../pay-run/amendment';
 import { standingApprovals, voidApprovals } from '../pay-run/approval';
 import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
-import { planTheRest } from '../pay-run/instruction.store';
+import { everyInstructionIs, planTheRest } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
@@ -118,7 +118,7 @@ export class RunWorker {
   private async collect(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
     const ended = await this.endedEarly(tx, run);
     if (ended !== undefined) return ended;
-    if (!(await this.everyInstruction(tx, run, ['VERIFIED']))) return this.lookAgainMs;
+    if (!(await everyInstructionIs(tx, run, ['VERIFIED']))) return this.lookAgainMs;
     await moveRun(tx, run, 'VERIFIED', 'service');
     return 0;
   }
@@ -127,7 +127,7 @@ export class RunWorker {
     const early = await this.locked(claim, 'VERIFIED', async (tx, now) => {
       const ended = await this.endedEarly(tx, now);
       if (ended !== undefined) return ended === 'never' ? 0 : ended;
-      if (await this.everyInstruction(tx, now, ['VERIFIED'])) return 'never';
+      if (await everyInstructionIs(tx, now, ['VERIFIED'])) return 'never';
       await moveRun(tx, now, 'BUILDING', 'service', 'an instruction was abandoned');
       return this.lookAgainMs;
     });
@@ -166,7 +166,7 @@ export class RunWorker {
 
   /** SUBMITTING → FOLLOWING when nothing of it is left to be submitted. */
   private async submitted(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
-    if (await this.everyInstruction(tx, run, INSTRUCTION_SENT)) {
+    if (await everyInstructionIs(tx, run, INSTRUCTION_SENT)) {
       await moveRun(tx, run, 'FOLLOWING', 'service');
       return 0;
     }
@@ -182,7 +182,7 @@ export class RunWorker {
 
   /** FOLLOWING ends when every instruction did; how, is said by its payments. */
   private async finish(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
-    if (!(await this.everyInstruction(tx, run, INSTRUCTION_ENDED))) return 'never';
+    if (!(await everyInstructionIs(tx, run, INSTRUCTION_ENDED))) return 'never';
     const [count] = await tx.query<{ settled: number; unpaid: number }>(
       `SELECT count(*) FILTER (WHERE status = 'SETTLED')::int AS settled,
          count(*) FILTER (WHERE status IN ('FAILED', 'REJECTED', 'CANCELLED', 'VOID'))::int AS unpaid
@@ -207,30 +207,6 @@ export class RunWorker {
     const approvals = await standingApprovals(tx, run);
     const approvedAt = approvals.at(-1)?.approvedAt ?? this.clock.now();
     return submitWindow(run, approvedAt, this.clock.now(), bankHours(this.config), expectedMs);
-  }
-
-  /** Whether each planned instruction of the standing version has a current instruction in one of the states. */
-  private async everyInstruction(
-    tx: EmployerTransaction,
-    run: PayRun,
-    states: readonly InstructionStatus[],
-  ): Promise<boolean> {
-    // Not joined, nor made entities of: while a run is built this is asked each time an instruction is done.
-    const [planned, reached] = await Promise.all([
-      tx.query<{ id: string }>(
-        'SELECT id FROM planned_instruction WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3',
-        [tx.employerId, run.id, run.runVersion],
-        'kept',
-      ),
-      tx.query<{ id: string }>(
-        `SELECT planned_instruction_id AS id FROM instruction
-         WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)`,
-        [tx.employerId, run.id, states],
-        'kept',
-      ),
-    ]);
-    const done = new Set(reached.map(({ id }) => id));
-    return planned.every(({ id }) => done.has(id));
   }
 }
 

@@ -1,6 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { raise } from '../pay-run/attention.store';
 import { PlannedInstruction } from '../pay-run/instruction.entity';
+import { stopEmployer } from '../pay-run/stop';
 
 /** The stored rows are not what was approved: nothing more of this employer is sent, and a person is told. */
 export async function reportTampering(
@@ -8,6 +9,7 @@ export async function reportTampering(
   planned: PlannedInstruction,
   instructionId?: string,
 ): Promise<void> {
+  await stopEmployer(tx, 'INVARIANT_BREACH');
   await raise(tx, {
     kind: 'INVARIANT_BREACH',
     subjectId: planned.id,
@@ -17,9 +19,4 @@ export async function reportTampering(
     payments: planned.rowCount,
     amountMinor: planned.totalMinor,
   });
-  await tx.query(
-    `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = 'INVARIANT_BREACH'
-     WHERE id = $1 AND stopped_at IS NULL`,
-    [tx.employerId],
-  );
 }

@@ -33,6 +33,10 @@ describe('the cut-off of the execution date', () => {
       reason: 'the same date',
     });
     expect(tooLate.data.code).toBe('CUT_OFF_PASSED');
+    const cancel = payroll.path(`/pay-runs/${run.id}/cancellation`);
+    expect((await payroll.as('preparer').post(cancel, { reason: 'paid by hand' })).status).toBeLessThan(300);
+    await payroll.until(run.id, ['CANCELLED'], 15_000);
+    expect(await payroll.attention()).toEqual([]);
   });
 
   it('became a closed day since the approval: the approval lapses, and is not given again for that date', async () => {

@@ -77,6 +77,14 @@ describe('a payroll in which HR made mistakes', () => {
     for (const row of rows.slice(1)) expect(paid.get(row.iban)).toEqual([1, cents(row).toString()]);
     expect(paid.has(typo.iban)).toBe(false);
 
+    const successor = payroll.path(`/pay-runs/${id}/successor`);
+    const paymentIds = [held[1]!.payment!.id];
+    const again = { executionDate: payroll.executionDate(), paymentIds };
+    expect((await payroll.as('preparer').post(successor, again)).data).toMatchObject({
+      code: 'SUCCESSOR_REFUSED',
+      payments: [{ code: 'HOLD_NEEDS_RELEASE' }],
+    });
+
     const report = (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
     expect(report).toMatchObject({
       explained: true,

@@ -2,6 +2,7 @@ import { IsNull } from 'typeorm';
 import { append } from '../../src/audit/audit';
 import { STOPPED } from '../../src/audit/who-stopped';
 import { Database, EmployerTransaction } from '../../src/database/database';
+import { newId } from '../../src/database/new-id';
 import { KillSwitch } from '../../src/employer/kill-switch';
 import { showId } from '../../src/http/prefixed-id';
 import { clear, raise } from '../../src/pay-run/attention.store';
@@ -14,9 +15,13 @@ import {
   groupsDiffer,
   resumeAfter,
   resumeUnlessPersons,
+  stopEmployer,
   stopEverything,
+  stopRun as stopRunByService,
   stopUnlessDecided,
 } from '../../src/pay-run/stop';
+import { tellOf } from '../../src/reconciliation/breach';
+import type { Finding, Invariant } from '../../src/reconciliation/invariant';
 import { tellOfForeign } from '../../src/settlement/follow-alarms';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
@@ -172,6 +177,77 @@ describe("a person's stop of everything", () => {
       expect(await submits()).toBe('on');
     },
   );
+});
+
+describe('two questions that are decided at the same moment', () => {
+  const resolve = (tx: EmployerTransaction, { kind, subjectId }: Attention) =>
+    clear(tx, [kind], subjectId, 'two people said so');
+  const isWaited = async () => {
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    return (await select(server.superuserUrl, waiting)).length > 0;
+  };
+  /** Decides one question, and before that is over begins what else is to be done. */
+  const decidedWhile = async (kind: AttentionKind, subjectId: string, beside: () => Promise<unknown>) => {
+    let underWay: Promise<unknown> = Promise.resolve();
+    await database.inEmployer(ours.employer, async (tx) => {
+      const attention = await openAttention(tx, kind, subjectId);
+      await resumeAfter(tx, attention);
+      await resolve(tx, attention);
+      underWay = beside();
+      await eventually(isWaited, 5_000);
+    });
+    await underWay;
+  };
+  const stoppedRun = async () => {
+    const [run] = await select<{ reason: string | null }>(
+      server.superuserUrl,
+      'SELECT stopped_reason AS reason FROM pay_run WHERE id = $1',
+      [ours.run],
+    );
+    return run?.reason ?? 'runs';
+  };
+
+  it('let their run go on', async () => {
+    const [first, second] = [newId(), newId()];
+    await database.inEmployer(ours.employer, async (tx) => {
+      await stopRunByService(tx, ours.run, 'ECHO_MISMATCH');
+      for (const subjectId of [first, second])
+        await raise(tx, { kind: 'ECHO_MISMATCH', subjectId, payRunId: ours.run, happened: 'a test' });
+    });
+    await decidedWhile('ECHO_MISMATCH', first, () => decided('ECHO_MISMATCH', ours, second));
+    expect(await stoppedRun()).toBe('runs');
+  });
+
+  it('let their employer go on', async () => {
+    const breachId = newId();
+    await database.inEmployer(ours.employer, async (tx) => {
+      await stopEmployer(tx, 'CREDENTIALS');
+      await raise(tx, { kind: 'CREDENTIALS', subjectId: ours.employer, happened: 'a test' });
+      await raise(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId, happened: 'a test' });
+    });
+    await decidedWhile('CREDENTIALS', ours.employer, () => decided('INVARIANT_BREACH', ours, breachId));
+    expect(await stoppedEmployer()).toBe('runs');
+  });
+
+  it('do not take back the stop by what is found at that moment', async () => {
+    const breachId = newId();
+    await database.inEmployer(ours.employer, async (tx) => {
+      await stopEmployer(tx, 'INVARIANT_BREACH');
+      await raise(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId, happened: 'a test' });
+    });
+    const finding: Finding = { subjectId: ours.run, payRunId: ours.run, instructionId: null, found: 1 };
+    const invariant: Invariant = {
+      name: 'a_test',
+      sentence: 'nothing is found',
+      scope: 'internal',
+      sliced: false,
+      find: () => Promise.resolve([finding]),
+    };
+    await decidedWhile('INVARIANT_BREACH', breachId, () =>
+      database.inEmployer(ours.employer, (tx) => tellOf(tx, invariant, [ours.run], [finding])),
+    );
+    expect(await stoppedEmployer()).toBe('INVARIANT_BREACH');
+  });
 });
 
 describe('what stops everything and lasts', () => {

@@ -5,7 +5,7 @@ import { clear, raise } from '../../src/pay-run/attention.store';
 import { PaySchedule } from '../../src/pay-run/pay-schedule.entity';
 import { testConfig } from '../http/test-app';
 import { testDatabase, TestDatabase } from '../support/database';
-import { bindRun, makeSchedule, openReplica, Replica, SetClock } from './schedules';
+import { bindRun, makeSchedule, openReplica, periodsOf, Replica, SetClock } from './schedules';
 
 const MARCH_DUE = '2026-03-23T08:00:00.000Z';
 const clock = new SetClock('2026-03-10T10:00:00Z');
@@ -67,6 +67,21 @@ it('tells once that no run is there when its submit is due, and then that it is 
     { resolution: 'the period is not overdue any more', pay_run_id: null },
     { resolution: 'the period is not overdue any more', pay_run_id: id },
   ]);
+});
+
+it('asks nothing of a month that a run of former terms pays already', async () => {
+  const id = await bound();
+  await moved(id, 'APPROVED');
+  await query('UPDATE schedule_period SET pay_run_id = NULL');
+  clock.set(MARCH_DUE);
+  expect(await look()).toEqual([]);
+  const months = await periodsOf(one.database, schedule);
+  const overdue = await one.database.inEmployer(schedule.employerId, (tx) =>
+    one.overdue.among(tx, schedule, months),
+  );
+  expect([...overdue]).not.toContain('2026-03');
+  await moved(id, 'CANCELLING');
+  expect(await look()).toEqual([due('2026-03', MARCH_DUE, 'there is none')]);
 });
 
 it("is left to replicas whose clock is the database's", async () => {

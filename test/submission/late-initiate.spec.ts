@@ -1,7 +1,8 @@
+import type { Outcome } from '../../src/bank/outcome';
 import { Database } from '../../src/database/database';
 import { Builder } from '../../src/submission/builder';
 import { loadWork, Work } from '../../src/submission/work';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -10,7 +11,7 @@ interface Overtaken {
   recordInitiate(
     work: Work,
     call: { callId: string; attempt: number },
-    outcome: { kind: 'yes'; status: number; value: { bankInstructionId: string; status: string } },
+    outcome: Outcome<{ bankInstructionId: string; status: string }>,
   ): Promise<unknown>;
 }
 
@@ -18,7 +19,7 @@ describe('an initiation that is answered after its instruction was given up', ()
   let payroll: Payroll;
   afterEach(() => payroll.close());
 
-  it('does not take back the question that people were asked about it', async () => {
+  it('does not take back the question that people were asked about it, nor ask it again', async () => {
     payroll = await Payroll.start({ settings: { REBUILD_LIMIT: '1' } });
     await payroll.fault({ operation: 'add', kind: 'request-lost', every: 1 });
     const id = await payroll.paid(payFile(payRows(1)));
@@ -37,5 +38,13 @@ describe('an initiation that is answered after its instruction was given up', ()
     const call = { callId: last!.callId, attempt: 1 };
     await overtaken.recordInitiate(work!, call, { kind: 'yes', status: 201, value });
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['REBUILD_LIMIT']);
+
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE attention SET resolved_at = now(), resolution = 'built again'`,
+    );
+    const late = { callId: last!.callId, attempt: 2 };
+    await overtaken.recordInitiate(work!, late, { kind: 'in-doubt', why: 'time-out' });
+    expect(await payroll.attention()).toEqual([]);
   });
 });
