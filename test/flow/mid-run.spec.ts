@@ -114,9 +114,28 @@ describe('a refusal that was recorded late', () => {
     expect(await kinds()).toEqual([]);
   });
 
-  const refusal = ({ planned }: Work) =>
+  it('is not asked about any more once the instruction is built again', async () => {
+    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '3000' } });
+    await payroll.fault({ operation: 'add', kind: 'request-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const { superuserUrl } = payroll.database;
+    const inDoubt = `SELECT instruction_id AS id, employer_id, payment_id FROM bank_payment WHERE add_outcome = 'IN_DOUBT'`;
+    await eventually(async () => (await select(superuserUrl, inDoubt)).length === 1, 15_000);
+    const [given] = await select<Record<'id' | 'employer_id' | 'payment_id', string>>(superuserUrl, inDoubt);
+    const database = payroll.services[0]!.app.get(Database);
+    await database.inEmployer(given!.employer_id, async (tx) => {
+      const work = await loadWork(tx, given!.id);
+      await recordAdds(tx, work!, 99, [refusal(work!, given!.payment_id)]);
+    });
+    expect(await kinds()).toEqual(['ROW_REFUSED_BY_BANK']);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const told = await select(superuserUrl, 'SELECT kind, resolution FROM attention');
+    expect(told).toEqual([{ kind: 'ROW_REFUSED_BY_BANK', resolution: 'its instruction is built again' }]);
+  });
+
+  const refusal = ({ planned }: Work, paymentId = planned.id) =>
     ({
-      row: { rowNo: planned.rowCount, paymentId: planned.id },
+      row: { rowNo: planned.rowCount, paymentId },
       outcome: { kind: 'no', reason: 'invalid' },
     }) as unknown as Parameters<typeof recordAdds>[3][number];
 });

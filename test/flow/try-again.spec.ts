@@ -1,6 +1,14 @@
+import { BankGateway } from '../../src/bank/gateway';
+import { Database } from '../../src/database/database';
 import { earliestExecutionDate } from '../../src/domain/business-day';
+import { readId, showId } from '../../src/http/prefixed-id';
+import { aboutInstruction, raise } from '../../src/pay-run/attention.store';
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
+
+const VERIFIED = `SELECT id, status FROM pay_run WHERE status = 'VERIFIED'`;
 
 describe('what the bank refused while a run was built', () => {
   let payroll: Payroll;
@@ -33,6 +41,38 @@ describe('what the bank refused while a run was built', () => {
       expect(await payroll.attention()).toEqual([]);
     },
   );
+
+  it('is built again before anything is submitted, also where people say so while the gate reads the bank', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 1 });
+    const { app } = payroll.services[0]!;
+    const gateway = app.get(BankGateway);
+    const getAccount = gateway.getAccount.bind(gateway);
+    let said = false;
+    jest.spyOn(gateway, 'getAccount').mockImplementation(async (account) => {
+      const [run] = await select<{ id: string; status: string }>(payroll.database.superuserUrl, VERIFIED);
+      if (run !== undefined && !said) {
+        said = true;
+        await app.get(Database).inEmployer(readId('emp', payroll.employer), async (tx) => {
+          const [instruction] = await tx.manager.findBy(Instruction, { payRunId: run.id });
+          const about = { ...aboutInstruction(instruction!), subjectId: instruction!.plannedInstructionId };
+          await raise(tx, { kind: 'REBUILD_LIMIT', ...about, happened: 'a test' });
+        });
+        const path = await payroll.askedAbout(showId('run', run.id), 'REBUILD_LIMIT');
+        expect([(await propose(path)).status, (await confirm(path)).status]).toEqual([201, 200]);
+      }
+      return getAccount(account);
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const moves = await select<{ to_status: string }>(
+      payroll.database.superuserUrl,
+      `SELECT to_status FROM state_change WHERE subject = 'instruction' AND to_status IN ('VERIFIED', 'ABANDONED')
+         OR subject = 'pay_run' AND to_status = 'SUBMITTING' ORDER BY seq`,
+    );
+    const states = ['VERIFIED', 'VERIFIED', 'ABANDONED', 'VERIFIED', 'SUBMITTING'];
+    expect(moves.map((one) => one.to_status)).toEqual(states);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
 
   it('is asked about again where it lasts, also of a row that was refused beside the one that was tried again', async () => {
     payroll = await Payroll.start();
