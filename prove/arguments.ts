@@ -28,8 +28,8 @@ export const USAGE = `npm run prove -- [--short] [--only model|faults|mix] [--se
                  [--fault words] [--without ${Object.keys(GUARDS).join('|')}] [--replay model:n|mix:n]`;
 
 const MILLION = 1_000_000;
-/** What the short run spends: some twenty seconds on the model, half a minute on the mix. */
-const SHORT = { seeds: 50_000, minutes: 0.5 };
+/** What the short run spends: some seconds on the model, and twenty on the mix. */
+const SHORT = { seeds: 30_000, minutes: 0.3 };
 const LONG = { seeds: MILLION, minutes: 5 };
 /** Enough for every guard to be missed many times over. */
 const SEEDS_WITHOUT = 10_000;

@@ -45,6 +45,16 @@ const AT_THE_DESK: readonly CrashPoint[] = [
   'burial.delete-recorded',
   'desk.confirmed',
 ];
+/** The short proof leaves these out: it dies at those beside them, before and after the same call. */
+const LONG_ONLY: readonly CrashPoint[] = [
+  'upload.stored',
+  'approval.recorded',
+  'build.initiated',
+  'build.verified',
+  'follow.read',
+  'burial.delete-intended',
+  'burial.delete-recorded',
+];
 /** Here it is the first call that is answered so: the second is never sent, or needs no recovery. */
 const FIRST_CALL: readonly CrashPoint[] = ['submit.intended', 'recovery.recorded'];
 /** With the longest of the service's own pauses, on a busy machine. */
@@ -88,7 +98,10 @@ export function crash(
   return {
     fault: `kill -9 at ${point}, hit ${hit}${answer === undefined ? '' : `, ${answer.kind}`}`,
     assumptions: 'inside',
-    short: hit === 1 && (answer === undefined || lost || point === 'build.abandoned'),
+    short:
+      hit === 1 &&
+      !LONG_ONLY.includes(point) &&
+      (answer === undefined || lost || point === 'build.abandoned'),
     stand: 'plain',
     ...(answer?.at !== undefined && { instructions: 1 }),
     meet: (stand, rows) =>
@@ -113,7 +126,7 @@ function atTheDesk(point: CrashPoint, kind?: string): Trial {
   return {
     fault: `kill -9 at ${point}${kind === undefined ? '' : `, ${kind}`}`,
     assumptions: 'inside',
-    short: kind === undefined && point !== 'burial.delete-recorded',
+    short: kind === undefined && !LONG_ONLY.includes(point),
     stand: 'plain',
     expects: ['SUBMIT_UNKNOWN'],
     meet: async (stand, rows) => {
@@ -152,7 +165,7 @@ function inFlight(
   return {
     fault: `kill -9 while ${operation} is in flight, ${executed}`,
     assumptions: 'inside',
-    short: operation === 'submit',
+    short: operation === 'submit' && kind === 'hang-before',
     stand: 'plain',
     ...(at !== undefined && { instructions: 1 }),
     meet: (stand, rows) =>

@@ -27,7 +27,7 @@ export function processTrials(): Trial[] {
       assumptions: 'inside',
       stand: 'shifted',
       fault: `the clock an hour ${hours < 0 ? 'slow' : 'fast'}`,
-      short: true,
+      short: hours > 0,
       meet: async (stand, rows) => {
         await stand.restart({ NODE_OPTIONS: clockShiftedBy(hours * HOUR_MS) });
         const shifted = new Date(Date.now() + hours * HOUR_MS);

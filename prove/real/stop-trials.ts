@@ -34,7 +34,7 @@ export function stopTrials(): Trial[] {
     ...STOPS.map(({ point, holds }): Trial => ({
       fault: `a replica stopped for twice its lease at ${point}`,
       assumptions: 'inside',
-      short: point === 'build.adds-intended' || point === 'submit.intended',
+      short: point === 'submit.intended',
       stand: 'plain',
       meet: async (stand, rows) => {
         const { id, stopped } = await stoppedAt(stand, rows, point, holds);

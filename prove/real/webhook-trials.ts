@@ -36,7 +36,7 @@ export function webhookTrials(): Trial[] {
     {
       ...hooked,
       fault: 'webhooks reversed',
-      short: true,
+      short: false,
       meet: async (stand, rows) => {
         const { id, held } = await heldBack(stand, () => stand.pay(rows));
         for (const delivery of held.reverse()) await stand.hooks.handOn(delivery);

@@ -17,7 +17,7 @@ describe('the command line of the proof', () => {
   });
 
   it('asks for less when it is to be short, and for exactly what it names', () => {
-    expect(readArguments(['--short'])).toMatchObject({ short: true, seeds: 50_000, minutes: 0.5 });
+    expect(readArguments(['--short'])).toMatchObject({ short: true, seeds: 30_000, minutes: 0.3 });
     expect(readArguments(['--short', '--seeds', '7', '--minutes', '1.5'])).toMatchObject({
       seeds: 7,
       minutes: 1.5,
