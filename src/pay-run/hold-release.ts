@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../domain/hold';
+import { showId } from '../http/prefixed-id';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
 import { grantRelease, unusedRelease } from './pay-release';
@@ -70,9 +71,10 @@ async function takePlace(
     hasRelease: held.release_stands && !held.place_taken,
     secondPayReleased: secondPay !== undefined,
   });
-  if (joining === 'AS_IT_IS') return assertReplacesTheLast(tx, run, held);
+  if (joining === 'AS_IT_IS') return assertPassesOverNone(tx, run, held, OWN_PLACE);
   if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held)))
-    throw outdated('is paid by another run');
+    throw outdated('The employee is paid by another run since the row was held', 'upload it as a supplement');
+  await assertPassesOverNone(tx, run, held, OPEN_PLACE_ABOVE);
   const key = { employeeId: held.employee_id, period: run.period, kindOfPay: run.kindOfPay };
   // One that was given beforehand is used up: left open, it would let a later file pay the employee once more.
   const sequence =
@@ -117,18 +119,43 @@ async function isPaidUnseen(
   return newest?.unseen ?? false;
 }
 
-/** What ended unpaid in another run while this payment was held is not replaced by it: its hash says what it replaces. */
-async function assertReplacesTheLast(tx: EmployerTransaction, run: PayRun, held: HeldPayment): Promise<void> {
+const OWN_PLACE = 'p.release_sequence = $5';
+
+/** A place that was given after the held one, and that the next upload or successor may pay in. */
+const OPEN_PLACE_ABOVE = `p.release_sequence > $5 AND EXISTS (SELECT FROM pay_release r
+    WHERE r.employer_id = p.employer_id AND r.period = p.period AND r.kind_of_pay = p.kind_of_pay
+      AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence AND r.withdrawn_at IS NULL)
+  AND NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+    AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live
+    AND o.release_sequence = p.release_sequence)`;
+
+/** What ended unpaid in another run is still owed, unless the held payment replaces it: its hash says what it does. */
+async function assertPassesOverNone(
+  tx: EmployerTransaction,
+  run: PayRun,
+  held: HeldPayment,
+  places: string,
+): Promise<void> {
+  const unpaidElsewhere = unpaidOfPeriod(`p.employee_id = $4 AND p.pay_run_id <> $6 AND ${places}`);
   const [unpaid] = await tx.query<{ id: string }>(
-    `SELECT id FROM (${unpaidOfPeriod('p.employee_id = $4 AND p.release_sequence = $5 AND p.pay_run_id <> $6')}) AS unpaid`,
-    [tx.employerId, run.period, run.kindOfPay, held.employee_id, held.release_sequence, run.id],
+    `SELECT id FROM (${unpaidElsewhere}) AS unpaid WHERE id IS DISTINCT FROM $7::uuid ORDER BY release_sequence LIMIT 1`,
+    [
+      tx.employerId,
+      run.period,
+      run.kindOfPay,
+      held.employee_id,
+      held.release_sequence,
+      run.id,
+      held.replaces_payment_id,
+    ],
   );
-  if (unpaid && unpaid.id !== held.replaces_payment_id) throw outdated('was in another run that did not pay');
+  if (unpaid) {
+    const why = `The row does not replace ${showId('pay', unpaid.id)} of the employee, which another run did not pay`;
+    throw outdated(why, 'upload it as a supplement or make a successor of that run');
+  }
 }
 
-function outdated(what: string): DomainError {
-  return new DomainError(
-    'HELD_PAYMENT_OUTDATED',
-    `The employee ${what} since the row was held: leave the row out, and upload it as a supplement if it is still owed.`,
-  );
+function outdated(why: string, instead: string): DomainError {
+  const message = `${why}: leave the row out, and ${instead} if it is still owed.`;
+  return new DomainError('HELD_PAYMENT_OUTDATED', message);
 }

@@ -25,7 +25,7 @@ const ASKED_OF_CONTRADICTED =
   'Which of the two final statuses of what these payments pay again is right, and where is the money?';
 
 /** Payments that are named; of more their number is told. */
-const MOST_NAMED = 20;
+export const MOST_NAMED = 20;
 
 /** What of a run may not be submitted: payments that are named, or any of it where it repays a forgotten submit. */
 interface Found {

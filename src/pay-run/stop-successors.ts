@@ -4,8 +4,21 @@ import { isDecided, raise } from './attention.store';
 import { MovedPayment } from './second-look';
 import { stopUnlessDecided } from './stop';
 
+/** A payment that was replaced, and whether people were told before that it moved. */
+export interface MovedAfterAll {
+  paymentId: string;
+  toldBefore?: boolean;
+}
+
+/** What the bank shows of such payments, and the words by which a decision on it is known again. */
+export interface ShownOfMoved {
+  shown: string;
+  words: readonly string[];
+}
+
 interface SuccessorRow {
   pay_run_id: string;
+  replaced: string[];
   sent: boolean;
   payments: number;
   amount_minor: string;
@@ -14,27 +27,30 @@ interface SuccessorRow {
 
 /**
  * Payments that were replaced turn out to have moved at the bank: every run that pays them again is stopped and people
- * are told. Where a successor was submitted already, or its submit is not known to be unsent, somebody may be paid twice:
- * everything stops, unless two people have decided it of what these words name.
+ * are told, of what they were told before no more: a stop that two of them took back is not thrown again. Where a
+ * successor was submitted already, or its submit is not known to be unsent, somebody may be paid twice: everything stops,
+ * unless two people have decided it of what the words name.
+ * @param shownOf what is shown of those of them that one run pays again, by their ids
  */
 export async function stopSuccessors(
   tx: EmployerTransaction,
-  replaced: readonly { paymentId: string }[],
-  shown: string,
-  words: readonly string[],
+  moved: readonly MovedAfterAll[],
+  shownOf: (paymentIds: readonly string[]) => ShownOfMoved,
 ): Promise<void> {
-  if (replaced.length === 0) return;
+  if (moved.length === 0) return;
   const successors = await liveSuccessors(
     tx,
-    replaced.map(({ paymentId }) => paymentId),
+    moved.map(({ paymentId }) => paymentId),
   );
-  for (const { pay_run_id: payRunId, sent, payments, amount_minor, bank_instruction_id } of successors) {
+  const told = new Set(moved.flatMap(({ paymentId, toldBefore }) => (toldBefore ? [paymentId] : [])));
+  for (const { pay_run_id: payRunId, replaced, sent, payments, ...paid } of successors) {
+    const { shown, words } = shownOf(replaced);
     const about = {
       subjectId: payRunId,
       payRunId,
       payments,
-      amountMinor: BigInt(amount_minor),
-      bankReference: bank_instruction_id,
+      amountMinor: BigInt(paid.amount_minor),
+      bankReference: paid.bank_instruction_id,
     };
     if (sent) {
       const happened = `${payments} payments of this run were submitted, or may have been, and the bank shows that those they replace moved after all: ${shown}.`;
@@ -43,6 +59,7 @@ export async function stopSuccessors(
       if (!(await isDecided(tx, alarm, words))) await stopUnlessDecided(tx, alarm);
       continue;
     }
+    if (replaced.every((paymentId) => told.has(paymentId))) continue;
     await tx.query(
       `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'REPLACED_PAYMENT_MOVED'
        WHERE employer_id = $1 AND id = $2 AND stopped_at IS NULL`,
@@ -60,7 +77,8 @@ export async function stopSuccessors(
 export async function tellOfMoved(tx: EmployerTransaction, moved: readonly MovedPayment[]): Promise<string> {
   const shown = [...new Set(moved.map(({ bankStatus }) => bankStatus))].join(', ');
   const instructions = [...new Set(moved.map(({ bankInstructionId }) => named(bankInstructionId)))].sort();
-  await stopSuccessors(tx, moved, `${shown} in ${instructions.join(', ')}`, instructions);
+  const told = { shown: `${shown} in ${instructions.join(', ')}`, words: instructions };
+  await stopSuccessors(tx, moved, () => told);
   wake(tx, 'FOLLOW', tx.employerId, [...new Set(moved.map(({ instructionId }) => instructionId))]);
   return shown;
 }
@@ -85,7 +103,7 @@ function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]):
        WHERE s.employer_id = $1 AND s.replaces_payment_id = ANY ($2)
        UNION SELECT s.id, f.origin FROM successor f
        JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
-     SELECT p.pay_run_id, ${SENT} AS sent, count(DISTINCT p.id)::int AS payments,
+     SELECT p.pay_run_id, ${SENT} AS sent, array_agg(DISTINCT f.origin) AS replaced, count(DISTINCT p.id)::int AS payments,
        sum(p.amount_minor) AS amount_minor, min(i.bank_instruction_id) AS bank_instruction_id
      FROM (SELECT id, (array_agg(origin))[1] AS origin FROM successor GROUP BY id) AS f
      JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.live

@@ -4,9 +4,11 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { PaymentStatus } from '../domain/payment';
+import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
+import { MOST_NAMED } from '../pay-run/paid-already';
 import { movePayments, RowRange } from '../pay-run/payment.store';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
 import { FollowedPayment, isPaidByWord, Progress } from './follow-plan';
@@ -158,7 +160,7 @@ export async function recordProgress(
   const cleared = progress.filter((one) => one.alarm === undefined).map((one) => one.payment.paymentId);
   await clear(tx, PASSING, cleared, 'the bank went on to a documented status');
   const contradicted = progress.flatMap(({ payment, alarm }) => (alarm === 'CONTRADICTION' ? [payment] : []));
-  await stopContradicted(tx, instruction, await newlyContradicted(tx, contradicted));
+  await stopContradicted(tx, instruction, contradicted);
   for (const one of progress)
     if (one.alarm === 'CONTRADICTION') await raiseContradiction(tx, instruction, one);
 }
@@ -185,31 +187,30 @@ export async function recordCharges(
   );
 }
 
-/** Without those of which people were told before: a stop that two of them took back is not thrown again. */
-async function newlyContradicted(
-  tx: EmployerTransaction,
-  payments: readonly FollowedPayment[],
-): Promise<FollowedPayment[]> {
-  if (payments.length === 0) return [];
-  const told = await tx.query<{ payment_id: string }>(
-    `SELECT payment_id FROM attention WHERE employer_id = $1 AND payment_id = ANY ($2) AND kind = 'CONTRADICTION'`,
-    [tx.employerId, payments.map(({ paymentId }) => paymentId)],
-  );
-  const known = new Set(told.map(({ payment_id }) => payment_id));
-  return payments.filter(({ paymentId }) => !known.has(paymentId));
-}
-
-/** Each payment is told once, so the first one names them all. */
+/**
+ * Every read shows it again: a successor that was sent is asked about as long as not each payment it pays again was named
+ * in what two people decided.
+ */
 async function stopContradicted(
   tx: EmployerTransaction,
   { bankInstructionId }: Instruction,
   payments: readonly FollowedPayment[],
 ): Promise<void> {
-  const [first, ...others] = payments;
-  if (first === undefined) return;
-  const beside = others.length > 0 ? ` and ${others.length} others` : '';
-  const which = ` of row ${first.rowNo}${beside} in ${named(bankInstructionId)}`;
-  await stopSuccessors(tx, payments, `a second final status${which}`, [which]);
+  if (payments.length === 0) return;
+  const told = await tx.query<{ payment_id: string }>(
+    `SELECT payment_id FROM attention WHERE employer_id = $1 AND payment_id = ANY ($2) AND kind = 'CONTRADICTION'`,
+    [tx.employerId, payments.map(({ paymentId }) => paymentId)],
+  );
+  const before = new Set(told.map(({ payment_id }) => payment_id));
+  const moved = payments.map(({ paymentId }) => ({ paymentId, toldBefore: before.has(paymentId) }));
+  await stopSuccessors(tx, moved, (paymentIds) => {
+    const words = paymentIds.slice(0, MOST_NAMED).map((id) => showId('pay', id));
+    const more = paymentIds.length > words.length ? ` and ${paymentIds.length - words.length} more` : '';
+    return {
+      shown: `a second final status of ${words.join(', ')}${more} in ${named(bankInstructionId)}`,
+      words,
+    };
+  });
 }
 
 /** What the next documented status clears by itself. */

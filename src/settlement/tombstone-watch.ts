@@ -31,7 +31,7 @@ export class TombstoneWatch {
       if (await isSaidExecuted(tx, instruction)) return;
       await tellOfMovedTombstone(tx, instruction, planned, status);
       const name = named(bankInstructionId);
-      await stopSuccessors(tx, known, `${status} in ${name}`, [name]);
+      await stopSuccessors(tx, known, () => ({ shown: `${status} in ${name}`, words: [name] }));
     });
   }
 

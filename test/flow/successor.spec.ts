@@ -501,11 +501,11 @@ describe('a payment that moves at the bank after all', () => {
   }
   const kinds = async () => [...new Set((await payroll.attention()).map(({ kind }) => kind))].sort();
 
-  /** What failed and is shown so, is shown otherwise from now on. */
-  const showFailuresAs = (status: string) => {
+  /** What failed and is shown so, or what else moves, is shown otherwise from now on. */
+  const showFailuresAs = (status: string, moves = (one: BankPayment) => one.status === 'FAILED') => {
     const { app } = payroll.services[0]!;
     const otherwise = (seen: readonly BankPayment[]) =>
-      seen.map((one) => (one.status === 'FAILED' ? { ...one, status } : one));
+      seen.map((one) => (moves(one) ? { ...one, status } : one));
     const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
     const [{ paymentsOf }, { payments }] = [source, reads];
     jest
@@ -673,6 +673,56 @@ describe('a payment that moves at the bank after all', () => {
     }, 15_000);
     expect(await kinds()).toEqual(['CONTRADICTION', 'INVARIANT_BREACH', 'SUBMIT_UNKNOWN']);
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: true });
+  });
+
+  it('while another one is asked about: it is told of once that is decided, and neither again', async () => {
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, 'UPDATE employer SET rows_per_instruction = 1');
+    const rows = payRows(2);
+    const failing = rows.map((row, n) => ({ ...row, iban: magic(n === 0 ? 'fails' : 'routingFails') }));
+    const parent = await payroll.paid(payFile(failing));
+    await eventually(async () => {
+      await followNow();
+      return (await payroll.run(parent)).status === 'FAILED';
+    }, 20_000);
+    const made = await payroll.paid(payFile(rows), { supplementOf: parent });
+    await payroll.until(made, ['FOLLOWING'], 20_000);
+    const asked = async (kind: string) => (await payroll.attention()).filter((one) => one.kind === kind);
+    const untilAsked = (kind: string, times: number) =>
+      eventually(async () => {
+        await followNow();
+        return (await asked(kind)).length === times;
+      }, 15_000);
+    const resumed = async () => {
+      const [breach] = await asked('INVARIANT_BREACH');
+      expect(breach?.payRunId).toBe(made);
+      expect((await decide(payroll.path(`/attention/${breach?.id}`), 'RESUME')).status).toBe(200);
+      return breach?.happened;
+    };
+
+    const moved = [failing[0]!.iban];
+    showFailuresAs('SETTLED', ({ iban = '' }) => moved.includes(iban));
+    await untilAsked('INVARIANT_BREACH', 1);
+    moved.push(failing[1]!.iban);
+    await untilAsked('CONTRADICTION', 2);
+    const [first, second] = (await payroll.run(parent)).instructions.map(
+      (one: { bankInstructionId: string }) => `customer instruction "${one.bankInstructionId}"`,
+    );
+    const before = await resumed();
+    expect(before).toContain(first);
+    expect(before).not.toContain(second);
+    await untilAsked('INVARIANT_BREACH', 1);
+    expect(await resumed()).toContain(`${(await paymentsOf(parent))[1]!.id} in ${second}`);
+
+    const [{ now } = { now: '' }] = await select<{ now: string }>(superuserUrl, 'SELECT now()::text AS now');
+    const unread = `SELECT FROM bank_payment WHERE bank_status LIKE '%FAILED' AND last_seen_at < '${now}'`;
+    await eventually(async () => {
+      await followNow();
+      return (await select(superuserUrl, unread)).length === 0;
+    }, 15_000);
+    expect(await asked('INVARIANT_BREACH')).toEqual([]);
+    expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: false });
+    expect(await countsOf(rows)).toEqual([1, 1]);
   });
 
   describe('as a second final status, and then as the first again', () => {

@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../../src/database/database';
 import { HoldCode } from '../../src/domain/hold';
-import { readId } from '../../src/http/prefixed-id';
-import { releaseFurtherPay } from '../../src/pay-file/release';
+import { readId, showId } from '../../src/http/prefixed-id';
+import { releaseFurtherPay, withdrawFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
 import { approve } from '../../src/pay-run/approval';
 import { cancelRun } from '../../src/pay-run/cancellation';
@@ -38,16 +38,11 @@ const release = async (runId: string, code: HoldCode, line?: number, by = approv
   await desk.releaseHold(employer, runId, { paymentId, code }, { personId: by, reason: REASON });
 };
 
+const FURTHER_PAY = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
+
 /** Lets the next upload pay E1 once more. */
 const allowFurtherPay = (): Promise<unknown> =>
-  desk.database.inEmployer(employer.employerId, (tx) =>
-    releaseFurtherPay(tx, approver, {
-      employeeId: 'E1',
-      period: '2026-11',
-      kindOfPay: 'SALARY',
-      reason: REASON,
-    }),
-  );
+  desk.database.inEmployer(employer.employerId, (tx) => releaseFurtherPay(tx, approver, FURTHER_PAY));
 
 const leaveOut = async (runId: string, ...lines: number[]): Promise<void> => {
   const excludePaymentIds = await Promise.all(lines.map((line) => paymentIn(runId, line)));
@@ -203,6 +198,51 @@ describe('an employee who is paid already', () => {
     const seen = await upload([row('E1', '4.00')]);
     await release(seen, 'EMPLOYEE_ALREADY_PAID', 2);
     expect([await rowsOf(first), await rowsOf(seen)]).toEqual([['2 READY 0'], ['2 READY 2']]);
+  });
+
+  it('is not paid a third time where what the first of two such releases paid ended unpaid', async () => {
+    await upload([row('E1', '1.00')]);
+    const [released, held] = [await upload([row('E1', '2.00')]), await upload([row('E1', '3.00')])];
+    await release(released, 'EMPLOYEE_ALREADY_PAID', 2);
+    await fail(released);
+    const unpaid = await paymentIn(released, 2);
+    await expect(release(held, 'EMPLOYEE_ALREADY_PAID', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+      message: `The row does not replace ${showId('pay', unpaid)} of the employee, which another run did not pay: leave the row out, and upload it as a supplement or make a successor of that run if it is still owed.`,
+    });
+    await withRun(held, (tx, run) => cancelRun(tx, run, 'service', 'paid as a supplement'));
+    const supplement = await upload([row('E1', '3.00')], { supplementOf: showId('run', released) });
+    expect(await rowsOf(supplement)).toEqual(['2 READY 1']);
+    expect(
+      await desk.query(employer, 'SELECT FROM payment WHERE replaces_payment_id = $1', [unpaid]),
+    ).toHaveLength(1);
+    expect(await desk.query(employer, 'SELECT FROM payment WHERE live')).toHaveLength(2);
+  });
+
+  it('is paid once more by a later release where the row of an earlier one was left out and that withdrawn', async () => {
+    await upload([row('E1', '1.00')]);
+    const [left, held] = [await upload([row('E1', '2.00'), row('E2')]), await upload([row('E1', '3.00')])];
+    await release(left, 'EMPLOYEE_ALREADY_PAID', 2);
+    await leaveOut(left, 2);
+    await expect(release(held, 'EMPLOYEE_ALREADY_PAID', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+    await desk.database.inEmployer(employer.employerId, (tx) =>
+      withdrawFurtherPay(tx, approver, FURTHER_PAY),
+    );
+    await release(held, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect(await rowsOf(held)).toEqual(['2 READY 2']);
+  });
+
+  it('is paid once more beside a row left out whose place another row of its file has', async () => {
+    await upload([row('E1', '1.00')]);
+    await allowFurtherPay();
+    const twice = await upload([row('E1', '2.00'), row('E1', '3.00')]);
+    await leaveOut(twice, 3);
+    expect(await rowsOf(twice)).toEqual(['2 READY 1', '3 EXCLUDED 1']);
+    const held = await upload([row('E1', '4.00')]);
+    await release(held, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect(await rowsOf(held)).toEqual(['2 READY 2']);
   });
 
   it('is not paid by the release beside a run that another one has taken the place of', async () => {
