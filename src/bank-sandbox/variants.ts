@@ -82,6 +82,11 @@ export interface Variants {
    */
   failedChecks: 'end-it' | 'leave-it';
   /**
+   * Whether payments that failed the checks of their add are in the calculated count and total, and in lists; left out of
+   * a list they are in neither.
+   */
+  failedAtAdd: 'counted' | 'not-counted' | 'not-listed';
+  /**
    * Whether an instruction is shown on once it was submitted, or is gone: a read of it answers 404 and a delete 204, while
    * the general list shows its payments as before, and its own list too unless that is gone with it.
    */
@@ -152,6 +157,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   submitWaitsFor: 'nothing',
   refusalEnds: 'its-payments',
   failedChecks: 'end-it',
+  failedAtAdd: 'counted',
   onceSubmitted: 'shown',
   waitsAs: 'WAREHOUSED',
   instructionEnds: 'SUB_REQUIRED',
@@ -226,6 +232,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   submitWaitsFor: choice('nothing', 'strong-authentication', 'approval'),
   refusalEnds: choice('its-payments', 'itself'),
   failedChecks: choice('end-it', 'leave-it'),
+  failedAtAdd: choice('counted', 'not-counted', 'not-listed'),
   onceSubmitted: choice('shown', 'gone', 'gone-with-its-list'),
   waitsAs: choice('WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'),
   instructionEnds: choice('SUB_REQUIRED', 'with-its-payments'),

@@ -184,6 +184,11 @@ export function isEndedUnpaid(value: string): boolean {
   return reading.kind === 'terminal' && reading.outcome !== 'SETTLED';
 }
 
+/** Whether it has ended so with a status that needs no submit: what shows it then was refused, and is never paid. */
+export function isEndedBeforeSubmit(value: string): boolean {
+  return isEndedUnpaid(value) && !isPastSubmit(value);
+}
+
 /**
  * Whether a submitted instruction with this status may lawfully show fewer payments in its groups than it holds: it is
  * being checked, waits for somebody before it is, or ended without paying anything.

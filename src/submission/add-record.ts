@@ -4,7 +4,7 @@ import type { BankPayment } from '../bank/records';
 import { arraysOf } from '../database/binary-array';
 import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
-import { aboutInstruction, raise } from '../pay-run/attention.store';
+import { aboutInstruction, Alarm, raise } from '../pay-run/attention.store';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { saidIn, whyOf } from './call-record';
@@ -136,20 +136,27 @@ async function raiseOf(tx: EmployerTransaction, work: Work, told: readonly Recor
   const { status } = await lockInstruction(tx, work.instruction.id);
   if (status !== 'BUILDING') return;
   for (const one of told) {
-    if (one.outcome === 'REFUSED') await raiseRefused(tx, work, one);
-    else await raiseEcho(tx, work, one.why ?? '');
+    if (one.outcome === 'REFUSED') {
+      const happened = `The bank refused the payment of row ${one.row.rowNo}: ${one.why ?? 'no reason was given'}`;
+      await raiseRefused(tx, work, one.row, { happened, bankWords: one.bankWords });
+    } else await raiseEcho(tx, work, one.why ?? '');
   }
 }
 
-function raiseRefused(tx: EmployerTransaction, work: Work, { row, why, bankWords }: Recorded): Promise<void> {
+/** Asks about a payment that the bank does not take into its instruction. */
+export function raiseRefused(
+  tx: EmployerTransaction,
+  work: Work,
+  { paymentId }: PayableRow,
+  told: Pick<Alarm, 'happened' | 'bankWords'>,
+): Promise<void> {
   const inMidRun = work.run.status === 'SUBMITTING';
   return raise(tx, {
     kind: inMidRun ? 'ROW_REFUSED_IN_MID_RUN' : 'ROW_REFUSED_BY_BANK',
     ...aboutInstruction(work.instruction, inMidRun ? work.planned : work.run),
-    subjectId: row.paymentId,
-    paymentId: row.paymentId,
-    happened: `The bank refused the payment of row ${row.rowNo}: ${why ?? 'no reason was given'}`,
-    bankWords,
+    subjectId: paymentId,
+    paymentId,
+    ...told,
   });
 }
 

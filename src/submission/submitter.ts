@@ -98,8 +98,9 @@ export class Submitter {
         return this.submit(claim, work);
       case 'fewer':
       case 'wait':
-        return this.cutOff.isTooLate(work)
-          ? this.cutOff.expire(claim, work, true)
+        if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
+        return reading.kind === 'fewer'
+          ? this.verifier.fewer(claim, work, rows, reading)
           : this.verifier.wait(claim, work, reading);
       case 'moved':
         return this.cutOff.moved(claim, work, reading.bankStatus);

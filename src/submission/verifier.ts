@@ -5,12 +5,14 @@ import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { aboutInstruction, clear, raise, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, clear, clearRefusedRows, raise, raiseUndecided } from '../pay-run/attention.store';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
+import { isEndedBeforeSubmit } from '../domain/bank-status';
 import { stopUnlessDecided } from '../pay-run/stop';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
+import { raiseRefused } from './add-record';
 import { rowsRenamed, SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack } from './read-back';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
@@ -24,6 +26,8 @@ const READ_AGAIN_MS = 1_000;
 
 /** Pause between reads of what moved without a submit of ours: people decide it, a read only tells what becomes of it. */
 const MOVED_PAUSE_MS = 60_000;
+
+const SHOWN_AS_APPROVED = 'a later read showed every row as approved';
 
 /** What is not yet, or not any more, shown as it was added. */
 type Lacking = ReadBack & { kind: 'fewer' | 'wait' };
@@ -41,8 +45,7 @@ export class Verifier {
 
   async step(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn> {
     const doubts = rows.filter((row) => row.addOutcome === 'IN_DOUBT');
-    const sinceLastAddMs = await this.sinceLastAddMs(work);
-    const lagLeftMs = this.config.BANK_LAG_BOUND_MS - sinceLastAddMs;
+    const lagLeftMs = this.config.BANK_LAG_BOUND_MS - (await this.sinceLastAddMs(work));
     if (lagLeftMs > 0 && doubts.length === 0) return Math.ceil(lagLeftMs);
     const reading = await this.reader.readBack(work, rows);
     switch (reading.kind) {
@@ -53,7 +56,8 @@ export class Verifier {
         // Built again after its run began to submit: nobody else wakes it for that.
         return work.run.status === 'SUBMITTING' ? 0 : 'never';
       case 'fewer':
-        return this.fewer(claim, work, doubts, reading, { lagLeftMs, sinceLastAddMs });
+        if (lagLeftMs > 0) return Math.max(READ_AGAIN_MS, Math.min(lagLeftMs, READ_AGAIN_MS * 5));
+        return this.fewer(claim, work, rows, reading);
       case 'wait':
         return this.wait(claim, work, reading);
       case 'moved':
@@ -98,36 +102,43 @@ export class Verifier {
           verifiedAt: this.clock.now(),
           bankStatus: reading.instruction?.status ?? instruction.bankStatus,
         });
-        await clear(
-          tx,
-          ['ROW_UNSEEN', 'ECHO_MISMATCH', 'CONTRACT_DRIFT'],
-          instruction.id,
-          'a later read showed every row as approved',
-        );
+        await clear(tx, ['ROW_UNSEEN', 'ECHO_MISMATCH', 'CONTRACT_DRIFT'], instruction.id, SHOWN_AS_APPROVED);
+        await clearRefusedRows(tx, instruction.id, SHOWN_AS_APPROVED);
         if (renamed.length > 0) await tellOfNames(tx, work, renamed);
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
       })
       .then(() => crashPoint('build.verified'));
   }
 
-  /** Doubts not seen when the lag bound has passed end the instruction; rows once confirmed are waited for. */
-  private async fewer(
+  /**
+   * After the lag bound: doubts that are not seen end the instruction. What the bank itself ended is asked about where
+   * nothing else is missing, for no wait brings it back; other rows once confirmed are waited for.
+   */
+  async fewer(
     claim: Claim,
     work: Work,
-    doubts: readonly PayableRow[],
+    rows: readonly PayableRow[],
     reading: ReadBack & { kind: 'fewer' },
-    waited: { lagLeftMs: number; sinceLastAddMs: number },
   ): Promise<WakeIn> {
-    const unseenDoubt = doubts.some((row) => !reading.judgement.matched.has(row.rowNo));
-    if (unseenDoubt && waited.lagLeftMs <= 0) {
-      return this.abandonment.rebuild(
-        claim,
-        work,
-        'an add without an answer was not seen within the lag bound',
-      );
+    const { matched } = reading.judgement;
+    const unseen = rows.filter((row) => !matched.has(row.rowNo));
+    if (unseen.some((row) => row.addOutcome === 'IN_DOUBT')) {
+      const why = 'an add without an answer was not seen within the lag bound';
+      return this.abandonment.rebuild(claim, work, why);
     }
-    if (!unseenDoubt) await this.wait(claim, work, reading);
-    return Math.max(READ_AGAIN_MS, Math.min(waited.lagLeftMs, READ_AGAIN_MS * 5));
+    const isEnded = (row: PayableRow) => isEndedBeforeSubmit(statusOf(row, matched));
+    const ended = rows.filter(isEnded);
+    if (ended.length === 0 || !unseen.every(isEnded)) return this.wait(claim, work, reading);
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await assertUnchanged(tx, claim, work);
+      for (const row of ended) {
+        const status = statusOf(row, matched);
+        const happened = `The bank took the payment of row ${row.rowNo}, ended it before any submit (${status}), and does not count it.`;
+        await raiseRefused(tx, work, row, { happened });
+      }
+      await clear(tx, ['ROW_UNSEEN'], work.instruction.id, 'the bank ended what it does not show');
+    });
+    return 'never';
   }
 
   /**
@@ -171,6 +182,11 @@ export class Verifier {
     });
     return MOVED_PAUSE_MS;
   }
+}
+
+/** The bank's status of a row, as it is shown or as its add was answered. */
+function statusOf(row: PayableRow, matched: ReadonlyMap<number, SeenPayment>): string {
+  return matched.get(row.rowNo)?.status ?? row.bankStatus ?? '';
 }
 
 /** Once a run: a bank that writes names in its own way does so in each of its instructions. */

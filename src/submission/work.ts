@@ -193,6 +193,7 @@ export interface PayableRow {
   addOutcome: AddOutcome | null;
   bankPaymentId: string | null;
   bankTransactionId: string | null;
+  bankStatus: string | null;
 }
 
 interface StoredRow extends StoredFields {
@@ -205,6 +206,7 @@ interface StoredAnswer {
   add_outcome: AddOutcome;
   bank_payment_id: string | null;
   bank_transaction_id: string | null;
+  bank_status: string | null;
 }
 
 /** The rows of a planned instruction in order, with the bank's answers so far where an attempt is given. */
@@ -238,7 +240,7 @@ export async function payableRows(
   return work.instruction ? withAnswers(tx, work.instruction, rows) : rows;
 }
 
-const UNANSWERED = { addOutcome: null, bankPaymentId: null, bankTransactionId: null };
+const UNANSWERED = { addOutcome: null, bankPaymentId: null, bankTransactionId: null, bankStatus: null };
 
 /**
  * The rows with the bank's answers as they stand now. Not joined in the database: row-level security keeps the row
@@ -251,7 +253,7 @@ export async function withAnswers(
   rows: readonly PayableRow[],
 ): Promise<PayableRow[]> {
   const stored = await tx.query<StoredAnswer>(
-    `SELECT row_no, add_outcome, bank_payment_id, bank_transaction_id FROM bank_payment
+    `SELECT row_no, add_outcome, bank_payment_id, bank_transaction_id, bank_status FROM bank_payment
      WHERE employer_id = $1 AND instruction_id = $2`,
     [tx.employerId, instruction.id],
     'kept',
@@ -265,6 +267,7 @@ export async function withAnswers(
       addOutcome: answer.add_outcome,
       bankPaymentId: answer.bank_payment_id,
       bankTransactionId: answer.bank_transaction_id,
+      bankStatus: answer.bank_status,
     };
   });
 }

@@ -46,6 +46,23 @@ it.each([
   expect(statusesOf(historyOf(await bank.payment(paymentIdOf(body))))).toEqual(statuses);
 });
 
+it.each([
+  ['counted', 2, 2],
+  ['not-counted', 1, 2],
+  ['not-listed', 1, 1],
+] as const)('shows a payment that failed at its add as it does, "%s"', async (failedAtAdd, count, listed) => {
+  await bank.close();
+  bank = await Tester.start({ variants: { failedAtAdd, enforceControlTotals: true } });
+  const { id } = await bank.initiate({ requestedNbPaymentTransactions: 2 });
+  await bank.add(id, { iban: magic('initiationNotValid') });
+  await bank.add(id);
+  const shown = (await bank.get(PATHS.customerInstruction(String(id)))).body;
+  expect(shown.calculatedNbPaymentTransactions).toBe(count);
+  for (const path of [PATHS.instructionPaymentTransactions(String(id)), PATHS.paymentTransactions()])
+    expect((await bank.get(path)).body.items).toHaveLength(listed);
+  expect((await bank.submit(id)).status).toBe(count === 2 ? 201 : 422);
+});
+
 it('groups payments that fail the checks of the submission as NOTPROCESSABLE', async () => {
   const iban = magic('submissionControlFails');
   const { submitted, added } = await bank.pay([{ iban, value: 7 }]);

@@ -33,6 +33,7 @@ const OTHERWISE: Variants = {
   submitWaitsFor: 'strong-authentication',
   refusalEnds: 'itself',
   failedChecks: 'leave-it',
+  failedAtAdd: 'not-listed',
   onceSubmitted: 'gone',
   waitsAs: 'PRO_WAIT_SETTLEMENT_DATE',
   instructionEnds: 'with-its-payments',

@@ -1,4 +1,9 @@
+import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { Variants } from '../../src/bank-sandbox/variants';
+import { PATHS } from '../../src/bank/types';
+import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -96,5 +101,71 @@ describe('rows the bank does not take', () => {
     }, 15_000);
     const payees = (await payroll.ledger()).payees.map((payee) => payee.iban);
     expect(rows.slice(4).some((row) => payees.includes(row.iban))).toBe(false);
+  });
+});
+
+describe('a payment that the bank takes and ends before the submit', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+  const asked = async (path: string) => (await payroll.as('operator').get(path)).data;
+  const paidOnce = async () => (await payroll.ledger()).payees.map(({ iban, count }) => `${iban} ${count}`);
+
+  it.each([
+    ['not-counted', 'initiationControlFails', 'INI_INT_CTRL_FAILED'],
+    ['not-listed', 'initiationNotValid', 'INI_NOT_IS_VALID'],
+  ] as const)(
+    'is asked about by its row where it is %s, and the others are paid once it is excluded',
+    async (failedAtAdd, effect, status) => {
+      const variants = { failedAtAdd, linkReads: 'allowed', enforceControlTotals: true } as const;
+      payroll = await Payroll.start({ sandbox: { variants } });
+      const rows = payRows(3);
+      rows[1]!.iban = magic(effect);
+      const id = await payroll.paid(payFile(rows));
+      const path = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+      const payments = (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments`))).data.items;
+      const { paymentId, happened, actions } = await asked(path);
+      expect([paymentId, actions]).toEqual([payments[1].id, ['EXCLUDE_PAYMENT', 'TRY_AGAIN']]);
+      expect(happened).toMatch(new RegExp(`row 2, .*${status}`));
+      expect(await payroll.attention()).toHaveLength(1);
+      const excluded = { action: 'EXCLUDE_PAYMENT', reason: 'the bank does not pay this account' };
+      expect((await payroll.decide(path, excluded)).status).toBe(200);
+      await payroll.until(id, ['READY']);
+      const { rootHash, total } = await payroll.run(id);
+      expect((await payroll.approve({ id, rootHash, total })).status).toBeLessThan(300);
+      await payroll.until(id, ['SETTLED']);
+      expect((await paidOnce()).sort()).toEqual([`${rows[0]!.iban} 1`, `${rows[2]!.iban} 1`].sort());
+      expect(await payroll.attention()).toEqual([]);
+    },
+  );
+
+  it('is asked about where its instruction was verified before, and is paid once that is built again', async () => {
+    const variants: Partial<Variants> = {
+      failedAtAdd: 'not-counted',
+      linkReads: 'allowed',
+      omitFromLists: ['parties'],
+    };
+    payroll = await Payroll.start({ sandbox: { variants } });
+    await payroll.stopPastTheGate();
+    const rows = payRows(2);
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SUBMITTING']);
+    const [added] = await select<{ id: string }>(
+      payroll.database.superuserUrl,
+      'SELECT bank_payment_id AS id FROM bank_payment WHERE row_no = 2',
+    );
+    const accountId = { type: 'IBAN', value: magic('initiationControlFails') };
+    await axios.patch(
+      payroll.bank.url + PATHS.creditTransferPaymentTransaction(added!.id),
+      { paymentTransactionParties: { creditor: { name: 'Nobody', accountId } } },
+      { headers: { authorization: `Bearer ${DEFAULT_TOKEN}` } },
+    );
+    await payroll.letRunsGoOn();
+    const path = await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
+    expect((await asked(path)).happened).toMatch(/row 2, .*INI_INT_CTRL_FAILED/);
+    const again = { action: 'TRY_AGAIN', reason: 'it was changed in the portal' };
+    expect((await payroll.decide(path, again)).status).toBe(200);
+    await payroll.until(id, ['SETTLED']);
+    expect((await paidOnce()).sort()).toEqual(rows.map(({ iban }) => `${iban} 1`).sort());
+    expect(await payroll.attention()).toEqual([]);
   });
 });

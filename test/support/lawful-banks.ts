@@ -39,6 +39,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   submitWaitsFor: ['nothing'],
   refusalEnds: ['its-payments'],
   failedChecks: ['end-it'],
+  failedAtAdd: ['counted'],
   onceSubmitted: ['shown'],
   waitsAs: ['WAREHOUSED', 'PRO_WAIT_SETTLEMENT_DATE'],
   instructionEnds: ['SUB_REQUIRED', 'with-its-payments'],

@@ -10,7 +10,7 @@ import { timestamp } from '../clock';
 import { electronicIban, spacedIban } from '../iban';
 import { SANDBOX_BIC } from '../seed';
 import type { Accounts } from '../state/accounts';
-import { paymentInstructionIdOf } from '../state/instructions';
+import { isCounted, paymentInstructionIdOf, totalOf } from '../state/instructions';
 import type { AccountRecord, InstructionRecord, PaymentRecord } from '../state/records';
 import { FAILURES, groupStatusOf, isNotProcessable, statusObject } from '../state/status-sequences';
 import type { Variants } from '../variants';
@@ -55,6 +55,7 @@ export class Views {
     // Not called optional for an instruction, whose late steps have none in the history: it keeps the last it had.
     const groupStatus = groupStatusOf(status) ?? statusObject('IN_PROGRESS');
     const seen = record.payments.filter(({ createdAtMs }) => createdAtMs <= asOfMs);
+    const counted = seen.filter((payment) => isCounted(payment, this.variants));
     const grouped = this.groupedAt(record, seen, asOfMs);
     const { requestedTotalMinor, ...information } = record.information;
     return {
@@ -62,8 +63,8 @@ export class Views {
       status: statusObject(status),
       groupStatus,
       history: record.history.entriesAt(asOfMs),
-      calculatedNbPaymentTransactions: seen.length,
-      calculatedAmount: this.codec.write(totalOf(seen)),
+      calculatedNbPaymentTransactions: counted.length,
+      calculatedAmount: this.codec.write(totalOf(counted)),
       ...(grouped && { paymentTransactionsStatus: this.groups(grouped) }),
       customerInstructionInformation: {
         ...information,
@@ -228,8 +229,4 @@ export class Views {
 /** By its own checks, or with its instruction. */
 function isRefused({ outcome, history }: PaymentRecord): boolean {
   return isNotProcessable(outcome) || history.has('P_INSTRUCTION_SUB_NOT_PASSED');
-}
-
-function totalOf(payments: readonly PaymentRecord[]): bigint {
-  return payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }

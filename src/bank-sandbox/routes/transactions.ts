@@ -3,6 +3,7 @@ import { pathPattern, type Route } from '../http/exchange';
 import { pageOf } from '../http/paging';
 import { transactionView } from '../http/transaction-view';
 import { badRequest } from '../refusal';
+import { isCounted } from '../state/instructions';
 import type { PaymentRecord } from '../state/records';
 import { asOfMs, type BankRoutes, wholeNumberParam } from './routes';
 
@@ -38,17 +39,20 @@ export function transactionRoutes(context: BankRoutes): Route[] {
 /** A page of payments (ascending ids) that pass the filters of the query, as the lag lets them be seen. */
 export function paymentList(
   context: BankRoutes,
-  payments: readonly PaymentRecord[],
+  all: readonly PaymentRecord[],
   query: URLSearchParams,
   params: 'pages' | 'none' = 'pages',
 ) {
+  const { variants } = context;
+  const payments =
+    variants.failedAtAdd === 'not-listed' ? all.filter((payment) => isCounted(payment, variants)) : all;
   const seenAtMs = asOfMs(context);
   const filter = filterOf(context, query, seenAtMs);
   const visible = visibleCount(payments, seenAtMs);
   const items = filter ? payments.slice(0, visible).filter(filter) : payments;
   const total = filter ? items.length : visible;
   const list = { sort: '+paymentTransactionId', params };
-  const page = pageOf(items, total, query, list, context.variants);
+  const page = pageOf(items, total, query, list, variants);
   return { ...page, items: page.items.map((payment) => context.views.payment(payment, seenAtMs, true)) };
 }
 

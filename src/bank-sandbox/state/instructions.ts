@@ -60,7 +60,6 @@ export class Instructions {
       createdAtMs: atMs,
       history,
       payments: [],
-      totalMinor: 0n,
       submits: direct ? 1 : 0,
       openPayments: 0,
       direct,
@@ -152,16 +151,13 @@ export class Instructions {
     const failure = failureAtInitiation(payment.outcome);
     if (failure !== undefined) payment.history.record(failure, atMs);
     Object.assign(payment, rest);
-    if (amountMinor === undefined) return;
-    instruction.totalMinor += BigInt(amountMinor) - payment.amountMinor;
-    payment.amountMinor = BigInt(amountMinor);
+    if (amountMinor !== undefined) payment.amountMinor = BigInt(amountMinor);
   }
 
   deletePayment(payment: PaymentRecord, atMs: number): void {
     const instruction = this.requireEditable(payment);
     cancel(payment, atMs);
     instruction.payments = instruction.payments.filter((other) => other !== payment);
-    instruction.totalMinor -= payment.amountMinor;
     this.paymentById.delete(payment.id);
     this.payments = this.payments.filter((other) => other !== payment);
   }
@@ -234,7 +230,6 @@ export class Instructions {
       returned: false,
     };
     instruction.payments.push(payment);
-    instruction.totalMinor += payment.amountMinor;
     return this.keep(payment);
   }
 
@@ -255,12 +250,13 @@ export class Instructions {
   }
 
   private requireSubmittable(instruction: InstructionRecord, atMs: number): void {
-    const { information, payments, totalMinor } = instruction;
+    const { information, payments } = instruction;
     if (payments.length === 0)
       throw unprocessable('INSTRUCTION_EMPTY', 'the customer instruction has no payment transaction');
     this.requireDate(information.requestedExecutionDate, atMs);
     this.accounts.requireOpened(instruction.account);
-    this.requireTotals(information, payments.length, totalMinor);
+    const counted = payments.filter((payment) => isCounted(payment, this.variants));
+    this.requireTotals(information, counted.length, totalOf(counted));
     if (payments.some(({ creditorIban }) => magicEffect(creditorIban) === 'submitRefused'))
       throw unprocessable('SUBMISSION_REFUSED', 'the submission was refused');
   }
@@ -323,6 +319,19 @@ function cancel({ history }: PaymentRecord, atMs: number): void {
 /** Whether the payments of a submitted instruction are processed: it passed its checks and was not refused. */
 export function isRunning({ checkedAtMs, history }: InstructionRecord): boolean {
   return checkedAtMs !== undefined && history.current !== 'C_INSTRUCTION_SUB_NOT_PASSED';
+}
+
+/** Sum in cents. */
+export function totalOf(payments: readonly PaymentRecord[]): bigint {
+  return payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+}
+
+/** Whether a payment is part of what the bank calculates of its instruction. */
+export function isCounted(
+  { outcome }: PaymentRecord,
+  { failedAtAdd }: Pick<Variants, 'failedAtAdd'>,
+): boolean {
+  return failedAtAdd === 'counted' || failureAtInitiation(outcome) === undefined;
 }
 
 /** The id of the outward payment instruction, once the payment is ready to leave the bank. */

@@ -55,7 +55,6 @@ export interface InstructionRecord {
   createdAtMs: number;
   history: History;
   payments: PaymentRecord[];
-  totalMinor: bigint;
   /** How many submits were accepted. */
   submits: number;
   /** When its own checks were done: its payments have their groups, and go on unless it was refused. */
