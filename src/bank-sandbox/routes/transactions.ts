@@ -1,6 +1,6 @@
 import { PATHS } from '../../bank/types';
-import { pathPattern, type Route } from '../http/exchange';
-import { pageOf } from '../http/paging';
+import { type Answer, pathPattern, type Route } from '../http/exchange';
+import { answerOf, pageOf } from '../http/paging';
 import { transactionView } from '../http/transaction-view';
 import { badRequest } from '../refusal';
 import type { PaymentRecord } from '../state/records';
@@ -27,10 +27,7 @@ export function transactionRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.paymentTransactions()),
       scopes: ['customer-instruction_view', 'payment-instruction_view'],
-      handle: ({ query }) => ({
-        status: 200,
-        body: paymentList(context, bank.instructions.payments, query),
-      }),
+      handle: ({ query }) => paymentList(context, bank.instructions.payments, query),
     },
   ];
 }
@@ -41,7 +38,7 @@ export function paymentList(
   payments: readonly PaymentRecord[],
   query: URLSearchParams,
   params: 'pages' | 'none' = 'pages',
-) {
+): Answer {
   const seenAtMs = asOfMs(context);
   const filter = filterOf(context, query, seenAtMs);
   const visible = visibleCount(payments, seenAtMs);
@@ -49,7 +46,8 @@ export function paymentList(
   const total = filter ? items.length : visible;
   const list = { sort: '+paymentTransactionId', params };
   const page = pageOf(items, total, query, list, context.variants);
-  return { ...page, items: page.items.map((payment) => context.views.payment(payment, seenAtMs, true)) };
+  const shown = page.items.map((payment) => context.views.payment(payment, seenAtMs, true));
+  return answerOf({ ...page, items: shown }, context.variants);
 }
 
 /** Ids and creation times rise together, so the visible ones are a beginning of the list. */
