@@ -25,6 +25,8 @@ export interface Variants {
   fromDates: 'every' | 'of-a-week' | 'none';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
+  /** A page of a list that holds nothing: an envelope, or 404, or 204 without a body. */
+  emptyLists: 'envelope' | '404' | '204';
   /**
    * Reads of instructions and payment transactions show their statuses by this much in the past, on the bank's clock;
    * what is younger is not there yet: 404, and not listed.
@@ -138,6 +140,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   ignorePageParams: false,
   fromDates: 'every',
   instructionList: 'paged',
+  emptyLists: 'envelope',
   listingLagMs: 0,
   secondSubmit: 'refused',
   addAfterSubmit: 'refused',
@@ -213,6 +216,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   ignorePageParams: flag,
   fromDates: choice('every', 'of-a-week', 'none'),
   instructionList: choice('paged', 'whole'),
+  emptyLists: choice('envelope', '404', '204'),
   listingLagMs: whole(0, MANY),
   secondSubmit: choice('refused', 'executed'),
   addAfterSubmit: choice('refused', 'accepted'),

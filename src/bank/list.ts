@@ -5,6 +5,9 @@ import type { BankSession } from './session';
 
 type ListSchema<T extends z.ZodType> = ReturnType<typeof listOf<T>>;
 
+/** What a page without content holds. */
+const NO_ITEMS = '{"items":[]}';
+
 /** Asks one page of a list; empty filters are left out of the query. */
 export function listFetcher<T extends z.ZodType>(
   session: BankSession,
@@ -18,6 +21,8 @@ export function listFetcher<T extends z.ZodType>(
     const page: ListPage<z.output<T>> = await session.read(
       `${path}?${new URLSearchParams([...filters, ...pairs]).toString()}`,
       schema,
+      undefined,
+      NO_ITEMS,
     );
     return page;
   };

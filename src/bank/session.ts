@@ -56,6 +56,8 @@ const TURN_LASTS_MS = 1_000;
 const READ_ATTEMPTS = 2;
 const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
+const NO_CONTENT = 204;
+
 /** Token, rate budget and one exchange: what every method of the client goes through. */
 export class BankSession {
   /** Without a slash at its end. */
@@ -67,7 +69,8 @@ export class BankSession {
 
   /**
    * A GET. Reads change nothing, so one lost to a broken connection, or answered with what does not follow the
-   * interface, is asked again once. An answer with `faultsOf` is about another record, which is contract drift.
+   * interface, is asked again once. An answer with `faultsOf` is about another record, which is contract drift. A 204 is
+   * read as `noContent`, the JSON that an answer without content stands for; without it that is contract drift.
    * @throws BankUnreachable, TokenUnavailable, RateLimited, Unauthorised, NotAllowed, NotFound, BankError,
    * ContractDrift
    */
@@ -75,6 +78,7 @@ export class BankSession {
     path: string,
     answer: T,
     faultsOf: FaultsOf<z.output<T>> = noFaults,
+    noContent = '',
   ): Promise<z.output<T>> {
     for (let attempt = 1; ; attempt += 1) {
       const request = { method: 'GET' as const, path, freshConnection: attempt > 1 };
@@ -82,7 +86,7 @@ export class BankSession {
         const result = await this.exchange(request, true, LONGEST_WAIT_MS);
         if (result.kind === 'failed' || !isSuccess(result.status))
           throw readErrorOf(result, retryAfterMs(result));
-        const record = readAs(answer, result.text);
+        const record = readAs(answer, result.status === NO_CONTENT ? noContent : result.text);
         const faults = faultsOf(record);
         if (faults.length > 0) throw new ContractDrift(faults);
         return record;

@@ -20,7 +20,7 @@ export const debtorName = z
     return checked.ok && !checked.changed;
   }, "must hold only A to Z, 0 to 9, spaces and / - ? : ( ) . , ' +, without spaces around or doubled");
 
-const finding = z.enum(['allowed', 'refused', 'unknown']);
+const finding = z.enum(['allowed', 'refused', 'unknown', 'empty']);
 const findings = z.object({
   INSTRUCTION: finding,
   INSTRUCTION_PAYMENTS: finding,

@@ -23,13 +23,19 @@ const LOOK_AGAIN_MS = 500;
 /** The answers of a bank that does not offer a read at all. */
 const NOT_OFFERED: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 
-/** What was found out of one read; `unknown` when the bank could not be asked. */
-export type Finding = 'allowed' | 'refused' | 'unknown';
+/**
+ * What was found out of one read; `unknown` when the bank could not be asked. `empty` is a list answered with 404 while
+ * nothing may be in it: whether it shows payments is seen with the first of them.
+ */
+export type Finding = 'allowed' | 'refused' | 'unknown' | 'empty';
 export type Findings = Readonly<Record<BankRead, Finding>>;
 
 type Asked<T> =
   | { finding: 'allowed'; value: T; missing?: undefined }
   | { finding: 'refused' | 'unknown'; value?: undefined; missing: boolean };
+
+/** Lists of payments: one of them is enough for a submit to be checked beforehand. */
+const LISTS = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] as const satisfies readonly BankRead[];
 
 /** Finds out which reads the bank allows for an account, before money depends on them (protocol rule 7). */
 @Injectable()
@@ -54,7 +60,7 @@ export class Onboarding {
     const listed = await ask(() => this.firstPayments());
     const findings: Findings = {
       BALANCE: balanceFinding(detail),
-      PAYMENT_LIST: listed.finding,
+      PAYMENT_LIST: listed.missing ? 'empty' : listed.finding,
       PAYMENT: await this.singlePayment(listed.value?.at(-1)),
       ...(await this.readsOfInstruction(account)),
     };
@@ -94,10 +100,15 @@ export class Onboarding {
       this.askUntilShown(() => this.firstPaymentOf(id)),
     ]);
     await this.calls.delete(account, probeId, id);
-    return { INSTRUCTION: instruction.finding, INSTRUCTION_PAYMENTS: payments.finding };
+    // What says nothing of the instruction itself says nothing of its list; what shows it may have an empty one.
+    const ofMissing = { allowed: 'empty', refused: 'refused', unknown: 'unknown' } as const;
+    return {
+      INSTRUCTION: instruction.finding,
+      INSTRUCTION_PAYMENTS: payments.missing ? ofMissing[instruction.finding] : payments.finding,
+    };
   }
 
-  /** Nothing is in it; that the list answers is what counts. */
+  /** Nothing is in it; how the list answers is what counts. */
   private async firstPaymentOf(bankInstructionId: string): Promise<void> {
     for await (const _ of this.client.customerInstructions.listPaymentTransactions(bankInstructionId)) return;
   }
@@ -121,12 +132,8 @@ export class Onboarding {
   ): Promise<EmployerAccount> {
     return this.database.inEmployer(employerId, async (tx) => {
       const before = await findAccount(tx, id);
-      const reads = BANK_READS.filter(
-        (read) =>
-          findings[read] === 'allowed' || (findings[read] === 'unknown' && before.reads.includes(read)),
-      );
       const found = {
-        reads,
+        reads: readsBy(findings, before.reads),
         pageBase: this.client.habits.paymentTransactions.pageBase ?? before.pageBase,
         probedAt: this.clock.now(),
       };
@@ -137,6 +144,16 @@ export class Onboarding {
       return { ...before, ...found, bankStatus: kept };
     });
   }
+}
+
+/** A list that may only be empty is tried where no other is known to answer: nothing is submitted unless it shows all. */
+function readsBy(findings: Findings, before: readonly BankRead[]): BankRead[] {
+  const tries = !LISTS.some((list) => findings[list] === 'allowed');
+  return BANK_READS.filter((read) => {
+    const finding = findings[read];
+    if (finding === 'allowed' || (finding === 'empty' && tries)) return true;
+    return finding !== 'refused' && before.includes(read);
+  });
 }
 
 function balanceFinding(detail: Asked<Account>): Finding {

@@ -46,12 +46,14 @@ export class InstructionReader {
         return (await this.movedAmong(work, isNotShown)) ?? { kind: state, bankStatus: instruction.status };
     }
     const expected = expectedRows(work.instruction.id, rows);
-    const seen = await this.reads.payments(account, {
+    const reading = this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.instruction.createdAt,
       bankIds: expected.map((row) => row.bankIds),
       isNamedBy: namesOf(work.instruction.id),
     });
+    // A bank may answer 404 where nothing is listed: that no payment is shown proves nothing either way.
+    const seen = (await unless(isGone, reading)) ?? [];
     const moved = seen.map((payment) => payment.status).find(isPastSubmit);
     if (moved !== undefined) return { kind: 'moved', bankStatus: moved };
     const judgement = judgePayments(expected, seen);

@@ -82,6 +82,17 @@ it('gives all payments of one instruction in every answer where the bank does', 
   expect(idsOf(body)).toEqual(ids);
 });
 
+it.each([
+  ['404', 404],
+  ['204', 204],
+] as const)('answers a page that holds nothing with %s where the bank does', async (emptyLists, status) => {
+  await start({ emptyLists });
+  expect((await bank.get(`${LIST}?page=4&pageSize=20`)).status).toBe(status);
+  expect((await page('?page=3&pageSize=20')).items).toHaveLength(5);
+  const { id } = await bank.initiate();
+  expect((await bank.get(PATHS.instructionPaymentTransactions(String(id)))).status).toBe(status);
+});
+
 it('filters by status, time and amount, alone and together', async () => {
   await start();
   const { id } = await bank.initiate();

@@ -14,6 +14,7 @@ const OTHERWISE: Variants = {
   ignorePageParams: true,
   fromDates: 'of-a-week',
   instructionList: 'whole',
+  emptyLists: '204',
   listingLagMs: 100,
   secondSubmit: 'executed',
   addAfterSubmit: 'accepted',

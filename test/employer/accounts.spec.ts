@@ -177,6 +177,32 @@ describe('the probe', () => {
     expect(codes(answer)).not.toContain('NO_READ_OF_PAYMENTS');
   });
 
+  it.each([
+    ['404', 'empty'],
+    ['204', 'allowed'],
+  ] as const)('makes ready where a list of nothing is answered with %s', async (emptyLists, found) => {
+    const { answer } = await attached({}, { variants: { emptyLists } });
+    expect(answer.body.findings).toMatchObject({
+      INSTRUCTION: 'allowed',
+      INSTRUCTION_PAYMENTS: found,
+      PAYMENT_LIST: found,
+    });
+    expect(answer.body.reads).toEqual(['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'BALANCE']);
+    expect(codes(answer)).toEqual(['UNIT_NOT_CONFIRMED']);
+  });
+
+  it('does not try a list that is answered with 404 where another is known to answer', async () => {
+    desk = await Desk.open();
+    const company = await desk.employer('Alder Logistics GmbH');
+    await desk.sandbox('POST', '/sandbox/faults', {
+      operation: 'listInstructionPaymentTransactions',
+      kind: '404',
+    });
+    const { body } = await company.attach();
+    expect(body.findings).toMatchObject({ INSTRUCTION_PAYMENTS: 'empty', PAYMENT_LIST: 'allowed' });
+    expect(body.reads).toEqual(['INSTRUCTION', 'PAYMENT_LIST', 'BALANCE']);
+  });
+
   it('says that submits will be refused where no read of payments is allowed', async () => {
     const scopes = SCOPES.filter((scope) => !/^(customer|payment)-instruction_view$/.test(scope));
     const { answer, company } = await attached({}, { tokens: [{ token: DEFAULT_TOKEN, scopes }] });

@@ -26,6 +26,15 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       'gives all payments of an instruction in every answer, also where they fill a page',
       { instructionList: 'whole' },
     ],
+    ['answers a list of nothing with 404', { emptyLists: '404' }],
+    [
+      'answers a list of nothing with 404, counts pages from 0, in pages of 5, and links nothing',
+      { emptyLists: '404', pageBase: 0, maxPageSize: 5, linkReads: 'refused' },
+    ],
+    [
+      'answers a list of nothing with 204, also past the last page',
+      { emptyLists: '204', pageBase: 0, maxPageSize: 5, countMeans: 'page' },
+    ],
     ['shows the past by 300 ms', { listingLagMs: 300 }, { BANK_LAG_BOUND_MS: '400' }],
     ['refuses every read that is only a link', { linkReads: 'refused' }],
     ['leaves parties and message ids out of lists', { omitFromLists: ['parties', 'messageId'] }],
@@ -75,6 +84,24 @@ describe('a bank that', () => {
     expect(paid).toEqual(rows.map((row) => `${row.iban} 1 ${row.amount.replace('.', '')}`).sort());
     expect(await payroll.attention()).toEqual([]);
   });
+});
+
+describe('a bank that answers a list of nothing with 404', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it.each(['allowed', 'refused'] as const)(
+    'and lost every payment that was added: built again, since none was seen (links are %s)',
+    async (linkReads) => {
+      payroll = await Payroll.start({ sandbox: { variants: { emptyLists: '404', linkReads }, stepMs: 10 } });
+      await payroll.fault({ operation: 'add', kind: 'request-lost', nth: 1 });
+      const id = await payroll.paid(payFile(payRows(1)));
+      await payroll.until(id, ['SETTLED'], 30_000);
+      const { payees, unsubmitted } = await payroll.ledger();
+      expect(payees.map(({ count }) => count)).toEqual([1]);
+      expect(unsubmitted).not.toEqual([]);
+    },
+  );
 });
 
 describe('a bank that writes an empty text where there is none', () => {

@@ -20,6 +20,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   ignorePageParams: [false, true],
   fromDates: ['every'],
   instructionList: ['paged', 'whole'],
+  emptyLists: ['envelope', '404', '204'],
   listingLagMs: [0, 100],
   secondSubmit: ['refused', 'executed'],
   addAfterSubmit: ['refused', 'accepted'],

@@ -1,6 +1,7 @@
 import type { ListEnvelope } from '../../bank/types';
-import { badRequest } from '../refusal';
+import { badRequest, notFound } from '../refusal';
 import type { Variants } from '../variants';
+import type { Answer } from './exchange';
 
 /** The document's observed page size. */
 export const DEFAULT_LIMIT = 20;
@@ -46,6 +47,13 @@ export function pageOf<T>(
   const page = items.slice(start, Math.min(start + limit, total));
   const count = variants.countMeans === 'page' ? page.length : total;
   return { items: page, count, limit, offset, sort: list.sort };
+}
+
+/** A page as it is answered. Throws a 404 refusal where a list without records answers so. */
+export function answerOf(page: ListEnvelope<unknown>, { emptyLists }: Pick<Variants, 'emptyLists'>): Answer {
+  if (page.items.length > 0 || emptyLists === 'envelope') return { status: 200, body: page };
+  if (emptyLists === '404') throw notFound('record');
+  return { status: 204 };
 }
 
 function pageOffset(query: URLSearchParams, limit: number, pageBase: number): number {

@@ -20,13 +20,15 @@ function readRoutes(context: BankRoutes): Route[] {
   };
   const isGone = variants.onceSubmitted !== 'shown';
   const isListGone = variants.onceSubmitted === 'gone-with-its-list';
-  const read =
-    (answer: (id: number, seenAtMs: number, request: BankRequest) => unknown) =>
+  const answered =
+    (answer: (id: number, seenAtMs: number, request: BankRequest) => Answer) =>
     (request: BankRequest): Answer => {
       if (variants.linkReads === 'refused')
         throw new Refusal(403, 'NOT_AVAILABLE', 'this read is not available to distributors');
-      return { status: 200, body: answer(wholeNumberParam(request.params[0]), asOfMs(context), request) };
+      return answer(wholeNumberParam(request.params[0]), asOfMs(context), request);
     };
+  const read = (record: (id: number, seenAtMs: number) => unknown) =>
+    answered((id, seenAtMs) => ({ status: 200, body: record(id, seenAtMs) }));
   return [
     {
       operation: 'getInstruction',
@@ -40,7 +42,7 @@ function readRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.instructionPaymentTransactions(':id')),
       scopes: ['customer-instruction_view'],
-      handle: read((id, seenAtMs, { query }) => {
+      handle: answered((id, seenAtMs, { query }) => {
         const params = context.variants.instructionList === 'whole' ? 'none' : 'pages';
         return paymentList(context, own(id, seenAtMs, isListGone).payments, query, params);
       }),

@@ -1,6 +1,6 @@
 import { PATHS } from '../../bank/types';
 import { pathPattern, type Route } from '../http/exchange';
-import { pageOf } from '../http/paging';
+import { answerOf, pageOf } from '../http/paging';
 import { type BankRoutes, wholeNumberParam } from './routes';
 
 /** Section "Products and accounts". */
@@ -15,7 +15,7 @@ export function productAndAccountRoutes({ bank, requests, views, variants }: Ban
       handle: ({ query }) => {
         const { products } = accounts.seed;
         const list = { sort: '+id', params: 'offset' } as const;
-        return { status: 200, body: pageOf(products, products.length, query, list, variants) };
+        return answerOf(pageOf(products, products.length, query, list, variants), variants);
       },
     },
     {
@@ -47,10 +47,8 @@ export function productAndAccountRoutes({ bank, requests, views, variants }: Ban
       handle: ({ query }) => {
         const list = { sort: '+ids', params: 'offset' } as const;
         const page = pageOf(accounts.all, accounts.all.length, query, list, variants);
-        return {
-          status: 200,
-          body: { ...page, items: page.items.map((account) => views.account(account, true)) },
-        };
+        const items = page.items.map((account) => views.account(account, true));
+        return answerOf({ ...page, items }, variants);
       },
     },
     {

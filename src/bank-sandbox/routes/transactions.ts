@@ -1,6 +1,6 @@
 import { PATHS } from '../../bank/types';
-import { pathPattern, type Route } from '../http/exchange';
-import { pageOf } from '../http/paging';
+import { type Answer, pathPattern, type Route } from '../http/exchange';
+import { answerOf, pageOf } from '../http/paging';
 import { transactionView } from '../http/transaction-view';
 import { badRequest } from '../refusal';
 import { isCounted } from '../state/instructions';
@@ -28,10 +28,7 @@ export function transactionRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.paymentTransactions()),
       scopes: ['customer-instruction_view', 'payment-instruction_view'],
-      handle: ({ query }) => ({
-        status: 200,
-        body: paymentList(context, bank.instructions.payments, query),
-      }),
+      handle: ({ query }) => paymentList(context, bank.instructions.payments, query),
     },
   ];
 }
@@ -42,7 +39,7 @@ export function paymentList(
   all: readonly PaymentRecord[],
   query: URLSearchParams,
   params: 'pages' | 'none' = 'pages',
-) {
+): Answer {
   const { variants } = context;
   const payments =
     variants.failedAtAdd === 'not-listed' ? all.filter((payment) => isCounted(payment, variants)) : all;
@@ -53,7 +50,8 @@ export function paymentList(
   const total = filter ? items.length : visible;
   const list = { sort: '+paymentTransactionId', params };
   const page = pageOf(items, total, query, list, variants);
-  return { ...page, items: page.items.map((payment) => context.views.payment(payment, seenAtMs, true)) };
+  const shown = page.items.map((payment) => context.views.payment(payment, seenAtMs, true));
+  return answerOf({ ...page, items: shown }, variants);
 }
 
 /** Ids and creation times rise together, so the visible ones are a beginning of the list. */
