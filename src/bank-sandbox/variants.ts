@@ -57,6 +57,8 @@ export interface Variants {
   respaceNames: boolean;
   /** Answers write names in capitals. */
   upperCaseNames: boolean;
+  /** Answers write the references of instructions in capitals. */
+  upperCaseReferences: boolean;
   /** A submit, direct too, whose requested count or total differs from the calculated one answers 422. */
   enforceControlTotals: boolean;
   /** The status code of a submit (the document says 201 for step 3), of a direct one too. */
@@ -153,6 +155,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   respaceIbans: false,
   respaceNames: false,
   upperCaseNames: false,
+  upperCaseReferences: false,
   enforceControlTotals: false,
   submitStatus: 201,
   submitRuns: 'at-once',
@@ -229,6 +232,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   respaceIbans: flag,
   respaceNames: flag,
   upperCaseNames: flag,
+  upperCaseReferences: flag,
   enforceControlTotals: flag,
   submitStatus: choice(200, 201, 202),
   submitRuns: choice('at-once', 'later'),

@@ -3,11 +3,11 @@ import type { BankInstruction, BankPayment } from './records';
 
 /**
  * Fields of an answer that contradict what was sent; absent is not different. The execution date is left out: a bank
- * may move it to its next banking day.
+ * may move it to its next banking day. A reference is the same in capitals: nothing is kept apart by its case.
  */
 export function echoFaultsOfInitiate(sent: InitiateInstruction, echo: BankInstruction): string[] {
   return differing([
-    ['reference', sent.reference, echo.reference],
+    ['reference', sent.reference.toLowerCase(), echo.reference?.toLowerCase()],
     ['count', sent.count, echo.requestedCount],
     ['total', sent.totalMinor, echo.requestedTotalMinor],
     ['currency', sent.currency, echo.currency],

@@ -60,7 +60,8 @@ export const ATTENTION_WORDS = {
   },
   ECHO_MISMATCH: {
     certain: 'The instruction was abandoned before any submit: none of it is paid. It is built again.',
-    askBank: 'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}?',
+    askBank:
+      'Why does the bank show another amount, currency, IBAN or message id than it was sent in {ref}, or another payment id than it answered?',
     actions: ['RESUME'],
   },
   NAME_DIFFERS: {

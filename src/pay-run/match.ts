@@ -88,9 +88,14 @@ function mayBe(row: ExpectedRow, payment: SeenPayment): boolean {
   return unmarked && contradictions(row, payment).length === 0;
 }
 
-/** The fields in which a payment contradicts its row, where the bank shows them. */
+/**
+ * The fields in which a payment contradicts its row, where the bank shows them. A row is followed by the id its add
+ * answered, so that another one is a contradiction, whatever message id it bears.
+ */
 export function contradictions(row: ExpectedRow, payment: SeenPayment): string[] {
   const fields: string[] = [];
+  const [bankPaymentId = payment.bankPaymentId] = row.bankIds;
+  if (payment.bankPaymentId !== bankPaymentId) fields.push('bankPaymentId');
   if (payment.messageId !== undefined && payment.messageId !== row.messageId) fields.push('messageId');
   if (payment.amountMinor !== undefined && payment.amountMinor !== row.amountMinor) fields.push('amount');
   if (payment.currency !== undefined && payment.currency !== row.currency) fields.push('currency');

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
-import type { Outcome } from '../bank/outcome';
+import { isSuccess, Outcome } from '../bank/outcome';
 import type { BankInstruction } from '../bank/records';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
@@ -106,19 +106,28 @@ export class Builder {
       }
       const next = afterBuildAnswer(outcome);
       if (next.kind === 'refused') await raiseRefused(tx, work, outcome);
-      if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt);
+      if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt, outcome);
       return this.pauseAfter(tx, work, next, whyOf(outcome));
     });
   }
 
   /** After ever longer pauses: a bank that is down for a while is waited for, and from some time on a person knows. */
-  private async initiateAgain(tx: EmployerTransaction, work: Work, attempt: number): Promise<WakeIn> {
+  private async initiateAgain(
+    tx: EmployerTransaction,
+    work: Work,
+    attempt: number,
+    outcome: Outcome<BankInstruction>,
+  ): Promise<WakeIn> {
     if (attempt > this.config.REBUILD_LIMIT && (await isBeingInitiated(tx, work))) {
+      const answered = outcome.status !== undefined && isSuccess(outcome.status);
+      const what = answered
+        ? `The last of ${attempt} initiations was answered, but not as it must be (${whyOf(outcome)}).`
+        : `The initiation stayed unanswered ${attempt} times.`;
       await raise(tx, {
         kind: 'REBUILD_LIMIT',
         ...aboutInstruction(work.instruction, work.planned),
         subjectId: work.planned.id,
-        happened: `The initiation stayed unanswered ${attempt} times. It goes on being tried.`,
+        happened: `${what} It goes on being tried.`,
       });
     }
     return pauseBeforeInitiate(attempt);

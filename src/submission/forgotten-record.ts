@@ -87,7 +87,7 @@ export class ForgottenRecord {
   private async initiated(bank: { bankInstructionId: string; reference: string | undefined }): Promise<void> {
     const { tx, gateway, personal, work } = this;
     const { instruction } = work;
-    const reference = bank.reference ?? referenceOf(work, 1);
+    const reference = bank.reference?.toLowerCase() ?? referenceOf(work, 1);
     const { path, bodyHash } = initiateOf(gateway, personal, work, reference);
     await this.called('initiate', path, bodyHash);
     await tx.query(`UPDATE instruction SET bank_instruction_id = $3 WHERE employer_id = $1 AND id = $2`, [

@@ -12,9 +12,12 @@ export function referenceOf({ run, planned, instruction }: Work, initiate: numbe
   return `${shortId(run.id)}-${planned.ordinal}-${instruction.attempt}-${initiate}`;
 }
 
-/** The run (the beginning of its id) and the planned instruction a reference names; undefined for one not ours. */
+/**
+ * The run (the beginning of its id) and the planned instruction a reference names, which a bank may write in capitals;
+ * undefined for one not ours.
+ */
 export function readReference(reference: string): { run: string; ordinal: number } | undefined {
-  const [, run, ordinal] = REFERENCE.exec(reference) ?? [];
+  const [, run, ordinal] = REFERENCE.exec(reference.toLowerCase()) ?? [];
   return run === undefined ? undefined : { run, ordinal: Number(ordinal) };
 }
 

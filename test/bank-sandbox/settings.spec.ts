@@ -27,6 +27,7 @@ const OTHERWISE: Variants = {
   respaceIbans: true,
   respaceNames: true,
   upperCaseNames: true,
+  upperCaseReferences: true,
   enforceControlTotals: true,
   submitStatus: 202,
   submitRuns: 'later',

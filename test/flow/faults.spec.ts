@@ -116,6 +116,28 @@ describe('under faults of the bank and the network', () => {
     }
   });
 
+  it('says what is wrong with the answers to an initiation that are none to what was sent', async () => {
+    const patient = await Payroll.start({ settings: { REBUILD_LIMIT: '1' } });
+    try {
+      await patient.fault({
+        operation: 'initiate',
+        kind: 'echo-corrupted',
+        field: 'iban',
+        every: 1,
+        times: 3,
+      });
+      const id = await patient.paid(payFile(payRows(2)));
+      await eventually(async () => {
+        const [open] = await patient.attention();
+        return open?.kind === 'REBUILD_LIMIT' && /was answered, but .*debtorIban/.test(open.happened);
+      }, 3_000);
+      await patient.until(id, ['SETTLED'], 20_000);
+      expect(await patient.attention()).toEqual([]);
+    } finally {
+      await patient.close();
+    }
+  });
+
   it('builds an instruction that was gone at the gate again and submits it, though its run submits already', async () => {
     const other = await Payroll.start({
       rowsPerInstruction: PER_INSTRUCTION,

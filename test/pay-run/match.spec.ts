@@ -73,6 +73,15 @@ describe('a full read of an instruction against its rows', () => {
     });
   });
 
+  it('is different when a row whose add was answered is shown under another id, whatever message id it bears', () => {
+    const moved = seen(2, { bankPaymentId: 'b9', ids: ['b9', 't2'] });
+    expect(judgePayments(rows, [seen(1), moved, seen(3)])).toEqual({
+      kind: 'different',
+      rowNo: 2,
+      fields: ['bankPaymentId'],
+    });
+  });
+
   it('does not take one row seen twice for two rows', () => {
     const again = seen(1, { bankPaymentId: 'b9', ids: ['b9'] });
     expect(judgePayments(rows, [seen(1), seen(2), seen(3), again])).toEqual({ kind: 'twice', rowNo: 1 });

@@ -33,6 +33,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   respaceIbans: [false, true],
   respaceNames: [false, true],
   upperCaseNames: [false, true],
+  upperCaseReferences: [false, true],
   enforceControlTotals: [false, true],
   submitStatus: [200, 201, 202],
   submitRuns: ['at-once', 'later'],

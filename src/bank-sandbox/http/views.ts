@@ -57,7 +57,8 @@ export class Views {
     const seen = record.payments.filter(({ createdAtMs }) => createdAtMs <= asOfMs);
     const counted = seen.filter((payment) => isCounted(payment, this.variants));
     const grouped = this.groupedAt(record, seen, asOfMs);
-    const { requestedTotalMinor, ...information } = record.information;
+    const { requestedTotalMinor, customerInstructionReference: sent, ...information } = record.information;
+    const reference = this.variants.upperCaseReferences ? sent?.toUpperCase() : sent;
     return {
       id: record.id,
       status: statusObject(status),
@@ -68,6 +69,7 @@ export class Views {
       ...(grouped && { paymentTransactionsStatus: this.groups(grouped) }),
       customerInstructionInformation: {
         ...information,
+        ...(reference !== undefined && { customerInstructionReference: reference }),
         ...(requestedTotalMinor !== undefined && {
           requestedTotalAmount: this.codec.write(BigInt(requestedTotalMinor)),
         }),
