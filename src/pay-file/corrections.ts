@@ -82,7 +82,8 @@ export class Corrections {
    * Makes the corrected rows part of the run, as its next version, while it awaits approval, and a supplement of it
    * after that. Rows that are still faulty stay kept back with their new faults. The same file again changes nothing.
    * @throws DomainError PAY_RUN_NOT_FOUND, NOTHING_KEPT_BACK, AMENDMENT_IS_OPEN; Problem 422 `PAY_FILE_REFUSED` for a
-   * fault of the file itself, `DATE_OF_A_SUPPLEMENT`, and those of `resolveTerms` and `assertTerms`
+   * fault of the file itself, `DATE_OF_A_SUPPLEMENT`, 409 after a lost race as of an upload, and those of `resolveTerms`
+   * and `assertTerms`
    */
   async take(delivery: CorrectionDelivery): Promise<Corrected> {
     try {

@@ -15,7 +15,7 @@ import { insertPayFile } from './content.store';
 import { findHolds } from './hold-finder';
 import { HeldRows, holdInserted, insertHolds, insertPayments, markHeld, payableRows } from './pay-file.store';
 import { Reading } from './reading';
-import { hashReplacing } from './replacing';
+import { assertNoneEndedSince, hashReplacing } from './replacing';
 import { UploadedFile } from './spool';
 import { UploadTerms } from './terms';
 
@@ -102,6 +102,7 @@ interface Paying {
 /**
  * Makes the payable rows of the row table payments of a run where they are none yet, those held in which something was
  * found. In the history the held ones have left what waits for approval.
+ * @throws Problem 409 RUN_IS_MOVING
  */
 export async function payRows(
   tx: EmployerTransaction,
@@ -115,6 +116,7 @@ export async function payRows(
     if (found) await markHeld(tx);
     await hashReplacing(tx, personal);
     await insertPayments(tx, run, lastRow);
+    await assertNoneEndedSince(tx, run);
   } else if (found) {
     await holdInserted(tx, run.id, lastRow);
   }

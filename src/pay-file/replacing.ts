@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { refusalOfReplacement, REPLACEMENT_REFUSALS } from '../domain/replacement';
 import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
 import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { PayKey } from '../pay-run/pay-key';
 import { replaceCandidatesOf, RETURNED_OF_PERIOD, unpaidOfPeriod } from '../pay-run/replaced.store';
@@ -10,6 +11,9 @@ import { rowHash } from '../pay-run/run-hash';
 
 /** Rows judged and hashed at once. */
 const ROWS_AT_ONCE = 1_000;
+
+/** A row and the unpaid payment that it replaces. */
+const OF_ROW = 'u.employee_id = unpaid.employee_id AND u.release_sequence = unpaid.release_sequence';
 
 /** Why a row pays again what came back, where nobody released the further pay beforehand and said it. */
 const CAME_BACK = 'The payment came back.';
@@ -24,7 +28,7 @@ export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promis
     tx,
     `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = unpaid.id
      FROM (${unpaidOfPeriod()}) AS unpaid
-     WHERE u.employee_id = unpaid.employee_id AND u.release_sequence = unpaid.release_sequence`,
+     WHERE ${OF_ROW}`,
     [tx.employerId, key.period, key.kindOfPay],
   );
   await queryByHash(
@@ -41,6 +45,24 @@ export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promis
     rows = await linkedRows<LinkedRow>(tx, 'line, employee_id, replaces_payment_id', rows);
     await judge(tx, rows);
   } while (rows.length === ROWS_AT_ONCE);
+}
+
+/**
+ * Nobody locks out who follows earlier payments: what ended unpaid between `linkReplaced` and the insertion of the rows
+ * stands in the way of none, and would be replaced by a row that says nothing of it.
+ * @throws Problem 409 RUN_IS_MOVING
+ */
+export async function assertNoneEndedSince(tx: EmployerTransaction, key: PayKey): Promise<void> {
+  const ended = await queryByHash(
+    tx,
+    `SELECT FROM pg_temp.uploaded_row u JOIN (${unpaidOfPeriod()}) AS unpaid ON ${OF_ROW}
+     WHERE u.payable AND NOT u.held AND u.replaces_payment_id IS NULL LIMIT 1`,
+    [tx.employerId, key.period, key.kindOfPay],
+  );
+  if (ended.length === 0) return;
+  const detail =
+    'A payment of the period ended unpaid meanwhile. Upload the file again, so that it is replaced.';
+  throw new Problem(409, 'RUN_IS_MOVING', detail);
 }
 
 /**

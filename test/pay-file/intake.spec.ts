@@ -7,6 +7,7 @@ import { sendContent } from '../../src/pay-file/content.store';
 import { Payment } from '../../src/pay-run/payment.entity';
 import { instructionHash, rowHash } from '../../src/pay-run/run-hash';
 import { readId } from '../../src/http/prefixed-id';
+import { eventually } from '../support/payroll';
 import { csv, Desk, fileOf, PayDesk, row, sample } from './pay-desk';
 
 let desk: PayDesk;
@@ -269,6 +270,53 @@ describe('an employee who is paid already', () => {
         `DROP TRIGGER copy_of_e1 ON payment; ALTER TABLE payment ENABLE TRIGGER refuse_illegal_payment_move`,
       );
     }
+  });
+});
+
+describe('a payment that ends unpaid while rows that pay it again are taken', () => {
+  /** Ends the payments of a run unpaid while something waits for the account after it has looked at earlier payments. */
+  const endedDuring = async (runId: string, take: () => Promise<unknown>): Promise<unknown> => {
+    let taken: Promise<unknown> = Promise.resolve();
+    await desk.database.inEmployer(employer.employerId, async (tx) => {
+      await tx.query('SELECT FROM employer_account WHERE id = $1 FOR UPDATE', [employer.accountId]);
+      taken = take().catch((error: unknown) => error);
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      await eventually(async () => (await desk.query(employer, waiting)).length > 0, 5_000);
+      await desk.asSuperuser(
+        `SET session_replication_role = replica;
+         UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${runId}';
+         UPDATE pay_run SET status = 'FAILED' WHERE id = '${runId}'`,
+      );
+    });
+    return taken;
+  };
+  const MOVING = { status: 409, code: 'RUN_IS_MOVING' };
+  const replaced = () =>
+    desk.query(
+      employer,
+      `SELECT p.status, p.replaces_payment_id = o.id AS replaces FROM payment p
+       JOIN payment o ON o.employee_id = p.employee_id AND o.status = 'FAILED' WHERE p.live`,
+    );
+
+  it('is replaced by the same upload, sent again', async () => {
+    const first = readId('run', (await desk.upload(employer, csv(row('E1')))).answer.id);
+    const upload = () => desk.upload(employer, csv(row('E1', '2.00'), row('E2')));
+    expect(await endedDuring(first, upload)).toMatchObject(MOVING);
+    expect(await desk.stored(employer)).toEqual({ runs: 1, files: 1, payments: 1 });
+    expect(await upload()).toMatchObject({ replayed: false, answer: { replaces: 1, held: { payments: 0 } } });
+    expect(await replaced()).toEqual([{ status: 'READY', replaces: true }]);
+  });
+
+  it('is replaced by the same corrections, sent again', async () => {
+    await desk.set(employer, { faultPolicy: { policy: 'hold' } });
+    const first = readId('run', (await desk.upload(employer, csv(row('E1')))).answer.id);
+    const { id } = (await desk.upload(employer, csv(row('E1', '0.00'), row('E2')))).answer;
+    await desk.approve(employer, id);
+    const text = (await desk.corrections(employer, id)).toString().replace(',0.00,', ',2.00,');
+    const correct = () => desk.correct(employer, id, Buffer.from(text), { executionDate: '2026-11-27' });
+    expect(await endedDuring(first, correct)).toMatchObject(MOVING);
+    expect(await correct()).toMatchObject({ corrected: 1, held: 0, keptBack: 0 });
+    expect(await replaced()).toEqual([{ status: 'READY', replaces: true }]);
   });
 });
 
