@@ -115,6 +115,8 @@ export interface Variants {
   tokenLifetimeS: number;
   /** What a hook without any associated identity receives. */
   hooksWithoutIdentity: 'nothing' | 'everything';
+  /** What the end of a hook, and the association of an identity, are answered with: a message, or 204. */
+  hookAnswers: 'message' | 'nothing';
   /** Deliveries a minute per webhook address (the document says 100). */
   webhooksPerMinute: number;
   /** Step 3 only: how often SUB_IS_VALID appears in the history of a submitted instruction (it "may repeat"). */
@@ -172,6 +174,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   signs: 'sent-bytes',
   tokenLifetimeS: 600,
   hooksWithoutIdentity: 'nothing',
+  hookAnswers: 'message',
   webhooksPerMinute: 100,
   subIsValidRepeats: 1,
   executionDays: 'every',
@@ -249,6 +252,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   signs: choice('sent-bytes', 'compact-json'),
   tokenLifetimeS: whole(1, MANY),
   hooksWithoutIdentity: choice('nothing', 'everything'),
+  hookAnswers: choice('message', 'nothing'),
   webhooksPerMinute: whole(1, MANY),
   subIsValidRepeats: whole(1, MAX_REPEATS),
   executionDays: choice('every', 'target', 'next'),

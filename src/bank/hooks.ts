@@ -10,6 +10,9 @@ import {
 import type { BankSession } from './session';
 import { PATHS, type SubscribeRequest } from './types';
 
+/** Nothing rests on what a success says in words. */
+const NO_MESSAGE = '{}';
+
 /** Webhook management. All operations need scope `event_management`. */
 export class Hooks {
   constructor(private readonly session: BankSession) {}
@@ -22,17 +25,18 @@ export class Hooks {
 
   /** All subscriptions; the answer has no envelope. Scope `event_management` (Webhook management). */
   list(): Promise<WebhookSubscription[]> {
-    return this.session.read(PATHS.hooks(), webhookSubscriptions);
+    return this.session.read(PATHS.hooks(), webhookSubscriptions, undefined, '[]');
   }
 
   /** Ends a subscription. Scope `event_management` (Webhook management). */
   delete(hookId: string): Promise<Outcome<HookMessage>> {
-    return this.session.change({ method: 'DELETE', path: PATHS.hook(segment(hookId)), answer: hookMessage });
+    const path = PATHS.hook(segment(hookId));
+    return this.session.change({ method: 'DELETE', path, answer: hookMessage, noContent: NO_MESSAGE });
   }
 
   /** Links a subscription to one identity's events. Scope `event_management` (Webhook management). */
   associateIdentity(hookId: string, identityId: string): Promise<Outcome<HookMessage>> {
     const path = PATHS.hookIdentity(segment(hookId), segment(identityId));
-    return this.session.change({ method: 'POST', path, answer: hookMessage });
+    return this.session.change({ method: 'POST', path, answer: hookMessage, noContent: NO_MESSAGE });
   }
 }

@@ -30,6 +30,8 @@ export interface Change<T extends z.ZodType = z.ZodUndefined> extends Leaving {
   body?: string;
   /** Shape of a successful answer; without it any 2xx is a yes. */
   answer?: T;
+  /** The JSON that a successful answer without a body stands for, where one needs none. */
+  noContent?: string;
   /** Whether a successful answer is about what was sent; one that is not leaves a doubt. */
   faultsOf?: FaultsOf<z.output<T>>;
   /** Renew the token once and send again on a 401: only where a 401 counts as not executed. */
@@ -108,7 +110,10 @@ export class BankSession {
         change.maxQueueMs ?? LONGEST_WAIT_MS,
         change.turn,
       );
-      const outcome = outcomeOf(result, change.answer, retryAfterMs(result));
+      const { answer, noContent } = change;
+      const isEmpty = result.kind === 'answer' && result.text === '' && noContent !== undefined;
+      const read = isEmpty ? { ...result, text: noContent } : result;
+      const outcome = outcomeOf(read, answer, retryAfterMs(result));
       return checked(outcome, change.faultsOf ?? noFaults);
     } catch (error) {
       return notSent(error);

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
-import { BankClientError } from '../bank/errors';
+import { BankClientError, NotFound } from '../bank/errors';
 import type { Account } from '../bank/schema';
 import { PATHS } from '../bank/types';
-import { Database } from '../database/database';
+import { Database, EmployerTransaction } from '../database/database';
 import { parseScaled } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
@@ -23,14 +23,15 @@ export class AccountClosing {
   ) {}
 
   /**
-   * Closes an account that is empty and on which no run is open. An answer in doubt is settled by a read.
+   * Closes an account that is empty and on which no run is open. An answer in doubt is settled by a read: one that was shown
+   * before and is not any more is closed.
    * @throws Problem 409 `ACCOUNT_HAS_OPEN_RUNS`, `BALANCE_NOT_ZERO`, `BALANCE_NOT_SHOWN`, `ACCOUNT_IS_CLOSED`,
    * `CLOSING_IN_DOUBT`, 422 `BANK_REFUSED` with the bank's own words, 502, 503
    */
   async close(employerId: string, personId: string, accountId: string): Promise<EmployerAccount> {
     const account = await this.database.inEmployer(employerId, (tx) => findAccount(tx, accountId));
-    const atBank = await askBank(() => this.client.accounts.get(account.bankAccountId));
-    if (atBank.status !== 'CLOSED') {
+    const atBank = await askBank(() => this.unlessGone(account));
+    if (atBank && atBank.status !== 'CLOSED') {
       assertEmpty(atBank);
       await this.send(account);
     }
@@ -45,7 +46,8 @@ export class AccountClosing {
     });
   }
 
-  private async send({ employerId, id, bankAccountId }: EmployerAccount): Promise<void> {
+  private async send(account: EmployerAccount): Promise<void> {
+    const { employerId, id, bankAccountId } = account;
     const target = PATHS.account(encodeURIComponent(bankAccountId));
     const call = { employerId, subjectId: id, operation: 'close_account', target, body: '' } as const;
     const outcome = await this.calls.recorded(
@@ -54,19 +56,41 @@ export class AccountClosing {
       (tx) => assertNoOpenRun(tx, id),
     );
     if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not close the account');
-    if (outcome.kind === 'yes' || (await this.isClosed(bankAccountId))) return;
+    if (outcome.kind === 'yes' || (await this.isClosed(account))) return;
     const detail = 'The bank did not answer. Look at the status of the account before trying again.';
     throw new Problem(409, 'CLOSING_IN_DOUBT', detail);
   }
 
-  private async isClosed(bankAccountId: string): Promise<boolean> {
+  /** Undefined where the bank shows it no more after a close of ours. */
+  private async unlessGone({ employerId, id, bankAccountId }: EmployerAccount): Promise<Account | undefined> {
     try {
-      return (await this.client.accounts.get(bankAccountId)).status === 'CLOSED';
+      return await this.client.accounts.get(bankAccountId);
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error;
+      if (await this.database.inEmployer(employerId, (tx) => mayBeClosedByUs(tx, id))) return undefined;
+      throw error;
+    }
+  }
+
+  private async isClosed(account: EmployerAccount): Promise<boolean> {
+    try {
+      const atBank = await this.unlessGone(account);
+      return !atBank || atBank.status === 'CLOSED';
     } catch (error) {
       if (error instanceof BankClientError) return false;
       throw error;
     }
   }
+}
+
+/** Whether a close of ours was, or may have been, carried out. */
+async function mayBeClosedByUs(tx: EmployerTransaction, accountId: string): Promise<boolean> {
+  const calls = await tx.query(
+    `SELECT 1 FROM bank_call WHERE employer_id = $1 AND instruction_id = $2 AND operation = 'close_account'
+       AND outcome IS DISTINCT FROM 'NO' LIMIT 1`,
+    [tx.employerId, accountId],
+  );
+  return calls.length > 0;
 }
 
 /** Zero is zero in every unit. */

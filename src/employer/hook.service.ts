@@ -27,6 +27,8 @@ import {
 
 const HOOK_NAME = 'Payrun';
 const NOT_FOUND = 404;
+/** How an identity that is linked already may be refused: a link whose answer was lost is asked for again. */
+const CONFLICT = 409;
 
 /**
  * Whether the bank's events of an employer reach this service. `OFF`: no PUBLIC_URL. `FAILED`: the bank could not
@@ -178,11 +180,11 @@ export class HookService implements BeforeApplicationShutdown {
 
   private async link({ employer_id, identity }: HookWish, hookId: string): Promise<boolean> {
     const outcome = await this.client.hooks.associateIdentity(hookId, identity);
-    if (outcome.kind === 'yes') {
+    const { kind, status } = outcome;
+    if (kind === 'yes' || status === CONFLICT) {
       await this.database.inEmployer(employer_id, (tx) => keepAssociation(tx, hookId, identity));
       return true;
     }
-    const { kind, status } = outcome;
     this.logger.warn({ message: 'an identity was not linked to the hook', outcome: kind, status });
     return false;
   }

@@ -34,6 +34,9 @@ type Asked<T> =
   | { finding: 'allowed'; value: T; missing?: undefined }
   | { finding: 'refused' | 'unknown'; value?: undefined; missing: boolean };
 
+/** How an instruction is checked before its submit: ready is who allows them, or is known not to. */
+const OF_INSTRUCTION = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'] as const satisfies readonly BankRead[];
+
 /** Lists of payments: one of them is enough for a submit to be checked beforehand. */
 const LISTS = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] as const satisfies readonly BankRead[];
 
@@ -50,7 +53,8 @@ export class Onboarding {
 
   /**
    * Probes an account and keeps what was found. A read of which nothing could be found out stays as it was: a bank
-   * that is down for a minute takes nothing from an account that is ready. Moves no money.
+   * that is down for a minute takes nothing from an account that is ready. One of whose reads of an instruction nothing was
+   * found out is not probed yet. Moves no money.
    */
   async probe(
     account: EmployerAccount,
@@ -132,10 +136,11 @@ export class Onboarding {
   ): Promise<EmployerAccount> {
     return this.database.inEmployer(employerId, async (tx) => {
       const before = await findAccount(tx, id);
+      const isFoundOut = OF_INSTRUCTION.every((read) => findings[read] !== 'unknown');
       const found = {
         reads: readsBy(findings, before.reads),
         pageBase: this.client.habits.paymentTransactions.pageBase ?? before.pageBase,
-        probedAt: this.clock.now(),
+        probedAt: isFoundOut ? this.clock.now() : before.probedAt,
       };
       await tx.manager.update(EmployerAccount, { employerId, id }, found);
       const kept = await keepProbedStatus(tx, { ...before, bankStatus }, status);

@@ -12,6 +12,12 @@ export interface NotReady {
   readonly detail: string;
 }
 
+/** An instruction that was never read is one whose status and totals no gate would see. */
+const PROBE_AGAIN =
+  'which reads of an instruction the bank allows was not found out yet: probe again, once the account is open. If that ' +
+  'finds out nothing either, the bank must say why it does not initiate an instruction, or fails in ' +
+  'GET customer-instructions/{id} or GET customer-instructions/{id}/payment-transactions';
+
 /** In the words of the bank's document, to be read out to it. */
 const ALLOW_A_READ =
   'no read of its payments at the bank was found to be allowed, so nothing could be checked before it is submitted: ' +
@@ -26,7 +32,7 @@ const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT
 export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AMOUNT_UNIT'>): NotReady[] {
   const reasons: NotReady[] = [];
   const say = (code: NotReady['code'], detail: string) => reasons.push({ code, detail });
-  if (account.probedAt === null) say('NOT_PROBED', 'which reads the bank allows was not found out yet');
+  if (account.probedAt === null) say('NOT_PROBED', PROBE_AGAIN);
   else if (!READS_OF_PAYMENTS.some((read) => account.reads.includes(read))) {
     say('NO_READ_OF_PAYMENTS', ALLOW_A_READ);
   }

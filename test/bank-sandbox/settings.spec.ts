@@ -44,6 +44,7 @@ const OTHERWISE: Variants = {
   signs: 'compact-json',
   tokenLifetimeS: 60,
   hooksWithoutIdentity: 'everything',
+  hookAnswers: 'nothing',
   webhooksPerMinute: 5,
   subIsValidRepeats: 3,
   executionDays: 'next',

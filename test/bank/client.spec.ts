@@ -120,6 +120,9 @@ const CALLS: Call[] = [
     '{"name":"n","url":"https://me","events":[]}',
   ],
   ['GET /api/distributor/v1/hooks', [HOOK], (bank) => bank.hooks.list()],
+  ['GET /api/distributor/v1/hooks', '', (bank) => bank.hooks.list()],
+  ['DELETE /api/distributor/v1/hooks/3', '', (bank) => bank.hooks.delete('3')],
+  ['POST /api/distributor/v1/hooks/3/identities/8', '', (bank) => bank.hooks.associateIdentity('3', '8')],
   ['DELETE /api/distributor/v1/hooks/3', { message: 'ok', hookId: '3' }, (bank) => bank.hooks.delete('3')],
   [
     'POST /api/distributor/v1/hooks/3/identities/8',

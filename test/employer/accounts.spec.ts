@@ -230,6 +230,28 @@ describe('the probe', () => {
       expect(told.detail).toContain(words);
   });
 
+  it.each([
+    ['initiates no instruction', { operation: 'initiate', kind: '500-after', nth: 1 }],
+    ['fails in the read of one', { operation: 'getInstruction', kind: '500-before', nth: 1 }],
+    ['fails in its list', { operation: 'listInstructionPaymentTransactions', kind: '500-before' }],
+  ])('does not make ready while the bank %s, until a probe finds out', async (_what, fault) => {
+    desk = await Desk.open();
+    const company = await desk.employer('Alder Logistics GmbH');
+    await desk.sandbox('POST', '/sandbox/faults', fault);
+    const { id } = (await company.attach()).body;
+    const checked = await company.as('finance', 'POST', `/accounts/${id}/balance-check`, {
+      balance: '250000.00',
+    });
+    expect(checked.body).toMatchObject({ ready: false, probedAt: null });
+    expect(checked.body.notReady).toMatchObject([
+      { code: 'NOT_PROBED', detail: expect.stringContaining('probe again') },
+    ]);
+    await desk.sandbox('DELETE', '/sandbox/faults');
+    const again = await company.as('operator', 'POST', `/accounts/${id}/probe`);
+    expect(again.body).toMatchObject({ ready: true, probedAt: expect.any(String) });
+    expect(again.body.reads).toEqual(expect.arrayContaining(['INSTRUCTION', 'INSTRUCTION_PAYMENTS']));
+  });
+
   it('takes nothing from an account while the bank is down, and a read that is refused later', async () => {
     const { desk, company, answer } = await attached();
     await desk.sandbox('POST', '/sandbox/faults', { operation: '*', kind: '500-before' });
@@ -237,6 +259,7 @@ describe('the probe', () => {
     expect(down.status).toBe(200);
     expect(new Set(Object.values(down.body.findings))).toEqual(new Set(['unknown']));
     expect(down.body.reads).toEqual(answer.body.reads);
+    expect(down.body.probedAt).toBe(answer.body.probedAt);
     await desk.sandbox('DELETE', '/sandbox/faults');
     await desk.sandbox('POST', '/sandbox/faults', { operation: 'listPaymentTransactions', kind: '403' });
     const refused = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);

@@ -260,6 +260,38 @@ describe('closing an account at the bank', () => {
     ]);
   });
 
+  describe('at a bank that shows closed accounts no more', () => {
+    const gone = () => desk.sandbox('POST', '/sandbox/faults', { operation: 'getAccount', kind: '404' });
+    const failAfterwards = (kind: string) =>
+      desk.sandbox('POST', '/sandbox/faults', { operation: 'getAccount', kind, nth: 2 });
+
+    it('takes one whose close was not answered for closed', async () => {
+      const { body } = await open();
+      await fault('closeAccount', 'answer-lost');
+      await failAfterwards('404');
+      expect(await close(body.id)).toMatchObject({ status: 200, body: { status: 'CLOSED' } });
+    });
+
+    it('and so at the second attempt, without another call, where nothing could be read after the first', async () => {
+      const { body } = await open();
+      await fault('closeAccount', 'answer-lost');
+      await failAfterwards('500-before');
+      expect(await close(body.id)).toMatchObject({ status: 409, body: { code: 'CLOSING_IN_DOUBT' } });
+      await gone();
+      expect(await close(body.id)).toMatchObject({ status: 200, body: { status: 'CLOSED' } });
+      expect((await desk.sandbox('GET', '/sandbox/calls')).closeAccount).toBe(1);
+      expect(await lastAudited()).toMatchObject({ action: 'account.closed' });
+    });
+
+    it('but takes none for closed that it did not ask to be, or that the bank refused to close', async () => {
+      const { body } = await open();
+      await fault('closeAccount', '422');
+      expect(await close(body.id)).toMatchObject({ status: 422, body: { code: 'BANK_REFUSED' } });
+      await gone();
+      expect(await close(body.id)).toMatchObject({ status: 502, body: { code: 'BANK_ANSWER_UNUSABLE' } });
+    });
+  });
+
   it('takes note of one that was closed at the bank already', async () => {
     const { body } = await open();
     await desk.sandbox('DELETE', `/api/distributor/v1/accounts/${body.bankAccountId}`);

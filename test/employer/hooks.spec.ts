@@ -73,6 +73,36 @@ it('links nothing twice', async () => {
   expect([after.subscribe, after.associateIdentity]).toEqual([before.subscribe, before.associateIdentity]);
 });
 
+describe('a link is believed, and not asked for again,', () => {
+  const isLinkedOnce = async (company: Company, app = desk.app) => {
+    expect(await links(company)).toMatchObject([{ identity: '9501', removed: false }]);
+    const since = await asked(async () => expect(await ensure(app)).toBe('ON'));
+    expect(since('associateIdentity')).toBe(0);
+  };
+
+  it('where the bank answers it with 204, and so is the end of the hook', async () => {
+    await desk.close();
+    desk = await Desk.open({ PUBLIC_URL }, { variants: { hookAnswers: 'nothing' } });
+    const company = await desk.employer('Alder Logistics GmbH');
+    const { body } = await company.attach('1001', { bankIdentityId: '9501' });
+    expect(body.hook).toBe('ON');
+    await isLinkedOnce(company);
+    const removed = await company.as('operator', 'DELETE', '/hook');
+    expect(removed.body).toMatchObject({ subscriptionEnded: true });
+    expect(await desk.hooks()).toEqual([]);
+  });
+
+  it('where its answer was lost, and the bank says 409 to the next', async () => {
+    const company = companies[0]!;
+    await fault('associateIdentity', 'answer-lost');
+    const { body } = await company.attach('1001', { bankIdentityId: '9501' });
+    expect(body.hook).toBe('FAILED');
+    await fault('associateIdentity', '409');
+    expect(await ensure()).toBe('ON');
+    await isLinkedOnce(company);
+  });
+});
+
 it('restores a hook that the bank lost, once, when replicas look at the same moment', async () => {
   await attachAll();
   const [lost] = await desk.hooks();

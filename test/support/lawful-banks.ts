@@ -50,6 +50,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   signs: ['sent-bytes', 'compact-json'],
   tokenLifetimeS: [60, 600],
   hooksWithoutIdentity: ['nothing', 'everything'],
+  hookAnswers: ['message', 'nothing'],
   webhooksPerMinute: [100],
   subIsValidRepeats: [1, 3],
   executionDays: ['every', 'target', 'next'],

@@ -1,5 +1,5 @@
 import { PATHS, type WebhookSubscription } from '../../bank/types';
-import { pathPattern, type Route } from '../http/exchange';
+import { type Answer, pathPattern, type Route } from '../http/exchange';
 import type { HookRecord } from '../webhooks/outbox';
 import { type BankRoutes, wholeNumberParam } from './routes';
 
@@ -13,6 +13,8 @@ export function webhookRoutes({ bank, requests, variants }: BankRoutes): Route[]
     const shown = variants.creditedEvent ? [...events, CREDITED] : events;
     return { id, name, body: url, distributorId: bank.accounts.seed.distributor.id, events: shown };
   };
+  const told = (message: Readonly<Record<string, string>>): Answer =>
+    variants.hookAnswers === 'message' ? { status: 200, body: message } : { status: 204 };
   return [
     {
       operation: 'subscribe',
@@ -39,7 +41,7 @@ export function webhookRoutes({ bank, requests, variants }: BankRoutes): Route[]
       handle: ({ params }) => {
         const hookId = wholeNumberParam(params[0]);
         bank.execute('unsubscribe', { hookId });
-        return { status: 200, body: { message: 'Webhook deleted', hookId: String(hookId) } };
+        return told({ message: 'Webhook deleted', hookId: String(hookId) });
       },
     },
     {
@@ -51,7 +53,7 @@ export function webhookRoutes({ bank, requests, variants }: BankRoutes): Route[]
         const [hookId, identityId] = [wholeNumberParam(params[0]), wholeNumberParam(params[1])];
         bank.execute('associate', { hookId, identityId });
         const message = 'Webhook associated with the identity';
-        return { status: 200, body: { message, hookId: String(hookId), identityId: String(identityId) } };
+        return told({ message, hookId: String(hookId), identityId: String(identityId) });
       },
     },
   ];
