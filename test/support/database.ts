@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { initRoles, urlOfDatabase } from '../../src/database/roles';
+import { APP_ROLE, OWNER_ROLE, urlOfDatabase } from '../../src/database/roles';
 
 /** Where the jest run's one server is; set by the global set-up. */
 export const SERVER_ENV = {
@@ -34,11 +34,15 @@ export async function testDatabase(template = TEMPLATE): Promise<TestDatabase> {
     ownerUrl: given(SERVER_ENV.ownerUrl),
   };
   const database = `test_${randomBytes(8).toString('hex')}`;
-  await initRoles(server.superuserUrl, {
-    database,
-    template,
-    ownerPassword: passwordOf(server.ownerUrl),
-    appPassword: passwordOf(server.appUrl),
+  // As `initRoles` makes one, without making the roles again: every connection would read them anew.
+  await connected(server.superuserUrl, async (client) => {
+    await client.query(
+      `CREATE DATABASE ${database} OWNER ${OWNER_ROLE} TEMPLATE ${template} STRATEGY file_copy`,
+    );
+    await client.query(
+      `REVOKE ALL ON DATABASE ${database} FROM PUBLIC;
+       GRANT CONNECT, TEMPORARY ON DATABASE ${database} TO ${APP_ROLE}`,
+    );
   });
   return {
     url: urlOfDatabase(server.appUrl, database),
@@ -59,10 +63,14 @@ export async function select<Row = Record<string, string>>(
   sql: string,
   parameters: unknown[] = [],
 ): Promise<Row[]> {
+  return connected(url, async (client) => (await client.query(sql, parameters)).rows as Row[]);
+}
+
+async function connected<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    return (await client.query(sql, parameters)).rows as Row[];
+    return await work(client);
   } finally {
     await client.end();
   }
@@ -72,8 +80,4 @@ function given(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run jest with its globalSetup`);
   return value;
-}
-
-function passwordOf(url: string): string {
-  return decodeURIComponent(new URL(url).password);
 }
