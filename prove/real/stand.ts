@@ -29,7 +29,7 @@ const SETTINGS = {
   BANK_LAG_BOUND_MS: '300',
   LEASE_MS: String(LEASE_MS),
   // So often that it asserts the invariants in the middle of every trial.
-  RECONCILE_MS: '200',
+  RECONCILE_MS: '500',
 };
 /** Every trial ends in a few seconds; the longest of the service's own pauses is five. */
 const PATIENCE_MS = 45_000;
@@ -43,7 +43,7 @@ const LAST_WORDS = 2_000;
 const STRIKES_WITHIN_MS = 8_000;
 /** So long with an attention open and nothing moving, a run waits for people. */
 const AT_REST_MS = 700;
-const LOOK_MS = 60;
+const LOOK_MS = 120;
 
 /** A finding, and whether it is one: a fault that did not strike has shown nothing. */
 export interface Conclusion extends Finding {
@@ -204,7 +204,7 @@ export class Stand {
     let decided = false;
     for (const id of ids) decided = (await this.people.decide(id)) || decided;
     await readAgain(this.payroll, ids);
-    const last = await this.look(ids, rows);
+    const last = await this.restingLook(ids, rows);
     await forgetWatches(this.payroll);
     const raised = await raisedSince(this.payroll, startedMs);
     await this.assertRecord();
