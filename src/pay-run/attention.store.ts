@@ -141,8 +141,16 @@ export async function clear(
   );
 }
 
-/** Closes what is asked about rows of an instruction that the bank refused, but for one question. */
-export async function clearRefusedRows(
+/** What is asked about one attempt to build an instruction: pointless once it is verified, given up or released. */
+const OF_ATTEMPT: readonly AttentionKind[] = [
+  'ROW_REFUSED_BY_BANK',
+  'ROW_REFUSED_IN_MID_RUN',
+  'INITIATE_REFUSED',
+  'ROW_UNSEEN',
+];
+
+/** Closes what is asked about building an instruction, but for one question. */
+export async function clearAttempt(
   tx: EmployerTransaction,
   instructionId: string,
   resolution: string,
@@ -151,8 +159,8 @@ export async function clearRefusedRows(
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
      WHERE employer_id = $1 AND instruction_id = $2 AND id IS DISTINCT FROM $4
-       AND kind IN ('ROW_REFUSED_BY_BANK', 'ROW_REFUSED_IN_MID_RUN') AND resolved_at IS NULL`,
-    [tx.employerId, instructionId, resolution, exceptId],
+       AND kind = ANY ($5) AND resolved_at IS NULL`,
+    [tx.employerId, instructionId, resolution, exceptId, OF_ATTEMPT],
   );
 }
 

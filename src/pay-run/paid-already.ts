@@ -6,6 +6,7 @@ import { Alarm, clear, raiseNaming } from './attention.store';
 import { repaysForgotten } from './forgotten-pay';
 import { PlannedInstruction } from './instruction.entity';
 import { findRun } from './pay-run.store';
+import { SENT } from './sent';
 
 /** A payment that is not submitted, because somebody else may have paid its employee what it pays. */
 interface PaidAlready {
@@ -122,7 +123,7 @@ const read =
     cause,
   });
 
-const UNSENT = `p.live AND p.status NOT IN ('SUBMITTED', 'SETTLED')`;
+const UNSENT = `p.live AND NOT ${SENT}`;
 
 /** What replaces a payment with two final statuses, or was made instead of what replaced it. */
 async function contradicted(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {

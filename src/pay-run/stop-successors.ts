@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isDecided, raise } from './attention.store';
 import { MovedPayment } from './second-look';
+import { SENT } from './sent';
 import { stopUnlessDecided } from './stop';
 
 /** A payment that was replaced, and whether people were told before that it moved. */
@@ -87,13 +88,6 @@ export async function tellOfMoved(tx: EmployerTransaction, moved: readonly Moved
 export function named(bankInstructionId: string | null): string {
   return `customer instruction "${bankInstructionId ?? ''}"`;
 }
-
-/** Whether a live payment `p` was submitted, or may have been: its instruction has an attempt that is not proven unsent. */
-const SENT = `(p.status IN ('SUBMITTED', 'SETTLED') OR EXISTS (
-  SELECT FROM planned_instruction n
-  JOIN submit_attempt t ON t.employer_id = n.employer_id AND t.planned_instruction_id = n.id
-  WHERE n.employer_id = p.employer_id AND n.pay_run_id = p.pay_run_id AND p.row_no BETWEEN n.first_row AND n.last_row
-    AND p.status = 'AT_BANK' AND t.outcome IS DISTINCT FROM 'PROVEN_UNSENT'))`;
 
 /** The live payments that replace these, or what replaced these in its turn, by run and by whether they were sent. */
 function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]): Promise<SuccessorRow[]> {

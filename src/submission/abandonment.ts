@@ -4,7 +4,7 @@ import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
-import { aboutInstruction, clearRefusedRows, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -64,7 +64,7 @@ export class Abandonment {
   ): Promise<void> {
     await endUnsubmitted(tx, instruction, 'service', reason);
     // Whoever was overtaken may have recorded a refusal of what is added to another now.
-    await clearRefusedRows(tx, instruction.id, 'its instruction is built again');
+    await clearAttempt(tx, instruction.id, 'its instruction is built again');
     if ((await obstacleOf(tx, run)) === 'ENDED') return;
     const attempts = await attemptsOf(tx, instruction);
     if (attempts > this.config.REBUILD_LIMIT) {
@@ -93,7 +93,9 @@ export class Abandonment {
       await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
-      await endUnsubmitted(tx, instruction, 'service', 'the run is being amended or cancelled');
+      const why = 'the run is being amended or cancelled';
+      await endUnsubmitted(tx, instruction, 'service', why);
+      await clearAttempt(tx, instruction.id, why);
       if (moved !== undefined) await tellOfMovedTombstone(tx, instruction, work.planned, moved);
     });
     return 'never';

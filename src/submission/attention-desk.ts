@@ -6,23 +6,19 @@ import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
-import { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { clearRefusedRows } from '../pay-run/attention.store';
 import { actionsFor, AttentionAction, MEANINGS } from '../pay-run/attention-words';
-import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
-import { PayRun } from '../pay-run/pay-run.entity';
-import { lockRun, openAmendment } from '../pay-run/pay-run.store';
+import { lockInstruction } from '../pay-run/instruction.store';
+import { lockRun } from '../pay-run/pay-run.store';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
 import { lockOpen, openAction, requireAction } from './open-attention';
 import { assertReconciled } from './restores';
 import { StatusMeaning } from './status-meaning';
 import { recordExecuted } from './submit-record';
+import { TryAgain } from './try-again';
 import { Unrecorded, UnrecordedSubmits } from './unrecorded-submits';
 import { UnseenWord } from './unseen-word';
 import { loadWork } from './work';
@@ -37,9 +33,6 @@ export interface ProposedAction {
   paymentIds?: readonly string[];
 }
 
-/** The states of a run in which its instructions are built, also one that had to be built again. */
-const BUILT_IN: readonly PayRunStatus[] = ['BUILDING', 'VERIFIED', 'SUBMITTING'];
-
 /** The attention desk: one person proposes, another confirms, and only then something is done. */
 @Injectable()
 export class AttentionDesk {
@@ -50,6 +43,7 @@ export class AttentionDesk {
     private readonly unrecorded: UnrecordedSubmits,
     private readonly meaning: StatusMeaning,
     private readonly word: UnseenWord,
+    private readonly again: TryAgain,
     private readonly clock: Clock,
   ) {}
 
@@ -135,6 +129,7 @@ export class AttentionDesk {
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
       await this.meaning.prove(employerId, attention, action);
+    if (action.action === 'TRY_AGAIN') await this.again.prove(employerId, attention);
     const unseen = isOfUnseen(attention) ? await this.word.prove(employerId, attention, action) : [];
     const shown =
       attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [];
@@ -192,7 +187,7 @@ export class AttentionDesk {
       case 'EXCLUDE_PAYMENT':
         return this.exclude(tx, attention, action);
       case 'TRY_AGAIN':
-        return this.tryAgain(tx, attention, action);
+        return this.again.carryOut(tx, attention, action);
       case 'RESUME':
         if (attention.kind === 'RESTORED') await assertReconciled(tx, attention.subjectId, action.evidence);
         return resumeAfter(tx, attention);
@@ -223,34 +218,6 @@ export class AttentionDesk {
       excludePaymentIds: attention.paymentId === null ? [] : [attention.paymentId],
       reason: action.reason,
     });
-  }
-
-  /** Builds the instruction anew; what was built before stays abandoned. @throws DomainError NOT_BEING_BUILT */
-  private async tryAgain(
-    tx: EmployerTransaction,
-    attention: Attention,
-    action: AttentionActionRow,
-  ): Promise<void> {
-    const run = await lockRun(tx, attention.payRunId ?? '');
-    const planned = await planOf(tx, await lockInstruction(tx, attention.instructionId ?? ''));
-    await assertBeingBuilt(tx, run, planned);
-    const attempts = await tx.manager.findBy(Instruction, {
-      employerId: tx.employerId,
-      plannedInstructionId: planned.id,
-    });
-    // Not always the one that was asked about: it may have been given up meanwhile, and built again.
-    const live = attempts.find(({ status }) => isInstructionLive(status));
-    if (live) {
-      const instruction = await lockInstruction(tx, live.id);
-      if (!INSTRUCTION_UNSENT.includes(instruction.status))
-        throw notBeingBuilt(
-          `Its instruction is ${instruction.status}: it is not built any more. Withdraw this.`,
-        );
-      await endUnsubmitted(tx, instruction, `person:${action.proposedBy}`, action.reason);
-      // They are of the same attempt, and asked again if they last.
-      await clearRefusedRows(tx, instruction.id, 'its instruction is built again', attention.id);
-    }
-    await planAttempt(tx, planned, attempts.length + 1);
   }
 
   private async audit(
@@ -292,21 +259,4 @@ async function assertProposerMay(tx: EmployerTransaction, { proposedBy }: Attent
 /** Whether it is about payments that are paid again and that the bank does not show. */
 function isOfUnseen({ kind }: Attention): boolean {
   return kind === 'REPLACED_UNSEEN';
-}
-
-/** Only what is approved as it stands is built. @throws DomainError NOT_BEING_BUILT */
-async function assertBeingBuilt(
-  tx: EmployerTransaction,
-  run: PayRun,
-  { runVersion }: PlannedInstruction,
-): Promise<void> {
-  const changes = run.lapseReason !== null || (await openAmendment(tx, run.id)) !== null;
-  if (BUILT_IN.includes(run.status) && run.runVersion === runVersion && !changes) return;
-  throw notBeingBuilt(
-    `The run is ${run.status}, and no approval stands for what would be built. Withdraw this; the run is built anew once it is approved again.`,
-  );
-}
-
-function notBeingBuilt(message: string): DomainError {
-  return new DomainError('NOT_BEING_BUILT', message);
 }

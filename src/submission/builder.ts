@@ -128,6 +128,9 @@ export class Builder {
         ...aboutInstruction(work.instruction, work.planned),
         subjectId: work.planned.id,
         happened: `${what} It goes on being tried.`,
+        certain: 'No instruction of ours is known at the bank, and nothing is paid.',
+        askBank:
+          'Why are initiations of a credit-transfer instruction on this account not answered, or otherwise than sent?',
       });
     }
     return pauseBeforeInitiate(attempt);

@@ -8,7 +8,7 @@ import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { aboutInstruction, clear, clearRefusedRows, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
 import type { AttentionKind } from '../pay-run/attention-words';
 import { isSaidExecuted, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -23,12 +23,7 @@ import { Verifier } from './verifier';
 import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } from './work';
 
 /** What people are asked about an instruction that is to be submitted: pointless once it never is. */
-const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = [
-  'ROW_UNSEEN',
-  'REPLACED_UNSEEN',
-  'INITIATE_REFUSED',
-  'REBUILD_LIMIT',
-];
+const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = ['REPLACED_UNSEEN', 'REBUILD_LIMIT'];
 
 /** What people are told of a released instruction, and where a submit that is not in the record may have paid its rows. */
 const UNPAID = {
@@ -136,7 +131,7 @@ export class CutOff {
     await raise(tx, { kind: 'STALE_DATE', ...aboutInstruction(work.instruction, work.planned), ...told });
     const why = 'the cut-off passed: it is never submitted';
     await clear(tx, ASKED_BEFORE_SUBMIT, [instruction.id, work.planned.id], why);
-    await clearRefusedRows(tx, instruction.id, why);
+    await clearAttempt(tx, instruction.id, why);
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, isBankError } from '../bank/errors';
+import { BankClientError, isBankError, NotAllowed } from '../bank/errors';
 import type { BankInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
@@ -11,6 +11,7 @@ import { isPastSubmit } from '../domain/bank-status';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { hiddenFromUs } from '../pay-run/stop';
 import { InstructionReader } from './read-back';
 import { finishAttempt, recordExecuted } from './submit-record';
 import { TURNED_AWAY } from './submitter';
@@ -41,12 +42,19 @@ export class Recovery {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** @throws BankClientError that of the read, once what time alone decides is written down */
+  /** @throws BankClientError that of the read, once what time alone decides is written down; not of what is hidden from us */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     const begunMs = performance.now();
     const evidence = await this.evidenceOf(work);
     const wakeIn = await this.conclude(claim, work, evidence, performance.now() - begunMs);
     crashPoint('recovery.recorded');
+    if (evidence.unread instanceof NotAllowed) {
+      const { message } = evidence.unread;
+      await this.database.inEmployer(claim.employerId, (tx) =>
+        hiddenFromUs(tx, work.run, work.instruction, message),
+      );
+      return wakeIn;
+    }
     if (evidence.unread) throw evidence.unread;
     return wakeIn;
   }
@@ -57,6 +65,7 @@ export class Recovery {
       await fence(tx, claim);
       // Armed again, or declared, while the bank was read.
       if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 0;
+      if (!evidence.unread) await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
       const attempt = await standingAttempt(tx, instruction);
       const ageMs = await ageOf(tx, attempt);
@@ -67,13 +76,14 @@ export class Recovery {
         return READ_AGAIN_MS;
       }
       const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs - readForMs);
-      if (turnedAway && (await armedAgain(tx, attempt)) < this.config.REBUILD_LIMIT) {
+      const before = await armedAgain(tx, attempt);
+      if (turnedAway && before < this.config.REBUILD_LIMIT) {
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, 'the bank turned the submit away');
         return READ_AGAIN_MS;
       }
       if (ageMs < this.config.SUBMIT_DOUBT_MS) return READ_AGAIN_MS;
-      await this.park(tx, work, instruction, attempt, evidence.unread);
+      await this.park(tx, work, instruction, attempt, before, evidence.unread);
       return this.nextReadMs(ageMs);
     });
   }
@@ -129,6 +139,7 @@ export class Recovery {
     work: Work,
     instruction: Instruction,
     attempt: SubmitAttempt,
+    before: number,
     unread: BankClientError | undefined,
   ): Promise<void> {
     const why = attempt.outcomeDetail ?? 'no answer was recorded';
@@ -139,6 +150,9 @@ export class Recovery {
       happened:
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
         (unread ? ` The bank could not be read either: ${unread.message}.` : ''),
+      ...(before > 0 && {
+        certain: `The submit was sent ${before + 1} times: by its own word the bank turned all but the last away before it executed anything. It is never sent again. No other instruction pays these people.`,
+      }),
     });
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }

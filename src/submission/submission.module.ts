@@ -25,6 +25,7 @@ import { StatusMeaning } from './status-meaning';
 import { UnseenWord } from './unseen-word';
 import { SubmissionService } from './submission.service';
 import { Submitter } from './submitter';
+import { TryAgain } from './try-again';
 import { UnrecordedSubmits } from './unrecorded-submits';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
@@ -37,6 +38,7 @@ import { Verifier } from './verifier';
     AddWindow,
     Adder,
     AttentionDesk,
+    TryAgain,
     Builder,
     Burial,
     CutOff,

@@ -85,7 +85,8 @@ export class Submitter {
    */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     const rows = await this.rowsOf(work);
-    if (!hashOfRows(rows).equals(work.planned.rowHash)) return this.tampered(work);
+    if (!hashOfRows(rows).equals(work.planned.rowHash))
+      return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(work);
     if (!this.cutOff.isTooLate(work) && !(await this.replaced.standsBeforeSubmit(claim, work, rows)))
       return LOOK_AGAIN_MS;
     const reading = await this.cutOff.readUnlessLate(work, rows);

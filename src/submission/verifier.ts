@@ -5,16 +5,14 @@ import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { aboutInstruction, clear, clearRefusedRows, raise, raiseUndecided } from '../pay-run/attention.store';
-import { isSaidExecuted } from '../pay-run/forgotten-pay';
+import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
 import { isEndedBeforeSubmit } from '../domain/bank-status';
-import { stopUnlessDecided } from '../pay-run/stop';
-import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import { raiseRefused } from './add-record';
 import { rowsRenamed, SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack } from './read-back';
+import { tellOfUnrecordedMove } from './unrecorded-move';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
 
@@ -103,7 +101,7 @@ export class Verifier {
           bankStatus: reading.instruction?.status ?? instruction.bankStatus,
         });
         await clear(tx, ['ROW_UNSEEN', 'ECHO_MISMATCH', 'CONTRACT_DRIFT'], instruction.id, SHOWN_AS_APPROVED);
-        await clearRefusedRows(tx, instruction.id, SHOWN_AS_APPROVED);
+        await clearAttempt(tx, instruction.id, SHOWN_AS_APPROVED);
         if (renamed.length > 0) await tellOfNames(tx, work, renamed);
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
       })
@@ -162,23 +160,11 @@ export class Verifier {
     });
   }
 
-  /**
-   * Money may have moved without a submit of ours: everything stops (rule 5), until two people have decided this status.
-   * A run that is being submitted can only go on, so there two people may take the submit over. The status is kept: the
-   * bank's ladder only climbs. @returns when to read it again; it is never submitted
-   */
+  /** Money may have moved without a submit of ours (rule 5). @returns when to read it again; it is never submitted */
   async breach(claim: Claim, work: Work, bankStatus: string): Promise<WakeIn> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertUnchanged(tx, claim, work);
-      const { employerId } = tx;
-      await tx.manager.update(Instruction, { employerId, id: work.instruction.id }, { bankStatus });
-      const about = {
-        ...aboutInstruction(work.instruction, work.planned),
-        happened: `Instruction ${work.instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
-      };
-      await stopUnlessDecided(tx, { kind: 'INVARIANT_BREACH', ...about });
-      if (work.run.status === 'SUBMITTING' && !(await isSaidExecuted(tx, work.instruction)))
-        await raise(tx, { kind: 'UNRECORDED_SUBMIT', ...about });
+      await tellOfUnrecordedMove(tx, work, bankStatus);
     });
     return MOVED_PAUSE_MS;
   }

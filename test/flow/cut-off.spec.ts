@@ -271,6 +271,9 @@ describe('a bank that promises to turn a submit away before executing it', () =>
         (await payroll.attention()).some((one) => one.kind === 'SUBMIT_UNKNOWN' && one.payRunId === id),
       40_000,
     );
+    const { certain } = (await payroll.as('operator').get(await payroll.askedAbout(id, 'SUBMIT_UNKNOWN')))
+      .data;
+    expect(certain).toMatch(/was sent 3 times: .* turned all but the last away/);
     // The first, and one for each of the two times it is armed again.
     expect((await payroll.calls()).submit).toBe(before + 3);
     expect((await payroll.ledger()).payees).toEqual([]);

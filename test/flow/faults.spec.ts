@@ -107,10 +107,32 @@ describe('under faults of the bank and the network', () => {
         const [open] = await patient.attention();
         return open?.kind === 'REBUILD_LIMIT' && /unanswered [23] times/.test(open.happened);
       }, 10_000);
+      const path = await patient.askedAbout(id, 'REBUILD_LIMIT');
+      const { certain, askBank } = (await patient.as('operator').get(path)).data;
+      expect(`${certain} ${askBank}`).toMatch(/No instruction of ours is known.* Why are initiations/);
       await patient.until(id, ['SETTLED'], 20_000);
       expect(await patient.attention()).toEqual([]);
       expect((await initiates()) - before).toBe(4);
       expect((await patient.ledger()).payees.map(({ count }) => count)).toEqual(payRows(ROWS).map(() => 1));
+    } finally {
+      await patient.close();
+    }
+  });
+
+  it('asks nothing more about an initiation that was refused once two people have tried its rows again', async () => {
+    const patient = await Payroll.start({ settings: { REBUILD_LIMIT: '1' } });
+    try {
+      await patient.fault({ operation: 'initiate', kind: '500-after', every: 1, times: 2 });
+      await patient.fault({ operation: 'initiate', kind: '422', every: 1 });
+      const id = await patient.paid(payFile(payRows(2)));
+      const path = await patient.askedAbout(id, 'REBUILD_LIMIT');
+      await patient.askedAbout(id, 'INITIATE_REFUSED');
+      await patient.clearFaults();
+      const again = { action: 'TRY_AGAIN', reason: 'the bank has mended it' };
+      expect((await patient.decide(path, again)).status).toBe(200);
+      expect((await patient.attention()).map(({ kind }) => kind)).toEqual([]);
+      await patient.until(id, ['SETTLED'], 20_000);
+      expect(await patient.attention()).toEqual([]);
     } finally {
       await patient.close();
     }

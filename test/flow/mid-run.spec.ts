@@ -60,6 +60,39 @@ describe('an instruction that is built again while others of its run are submitt
     expect(await kinds()).toEqual([]);
   });
 
+  it('is not built again once somebody else has submitted it: people are asked about that instead', async () => {
+    const id = await hindered(() => payroll.fault({ operation: 'add', kind: '422', nth: 2 }));
+    const path = await payroll.askedAbout(id, 'ROW_REFUSED_IN_MID_RUN');
+    const before = await instructions(id);
+    const building = before.find(({ status }) => status === 'BUILDING')!;
+    await payroll.submitAtBank(building.bankInstructionId);
+    const { status, data } = await decide(path, 'TRY_AGAIN');
+    expect([status, data.code]).toEqual([409, 'WAS_EXECUTED']);
+    await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    expect(await kinds()).toEqual(expect.arrayContaining(['INVARIANT_BREACH']));
+    expect(await kinds()).not.toContain('ROW_REFUSED_IN_MID_RUN');
+    expect((await instructions(id)).length).toBe(before.length);
+  });
+
+  it('whose stored rows are not those approved is released at the cut-off, and its run ends', async () => {
+    const changed = `UPDATE payment SET amount_minor = amount_minor + 1 WHERE row_no >= 3`;
+    ({ payroll, date } = await Payroll.startOnPayday({ rowsPerInstruction: 2 }));
+    await payroll.stopPastTheGate();
+    const terms = { executionDate: date, submitAt: `${date}T10:00:00Z` };
+    const id = await payroll.paid(payFile(payRows(4)), terms);
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await execute(payroll.database.superuserUrl, changed);
+    await payroll.letRunsGoOn();
+    await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    passCutOff();
+    await payroll.until(id, ['PARTLY_SETTLED', 'FAILED'], 30_000);
+    const states = await select<{ status: string }>(
+      payroll.database.superuserUrl,
+      'SELECT i.status FROM instruction i JOIN planned_instruction p ON p.id = i.planned_instruction_id WHERE p.ordinal = 2',
+    );
+    expect(states).toEqual([{ status: 'RELEASED' }]);
+  });
+
   it('says of a refused initiation that others are paid', async () => {
     const id = await hindered(() => payroll.fault({ operation: 'initiate', kind: '422', nth: 1 }));
     const path = await payroll.askedAbout(id, 'INITIATE_REFUSED');

@@ -1,8 +1,10 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import type { BankPayment } from '../../src/bank/records';
+import { Database } from '../../src/database/database';
 import { nextBankingDay } from '../../src/domain/business-day';
 import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
+import { tellOfPaidAlready } from '../../src/pay-run/paid-already';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
@@ -673,6 +675,10 @@ describe('a payment that moves at the bank after all', () => {
     }, 15_000);
     expect(await kinds()).toEqual(['CONTRADICTION', 'INVARIANT_BREACH', 'SUBMIT_UNKNOWN']);
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: true });
+    // It may have been submitted: it is not asked about as if it could be taken out.
+    const [employerId, runId] = [readId('emp', payroll.employer), readId('run', made.data.id)];
+    const database = payroll.services[0]!.app.get(Database);
+    expect(await database.inEmployer(employerId, (tx) => tellOfPaidAlready(tx, runId))).toBe(false);
   });
 
   it('while another one is asked about: it is told of once that is decided, and neither again', async () => {

@@ -59,6 +59,28 @@ describe('a submit that was not answered, at a bank that cannot be read afterwar
   );
 });
 
+describe('a submit that was not answered, of which the bank refuses to show what became', () => {
+  it('stops its employer until two people resume it, and not again while the refusal lasts', async () => {
+    await start({ settings: { SUBMIT_DOUBT_MS: '1000' } });
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await submitSent();
+    await bankFails('403');
+    await asked(['CREDENTIALS', 'SUBMIT_UNKNOWN']);
+    await resume();
+    const reads = async () => (await payroll.calls()).getInstruction ?? 0;
+    const before = await reads();
+    await eventually(async () => (await reads()) > before + 2, 20_000);
+    expect(await kinds()).toEqual(['SUBMIT_UNKNOWN']);
+    expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
+    await payroll.clearFaults();
+    const [instruction] = (await payroll.run(id)).instructions;
+    await payroll.submitAtBank(instruction.bankInstructionId);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await asked([]);
+  });
+});
+
 describe('a submitted run whose bank cannot be read any more', () => {
   const clock = new MovedClock();
   const following = async (options: PayrollOptions = {}) => {

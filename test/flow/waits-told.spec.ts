@@ -90,6 +90,16 @@ describe('an instruction that the bank does not show whole before its submit', (
     expect(await kinds()).toEqual([]);
   });
 
+  it('is asked about no more once its run is cancelled', async () => {
+    const { id } = await reading('BUILDING', fewer);
+    await hasWaitedLong();
+    await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const path = payroll.path(`/pay-runs/${id}/cancellation`);
+    expect((await payroll.as('preparer').post(path, { reason: 'a mistake' })).status).toBeLessThan(300);
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    expect(await kinds()).toEqual([]);
+  });
+
   it('is not asked about before ten minutes, however long others were submitted before it', async () => {
     const { id } = await reading('VERIFIED', fewer, async () => {
       await payroll.stopPastTheGate();

@@ -14,6 +14,7 @@ import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
 import { StatusMeaning } from '../../src/submission/status-meaning';
 import { UnseenWord } from '../../src/submission/unseen-word';
+import { TryAgain } from '../../src/submission/try-again';
 import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
@@ -139,6 +140,7 @@ describe('what two people confirm', () => {
       {} as UnrecordedSubmits,
       {} as StatusMeaning,
       {} as UnseenWord,
+      {} as TryAgain,
       new Clock(),
     );
 

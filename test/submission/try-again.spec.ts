@@ -8,7 +8,9 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { InstructionReader } from '../../src/submission/read-back';
 import { StatusMeaning } from '../../src/submission/status-meaning';
+import { TryAgain } from '../../src/submission/try-again';
 import { UnseenWord } from '../../src/submission/unseen-word';
 import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
 import { lapseRun } from '../../src/submission/lapse';
@@ -39,6 +41,9 @@ describe('trying again what the bank refused', () => {
       {} as UnrecordedSubmits,
       {} as StatusMeaning,
       {} as UnseenWord,
+      new TryAgain(office.database, {
+        pastSubmit: () => Promise.resolve(undefined),
+      } as unknown as InstructionReader),
       office.clock,
     );
   };
