@@ -73,7 +73,7 @@ export class UnrecordedSubmits {
     if (attention.instructionId !== null) for (const { forgotten } of all) await keep(tx, action, forgotten);
     await tx.query(
       `UPDATE forgotten_instruction SET action_id = $3
-       WHERE employer_id = $1 AND bank_instruction_id = ANY ($2) AND adopted_at IS NULL`,
+       WHERE employer_id = $1 AND bank_instruction_id = ANY ($2) AND adopted_at IS NULL AND action_id IS NULL`,
       [tx.employerId, refused.map(({ id }) => id), action.id],
     );
     if (attention.payRunId !== null) wake(tx, 'RUN', tx.employerId, [attention.payRunId]);

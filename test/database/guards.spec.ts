@@ -11,7 +11,7 @@ import { RESTORE_GUARDS } from './restore-guards';
 import { SHAPE_ONLY } from './shape-only';
 import { SUBMIT_GUARDS } from './submit-guards';
 import { DONE, trials } from './trials';
-import { firstRows, idsOf, insertion, NOBODY, Row, secondRows } from './two-employers';
+import { APPROVER, firstRows, idsOf, insertion, NOBODY, Row, secondRows, uuid } from './two-employers';
 
 const GUARDS = [
   ...COMPARISON_GUARDS,
@@ -298,6 +298,92 @@ describe('two sessions at once', () => {
       insertion('submit_attempt', { ...attempt, id: again }),
     );
     expect(outcome).toBe('one_submit_per_planned_instruction');
+  });
+
+  /** An instruction of a row of its own, in SUBMIT_INTENT, and its submit. */
+  async function intended(row: number): Promise<{ submit: string; takenBack: string }> {
+    const id = uuid(2200 + row);
+    const bank_instruction_id = `bank-2-of-${row}`;
+    const own = { ...plan, id, ordinal: row, first_row: row, last_row: row };
+    await execute(
+      trial.superuserUrl,
+      [
+        insertion('planned_instruction', own),
+        insertion('instruction', { ...instruction, id, planned_instruction_id: id, bank_instruction_id }),
+      ].join('; '),
+    );
+    const of = {
+      planned_instruction_id: id,
+      instruction_id: id,
+      bank_instruction_id,
+      row_hash: plan.row_hash,
+    };
+    return {
+      submit: insertion('submit_attempt', { ...attempt, id, ...of }),
+      takenBack: `UPDATE instruction SET status = 'VERIFIED' WHERE id = '${id}'`,
+    };
+  }
+
+  it('do not take an instruction back while it is submitted', async () => {
+    const { submit, takenBack } = await intended(21);
+    expect(await race(submit, takenBack)).toBe('submit_is_not_given_up');
+  });
+
+  it('do not submit an instruction while it is taken back', async () => {
+    const { submit, takenBack } = await intended(22);
+    expect(await race(takenBack, submit)).toBe('submit_needs_intent');
+  });
+
+  /** An account that nothing uses, a run on it, and its detachment. */
+  async function unused(n: number): Promise<{ run: string; detached: string }> {
+    const { employer_account: account, pay_run: run } = secondRows(2);
+    const id = uuid(2300 + n);
+    await execute(
+      trial.superuserUrl,
+      insertion('employer_account', { ...account, id, bank_account_id: `account-2-of-${n}` }),
+    );
+    return {
+      run: insertion('pay_run', { ...run, id, account_id: id, sequence: n }),
+      detached: `UPDATE employer_account SET detached_at = now() WHERE id = '${id}'`,
+    };
+  }
+
+  it('do not detach an account while a run is made on it', async () => {
+    const { run, detached } = await unused(31);
+    expect(await race(run, detached)).toBe('detached_account_is_idle');
+  });
+
+  it('do not make a run on an account while it is detached', async () => {
+    const { run, detached } = await unused(32);
+    expect(await race(detached, run)).toBe('account_is_attached');
+  });
+
+  it('make a run on an account while another on it passes its gate', async () => {
+    const { run } = await unused(33);
+    await trial.client.query(`SELECT FROM employer_account WHERE id = '${uuid(2333)}' FOR NO KEY UPDATE`);
+    await other.query(run);
+  });
+
+  /** A release of one employee, a payment by it, and its withdrawal. */
+  async function release(n: number): Promise<{ pay: string; withdrawn: string }> {
+    const { pay_release: given, payment } = firstRows(2);
+    const id = uuid(2400 + n);
+    await execute(trial.superuserUrl, insertion('pay_release', { ...given, id, sequence: n }));
+    return {
+      pay: insertion('payment', { ...payment, id, row_no: n, release_sequence: n }),
+      withdrawn: `UPDATE pay_release SET withdrawn_at = now(), withdrawn_by = '${APPROVER}',
+        withdrawn_reason = 'a mistake' WHERE id = '${id}'`,
+    };
+  }
+
+  it('do not withdraw a release while it is used', async () => {
+    const { pay, withdrawn } = await release(41);
+    expect(await race(pay, withdrawn)).toBe('used_release_stands');
+  });
+
+  it('do not use a release while it is withdrawn', async () => {
+    const { pay, withdrawn } = await release(42);
+    expect(await race(withdrawn, pay)).toBe('second_pay_is_released');
   });
 
   it('do not pay an employee twice', async () => {

@@ -28,7 +28,10 @@ const OF_PAYMENT = insertion('pay_hold', { ...hold, ...OPEN, row_no: 3, payment_
 const released = (by: string, rowNo: number, run: string = a.run) =>
   `UPDATE pay_hold SET outcome = 'RELEASED', reason = 'both are owed', decided_by = '${by}', decided_at = '${NOW}'
    WHERE pay_run_id = '${run}' AND row_no = ${rowNo}`;
+/** One that was released. */
+const RELEASED = insertion('pay_hold', { ...hold, row_no: 3, payment_id: HELD });
 const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${HELD}'`;
+const becomes = (status: string) => `UPDATE payment SET status = '${status}' WHERE id = '${HELD}'`;
 const takes = (sequence: number, id: string = HELD) =>
   `UPDATE payment SET release_sequence = ${sequence} WHERE id = '${id}'`;
 const RELEASE = insertion('pay_release', { ...firstRows(1).pay_release, employee_id: 'E2' });
@@ -135,13 +138,23 @@ export const HOLD_GUARDS: Guard[] = [
     lawful: `${released(OTHER, 3)}; ${JOINS}`,
     forbidden: JOINS,
   },
+  {
+    name: 'a payment stays held when its holds end otherwise than released',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_payment_on_hold',
+    says: 'held_until_released',
+    given: [insertion('payment', HELD_PAYMENT), OF_PAYMENT],
+    lawful: `${released(OTHER, 3)}; ${JOINS}`,
+    forbidden: `UPDATE pay_hold SET outcome = 'CANCELLED', decided_at = '${NOW}' WHERE row_no = 3; ${JOINS}`,
+  },
   ...['APPROVED', 'AT_BANK'].map((status): Guard => ({
     name: `a held payment is not ${status}`,
     kind: 'trigger',
     on: 'payment',
     object: 'refuse_illegal_payment_move',
     says: 'legal_moves_only',
-    given: [insertion('payment', HELD_PAYMENT)],
+    given: [insertion('payment', HELD_PAYMENT), RELEASED],
     lawful: JOINS,
     forbidden: `UPDATE payment SET status = '${status}', live = true WHERE id = '${HELD}'`,
   })),
@@ -150,7 +163,7 @@ export const HOLD_GUARDS: Guard[] = [
     kind: 'index',
     on: 'payment',
     object: 'one_live_payment_per_employee_and_period',
-    given: [insertion('payment', { ...HELD_PAYMENT, employee_id: 'E1' })],
+    given: [insertion('payment', { ...HELD_PAYMENT, employee_id: 'E1' }), RELEASED],
     lawful: `${takes(1)}; ${JOINS}`,
     forbidden: JOINS,
   },
@@ -160,7 +173,7 @@ export const HOLD_GUARDS: Guard[] = [
     on: 'payment',
     object: 'refuse_unlawful_successor_on_release',
     says: 'last_of_the_chain_is_replaced',
-    given: [insertion('payment', { ...HELD_PAYMENT, replaces_payment_id: a.voidPayment })],
+    given: [insertion('payment', { ...HELD_PAYMENT, replaces_payment_id: a.voidPayment }), RELEASED],
     lawful: JOINS,
     forbidden: `${insertion('payment', { ...payment, id: NEXT, row_no: 4, status: 'FAILED', live: false })};
       ${JOINS}`,
@@ -193,9 +206,10 @@ export const HOLD_GUARDS: Guard[] = [
     says: 'no_submit_of_a_held_payment',
     given: [
       insertion('payment', HELD_PAYMENT),
+      RELEASED,
       insertion('bank_payment', { ...second.bank_payment, payment_id: HELD }),
     ],
-    lawful: `${JOINS}; ${insertion('submit_attempt', second.submit_attempt)}`,
+    lawful: `${JOINS}; ${becomes('APPROVED')}; ${becomes('AT_BANK')}; ${insertion('submit_attempt', second.submit_attempt)}`,
     forbidden: insertion('submit_attempt', second.submit_attempt),
   },
 ];

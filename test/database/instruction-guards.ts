@@ -42,8 +42,73 @@ const IDENTITY: { what: string; change: Row }[] = [
   { what: 'that it has an id at the bank', change: { bank_instruction_id: null } },
 ];
 
+/** What becomes of the first instruction, which is in SUBMIT_INTENT with an attempt, and of the attempt. */
+const moved = (status: string) =>
+  `UPDATE instruction SET status = '${status}' WHERE id = '${a.instruction[0]}'`;
+const attempted = (outcome: string) =>
+  `UPDATE submit_attempt SET outcome = ${outcome} WHERE id = '${a.attempt}'`;
+const BY_SUBMIT: Pick<Guard, 'kind' | 'on' | 'object' | 'says'> = {
+  kind: 'trigger',
+  on: 'instruction',
+  object: 'refuse_giving_up_of_a_submit',
+  says: 'submit_is_not_given_up',
+};
+
+const { attention, attention_action: action } = second;
+/** Two people declare that the submit of what `built` makes was not executed, or it is otherwise; and it is VOID. */
+const declared = (asked: Row = {}, by: Row = {}) =>
+  [
+    insertion('attention', { ...attention, kind: 'SUBMIT_UNKNOWN', instruction_id: THIRD, ...asked }),
+    insertion('attention_action', {
+      ...action,
+      attention_id: attention.id,
+      action: 'NOT_EXECUTED',
+      payment_ids: null,
+      ...by,
+    }),
+    `UPDATE instruction SET status = 'VOID' WHERE id = '${THIRD}'`,
+  ].join('; ');
+
+/** Of an instruction that may have been submitted: it is not given up, and two people declare it void. */
+const SUBMITTED_GUARDS: Guard[] = [
+  ...['VERIFIED', 'ABANDONED', 'RELEASED', 'CANCELLED'].flatMap((status): Guard[] =>
+    ['NULL', `'IN_DOUBT'`].map((outcome): Guard => ({
+      name: `what was submitted is not ${status} while the outcome is ${outcome}`,
+      ...BY_SUBMIT,
+      given: ['DROP TRIGGER refuse_illegal_move ON instruction', attempted(outcome)],
+      lawful: `${attempted(`'PROVEN_UNSENT'`)}; ${moved(status)}`,
+      forbidden: moved(status),
+    })),
+  ),
+  ...[`'EXECUTED'`, `'REFUSED'`].map((outcome): Guard => ({
+    name: `what was submitted is not taken back once it is ${outcome}`,
+    ...BY_SUBMIT,
+    given: [attempted(outcome)],
+    lawful: moved('SUBMITTED'),
+    forbidden: moved('VERIFIED'),
+  })),
+  ...(<{ by: string; asked?: Row; change?: Row }[]>[
+    { by: 'one person', change: { confirmed_by: null, confirmed_at: null } },
+    { by: 'two people who decided something else', change: { action: 'ACKNOWLEDGE' } },
+    {
+      by: 'two people who were asked about another instruction',
+      asked: { instruction_id: a.instruction[0] },
+    },
+  ]).map(({ by, asked, change }): Guard => ({
+    name: `a submit is not declared void by ${by}`,
+    kind: 'trigger',
+    on: 'instruction',
+    object: 'refuse_void_without_two_people',
+    says: 'void_needs_two_people',
+    given: built('SUBMIT_UNKNOWN'),
+    lawful: declared(),
+    forbidden: declared(asked, change),
+  })),
+];
+
 /** Of an instruction at the bank: built once, and never again once abandoned. */
 export const INSTRUCTION_GUARDS: Guard[] = [
+  ...SUBMITTED_GUARDS,
   {
     name: 'an abandoned instruction is never alive again',
     kind: 'trigger',
@@ -209,6 +274,21 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     lawful: `UPDATE bank_payment SET row_no = row_no WHERE instruction_id = '${a.instruction[0]}'`,
     forbidden: `UPDATE bank_payment SET payment_id = '${bankPayment.payment_id}' WHERE instruction_id = '${a.instruction[0]}'`,
   },
+  ...(<Row[]>[
+    { bank_payment_id: 'bank-payment-other' },
+    { bank_payment_id: null, add_outcome: 'IN_DOUBT' },
+  ]).map((change): Guard => ({
+    name: `a payment of the bank never changes its id: ${String(change.bank_payment_id)}`,
+    kind: 'trigger',
+    on: 'bank_payment',
+    object: 'refuse_change_of_a_key',
+    says: 'keys_never_change',
+    given: [insertion('bank_payment', { ...bankPayment, bank_payment_id: null, add_outcome: 'IN_DOUBT' })],
+    lawful: `UPDATE bank_payment SET bank_payment_id = 'bank-payment-found', add_outcome = 'ADOPTED'
+        WHERE instruction_id = '${a.instruction[1]}'`,
+    forbidden: `UPDATE bank_payment SET ${assignments(change)}
+        WHERE instruction_id = '${a.instruction[0]}' AND row_no = 1`,
+  })),
   {
     name: 'an instruction is never deleted, since payments of the bank refer to it',
     kind: 'trigger',

@@ -89,6 +89,7 @@ export const PAYMENT_GUARDS: Guard[] = [
     given: [
       SECOND_RELEASE,
       insertion('payment', { ...unrelated, ...HELD, employee_id: 'E1', release_sequence: 2 }),
+      insertion('pay_hold', { ...second.pay_hold, row_no: 3, payment_id: unrelated['id']! }),
     ],
     lawful: JOINS,
     forbidden: `${withdrawn(2)}; ${JOINS}`,

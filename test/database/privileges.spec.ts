@@ -99,6 +99,13 @@ describe('the role of the application', () => {
       'payment',
       `UPDATE payment SET ${column} = ${column}`,
     ]),
+    ...['batch', 'row_nos', 'body_hashes', 'epoch', 'intended_at'].map((column): [string, string] => [
+      'add_intent',
+      `UPDATE add_intent SET ${column} = ${column}`,
+    ]),
+    ...['operation', 'target', 'body_hash', 'attempt', 'epoch', 'intended_at'].map(
+      (column): [string, string] => ['bank_call', `UPDATE bank_call SET ${column} = ${column}`],
+    ),
     ...[
       'planned_instruction_id',
       'instruction_id',
@@ -139,11 +146,13 @@ describe('the role of the application', () => {
       WHERE grantee = 'payrun_app' AND privilege_type = 'UPDATE' AND table_name IN ('state_change', 'submit_attempt',
         'pay_run_version', 'pay_release', 'planned_instruction', 'audit_entry', 'allowed_move', 'webhook_inbox',
         'pay_run', 'payment', 'approval', 'attention', 'pay_file', 'pay_file_profile', 'faulty_file', 'faulty_row',
-         'pay_hold')
+         'pay_hold', 'add_intent', 'bank_call')
       GROUP BY 1`);
     expect(Object.fromEntries(rows.map(({ table, columns }) => [table, columns.join(' ')]))).toEqual({
+      add_intent: 'finished_at',
       approval: 'voided_at voided_reason',
       attention: 'resolution resolved_at',
+      bank_call: 'finished_at outcome outcome_detail',
       faulty_row: 'amount_minor cells_sealed employee_id fault_count faults_sealed payment_id',
       pay_file: 'replayable',
       pay_file_profile: 'changed_at definition deleted_at name revision',
@@ -165,15 +174,19 @@ describe('the role of the application', () => {
       expect([name, await outcomeOf(`SELECT FROM ${name}`)]).toEqual([name, '42501']);
   });
 
-  const { pay_run, instruction, payment } = secondRows(1);
-  it.each<[string, Row, string, string]>([
-    ['pay_run', pay_run, 'DRAFT', 'APPROVED'],
-    ['instruction', instruction, 'PLANNED', 'VERIFIED'],
-    ['payment', payment, 'READY', 'SETTLED'],
-    ['payment', payment, 'READY', 'AT_BANK'],
+  const { pay_run, instruction, payment, pay_hold, forgotten_instruction } = secondRows(1);
+  const open: Row = { ...pay_hold, outcome: null, reason: null, decided_by: null, decided_at: null };
+  const is = (status: string): Row => ({ status });
+  it.each<[string, Row, Row, Row]>([
+    ['pay_run', pay_run, is('DRAFT'), is('APPROVED')],
+    ['instruction', instruction, is('PLANNED'), is('VERIFIED')],
+    ['payment', payment, is('READY'), is('SETTLED')],
+    ['payment', payment, is('READY'), is('AT_BANK')],
+    ['pay_hold', pay_hold, open, {}],
+    ['forgotten_instruction', forgotten_instruction, { adopted_at: null }, {}],
   ])('begins every %s at its beginning', async (table, row, beginning, later) => {
-    expect(await outcomeOf(insertion(table, { ...row, status: beginning }))).toBe(DONE);
-    const further = insertion(table, { ...row, status: later });
+    expect(await outcomeOf(insertion(table, { ...row, ...beginning }))).toBe(DONE);
+    const further = insertion(table, { ...row, ...later });
     expect(await outcomeOf(further)).toBe('42501');
     const without = `RESET ROLE; DROP POLICY begins_at_the_beginning ON ${table}; SET LOCAL ROLE payrun_app`;
     expect(await outcomeOf(without, further)).toBe(DONE);

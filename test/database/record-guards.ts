@@ -21,6 +21,18 @@ const stop = (id: string) =>
   `INSERT INTO service_stop (id, employer_id, kind, subject_id)
    VALUES ('${id}', '${a.employer}', 'FOREIGN_RECORD', '${a.run}')`;
 const lifted = `UPDATE service_stop SET lifted_at = now()`;
+/** Two people resume after the breach that `stop` is for, or it is otherwise. */
+const resumed = (asked: Row = {}, by: Row = {}) =>
+  [
+    insertion('attention', { ...attention, kind: 'FOREIGN_RECORD', subject_id: a.run, ...asked }),
+    insertion('attention_action', {
+      ...action,
+      attention_id: attention.id,
+      action: 'RESUME',
+      payment_ids: null,
+      ...by,
+    }),
+  ].join('; ');
 const goesOn = `UPDATE service_switch SET submits_off = false, reason = NULL`;
 
 const history = ['audit_entry', 'state_change'] as const;
@@ -97,7 +109,7 @@ const WORD_GUARDS: Guard[] = [
     on: 'unseen_decision',
     object: 'unseen_decision_pkey',
     lawful: insertion('unseen_decision', word),
-    forbidden: insertion('unseen_decision', { ...word, instruction_id: a.instruction[0], row_no: 2 }),
+    forbidden: insertion('unseen_decision', { ...word, row_no: 2 }),
   },
 ];
 
@@ -557,7 +569,7 @@ export const RECORD_GUARDS: Guard[] = [
     kind: 'index',
     on: 'service_stop',
     object: 'one_standing_stop_per_breach',
-    given: [stop(FRESH)],
+    given: [stop(FRESH), resumed()],
     lawful: `${lifted}; ${stop(NEXT)}`,
     forbidden: stop(NEXT),
   },
@@ -567,10 +579,30 @@ export const RECORD_GUARDS: Guard[] = [
     on: 'service_switch',
     object: 'refuse_resume_over_a_stop',
     says: 'service_is_stopped',
-    given: [`UPDATE service_switch SET submits_off = true, reason = 'a breach'`, stop(FRESH)],
+    given: [`UPDATE service_switch SET submits_off = true, reason = 'a breach'`, stop(FRESH), resumed()],
     lawful: `${lifted}; ${goesOn}`,
     forbidden: goesOn,
   },
+  ...(<{ by: string; asked?: Row; change?: Row }[]>[
+    { by: 'one person', change: { confirmed_by: null, confirmed_at: null } },
+    { by: 'two people who decided something else', change: { action: 'ACKNOWLEDGE' } },
+    { by: 'two people who were asked about another breach', asked: { kind: 'INVARIANT_BREACH' } },
+    { by: 'two people who were asked about another subject', asked: { subject_id: a.spareRun } },
+    {
+      by: 'two people who decided an earlier one',
+      asked: { resolved_at: NOW, resolution: 'seen' },
+      change: { confirmed_at: '2020-01-01T08:00:00Z' },
+    },
+  ]).map(({ by, asked, change }): Guard => ({
+    name: `a breach that stops everything is not over by the word of ${by}`,
+    kind: 'trigger',
+    on: 'service_stop',
+    object: 'refuse_resume_without_two_people',
+    says: 'resume_needs_two_people',
+    given: [stop(FRESH)],
+    lawful: `${resumed()}; ${lifted}`,
+    forbidden: `${resumed(asked, change)}; ${lifted}`,
+  })),
   {
     name: 'there is one rate of requests',
     kind: 'constraint',

@@ -180,6 +180,16 @@ const UNRECORDED_GUARDS: Guard[] = [
   },
 ];
 
+const BY_SUBMIT: Pick<Guard, 'kind' | 'on' | 'object' | 'says'> = {
+  kind: 'trigger',
+  on: 'forgotten_instruction',
+  object: 'refuse_taking_back_without_a_submit',
+  says: 'taken_back_with_its_submit',
+};
+const takenBack = (time: string) =>
+  `UPDATE forgotten_instruction SET adopted_at = ${time} WHERE bank_instruction_id = '${attempt.bank_instruction_id}'`;
+const decides = `UPDATE forgotten_instruction SET action_id = '${NEXT}' WHERE bank_instruction_id = '${inWriting.bank_instruction_id}'`;
+
 /** Of what a restored database may have forgotten. */
 export const RESTORE_GUARDS: Guard[] = [
   ...UNRECORDED_GUARDS,
@@ -238,6 +248,40 @@ export const RESTORE_GUARDS: Guard[] = [
     says: 'forgotten_pay_is_not_paid_again',
     lawful: submit,
     forbidden: `${insertion('moved_instruction', moved)}; ${submit}`,
+  },
+  ...[
+    { what: 'has no submit in the record', of: [] },
+    {
+      what: 'has one in the record that is in doubt',
+      of: [submit, `UPDATE submit_attempt SET outcome = 'IN_DOUBT' WHERE id = '${attempt.id}'`],
+    },
+  ].map(({ what, of }): Guard => ({
+    name: `what was forgotten is not taken back while it ${what}`,
+    ...BY_SUBMIT,
+    lawful: `${insertion('forgotten_instruction', shown)}; ${afterwards}; ${takenBack('now()')}`,
+    forbidden: [...of, insertion('forgotten_instruction', shown), takenBack('now()')].join('; '),
+  })),
+  ...['now()', 'NULL'].map((time): Guard => ({
+    name: `what was taken back stays as it was, and is not taken back at ${time}`,
+    ...BY_SUBMIT,
+    given: [insertion('forgotten_instruction', { ...shown, adopted_at: NOW })],
+    lawful: takenBack('adopted_at'),
+    forbidden: takenBack(time),
+  })),
+  {
+    name: 'what becomes of a submit that is not in the record is decided once',
+    kind: 'trigger',
+    on: 'forgotten_instruction',
+    object: 'refuse_second_decision',
+    says: 'unrecorded_submit_is_decided_once',
+    given: [
+      decision(
+        { ...inWriting, action_id: null },
+        { asked: { instruction_id: null }, decided: { evidence: 'a letter' } },
+      ),
+    ],
+    lawful: decides,
+    forbidden: `${decides}; UPDATE forgotten_instruction SET action_id = NULL WHERE action_id = '${NEXT}'`,
   },
   ...[
     { what: 'the bank does not show', change: { bank_instruction_id: 'another' } },

@@ -81,7 +81,7 @@ describe('the schema', () => {
       const told = `SELECT i.last_add_at = coalesce(a.finished_at, a.intended_at) AS told
         FROM instruction i LEFT JOIN add_intent a ON a.instruction_id = i.id ORDER BY i.id`;
       expect(await select(older.superuserUrl, told)).toEqual(
-        [true, null, null, true, null, null].map((one) => ({ told: one })),
+        [true, null, null, null, true, null, null, null].map((one) => ({ told: one })),
       );
     } finally {
       await older.drop();

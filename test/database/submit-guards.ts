@@ -230,5 +230,66 @@ const ONCE_GUARDS: Guard[] = [
   },
 ];
 
-/** Of a submit: intended, approved, not stopped, and once. */
-export const SUBMIT_GUARDS: Guard[] = [...INTENT_GUARDS, ...GATE_GUARDS, ...ONCE_GUARDS, ...SUCCESSOR_GUARDS];
+const { bank_payment: bankPayment } = secondRows(1);
+/** A payment that is in an instruction that is to be submitted. */
+const inInstruction = (status: string) => [
+  insertion('payment', {
+    ...payment,
+    row_no: 4,
+    replaces_payment_id: null,
+    status,
+    live: ['APPROVED', 'AT_BANK', 'SUBMITTED'].includes(status),
+    excluded_reason: status === 'EXCLUDED' ? 'refused' : null,
+  }),
+  insertion('bank_payment', { ...bankPayment, payment_id: payment.id }),
+];
+
+/** Of its rows: each is at the bank for it, and was in no other submit. */
+const ROW_GUARDS: Guard[] = [
+  ...['EXCLUDED', 'CANCELLED', 'VOID', 'APPROVED', 'SUBMITTED'].map((status): Guard => ({
+    name: `nothing is submitted with a payment in it that is ${status}`,
+    kind: 'trigger',
+    on: 'submit_attempt',
+    object: 'refuse_submit_of_a_held_payment',
+    says: 'submit_is_of_payments_at_bank',
+    lawful: [...inInstruction('AT_BANK'), insertion('submit_attempt', attempt)].join('; '),
+    forbidden: [...inInstruction(status), insertion('submit_attempt', attempt)].join('; '),
+  })),
+  ...['NULL', `'IN_DOUBT'`, `'EXECUTED'`, `'REFUSED'`].map((outcome): Guard => ({
+    name: `no row is submitted again in another plan once its submit is ${outcome}, whatever became of its instruction`,
+    ...BY_INTENT,
+    says: 'one_submit_per_row',
+    given: [
+      'DROP TRIGGER refuse_giving_up_of_a_submit ON instruction',
+      'DROP TRIGGER refuse_illegal_move ON instruction',
+      becomes(outcome),
+      `UPDATE instruction SET status = 'ABANDONED' WHERE id = '${a.instruction[0]}'`,
+      ...built('SUBMIT_INTENT'),
+      `UPDATE planned_instruction SET first_row = 1 WHERE id = '${NEXT}'`,
+    ],
+    lawful: `UPDATE planned_instruction SET first_row = last_row WHERE id = '${NEXT}';
+      ${insertion('submit_attempt', attemptOfBuilt)}`,
+    forbidden: insertion('submit_attempt', attemptOfBuilt),
+  })),
+  {
+    name: 'a row is submitted in another plan only where its submit never left',
+    ...BY_INTENT,
+    says: 'one_submit_per_row',
+    given: [
+      `UPDATE instruction SET status = 'SUBMIT_REFUSED' WHERE id = '${a.instruction[0]}'`,
+      ...built('SUBMIT_INTENT'),
+      `UPDATE planned_instruction SET first_row = 1 WHERE id = '${NEXT}'`,
+    ],
+    lawful: `${becomes(`'PROVEN_UNSENT'`)}; ${insertion('submit_attempt', attemptOfBuilt)}`,
+    forbidden: insertion('submit_attempt', attemptOfBuilt),
+  },
+];
+
+/** Of a submit: intended, approved, not stopped, of its own rows, and once. */
+export const SUBMIT_GUARDS: Guard[] = [
+  ...INTENT_GUARDS,
+  ...GATE_GUARDS,
+  ...ONCE_GUARDS,
+  ...ROW_GUARDS,
+  ...SUCCESSOR_GUARDS,
+];

@@ -57,8 +57,9 @@ export function idsOf(n: number) {
     planned: [id(11), id(12), id(13)] as const,
     /** Both in SUBMIT_INTENT; the first has a submit attempt. */
     instruction: [id(21), id(22)] as const,
-    /** An earlier attempt of the first. */
+    /** Earlier attempts of the first; nothing of the second has moved. */
     abandoned: id(23),
+    unmoved: id(24),
     attempt: id(31),
     payment: id(41),
     voidPayment: id(42),
@@ -72,6 +73,8 @@ export function idsOf(n: number) {
     /** Of what is paid again and not shown. */
     wordAttention: id(50),
     wordAction: id(51),
+    /** In the same instruction as the first. */
+    secondPayment: id(52),
     /** Free ids. */
     fresh: [id(91), id(92), id(93)] as const,
   };
@@ -368,7 +371,7 @@ export function firstRows(n: number) {
       action: 'PAID',
       reason: 'the bank said so',
       evidence: 'a letter',
-      payment_ids: `{${ids.payment},${ids.voidPayment}}`,
+      payment_ids: `{${ids.payment},${ids.secondPayment},${ids.voidPayment}}`,
       proposed_by: PREPARER,
       confirmed_by: APPROVER,
       confirmed_at: NOW,
@@ -475,8 +478,8 @@ export function secondRows(n: number) {
     bank_call: { ...first.bank_call, id },
     attention: { ...first.attention, id, kind: 'CONTRADICTION' },
     attention_action: { ...first.attention_action, id },
-    payment_decision: { ...first.payment_decision, row_no: 2, payment_id: ids.voidPayment },
-    unseen_decision: { ...wordOf(n), instruction_id: ids.instruction[1], row_no: 3 },
+    payment_decision: { ...first.payment_decision, row_no: 2, payment_id: ids.secondPayment },
+    unseen_decision: { ...wordOf(n), row_no: 3 },
     invariant_breach: { ...first.invariant_breach, id, invariant: 'conservation' },
     restore_check: { ...first.restore_check, restore_id: EARLIER_RESTORE },
     forgotten_instruction: { ...first.forgotten_instruction, bank_instruction_id: 'forgotten-2' },
@@ -492,10 +495,10 @@ export function secondRows(n: number) {
 }
 
 function wordOf(n: number): Row {
-  const { employer, instruction, voidPayment, wordAction } = idsOf(n);
+  const { employer, unmoved, voidPayment, wordAction } = idsOf(n);
   return {
     employer_id: employer,
-    instruction_id: instruction[0],
+    instruction_id: unmoved,
     row_no: 2,
     payment_id: voidPayment,
     action_id: wordAction,
@@ -531,35 +534,36 @@ function moreRows(n: number): [string, Row][] {
       'payment',
       { ...first.payment, id: ids.voidPayment, row_no: 2, employee_id: 'E2', status: 'VOID', live: false },
     ],
+    ['payment', { ...first.payment, id: ids.secondPayment, row_no: 9, employee_id: 'E7' }],
     [
       'bank_payment',
       {
         ...first.bank_payment,
         row_no: 2,
-        payment_id: ids.voidPayment,
+        payment_id: ids.secondPayment,
         bank_payment_id: `bank-payment-${n}-1-2`,
       },
     ],
-    [
+    ...[ids.abandoned, ids.unmoved].map((id, index): [string, Row] => [
       'instruction',
       {
         ...first.instruction,
-        id: ids.abandoned,
-        attempt: 9,
+        id,
+        attempt: 9 + index,
         status: 'ABANDONED',
-        bank_instruction_id: `bank-${n}-9`,
+        bank_instruction_id: `bank-${n}-${9 + index}`,
       },
-    ],
-    [
+    ]),
+    ...[ids.payment, ids.voidPayment, ids.voidPayment].map((payment, index): [string, Row] => [
       'bank_payment',
       {
         ...first.bank_payment,
-        instruction_id: ids.instruction[1],
-        row_no: 3,
-        payment_id: ids.voidPayment,
-        bank_payment_id: `bank-payment-${n}-2-3`,
+        instruction_id: ids.unmoved,
+        row_no: index + 1,
+        payment_id: payment,
+        bank_payment_id: `bank-payment-${n}-10-${index + 1}`,
       },
-    ],
+    ]),
     [
       'moved_instruction',
       { employer_id: ids.employer, instruction_id: ids.abandoned, bank_status: 'SETTLED' },

@@ -22,10 +22,12 @@ const UNDEFINED_COLUMN = '42703';
 const SHARED = ['person_role', 'lease'];
 const EMPLOYER_TABLES = Object.entries<Row>(firstRows(1)).filter(([table]) => !SHARED.includes(table));
 /** Of what may only be inserted so by the application. */
-const INITIAL: Record<string, string> = {
-  pay_run: PAY_RUN_INITIAL,
-  instruction: INSTRUCTION_INITIAL,
-  payment: PAYMENT_INITIAL,
+const INITIAL: Record<string, Row> = {
+  pay_run: { status: PAY_RUN_INITIAL },
+  instruction: { status: INSTRUCTION_INITIAL },
+  payment: { status: PAYMENT_INITIAL },
+  pay_hold: { outcome: null, reason: null, decided_by: null, decided_at: null },
+  forgotten_instruction: { adopted_at: null },
 };
 const keyOf = (row: Row) => ['employer_id', 'chain_id', 'id'].find((column) => column in row)!;
 
@@ -90,8 +92,7 @@ describe('a unit of work of one employer', () => {
   it.each(Object.entries<Row>(secondRows(2)).filter(([table]) => !SHARED.includes(table)))(
     'writes %s for itself and never for another',
     async (table, stored) => {
-      const status = INITIAL[table];
-      const row = status === undefined ? stored : { ...stored, status };
+      const row = { ...stored, ...INITIAL[table] };
       const insert = (employerId: string) =>
         codeOf(
           database.inEmployer(employerId, async (tx) => {

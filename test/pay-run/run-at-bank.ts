@@ -134,7 +134,10 @@ export class RunAtBank {
   instruction(ordinal: number, ...path: Instruction['status'][]): Promise<void> {
     return this.work(async (tx, run) => {
       const { instruction, planned } = await live(tx, run, ordinal);
-      for (const status of path) await moveInstruction(tx, instruction, status, 'service');
+      for (const status of path) {
+        if (status === 'VOID') await this.declared(tx, instruction);
+        await moveInstruction(tx, instruction, status, 'service');
+      }
       const last = path.at(-1);
       const to =
         last === 'SUBMITTED' ? 'SUBMITTED' : last === 'VOID' || last === 'RELEASED' ? 'VOID' : undefined;
@@ -177,6 +180,22 @@ export class RunAtBank {
       [this.run.id],
     );
     return new Map(rows.map(({ row_no: rowNo }) => [rowNo, inOrder[rowNo - 1] ?? 'SETTLED']));
+  }
+
+  /** Two people say that its submit was not executed. */
+  private async declared(tx: EmployerTransaction, { id, payRunId }: Instruction): Promise<void> {
+    const attentionId = newId();
+    await tx.query(
+      `INSERT INTO attention (employer_id, id, kind, pay_run_id, instruction_id, subject_id, happened, certain,
+         ask_bank, resolved_at, resolution)
+       VALUES ($1, $2, 'SUBMIT_UNKNOWN', $3, $4, $4, 'no answer', 'nothing', 'whether', now(), 'NOT_EXECUTED')`,
+      [tx.employerId, attentionId, payRunId, id],
+    );
+    await tx.query(
+      `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+         confirmed_at) VALUES ($1, $2, $3, 'NOT_EXECUTED', 'the bank says so', $4, $5, now())`,
+      [tx.employerId, newId(), attentionId, this.company.preparer.personId, this.company.approver.personId],
+    );
   }
 
   private work(work: (tx: EmployerTransaction, run: PayRun) => Promise<void>): Promise<void> {

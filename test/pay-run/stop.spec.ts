@@ -54,9 +54,18 @@ function breach(kind: Breach, of = ours): Promise<void> {
 function decided(kind: AttentionKind, of = ours, subjectId = of.run): Promise<void> {
   return database.inEmployer(of.employer, async (tx) => {
     const attention = await openAttention(tx, kind, subjectId);
-    await resumeAfter(tx, attention);
+    await resumed(tx, attention);
     await clear(tx, [kind], subjectId, 'two people said so');
   });
+}
+
+async function resumed(tx: EmployerTransaction, attention: Attention): Promise<void> {
+  await tx.query(
+    `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+       confirmed_at) VALUES ($1, gen_random_uuid(), $2, 'RESUME', 'the bank knows', $3, $4, now())`,
+    [attention.employerId, attention.id, PREPARER, APPROVER],
+  );
+  await resumeAfter(tx, attention);
 }
 
 function openAttention(tx: EmployerTransaction, kind: AttentionKind, subjectId: string): Promise<Attention> {
@@ -94,12 +103,7 @@ describe('a breach that stops everything', () => {
     let underWay = Promise.resolve();
     await database.inEmployer(ours.employer, async (tx) => {
       const attention = await openAttention(tx, 'FOREIGN_RECORD', ours.run);
-      await resumeAfter(tx, attention);
-      await tx.query(
-        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
-           confirmed_at) VALUES ($1, gen_random_uuid(), $2, 'RESUME', 'the bank knows', $3, $4, now())`,
-        [ours.employer, attention.id, PREPARER, APPROVER],
-      );
+      await resumed(tx, attention);
       await clear(tx, ['FOREIGN_RECORD'], ours.run, 'two people said so');
       underWay = read();
       await eventually(async () => {
@@ -191,7 +195,7 @@ describe('two questions that are decided at the same moment', () => {
     let underWay: Promise<unknown> = Promise.resolve();
     await database.inEmployer(ours.employer, async (tx) => {
       const attention = await openAttention(tx, kind, subjectId);
-      await resumeAfter(tx, attention);
+      await resumed(tx, attention);
       await resolve(tx, attention);
       underWay = beside();
       await eventually(isWaited, 5_000);
@@ -280,12 +284,7 @@ describe('what stops everything and lasts', () => {
   const letGoOn = () =>
     database.inEmployer(ours.employer, async (tx) => {
       const [open] = await tx.manager.findBy(Attention, { employerId: ours.employer, resolvedAt: IsNull() });
-      await tx.query(
-        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
-           confirmed_at) VALUES ($1, gen_random_uuid(), $2, 'RESUME', 'the bank knows', $3, $4, now())`,
-        [ours.employer, open!.id, PREPARER, APPROVER],
-      );
-      await resumeAfter(tx, open!);
+      await resumed(tx, open!);
       await clear(tx, [open!.kind], open!.subjectId, 'two people said so');
     });
 

@@ -100,6 +100,12 @@ class Copy {
   async resume(): Promise<void> {
     for (const { id, pay_run_id: payRunId, subject_id: subjectId } of await this.attentions()) {
       await this.database.inEmployer(this.employerId, async (tx) => {
+        await tx.query(
+          `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+             confirmed_at)
+           SELECT $1, $2, $3, 'RESUME', 'seen', a.prepared_by, a.approver_id, now() FROM approval a LIMIT 1`,
+          [this.employerId, newId(), id],
+        );
         await tx.query(`UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE id = $1`, [id]);
         await resumeAfter(tx, { id, kind: 'INVARIANT_BREACH', payRunId, subjectId });
       });

@@ -47,7 +47,7 @@ const told = (...levels: string[]) => [
 const INSTALLATION = 'every submit of the installation is stopped';
 
 const breachOfAnother = async () => {
-  const other = newId();
+  const [other, subject] = [newId(), newId()];
   await replica.database.inEmployer(other, (tx) =>
     tx.query(`INSERT INTO employer (id, name, time_zone) VALUES ($1, 'Another', 'Europe/Paris')`, [other]),
   );
@@ -56,14 +56,25 @@ const breachOfAnother = async () => {
     await tx.query(
       `INSERT INTO service_stop (id, employer_id, kind, subject_id)
        VALUES ($1, $2, 'TOTAL_MISMATCH_AFTER_SUBMIT', $1)`,
-      [newId(), other],
+      [subject, other],
+    );
+    await tx.query(
+      `INSERT INTO attention (employer_id, id, kind, subject_id, happened, certain, ask_bank)
+       VALUES ($2, $1, 'TOTAL_MISMATCH_AFTER_SUBMIT', $1, 'this', 'that', 'whether')`,
+      [subject, other],
     );
   });
 };
 const resumed = () =>
   execute(
     store.superuserUrl,
-    `UPDATE service_stop SET lifted_at = now();
+    `WITH people AS (
+       INSERT INTO person (id, name) SELECT gen_random_uuid(), name FROM unnest('{Tom Third,Fay Fourth}'::text[]) AS name
+       RETURNING id)
+     INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+     SELECT a.employer_id, gen_random_uuid(), a.id, 'RESUME', 'the bank knows', p.ids[1], p.ids[2], now()
+     FROM attention a, (SELECT array_agg(id) AS ids FROM people) AS p WHERE a.kind = 'TOTAL_MISMATCH_AFTER_SUBMIT';
+     UPDATE service_stop SET lifted_at = now();
      UPDATE service_switch SET submits_off = false, reason = NULL`,
   );
 
