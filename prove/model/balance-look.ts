@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type PaidByInstruction, paidAgain } from '../../src/domain/balance';
+import { isNeverDebited } from '../../src/domain/bank-status';
 import { sumMinor } from '../../src/domain/money';
 import { balanceLookAt } from '../../src/settlement/looks';
 import { type Context, fence, type Step, transaction } from './context';
@@ -55,7 +56,9 @@ function takenSince({ store }: Context, instruction: Instruction): Taken[] | und
   );
   return closed.map(({ id, planned: { payments } }) => {
     const settled = payments.filter(({ status }) => status === 'SETTLED');
-    const unpaid = payments.filter(({ status }) => status !== 'SETTLED');
+    const unpaid = payments.filter(
+      ({ status, bankStatus }) => status !== 'SETTLED' && !isNeverDebited(bankStatus ?? ''),
+    );
     return {
       instructionId: String(id),
       payments: settled.length,

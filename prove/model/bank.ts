@@ -16,7 +16,7 @@ export interface PaymentAtBank {
   amountMinor: bigint;
   iban: string;
   createdMs: number;
-  ends: BankOutcome;
+  ends: BankOutcome | 'PRO_DEBIT_HOLD_FAILED';
   /** How often its money moved. */
   moved: number;
 }
@@ -229,9 +229,9 @@ export class ModelBank {
   }
 
   /** Of what two submits take, the balance shows nothing as long as as much may be on its way back. */
-  private end(): BankOutcome {
-    const { outside } = this.world;
-    if (outside === 'second-submit' || this.random.chance(0.95)) return 'SETTLED';
+  private end(): PaymentAtBank['ends'] {
+    if (this.random.chance(0.95)) return 'SETTLED';
+    if (this.world.outside === 'second-submit') return 'PRO_DEBIT_HOLD_FAILED';
     return this.random.pick(['FAILED', 'REJECTED']);
   }
 

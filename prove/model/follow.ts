@@ -124,8 +124,10 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     bankStatus,
     shownStatus: null,
     decidedStatus: null,
+    behindForMs: null,
     rank,
     returned: false,
+    settledOn: null,
     chargesMinor: null,
   };
 }

@@ -27,6 +27,7 @@ import {
   instructionOf,
   paymentOf,
   paymentStatusOf,
+  withMinor,
 } from './records';
 import type { PaymentTransaction } from './schema';
 import type { Leaving, Turn } from './session';
@@ -160,7 +161,8 @@ export class BankGateway {
       minAmount: this.bound(filter.minAmountMinor, filter.currency),
       maxAmount: this.bound(filter.maxAmountMinor, filter.currency),
     };
-    const records = this.client.paymentTransactions.listed(bounds, isWanted, onEnd);
+    const isWantedSo = (marks: PaymentMarks) => isWanted(withMinor(marks, this.client.amounts));
+    const records = this.client.paymentTransactions.listed(bounds, isWantedSo, onEnd);
     for await (const { payment } of records) if (payment) yield payment;
   }
 

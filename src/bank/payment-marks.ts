@@ -1,4 +1,5 @@
 import { isLosslessNumber } from 'lossless-json';
+import type { AmountText } from './amount-codec';
 
 /** What a record of a payment says of which one it is and whose; absent where it does not say, or not readably. */
 export interface PaymentMarks {
@@ -12,6 +13,11 @@ export interface PaymentMarks {
   direction?: string;
   /** Creditor's account; read of what came in only. */
   creditorIban?: string;
+  /** Its amount as received; read of what came in only. */
+  amount?: AmountText;
+  /** The same in minor units, once the bank's unit was applied to it. */
+  amountMinor?: bigint;
+  currency?: string;
 }
 
 /** What the bank writes where a message id is absent (Payment transaction). */
@@ -33,13 +39,19 @@ export function marksOf(record: unknown): PaymentMarks {
       textOf(fieldOf(identification, 'customerInstructionId')),
     messageId: messageId === NOT_PROVIDED ? undefined : messageId,
     direction,
-    ...(direction === INWARD && { creditorIban: creditorIbanOf(record) }),
+    ...(direction === INWARD && { creditorIban: creditorIbanOf(record), ...amountOf(record) }),
   };
 }
 
 function creditorIbanOf(record: unknown): string | undefined {
   const creditor = fieldOf(fieldOf(record, 'paymentTransactionParties'), 'creditor');
   return textOf(fieldOf(fieldOf(creditor, 'accountId'), 'value'));
+}
+
+function amountOf(record: unknown): Pick<PaymentMarks, 'amount'> {
+  const amount = fieldOf(fieldOf(record, 'paymentTransactionAmountInformation'), 'instructedAmount');
+  const [value, currency] = [textOf(fieldOf(amount, 'value')), textOf(fieldOf(amount, 'currency'))];
+  return value === undefined || currency === undefined ? {} : { amount: { value, currency } };
 }
 
 function fieldOf(value: unknown, name: string): unknown {

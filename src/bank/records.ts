@@ -3,7 +3,7 @@ import { CURRENCY_EXPONENT, MAX_AMOUNT_MINOR } from '../domain/money';
 import type { AmountCodec, AmountText } from './amount-codec';
 import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
-import { marksOf } from './payment-marks';
+import { marksOf, type PaymentMarks } from './payment-marks';
 import type { Account, CustomerInstruction, HistoryEntry, PaymentTransaction } from './schema';
 
 /** One step of a record's history, oldest first as the bank lists it. */
@@ -85,6 +85,17 @@ export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
   const { bankTransactionId: other, bankInstructionId, messageId, direction } = marksOf(record);
   const ids: PaymentIds = other === undefined || other === id ? [id] : [id, other];
   return { bankPaymentId: id, ids, bankInstructionId, messageId, direction, status: status.value };
+}
+
+/** Marks with their amount in minor units, where they have one that can be read. */
+export function withMinor(marks: PaymentMarks, codec: AmountCodec): PaymentMarks {
+  if (marks.amount === undefined) return marks;
+  try {
+    return { ...marks, ...codec.decode(marks.amount) };
+  } catch (error) {
+    if (error instanceof ContractDrift) return marks;
+    throw error;
+  }
 }
 
 /** @throws ContractDrift for an instructed amount that is no whole number of minor units. */

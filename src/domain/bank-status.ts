@@ -239,6 +239,30 @@ export function isLeftBeforeTaken(value: string): boolean {
   return readBankStatus(value).kind === 'progress' && isBeforeTaken(value);
 }
 
+/** Ends at a check, or for want of funds: before PRO_DEBIT_HOLD, with which the bank takes the money. */
+const ENDED_BEFORE_DEBIT: ReadonlySet<string> = new Set<BankStatus | typeof NOT_PROCESSABLE>([
+  'INI_NOT_IS_VALID',
+  'INI_INT_CTRL_FAILED',
+  'SUB_NOT_IS_VALID',
+  'SUB_INT_CTRL_FAILED',
+  'C_INSTRUCTION_SUB_NOT_PASSED',
+  'P_INSTRUCTION_SUB_NOT_PASSED',
+  'PRO_INT_CTRL_FAILED',
+  'PRO_DEBIT_HOLD_FAILED',
+  NOT_PROCESSABLE,
+]);
+
+/**
+ * Whether a payment with this status has never taken money: it ended before its debit, or stands where the bank leaves it
+ * before it takes it up. Failed, rejected and cancelled do not say at which step.
+ */
+export function isNeverDebited(value: string): boolean {
+  return ENDED_BEFORE_DEBIT.has(value) || isBeforeTaken(value);
+}
+
+/** All statuses of which that is so. */
+export const NEVER_DEBITED: readonly string[] = [...BANK_STATUSES, NOT_PROCESSABLE].filter(isNeverDebited);
+
 /** How far the bank has got with a payment: the highest rank met, the first terminal, and whether it came back. */
 export interface BankPosition {
   rank: number;

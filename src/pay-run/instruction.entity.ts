@@ -69,6 +69,7 @@ export class BankPaymentRow {
   @Column('text') addOutcome!: AddOutcome;
   @Column('text', { nullable: true }) bankStatus!: string | null;
   @Column('text', { nullable: true }) shownStatus!: string | null;
+  @Column('timestamptz', { nullable: true }) behindSince!: Date | null;
   @Column('smallint') bankRank!: number;
   @Column('timestamptz', { nullable: true }) bankStatusAt!: Date | null;
   @Column('timestamptz', { nullable: true }) lastSeenAt!: Date | null;

@@ -9,16 +9,20 @@ import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
 import { PaidByInstruction, paidAgain } from '../domain/balance';
+import { NEVER_DEBITED } from '../domain/bank-status';
 import { sumMinor } from '../domain/money';
+import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { lockInstruction } from '../pay-run/instruction.store';
+import type { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { totalsDiffer } from '../pay-run/stop';
 import { Followed } from './followed';
+import { Lateness } from './lateness';
 import { balanceLookAt, watchOf } from './looks';
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
- * after its end and a day later. A bank that executes a submit a second time may show that nowhere else (Account, `balance`). Other
+ * after its end and a day later; daily while unpaid payments may explain what it lost. A bank that executes a submit a second time may show that nowhere else (Account, `balance`). Other
  * traffic of the account hides it.
  */
 @Injectable()
@@ -26,6 +30,7 @@ export class BalanceLook {
   constructor(
     private readonly database: BackgroundDatabase,
     private readonly gateway: BankGateway,
+    private readonly lateness: Lateness,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Pick<Config, 'SUBMIT_DOUBT_MS'>,
   ) {}
@@ -45,10 +50,14 @@ export class BalanceLook {
     const nowMinor = await this.balanceOf(account.bankAccountId);
     if (nowMinor === 'unreadable') return look === 'repeated';
     if (nowMinor === undefined) return false;
+    if (await this.paysForOthers(claim.employerId, account.bankAccountId, balanceReadAt)) return false;
     const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
     const unpaidChargesMinor = sumMinor(paid.map((one) => one.unpaidChargesMinor));
-    const again = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
-    if (again === 'not-yet' || (again === undefined && look === 'repeated')) return false;
+    const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
+    const mayComeBack = found === 'not-yet';
+    const again = mayComeBack ? undefined : found;
+    if (again === undefined && look === 'repeated') return false;
+    if (mayComeBack && !this.lateness.isOverdue(run)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       const told = await lockInstruction(tx, again?.instructionId ?? instruction.id);
@@ -56,6 +65,8 @@ export class BalanceLook {
       // What another run was submitted for while the bank was asked may be in its answer.
       const unchanged = isDeepStrictEqual(await takenSince(tx, followed), paid);
       if (now.balanceBeforeMinor === null || !unchanged) return;
+      if (mayComeBack) return tellOfNotComeBack(tx, run, unpaidMinor);
+      await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
       await tx.query(
         `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
         [tx.employerId, run.id],
@@ -64,6 +75,18 @@ export class BalanceLook {
         await totalsDiffer(tx, told, { rowCount: again.payments, totalMinor: again.amountMinor }, PAID_AGAIN);
     });
     return false;
+  }
+
+  /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */
+  private async paysForOthers(employerId: string, bankAccountId: string, since: Date): Promise<boolean> {
+    const others = await this.database.asWorker((tx) =>
+      tx.query(
+        `SELECT FROM employer_account WHERE bank_account_id = $1 AND employer_id <> $2
+           AND (detached_at IS NULL OR detached_at >= $3) LIMIT 1`,
+        [bankAccountId, employerId, since],
+      ),
+    );
+    return others.length > 0;
   }
 
   /** Undefined where the bank does not show it: to compare can wait, and everything else goes on. */
@@ -78,28 +101,50 @@ export class BalanceLook {
   }
 }
 
+/** The account stays short of what unpaid payments may have taken, for longer than it takes to give that back. */
+function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, unpaidMinor: bigint): Promise<void> {
+  return raiseUndecided(tx, {
+    kind: 'TOTALS_UNSEEN',
+    subjectId: run.id,
+    payRunId: run.id,
+    happened:
+      'Two banking days after the execution date its account still lacks more than was paid from it: money of payments ' +
+      'that ended unpaid has not come back, or the bank has executed a submit twice.',
+    certain:
+      'Each payment was sent once, and nothing is stopped. The balance alone cannot tell the two apart.',
+    askBank:
+      'Did the money of our payments that ended unpaid come back to the account, and was any customer instruction of ours executed twice?',
+    amountMinor: unpaidMinor,
+  });
+}
+
 const PAID_AGAIN =
   'Its account lost, besides what the payments took, exactly as much again as this instruction pays: the bank may have ' +
   'executed its submit twice.';
 
+/** Whether a run `r` is paid from the account at the bank. */
+const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
+  SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
+
 type TakenByInstruction = PaidByInstruction & { unpaidMinor: bigint; unpaidChargesMinor: bigint };
 
 /**
- * What each instruction of a run, and of the runs submitted since its balance was read, took from the account. Undefined
- * while one of them is open, or another one of the run ended later; and where one was under way when the balance was read.
+ * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
+ * may have been detached and attached again. Undefined one of them is open, or another one of
+ * the run ended later; and where one was under way when the balance was read.
  */
 async function takenSince(
   tx: EmployerTransaction,
-  { instruction, run }: Followed,
+  { instruction, run, account }: Followed,
 ): Promise<TakenByInstruction[] | undefined> {
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
-     WHERE r.employer_id = $1 AND r.account_id = $2 AND CASE WHEN r.id = $3
+     WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
          THEN o.status IN ('VERIFIED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED') OR (o.closed_at, o.id) > ($4, $5)
          ELSE o.status IN ('SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMITTED')
            OR o.closed_at >= $6 AND coalesce(o.submitted_at, '-infinity') < $6 END
      LIMIT 1`,
-    [tx.employerId, run.accountId, run.id, instruction.closedAt, instruction.id, run.balanceReadAt],
+    [tx.employerId, account.bankAccountId, run.id, instruction.closedAt, instruction.id, run.balanceReadAt],
   );
   if (beside) return undefined;
   const rows = await queryByHash<
@@ -111,17 +156,18 @@ async function takenSince(
     `WITH took AS MATERIALIZED (
        SELECT o.id, o.pay_run_id FROM pay_run r
        JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status = 'CLOSED'
-       WHERE r.employer_id = $1 AND r.account_id = $2 AND (r.id = $3 OR o.submitted_at >= $4))
+       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND (r.id = $3 OR o.submitted_at >= $4))
      SELECT b.instruction_id AS id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
-       coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_minor,
+       coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
+         AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor
      FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
        AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
      WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
      GROUP BY b.instruction_id ORDER BY b.instruction_id`,
-    [tx.employerId, run.accountId, run.id, run.balanceReadAt],
+    [tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED],
   );
   return rows.map((row) => ({
     instructionId: row.id,

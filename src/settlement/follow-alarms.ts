@@ -1,7 +1,7 @@
-import type { BankClientError, NotAllowed } from '../bank/errors';
+import type { NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
-import { aboutInstruction, raise, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
@@ -67,14 +67,41 @@ export function tellOfUnseenTotals(
   });
 }
 
+const HIDDEN = 'The bank refuses to show instructions of this run that have ended';
+
 /** What ended is not shown any more: asked once for its run, and no reason to stop what others are paid by. */
-export function tellOfHidden(tx: EmployerTransaction, run: PayRun, refusal: NotAllowed): Promise<void> {
-  return raiseUndecided(tx, {
+export async function tellOfHidden(
+  tx: EmployerTransaction,
+  run: PayRun,
+  refusal: Pick<NotAllowed, 'message'>,
+): Promise<void> {
+  if (await isToldOf(tx, run, HIDDEN)) return;
+  const alarm = {
     kind: 'ROW_UNSEEN',
     ...aboutEnded(run),
-    happened: `The bank refuses to show instructions of this run that have ended: ${refusal.message}.`,
+    happened: `${HIDDEN}: ${refusal.message}.`,
     askBank: 'Why are instructions of ours not shown any more, and did anything of them move since?',
-  });
+  } as const;
+  await raiseNaming(tx, alarm, [], 'over');
+}
+
+/**
+ * Whether people were told so since ended instructions of the run are missing: what they decided stands for that long, and
+ * is asked anew should they be missing again.
+ */
+async function isToldOf(tx: EmployerTransaction, run: PayRun, happened: string): Promise<boolean> {
+  const told = await tx.query(
+    `SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2
+       AND starts_with(a.happened, $3) AND (a.resolved_at IS NULL OR a.resolved_at >= (
+           SELECT min(l.missing_since) FROM lease l
+           JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
+           WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4)
+         AND EXISTS (SELECT FROM attention_action d
+           WHERE d.employer_id = a.employer_id AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL))
+     LIMIT 1`,
+    [tx.employerId, run.id, happened, ENDED],
+  );
+  return told.length > 0;
 }
 
 /** Of a run whose ended instructions nobody sees. */
@@ -95,17 +122,22 @@ export const ENDED = 'ENDED';
 const UNREAD = 'Instructions of this run that have ended could not be read in full for a day';
 
 /** What ended cannot be read, for whatever reason: asked once for its run, however many are not, and stops nobody. */
-export function tellOfUnread(tx: EmployerTransaction, run: PayRun, failure: BankClientError): Promise<void> {
+export async function tellOfUnread(
+  tx: EmployerTransaction,
+  run: PayRun,
+  failure: Pick<Error, 'message'>,
+): Promise<void> {
+  if (await isToldOf(tx, run, UNREAD)) return;
   const alarm = {
     kind: 'ROW_UNSEEN',
     ...aboutEnded(run),
     happened: `${UNREAD}: ${failure.message}.`,
     askBank: 'Why can instructions of ours not be read any more, and did anything of them move since?',
   } as const;
-  return raiseNaming(tx, alarm, [UNREAD]);
+  await raiseNaming(tx, alarm, [UNREAD], 'over');
 }
 
-/** Closes what `tellOfUnread` asked once every ended instruction of the run could be read again. */
+/** Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again. */
 export async function nowRead(tx: EmployerTransaction, run: PayRun): Promise<void> {
   // One sweep answers several at once: who comes second sees that the first can be read.
   await tx.query(
@@ -116,10 +148,10 @@ export async function nowRead(tx: EmployerTransaction, run: PayRun): Promise<voi
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the bank could be read again'
      WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
-       AND starts_with(happened, $3) AND NOT EXISTS (
+       AND (starts_with(happened, $3) OR starts_with(happened, $5)) AND NOT EXISTS (
          SELECT FROM lease l JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
          WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
-    [tx.employerId, run.id, UNREAD, ENDED],
+    [tx.employerId, run.id, UNREAD, ENDED, HIDDEN],
   );
 }
 

@@ -30,8 +30,12 @@ export interface FollowedPayment {
   shownStatus: string | null;
   /** The status of it whose meaning two people decided; null where they did not, or it shows none such. */
   decidedStatus: string | null;
+  /** For how long, in milliseconds, the bank has shown it now and then as before its end; null where it has not. */
+  behindForMs: number | null;
   rank: number;
   returned: boolean;
+  /** Calendar date `YYYY-MM-DD`; null where the bank has shown none. */
+  settledOn: string | null;
   /** What the bank was last seen to charge; null where it showed nothing. */
   chargesMinor: bigint | null;
 }
@@ -39,6 +43,8 @@ export interface FollowedPayment {
 /** What a read shows of a payment. */
 export interface SeenStatus {
   status: string;
+  /** How old that may be, in milliseconds; of any age where it is not said. */
+  maxAgeMs?: number;
   settlementDate?: string;
   chargesMinor?: bigint;
 }
@@ -105,10 +111,15 @@ const ENDS: Partial<Record<PaymentStatus, BankOutcome>> = {
 
 /**
  * Translates one newly read status (rule 12): the rank never falls, the first terminal is kept, the unknown changes
- * nothing; a stale read overwrites nothing. Undefined when there is nothing to write down.
+ * nothing; a stale read overwrites nothing, and what no read can be stale enough for contradicts the end. Undefined when there is nothing to write down.
  */
 export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
   if (payment.status === 'VOID') return progressOfVoid(payment, seen);
+  if (isBehindEnd(payment, seen.status)) {
+    const { behindForMs } = payment;
+    const isStale = behindForMs === null || behindForMs < (seen.maxAgeMs ?? Infinity);
+    return isStale ? undefined : contradicted(payment, seen.status);
+  }
   const terminal = ENDS[payment.status];
   const position = { rank: payment.rank, terminal, returned: payment.returned };
   const { next, change } = climb(position, seen.status);
@@ -116,12 +127,10 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   // Where two people ended it, by what this status means, or it is shown on.
   const known = [payment.bankStatus, payment.shownStatus].includes(seen.status);
   if (terminal !== undefined && change === 'unknown' && known) return undefined;
-  // A read older than the end that is known; nor is a return ever taken back.
   const waits = readBankStatus(seen.status).kind === 'waiting';
   if (waits && payment.bankStatus === NOT_PROCESSABLE && !isBeforeTaken(seen.status))
     return contradicted(payment, seen.status);
-  const stale = terminal !== undefined && ((payment.returned && seen.status !== payment.bankStatus) || waits);
-  if (stale && change === 'none') return undefined;
+  if (terminal !== undefined && waits) return undefined;
   const kept = terminal !== undefined && (change === 'unknown' || change === 'contradiction');
   const progress: Progress = {
     payment,
@@ -132,7 +141,8 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
     returned: next.returned === true && !payment.returned,
   };
   if (next.terminal !== undefined && terminal === undefined) {
-    progress.move = { to: next.terminal, settledOn: seen.settlementDate, chargesMinor: seen.chargesMinor };
+    const settledOn = next.terminal === 'SETTLED' ? seen.settlementDate : undefined;
+    progress.move = { to: next.terminal, settledOn, chargesMinor: seen.chargesMinor };
   }
   const alarm = alarmOf(change, seen.status);
   if (alarm !== undefined) progress.alarm = alarm;
@@ -140,7 +150,27 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
   return isNews ? progress : undefined;
 }
 
-/** What had ended without being taken up, and is: nothing of its end is written over. */
+/**
+ * Whether a status is one that a payment had before the end that the bank showed of it: a step or a wait, or that it was
+ * settled where it came back since.
+ */
+export function isBehindEnd(
+  {
+    status,
+    rank,
+    returned,
+    bankStatus,
+  }: Pick<FollowedPayment, 'status' | 'rank' | 'returned' | 'bankStatus'>,
+  shown: string,
+): boolean {
+  if (ENDS[status] === undefined || rank < TERMINAL_RANK) return false;
+  const reading = readBankStatus(shown);
+  if (reading.kind === 'progress' || reading.kind === 'waiting') return true;
+  const isSettled = reading.kind === 'terminal' && reading.outcome === 'SETTLED';
+  return isSettled && returned && shown !== bankStatus;
+}
+
+/** What had ended, and is shown not to have: nothing of its end is written over. */
 function contradicted(payment: FollowedPayment, shown: string): Progress {
   const { rank, bankStatus } = payment;
   return {
@@ -195,6 +225,16 @@ export function newCharges(payment: FollowedPayment, seen: SeenStatus): bigint |
   if (seen.chargesMinor === payment.chargesMinor) return undefined;
   const { change } = climb({ rank: payment.rank, terminal, returned: payment.returned }, seen.status);
   return change === 'fell' || change === 'contradiction' ? undefined : seen.chargesMinor;
+}
+
+/** The date that a read shows of a payment whose end was shown without one; undefined where there is nothing new. */
+export function newSettledOn(
+  { status, settledOn }: Pick<FollowedPayment, 'status' | 'settledOn'>,
+  seen: SeenStatus,
+): string | undefined {
+  const reading = readBankStatus(seen.status);
+  const isSettled = reading.kind === 'terminal' && reading.outcome === 'SETTLED';
+  return status === 'SETTLED' && settledOn === null && isSettled ? seen.settlementDate : undefined;
 }
 
 /** The payments as they stand once their progress is written down. */

@@ -45,6 +45,16 @@ const WATCHED: readonly InstructionStatus[] = ['CLOSED', 'ABANDONED', 'RELEASED'
 
 const DAY_MS = 86_400_000;
 
+/** What a read that succeeded leaves to be done. */
+interface Read {
+  /** Whether the balance of an ended run is still to be looked at soon. */
+  lookSoon: boolean;
+  /** How many payments of what has ended the bank does not show. */
+  unshown: number;
+}
+
+const NOTHING_MORE: Read = { lookSoon: false, unshown: 0 };
+
 /** Bank to our side: reads what was submitted until it ends, and watches what ended for a while longer. */
 @Injectable()
 export class FollowService {
@@ -83,9 +93,9 @@ export class FollowService {
     const { employerId, subjectId: id } = claim;
     const followed = await this.database.inEmployer(employerId, (tx) => loadFollowed(tx, id));
     if (!followed) return 'never';
-    let lookSoon: boolean;
+    let read: Read;
     try {
-      lookSoon = await this.read(claim, followed);
+      read = await this.read(claim, followed);
     } catch (error) {
       if (!isBankError(error)) {
         await this.judgeByTime(claim, followed, error);
@@ -103,9 +113,14 @@ export class FollowService {
     }
     return this.database.inEmployer(employerId, async (tx) => {
       if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
-      await isThere(tx, claim, ENDED);
-      if (claim.missing?.what === ENDED) await nowRead(tx, followed.run);
-      if (lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
+      if (read.unshown === 0) {
+        await isThere(tx, claim, ENDED);
+        if (claim.missing?.what === ENDED) await nowRead(tx, followed.run);
+      } else {
+        const message = `${read.unshown} of ${followed.known.length} payments of an instruction are not shown`;
+        await this.tellOfMissing(tx, claim, followed, { message });
+      }
+      if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
       if (after.status !== 'CLOSED' || hasEnded(followed.instruction)) return this.nextReadMs(tx, after);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
@@ -114,20 +129,20 @@ export class FollowService {
     });
   }
 
-  /** Answers whether the balance of an ended run is still to be looked at soon. */
-  private async read(claim: Claim, followed: Followed): Promise<boolean> {
+  private async read(claim: Claim, followed: Followed): Promise<Read> {
     switch (followed.instruction.status) {
       case 'SUBMITTED':
         await this.follower.step(claim, followed);
-        return false;
-      case 'CLOSED':
-        await this.follower.step(claim, followed);
-        return this.balances.at(claim, followed);
+        return NOTHING_MORE;
+      case 'CLOSED': {
+        const unshown = await this.follower.step(claim, followed);
+        return { lookSoon: await this.balances.at(claim, followed), unshown };
+      }
       case 'ABANDONED':
       case 'RELEASED':
       case 'VOID':
         await this.tombstones.step(followed);
-        return false;
+        return NOTHING_MORE;
       case 'PLANNED':
       case 'BUILDING':
       case 'VERIFIED':
@@ -135,7 +150,7 @@ export class FollowService {
       case 'SUBMIT_REFUSED':
       case 'SUBMIT_UNKNOWN':
       case 'CANCELLED':
-        return false;
+        return NOTHING_MORE;
     }
   }
 
@@ -160,15 +175,27 @@ export class FollowService {
       });
     }
     if (error instanceof NotAllowed) {
-      if (hasEnded(instruction)) await tellOfHidden(tx, run, error);
-      else await hiddenFromUs(tx, run, instruction, error.message);
+      if (hasEnded(instruction)) {
+        await missingForMs(tx, claim, ENDED);
+        await tellOfHidden(tx, run, error);
+      } else await hiddenFromUs(tx, run, instruction, error.message);
     } else if (isAccessRefused(error)) {
       const happened = `The bank refused to show what became of submitted payments: ${error.message}.`;
       await accessRefused(tx, run, instruction, happened);
     } else if (hasEnded(instruction) && !isAnswerUnusable(error)) {
-      if ((await missingForMs(tx, claim, ENDED)) >= DAY_MS) await tellOfUnread(tx, run, error);
+      await this.tellOfMissing(tx, claim, followed, error);
     }
     await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
+  }
+
+  /** What ended and cannot be read, or is not shown in full, is asked about once that has lasted for a day. */
+  private async tellOfMissing(
+    tx: EmployerTransaction,
+    claim: Claim,
+    { run }: Followed,
+    failure: Pick<Error, 'message'>,
+  ): Promise<void> {
+    if ((await missingForMs(tx, claim, ENDED)) >= DAY_MS) await tellOfUnread(tx, run, failure);
   }
 
   /** A defect of ours must not keep from a person what time alone tells; the database's own faults pass by themselves. */

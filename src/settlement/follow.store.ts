@@ -11,7 +11,7 @@ import { messageIdOf } from '../pay-run/message-id';
 import { MOST_NAMED } from '../pay-run/paid-already';
 import { movePayments, RowRange } from '../pay-run/payment.store';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
-import { FollowedPayment, isPaidByWord, Progress } from './follow-plan';
+import { FollowedPayment, isBehindEnd, isPaidByWord, Progress } from './follow-plan';
 
 interface StoredIds {
   bank_payment_id: string | null;
@@ -24,6 +24,7 @@ interface StoredRecord extends StoredIds {
   bank_status: string | null;
   shown_status: string | null;
   decided_status: string | null;
+  behind_for_ms: string | null;
   bank_rank: number;
 }
 
@@ -34,6 +35,7 @@ interface StoredPayment {
   currency: string;
   status: PaymentStatus;
   returned: boolean;
+  settled_on: string | null;
   charges_minor: string | null;
 }
 
@@ -69,6 +71,7 @@ export async function followedPayments(
 ): Promise<FollowedPayment[]> {
   const records = await tx.query<StoredRecord>(
     `SELECT row_no, payment_id, bank_payment_id, bank_transaction_id, bank_status, shown_status, bank_rank,
+       extract(epoch FROM clock_timestamp() - behind_since) * 1000 AS behind_for_ms,
        CASE WHEN shown_status IS NOT NULL THEN (SELECT d.bank_status FROM payment_decision d
          WHERE d.employer_id = $1 AND d.instruction_id = $2 AND d.row_no = b.row_no) END AS decided_status
      FROM bank_payment b WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
@@ -92,8 +95,10 @@ export async function followedPayments(
       bankStatus: record.bank_status,
       shownStatus: record.shown_status,
       decidedStatus: record.decided_status,
+      behindForMs: record.behind_for_ms === null ? null : Number(record.behind_for_ms),
       rank: record.bank_rank,
       returned: payment.returned,
+      settledOn: payment.settled_on,
       chargesMinor: payment.charges_minor === null ? null : BigInt(payment.charges_minor),
     };
   });
@@ -106,7 +111,8 @@ async function paymentsOf(
   { firstRow, lastRow }: RowRange,
 ): Promise<Map<string, StoredPayment>> {
   const payments = await tx.query<StoredPayment>(
-    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned, charges_minor
+    `SELECT id, iban_sealed, amount_minor, currency, status, returned_at IS NOT NULL AS returned,
+       settled_on::text AS settled_on, charges_minor
      FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4`,
     [tx.employerId, payRunId, firstRow, lastRow],
     'kept',
@@ -165,25 +171,47 @@ export async function recordProgress(
     if (one.alarm === 'CONTRADICTION') await raiseContradiction(tx, instruction, one);
 }
 
-/** Charges of a payment that has ended, in minor units. */
-export interface ChargesOfPayment {
+/** What the bank adds to a payment that has ended: its charges, in minor units, and the date it was settled on. */
+export interface AddedAfterEnd {
   paymentId: string;
-  chargesMinor: bigint;
+  chargesMinor?: bigint;
+  settledOn?: string;
 }
 
-/** Writes down what the bank shows as charges of payments that have ended. */
-export async function recordCharges(
+/** Writes down what the bank adds to payments that have ended; a date that is known stays. */
+export async function recordAfterEnd(
   tx: EmployerTransaction,
-  charges: readonly ChargesOfPayment[],
+  added: readonly AddedAfterEnd[],
 ): Promise<void> {
-  if (charges.length === 0) return;
-  const arrayOf = arraysOf(charges);
+  if (added.length === 0) return;
+  const arrayOf = arraysOf(added);
   await queryByHash(
     tx,
-    `UPDATE payment p SET charges_minor = c.charges_minor
-     FROM unnest($2::uuid[], $3::bigint[]) AS c(id, charges_minor)
+    `UPDATE payment p SET charges_minor = coalesce(c.charges_minor, p.charges_minor),
+       settled_on = coalesce(p.settled_on, c.settled_on::date)
+     FROM unnest($2::uuid[], $3::bigint[], $4::text[]) AS c(id, charges_minor, settled_on)
      WHERE p.employer_id = $1 AND p.id = ANY ($2) AND p.id = c.id`,
-    [tx.employerId, arrayOf('uuid', (one) => one.paymentId), arrayOf('int8', (one) => one.chargesMinor)],
+    [
+      tx.employerId,
+      arrayOf('uuid', (one) => one.paymentId),
+      arrayOf('int8', (one) => one.chargesMinor ?? null),
+      arrayOf('text', (one) => one.settledOn ?? null),
+    ],
+  );
+}
+
+/** Remembers since when rows of an instruction have been shown as before their end. */
+export async function recordBehind(
+  tx: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+  rowNos: readonly number[],
+): Promise<void> {
+  if (rowNos.length === 0) return;
+  await queryByHash(
+    tx,
+    `UPDATE bank_payment SET behind_since = clock_timestamp()
+     WHERE employer_id = $1 AND instruction_id = $2 AND row_no = ANY ($3) AND behind_since IS NULL`,
+    [tx.employerId, id, rowNos],
   );
 }
 
@@ -207,7 +235,7 @@ async function stopContradicted(
     const words = paymentIds.slice(0, MOST_NAMED).map((id) => showId('pay', id));
     const more = paymentIds.length > words.length ? ` and ${paymentIds.length - words.length} more` : '';
     return {
-      shown: `a second final status of ${words.join(', ')}${more} in ${named(bankInstructionId)}`,
+      shown: `a status that contradicts the end of ${words.join(', ')}${more} in ${named(bankInstructionId)}`,
       words,
     };
   });
@@ -234,15 +262,22 @@ function raiseContradiction(
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    happened: `${wordsOfContradiction(payment)}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
+    ...(isBehindEnd(payment, shown) && { certain: KEPT, askBank: WHICH_IS_RIGHT }),
+    happened: `${wordsOfContradiction(payment, shown)}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
   } as const;
   return raiseNaming(tx, alarm, [` ${status} (`]);
 }
 
+const KEPT =
+  'Its end is kept, and the bank has shown otherwise for longer than what it shows can be old. The payment can never be replaced by another.';
+const WHICH_IS_RIGHT =
+  'Which is right of this payment in {ref}: its end, or the status that is shown since, and where is the money?';
+
 /** A contradiction in words: to what the bank said first, or to what two people did. */
-function wordsOfContradiction(payment: FollowedPayment): string {
+function wordsOfContradiction(payment: FollowedPayment, shown: string): string {
+  if (isBehindEnd(payment, shown)) return 'The bank shows a payment that had ended as if it had not';
   if (payment.status === 'VOID') return 'A payment that two people declared not executed went on';
   if (isPaidByWord(payment)) return 'A payment that two people declared paid is shown otherwise';
   return HAPPENED.CONTRADICTION;

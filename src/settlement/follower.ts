@@ -1,8 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type BankClientError, isBankError, isHidden, NotFound } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
+import { CONFIG, Config } from '../config/env';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
@@ -22,14 +23,22 @@ import {
   advanced,
   alarmOfStatus,
   FollowedPayment,
+  isBehindEnd,
   isDoneButLeft,
   isPaidByWord,
   newCharges,
+  newSettledOn,
   Progress,
   progressOf,
   shownOf,
 } from './follow-plan';
-import { ChargesOfPayment, followedPayments, recordCharges, recordProgress } from './follow.store';
+import {
+  AddedAfterEnd,
+  followedPayments,
+  recordAfterEnd,
+  recordBehind,
+  recordProgress,
+} from './follow.store';
 import type { Followed } from './followed';
 import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
@@ -54,6 +63,18 @@ interface Seen {
   hidden: boolean;
   /** Whether it hides it by saying that there is none. */
   gone: boolean;
+  /** When the read began, as `performance.now()`. */
+  begunAt: number;
+}
+
+/** What a read means for the payments of an instruction. */
+interface Held {
+  progress: Progress[];
+  added: AddedAfterEnd[];
+  /** Row numbers of those that are shown as before their end, for the first time. */
+  behind: number[];
+  /** How many are known to the bank and were not shown. */
+  unshown: number;
 }
 
 /** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
@@ -68,19 +89,22 @@ export class Follower {
     private readonly totals: TotalsCheck,
     private readonly lateness: Lateness,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_LAG_BOUND_MS'>,
   ) {}
 
   /**
    * One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. What is seen of its payments is
    * recorded also where the instruction itself cannot be read. @throws BankClientError for either
+   * @returns how many payments the bank does not show though it has given them an id
    */
-  async step(claim: Claim, followed: Followed): Promise<void> {
+  async step(claim: Claim, followed: Followed): Promise<number> {
     const { instruction, account } = followed;
+    const begunAt = performance.now();
     const glance = await this.glanceAgain(claim, followed);
     if (glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       const { shown } = glance;
       await this.database.inEmployer(claim.employerId, (tx) => this.recordTotals(tx, claim, followed, shown));
-      return;
+      return 0;
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
     const seen = await this.paymentsOf(claim, followed, cameBack);
@@ -91,12 +115,13 @@ export class Follower {
     const { shown, failure, gone = false } = glance ?? (unsure ? await this.readInstruction(followed) : {});
     const hidden = shown === undefined && failure === undefined && account.reads.includes('INSTRUCTION');
     crashPoint('follow.read');
-    await this.database.inEmployer(claim.employerId, (tx) =>
-      this.record(tx, claim, followed, { seen, cameBack, shown, hidden, gone }),
+    const unshown = await this.database.inEmployer(claim.employerId, (tx) =>
+      this.record(tx, claim, followed, { seen, cameBack, shown, hidden, gone, begunAt }),
     );
     crashPoint('follow.recorded');
     if (failure) throw failure;
     await this.leases.answer(claim);
+    return unshown;
   }
 
   /** @throws BankClientError as the reads do; NotFound once what that says of the instruction is told */
@@ -115,7 +140,7 @@ export class Follower {
     } catch (error) {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (await this.readInstruction(followed)).gone === true) {
-        const nothing = { seen: [], cameBack, shown: undefined, hidden: true, gone: true };
+        const nothing = { seen: [], cameBack, shown: undefined, hidden: true, gone: true, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -172,25 +197,30 @@ export class Follower {
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    { seen, cameBack, shown, hidden, gone }: Seen,
-  ): Promise<void> {
+    { seen, cameBack, shown, hidden, gone, begunAt }: Seen,
+  ): Promise<number> {
     const instruction = await this.recordTotals(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
     const isDone = this.isDone(followed.run, instruction, before, seen);
-    const { progress, charges } = await this.hold(tx, instruction, before, seen, isDone);
+    // After what is stored was read: how long ago that was is then not taken for more than it is.
+    const maxAgeMs = this.config.BANK_LAG_BOUND_MS + (performance.now() - begunAt);
+    const held = await this.hold(tx, instruction, before, seen, { isDone, maxAgeMs });
+    const { progress, unshown } = held;
     await recordProgress(tx, instruction, progress);
-    await recordCharges(tx, charges);
+    await recordAfterEnd(tx, held.added);
+    await recordBehind(tx, instruction, held.behind);
     const payments = advanced(before, progress);
     await tellOfStatuses(tx, instruction, payments, this.lateness.of(followed.run, instruction));
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
-    if (instruction.status !== 'SUBMITTED') return;
+    if (instruction.status !== 'SUBMITTED') return unshown;
     if (this.lateness.isOverdue(followed.run))
       await tellOfGone(tx, instruction, payments, { gone, shown: shown !== undefined || seen.length > 0 });
     const closed = await this.close(tx, followed, instruction, payments, '');
     if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
+    return unshown;
   }
 
   /** Whether the bank executes nothing more of an instruction, but by an exception: its day is over, or all else ended. */
@@ -211,11 +241,13 @@ export class Follower {
     instruction: Instruction,
     payments: readonly FollowedPayment[],
     seen: readonly BankPayment[],
-    isDone: boolean,
-  ): Promise<{ progress: Progress[]; charges: ChargesOfPayment[] }> {
+    { isDone, maxAgeMs }: { isDone: boolean; maxAgeMs: number },
+  ): Promise<Held> {
     const byId = rowsById(payments);
     const progress = new Map<number, Progress>();
-    const charges = new Map<number, ChargesOfPayment>();
+    const added = new Map<number, AddedAfterEnd>();
+    const behind = new Set<number>();
+    const shownIds = new Set<string>();
     const foreign: BankPayment[] = [];
     for (const one of seen) {
       const payment = byId.get(one.bankPaymentId);
@@ -223,20 +255,27 @@ export class Follower {
         foreign.push(one);
         continue;
       }
+      shownIds.add(one.bankPaymentId);
       const fields = contradictions(payment, one);
       if (fields.length > 0) {
         await tellOfDifference(tx, instruction, payment, fields);
         continue;
       }
-      const shown = { ...one, status: shownOf(payment, one, isDone) };
+      const shown = { ...one, status: shownOf(payment, one, isDone), maxAgeMs };
       const step = progressOf(payment, shown);
       if (step) progress.set(payment.rowNo, step);
-      const chargesMinor = newCharges(payment, shown);
-      if (chargesMinor !== undefined)
-        charges.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor });
+      if (payment.behindForMs === null && isBehindEnd(payment, shown.status)) behind.add(payment.rowNo);
+      const [chargesMinor, settledOn] = [newCharges(payment, shown), newSettledOn(payment, shown)];
+      if (chargesMinor !== undefined || settledOn !== undefined)
+        added.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor, settledOn });
     }
     if (foreign.length > 0) await tellOfForeign(tx, instruction, foreign);
-    return { progress: [...progress.values()], charges: [...charges.values()] };
+    return {
+      progress: [...progress.values()],
+      added: [...added.values()],
+      behind: [...behind],
+      unshown: byId.size - shownIds.size,
+    };
   }
 
   private async close(

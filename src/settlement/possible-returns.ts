@@ -1,5 +1,7 @@
 import type { PaymentMarks } from '../bank/payment-marks';
 import { EmployerTransaction } from '../database/database';
+import { isNeverDebited } from '../domain/bank-status';
+import { formatMinor, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -9,63 +11,139 @@ import { FollowedPayment } from './follow-plan';
 /** Records named in an attention; of more their number is told. */
 const RECORDS_NAMED = 100;
 
+/** What a record of money that came in says of it; absent where it does not. Amounts in minor units. */
+export interface CameIn {
+  rowNo?: number;
+  amountMinor?: bigint;
+  currency?: string;
+}
+
 /**
  * What came in, names an instruction, and went to the account it was paid from. To another account it is the other side of
  * a transfer within the bank; one that does not say where it went may be either, and is none.
  */
 export class CameBack {
-  /** Row by what tells the record from others; undefined where the record names no row. */
-  readonly rows = new Map<string, number | undefined>();
+  /** By what tells the record from others. */
+  readonly records = new Map<string, CameIn>();
 
   constructor(readonly debtorIban: string) {}
 
-  add({ bankPaymentId, messageId, creditorIban }: PaymentMarks): void {
+  add({ bankPaymentId, messageId, creditorIban, amountMinor, currency }: PaymentMarks): void {
     const record = bankPaymentId ?? messageId;
     if (record === undefined || creditorIban === undefined || !sameIban(creditorIban, this.debtorIban))
       return;
-    this.rows.set(record, readMessageId(messageId ?? '')?.rowNo);
+    this.records.set(record, { rowNo: readMessageId(messageId ?? '')?.rowNo, amountMinor, currency });
   }
 }
 
+/** Says that what came in for a payment is not what was paid. */
+const ANOTHER_AMOUNT = ' Of another amount than the payment it names: ';
+
 /**
- * Money came back, as it seems, for payments that stay settled all the same: asked once for the instruction,
- * and anew when more comes. It moves nothing. Closed by itself once the bank says of these payments that they are returned.
+ * Money came back, as it seems, for payments that stay settled all the same, or another amount than was paid: asked once
+ * for the instruction, and anew when more comes. It moves nothing. Closed by itself once the bank says of these payments
+ * that they are returned, and they came back whole.
  * @param payments of the instruction, as they stand
  */
 export async function tellOfPossibleReturns(
   tx: EmployerTransaction,
   instruction: Instruction,
   payments: readonly FollowedPayment[],
-  { rows, debtorIban }: CameBack,
+  cameBack: CameBack,
 ): Promise<void> {
-  if (rows.size === 0) return;
-  // What is paid to the very account it is paid from comes in there by itself.
-  const mayComeBack = payments.filter(
-    ({ status, returned, iban }) => status === 'SETTLED' && !returned && !sameIban(iban, debtorIban),
-  );
-  const kept = new Map(mayComeBack.map((one) => [one.rowNo, one] as const));
-  // What names no row may be of any payment that ended without its money being kept.
-  const unnamed = [...rows.values()].filter((row) => row === undefined).length;
-  const mayBeOfOthers = unnamed <= payments.length - kept.size;
-  const records = [...rows].flatMap(([record, row]) =>
-    (row === undefined ? !mayBeOfOthers : kept.has(row)) ? [`"${record}"`] : [],
-  );
+  if (cameBack.records.size === 0) return;
+  const { records, others } = unexplained(payments, cameBack);
   if (records.length === 0)
     return clear(tx, ['POSSIBLE_RETURN'], instruction.id, 'no payment it could be of is settled and kept');
-  const named = records.sort().slice(0, RECORDS_NAMED);
-  if (records.length > named.length) named.push(`${records.length - named.length} more`);
-  const amountMinor = [...new Set(rows.values())].reduce(
-    (sum, row) => sum + (kept.get(row ?? 0)?.amountMinor ?? 0n),
-    0n,
-  );
+  const named = namesOf(records.map(([record]) => record));
+  const hasOther = others.length > 0;
+  const rows = new Set(records.map(([, { rowNo }]) => rowNo));
   const alarm = {
     kind: 'POSSIBLE_RETURN',
     ...aboutInstruction(instruction),
     happened:
-      `Money came in to the account of the submitted instruction and names payments of it that are settled, ` +
-      `${records.length} in all: record ${named.join(', ')}.`,
+      `Money came in to the account of the submitted instruction and names payments of it that are settled${hasOther ? ', or is not what was paid' : ''}, ` +
+      `${records.length} in all: record ${named.join(', ')}.` +
+      (hasOther ? `${ANOTHER_AMOUNT}${namesOf(others.map(([record]) => record)).join(', ')}.` : ''),
+    bankWords: hasOther ? others.slice(0, RECORDS_NAMED).map(wordsOfAmounts).join(' ') : undefined,
     payments: records.length,
-    amountMinor,
+    amountMinor: sumMinor(
+      payments.filter(({ rowNo }) => rows.has(rowNo)).map(({ amountMinor }) => amountMinor),
+    ),
   } as const;
-  await raiseNaming(tx, alarm, named);
+  await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);
+}
+
+type Recorded = [record: string, cameIn: CameIn];
+type OfPayment = [record: string, cameIn: CameIn, payment: FollowedPayment];
+
+/**
+ * The records that no payment explains whose money is not kept, and those of them, by the payment they name, that bring
+ * another amount than it has.
+ */
+function unexplained(
+  payments: readonly FollowedPayment[],
+  { records, debtorIban }: CameBack,
+): { records: Recorded[]; others: OfPayment[] } {
+  const byRow = new Map(payments.map((one) => [one.rowNo, one] as const));
+  const naming = [...records].flatMap<OfPayment>(([record, cameIn]) => {
+    const payment = byRow.get(cameIn.rowNo ?? 0);
+    return payment ? [[record, cameIn, payment]] : [];
+  });
+  const others = naming.filter(([, cameIn, payment]) => !mayBe(cameIn, payment));
+  // What is paid to the very account it is paid from comes in there by itself.
+  const isKept = ({ status, returned, iban }: FollowedPayment): boolean =>
+    status === 'SETTLED' && !returned && !sameIban(iban, debtorIban);
+  const asked = naming.filter(([, cameIn, payment]) => isKept(payment) || !mayBe(cameIn, payment));
+  const named = new Set(naming.map(([, , { rowNo }]) => rowNo));
+  const givers = payments.filter(
+    (one) => !named.has(one.rowNo) && !isKept(one) && !isNeverDebited(one.bankStatus ?? ''),
+  );
+  const unnamed = [...records].filter(([, { rowNo }]) => rowNo === undefined);
+  return {
+    records: [
+      ...asked.map(([record, cameIn]): Recorded => [record, cameIn]),
+      ...withoutGiver(unnamed, givers),
+    ],
+    others,
+  };
+}
+
+/** Of records that name no payment those of an amount that fewer payments have whose money may have come back. */
+function withoutGiver(unnamed: readonly Recorded[], givers: readonly FollowedPayment[]): Recorded[] {
+  const left = new Map<string, number>();
+  const count = (key: string, by: number): void => {
+    left.set(key, (left.get(key) ?? 0) + by);
+  };
+  for (const giver of givers) count(amountOf(giver), 1);
+  const silent = unnamed.filter(([, { amountMinor }]) => amountMinor === undefined);
+  const telling = unnamed.filter(([, { amountMinor }]) => amountMinor !== undefined);
+  for (const [, cameIn] of telling) count(amountOf(cameIn), -1);
+  // What does not say its amount may be of any payment that nothing else is of.
+  const spare = givers.length - telling.length;
+  return [
+    ...telling.filter(([, cameIn]) => (left.get(amountOf(cameIn)) ?? 0) < 0),
+    ...(silent.length > spare ? silent : []),
+  ];
+}
+
+function amountOf({ amountMinor, currency }: Pick<CameIn, 'amountMinor' | 'currency'>): string {
+  return `${amountMinor} ${currency}`;
+}
+
+/** Whether it is the amount of a payment, as far as it says. */
+function mayBe({ amountMinor, currency }: CameIn, payment: FollowedPayment): boolean {
+  return amountMinor === undefined || (amountMinor === payment.amountMinor && currency === payment.currency);
+}
+
+/** Not in `happened`, which people read who may not know what one person earns. */
+function wordsOfAmounts([record, { amountMinor, currency = '' }, payment]: OfPayment): string {
+  const cameIn = `${formatMinor(amountMinor ?? 0n)} ${currency}`;
+  return `Record "${record}" brought ${cameIn}, row ${payment.rowNo} paid ${formatMinor(payment.amountMinor)} ${payment.currency}.`;
+}
+
+function namesOf(records: readonly string[]): string[] {
+  const all = records.map((record) => `"${record}"`).sort();
+  const named = all.slice(0, RECORDS_NAMED);
+  return all.length > named.length ? [...named, `${all.length - named.length} more`] : named;
 }

@@ -5,9 +5,11 @@ import {
   BANK_STATUSES,
   BankPosition,
   climb,
+  isNeverDebited,
   isPastSubmit,
   mayBeSubmitted,
   mostSubmitted,
+  NEVER_DEBITED,
   NOT_PROCESSABLE,
   readBankStatus,
   standingOf,
@@ -235,6 +237,44 @@ describe('a payment that failed its own checks', () => {
     for (const status of ['SUBMITTED', 'EXCHANGED', 'SETTLED', 'RETURNED'])
       expect(climb(left, status)).toEqual({ next: left, change: 'contradiction' });
     expect(climb(left, 'SUB_NOT_IS_VALID').next).toEqual({ rank: TERMINAL_RANK, terminal: 'FAILED' });
+  });
+});
+
+describe('a payment that never took money', () => {
+  it('ended before its debit, or is left before the bank took it up', () => {
+    expect(NEVER_DEBITED).toEqual([
+      'INI_STARTED',
+      'INI_IS_VALID',
+      'INI_INT_CTRL_PASSED',
+      'INITIATED',
+      'SUB_STARTED',
+      'SUB_IS_VALID',
+      'SUB_INT_CTRL_PASSED',
+      'SUB_REQUIRED',
+      'INI_NOT_IS_VALID',
+      'INI_INT_CTRL_FAILED',
+      'SUB_NOT_IS_VALID',
+      'SUB_INT_CTRL_FAILED',
+      'C_INSTRUCTION_SUB_NOT_PASSED',
+      'P_INSTRUCTION_SUB_NOT_PASSED',
+      'PRO_INT_CTRL_FAILED',
+      'PRO_DEBIT_HOLD_FAILED',
+      'C_INST_WAITING_FOR_APPROVAL',
+      'SUB_STRONG_AUTH_REQUIRED',
+      NOT_PROCESSABLE,
+    ]);
+  });
+
+  it.each([
+    'FAILED',
+    'REJECTED',
+    'CANCELLED',
+    'EXT_REFUSED',
+    'EXCHANGE_ERROR',
+    'ABANDONED',
+    'NEVER_HEARD_OF',
+  ])('is not proven by %s', (status) => {
+    expect(isNeverDebited(status)).toBe(false);
   });
 });
 

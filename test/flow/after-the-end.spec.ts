@@ -2,7 +2,7 @@ import type { BankPayment } from '../../src/bank/records';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -52,6 +52,40 @@ const shows = async (before: string, status: string) => {
     .mockImplementation(async (...asked) => instead(await paymentsOf.apply(source, asked)));
   await eventuallyRead(() => Promise.resolve(followed.mock.calls.length > 3));
 };
+
+describe('payments that are shown, after their end, as they were before it', () => {
+  it('are contradicted once no read can be so old, and a successor is stopped', async () => {
+    const rows = payRows(4).map((row, n) => (n === 0 ? { ...row, iban: FAILS } : row));
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+    const made = await successorOf(id);
+    expect(made.status).toBe(201);
+    await shows('FAILED', 'EXCHANGED');
+    await eventuallyRead(async () => (await kinds()).includes('REPLACED_PAYMENT_MOVED'));
+    expect((await kinds()).sort()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
+    const told = (await payroll.attention()).find(({ kind }) => kind === 'CONTRADICTION');
+    expect(told?.happened).toMatch(/as if it had not: EXCHANGED after FAILED \(row 1, payment \d+\)\.$/);
+    expect((await payroll.run(made.data.id)).stopped).not.toBeNull();
+    expect((await successorOf(id)).data.payments[0].code).toBe('PAYMENT_CONTRADICTED');
+  });
+});
+
+it('a date of settlement that the bank shows only after the end is written down', async () => {
+  const source = payroll.services[0]!.app.get(PaymentSource);
+  const { paymentsOf } = source;
+  jest
+    .spyOn(source, 'paymentsOf')
+    .mockImplementation(async (...asked) =>
+      (await paymentsOf.apply(source, asked)).map((one) => ({ ...one, settlementDate: undefined })),
+    );
+  const id = await payroll.paid(payFile(payRows(3)));
+  await payroll.until(id, ['SETTLED'], 20_000);
+  const dated = async () =>
+    (await select(payroll.database.superuserUrl, 'SELECT FROM payment WHERE settled_on IS NOT NULL')).length;
+  expect(await dated()).toBe(0);
+  jest.restoreAllMocks();
+  await eventuallyRead(async () => (await dated()) === 3);
+});
 
 describe('payments that are shown, after their end, in a status that nobody documents', () => {
   it('are asked about once for all of an instruction that were paid, and not again once that was read', async () => {

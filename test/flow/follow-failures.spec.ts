@@ -3,6 +3,7 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
 import { BankReads } from '../../src/employer/bank-reads';
 import { Follower } from '../../src/settlement/follower';
+import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -103,6 +104,57 @@ describe('an instruction that has ended and cannot be read', () => {
       await readAfter('26 hours');
       expect(await kinds()).toEqual([]);
     }
+  });
+
+  it('is asked about anew when access is refused again, and not any more once all of its run can be read', async () => {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const refuse = async () => {
+      for (const operation of [...READS, 'listPaymentTransactions'])
+        await payroll.fault({ operation, kind: '403', every: 1 });
+      await readAfter('1 hour');
+    };
+    await refuse();
+    const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const reason = 'the bank looks into it';
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
+    await readAfter('2 hours');
+    expect(await kinds()).toEqual([]);
+    await payroll.clearFaults();
+    await readAfter('3 hours');
+    await refuse();
+    expect(await payroll.askedAbout(id, 'ROW_UNSEEN')).not.toBe(path);
+    await payroll.clearFaults();
+    await readAfter('1 hour');
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is asked about a day later where it is shown without some of its payments', async () => {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    jest
+      .spyOn(source, 'paymentsOf')
+      .mockImplementation(async (...asked) => (await paymentsOf.apply(source, asked)).slice(2));
+    await readAfter('0 hours');
+    await readAfter('23 hours');
+    expect(await kinds()).toEqual([]);
+    await readAfter('25 hours');
+    expect((await payroll.attention()).map(({ kind, happened }) => [kind, happened])).toEqual([
+      ['ROW_UNSEEN', expect.stringContaining('2 of 3 payments of an instruction are not shown')],
+    ]);
+    jest.restoreAllMocks();
+    await readAfter('26 hours');
+    expect(await kinds()).toEqual([]);
   });
 
   it.each(['500-before', '404', '422'])('is asked about once, a day later (%s)', async (kind) => {

@@ -142,6 +142,33 @@ describe('money that comes in to the account that salaries were paid from, and r
     expect((await payroll.run(id)).returned.payments).toBe(1);
   });
 
+  it('is asked about on where the bank shows the payment as returned, and less came in than was paid', async () => {
+    payroll = await Payroll.start({
+      clock: new MovedClock(),
+      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
+    });
+    const rows = payRows(2);
+    rows[0]!.iban = RETURNS;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;
+    const amountMinor = String(BigInt(returning.amountMinor) - 1n);
+    await comesIn({ ...returning, amountMinor }, DEFAULT_SEED.users[1]!.account!.iban);
+    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
+    await payroll.bankClock(later);
+    payroll.clock.set(later);
+    await eventually(async () => {
+      await followNow();
+      return (await payroll.run(id)).returned.payments === 1;
+    }, 20_000);
+    await readAgain();
+    const [asked, ...others] = await payroll.attention();
+    expect([asked?.kind, others]).toEqual(['POSSIBLE_RETURN', []]);
+    expect(asked!.happened).toContain('Of another amount than the payment it names');
+    const { data: report } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report).toMatchObject({ explained: false, openDoubts: ['POSSIBLE_RETURN'] });
+  });
+
   it('is asked about where the bank sends the money of a salary back so', async () => {
     payroll = await Payroll.start({
       clock: new MovedClock(),

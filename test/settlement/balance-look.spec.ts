@@ -8,76 +8,155 @@ import { ENTITIES } from '../../src/entities';
 import { readId } from '../../src/http/prefixed-id';
 import { BalanceLook } from '../../src/settlement/balance-look';
 import { loadFollowed } from '../../src/settlement/followed';
+import { Lateness } from '../../src/settlement/lateness';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
-describe('a run whose account has lost as much again as it paid', () => {
-  let payroll: Payroll;
-  let source: DataSource;
-  let employerId: string;
-  let runId: string;
+const DAY_MS = 86_400_000;
+const AMOUNT_MINOR = 150_000n;
 
-  beforeAll(async () => {
-    // Nothing of it looks at the balance in the time of a test.
-    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '3600000' } });
-    const ids: string[] = [];
-    for (const first of [1, 11]) {
-      const rows = payRows(2, first).map((row) => ({ ...row, amount: '1500.00' }));
-      ids.push(await payroll.paid(payFile(rows)));
-      await payroll.until(ids.at(-1)!, ['SETTLED']);
-    }
-    runId = readId('run', ids[0]!);
-    employerId = readId('emp', payroll.employer);
-    await payroll.stopServices();
-    source = await openDataSource(dataSourceOptions(payroll.database.url, ENTITIES, 4));
-  });
-  afterAll(async () => {
-    await source.destroy();
-    await payroll.close();
-  });
-
-  const ofOtherRun = (at: string) =>
-    execute(
+let payroll: Payroll;
+let source: DataSource;
+let lateness: Lateness;
+let employerId: string;
+const runIds: string[] = [];
+const sql = (statement: string) =>
+  execute(payroll.database.superuserUrl, `SET session_replication_role = replica; ${statement}`);
+const asked = async () =>
+  (
+    await select<{ kind: string }>(
       payroll.database.superuserUrl,
-      `SET session_replication_role = replica;
-       UPDATE instruction SET submitted_at = '${at}', closed_at = '${at}' WHERE pay_run_id <> '${runId}'`,
-    );
+      'SELECT kind FROM attention WHERE resolved_at IS NULL',
+    )
+  ).map(({ kind }) => kind);
 
-  /** Looks at a balance that is read while `meanwhile` happens, and answers what people are asked then. */
-  async function askedAfter(meanwhile: () => Promise<void>): Promise<string[]> {
-    const { superuserUrl } = payroll.database;
-    await execute(superuserUrl, `UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL`);
-    const waits = { ...DEFAULT_WAITS, DATABASE_POOL_SIZE: 4 };
-    const database = new BackgroundDatabase(source, waits, new Database(source));
-    const claims = await new Leases(database).claim('FOLLOW', 'test', 10, 60_000);
-    const [run] = await select<{ before: string; id: string }>(
-      superuserUrl,
-      `SELECT r.balance_before_minor AS before, i.id FROM pay_run r JOIN instruction i ON i.pay_run_id = r.id
-       WHERE r.id = $1`,
-      [runId],
-    );
-    const claim = claims.find(({ subjectId }) => subjectId === run!.id)!;
-    const followed = (await database.inEmployer(employerId, (tx) => loadFollowed(tx, run!.id)))!;
-    const getAccount = async () => {
-      await meanwhile();
-      return { balanceMinor: BigInt(run!.before) - 2n * 300_000n };
-    };
-    const gateway = Object.assign(Object.create(BankGateway.prototype) as BankGateway, { getAccount });
-    const look = new BalanceLook(database, gateway, payroll.clock, { SUBMIT_DOUBT_MS: 0 });
-    expect(await look.at(claim, followed)).toBe(false);
-    return (await select<{ kind: string }>(superuserUrl, 'SELECT kind FROM attention')).map(
-      ({ kind }) => kind,
-    );
+/** Runs of two payments each, all settled, of which nothing looks at the balance in the time of a test. */
+async function settled(runs: number, rowsPerInstruction: number): Promise<void> {
+  payroll = await Payroll.start({ rowsPerInstruction, settings: { SUBMIT_DOUBT_MS: '3600000' } });
+  runIds.length = 0;
+  for (let n = 0; n < runs; n += 1) {
+    const rows = payRows(2, 1 + 10 * n).map((row) => ({ ...row, amount: '1500.00' }));
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED']);
+    runIds.push(readId('run', id));
   }
+  employerId = readId('emp', payroll.employer);
+  lateness = payroll.services[0]!.app.get(Lateness);
+  await payroll.stopServices();
+  source = await openDataSource(dataSourceOptions(payroll.database.url, ENTITIES, 4));
+}
+
+async function close(): Promise<void> {
+  await source.destroy();
+  await payroll.close();
+}
+
+/** Looks once at the balance over the first run, by the instruction of it that ended last. */
+async function look(lostMinor: bigint, meanwhile = () => Promise.resolve()): Promise<void> {
+  await sql(`UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL`);
+  const waits = { ...DEFAULT_WAITS, DATABASE_POOL_SIZE: 4 };
+  const database = new BackgroundDatabase(source, waits, new Database(source));
+  const claims = await new Leases(database).claim('FOLLOW', 'test', 10, 60_000);
+  const [run] = await select<{ before: string; id: string }>(
+    payroll.database.superuserUrl,
+    `SELECT r.balance_before_minor AS before, i.id FROM pay_run r JOIN instruction i ON i.pay_run_id = r.id
+     WHERE r.id = $1 ORDER BY i.closed_at DESC, i.id DESC LIMIT 1`,
+    [runIds[0]],
+  );
+  const claim = claims.find(({ subjectId }) => subjectId === run!.id)!;
+  const followed = (await database.inEmployer(employerId, (tx) => loadFollowed(tx, run!.id)))!;
+  const getAccount = async () => {
+    await meanwhile();
+    return { balanceMinor: BigInt(run!.before) - lostMinor };
+  };
+  const gateway = Object.assign(Object.create(BankGateway.prototype) as BankGateway, { getAccount });
+  const looks = new BalanceLook(database, gateway, lateness, payroll.clock, { SUBMIT_DOUBT_MS: 0 });
+  expect(await looks.at(claim, followed)).toBe(false);
+}
+
+describe('a run whose account has lost as much again as it paid', () => {
+  beforeAll(() => settled(2, 10));
+  afterAll(close);
+
+  const TWICE = 4n * AMOUNT_MINOR;
+  const ofOtherRun = (at: string) =>
+    sql(
+      `UPDATE instruction SET submitted_at = '${at}', closed_at = '${at}' WHERE pay_run_id <> '${runIds[0]}'`,
+    );
 
   it('says nothing where another run was submitted while the bank was asked', async () => {
     await ofOtherRun('2020-01-01');
-    expect(await askedAfter(() => ofOtherRun(new Date().toISOString()))).toEqual([]);
+    await look(TWICE, () => ofOtherRun(new Date().toISOString()));
+    expect(await asked()).toEqual([]);
+  });
+
+  it('says nothing where that was another run, paid once the account had been detached and attached again', async () => {
+    await sql(`
+      UPDATE employer_account SET detached_at = now();
+      INSERT INTO employer_account SELECT (jsonb_populate_record(a,
+        jsonb_build_object('id', gen_random_uuid(), 'detached_at', NULL))).* FROM employer_account a;
+      UPDATE pay_run SET account_id = (SELECT id FROM employer_account WHERE detached_at IS NULL)
+        WHERE id <> '${runIds[0]}'`);
+    await ofOtherRun(new Date().toISOString());
+    await look(TWICE);
+    expect(await asked()).toEqual([]);
+    await ofOtherRun('2020-01-01');
+  });
+
+  it('says nothing where another employer has paid from the account since', async () => {
+    await sql(`
+      INSERT INTO employer_account
+        SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'employer_id', gen_random_uuid(),
+          'detached_at', now()))).* FROM employer_account a LIMIT 1`);
+    await look(TWICE);
+    expect(await asked()).toEqual([]);
+    await sql(`UPDATE employer_account SET detached_at = '2020-01-01' WHERE employer_id <> '${employerId}'`);
   });
 
   it('is asked about where nothing else was', async () => {
     await ofOtherRun('2020-01-01');
-    expect(await askedAfter(() => Promise.resolve())).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    await look(TWICE);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+});
+
+describe('a run whose account has lost one of its instructions twice, while another ended unpaid', () => {
+  beforeAll(() => settled(1, 1));
+  afterAll(close);
+
+  const TWICE = 2n * AMOUNT_MINOR;
+  const endsAs = (bankStatus: string) =>
+    sql(`
+      UPDATE bank_payment SET bank_status = '${bankStatus}' WHERE row_no = 2;
+      UPDATE payment SET status = 'FAILED', live = false WHERE row_no = 2`);
+
+  it('says nothing while its money may come back, and asks, and stops nobody, when it should have', async () => {
+    await endsAs('EXT_REFUSED');
+    payroll.clock.offsetMs = DAY_MS;
+    await look(TWICE);
+    expect(await asked()).toEqual([]);
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    for (let n = 0; n < 2; n += 1) await look(TWICE);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    const stops = 'SELECT FROM service_switch WHERE submits_off';
+    expect(await select(payroll.database.superuserUrl, stops)).toEqual([]);
+  });
+
+  it('is asked about, and stops everything, where it never took money', async () => {
+    await endsAs('PRO_DEBIT_HOLD_FAILED');
+    await look(TWICE);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+
+  it('is asked about no more where the money came back', async () => {
+    await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+    await endsAs('EXT_REFUSED');
+    await look(TWICE);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    await look(AMOUNT_MINOR);
+    expect(await asked()).toEqual([]);
   });
 });

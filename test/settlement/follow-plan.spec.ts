@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { BANK_STATUSES, NOT_PROCESSABLE } from '../../src/domain/bank-status';
-import { FollowedPayment, newCharges, progressOf, shownOf } from '../../src/settlement/follow-plan';
+import {
+  FollowedPayment,
+  newCharges,
+  newSettledOn,
+  progressOf,
+  shownOf,
+} from '../../src/settlement/follow-plan';
 
 function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
   return {
@@ -16,8 +22,10 @@ function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
     bankStatus: null,
     shownStatus: null,
     decidedStatus: null,
+    behindForMs: null,
     rank: 0,
     returned: false,
+    settledOn: null,
     chargesMinor: null,
     ...change,
   };
@@ -58,6 +66,15 @@ describe('a newly read status', () => {
       chargesMinor: 12n,
     });
   });
+
+  it.each(['FAILED', 'EXT_REFUSED', 'CANCELLED'])(
+    'ends unpaid without the date a bank shows (%s)',
+    (status) => {
+      expect(
+        progressOf(followed(), { status, settlementDate: '2026-11-20' })?.move?.settledOn,
+      ).toBeUndefined();
+    },
+  );
 
   it('keeps the first end and raises a contradiction on another', () => {
     const progress = progressOf(followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' }), {
@@ -111,6 +128,42 @@ describe('a newly read status', () => {
       bankStatus: 'SETTLED',
       alarm: 'UNKNOWN_STATUS',
     });
+  });
+
+  it.each<[Partial<FollowedPayment>, string]>([
+    [{ status: 'SETTLED', bankStatus: 'SETTLED' }, 'EXCHANGED'],
+    [{ status: 'SETTLED', bankStatus: 'SETTLED' }, 'WAREHOUSED'],
+    [{ status: 'SETTLED', bankStatus: 'RETURNED', returned: true }, 'SETTLED'],
+    [{ status: 'SETTLED', bankStatus: 'RETURNED', returned: true }, 'EXCHANGED'],
+    [{ status: 'REJECTED', bankStatus: 'EXT_REFUSED' }, 'SUB_STRONG_AUTH_REQUIRED'],
+    [{ status: 'FAILED', bankStatus: 'FAILED' }, 'INITIATED'],
+  ])(
+    'raises a contradiction where %j is shown as before later than a read can be old (%s)',
+    (end, status) => {
+      const ended = followed({ rank: 14, ...end });
+      const seen = { status, maxAgeMs: 30_000 };
+      for (const behindForMs of [null, 29_999])
+        expect(progressOf({ ...ended, behindForMs }, seen)).toBeUndefined();
+      expect(progressOf({ ...ended, behindForMs: 30_000 }, { status })).toBeUndefined();
+      const progress = progressOf({ ...ended, behindForMs: 30_000 }, seen);
+      expect(progress).toMatchObject({
+        alarm: 'CONTRADICTION',
+        bankStatus: end.bankStatus,
+        shown: status,
+        rank: 14,
+      });
+      expect(progress?.move).toBeUndefined();
+    },
+  );
+
+  it('takes what was ended by people, or is left out of its group, for no contradiction however long it lasts', () => {
+    const [behindForMs, maxAgeMs] = [9e9, 0];
+    const paid = followed({ status: 'SETTLED', rank: 13, bankStatus: 'EXCHANGE_ERROR', behindForMs });
+    expect(progressOf(paid, { status: 'EXCHANGED', maxAgeMs })).toBeUndefined();
+    const left = followed({ status: 'FAILED', rank: 7, bankStatus: NOT_PROCESSABLE, behindForMs });
+    expect(progressOf(left, { status: 'SUB_INT_CTRL_PASSED', maxAgeMs })).toBeUndefined();
+    const open = followed({ rank: 13, bankStatus: 'EXCHANGED', behindForMs });
+    expect(progressOf(open, { status: 'PRO_DEBIT_HOLD', maxAgeMs })).toBeUndefined();
   });
 
   it.each(['PRO_WAIT_SETTLEMENT_DATE', 'WAREHOUSED', 'SUB_STRONG_AUTH_REQUIRED'])(
@@ -206,6 +259,22 @@ describe('a newly read status', () => {
     expect(
       progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),
     ).toBeUndefined();
+  });
+});
+
+describe('the date a payment was settled on', () => {
+  const seen = { status: 'SETTLED', settlementDate: '2026-11-20' };
+  const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
+
+  it('is taken from a later read where the first had none', () => {
+    expect(newSettledOn(settled, seen)).toBe('2026-11-20');
+    expect(newSettledOn(settled, { status: 'SETTLED' })).toBeUndefined();
+  });
+
+  it('is not changed, nor taken from what shows another status, or for what was not paid', () => {
+    expect(newSettledOn({ ...settled, settledOn: '2026-11-19' }, seen)).toBeUndefined();
+    expect(newSettledOn(settled, { ...seen, status: 'EXCHANGED' })).toBeUndefined();
+    expect(newSettledOn(followed({ status: 'FAILED', rank: 14 }), seen)).toBeUndefined();
   });
 });
 

@@ -1,5 +1,11 @@
+import type { PaymentMarks } from '../../src/bank/payment-marks';
+import { Instruction } from '../../src/pay-run/instruction.entity';
 import { messageIdOf } from '../../src/pay-run/message-id';
-import { CameBack } from '../../src/settlement/possible-returns';
+import type { FollowedPayment } from '../../src/settlement/follow-plan';
+import { CameBack, tellOfPossibleReturns } from '../../src/settlement/possible-returns';
+import { idsOf } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { select } from '../support/database';
 
 const INSTRUCTION = '018f0000-0000-7000-8000-000000000001';
 const DEBTOR = 'DE43999900000000001002';
@@ -10,7 +16,7 @@ describe('what came in counts as money that may have come back', () => {
     const cameBack = new CameBack(DEBTOR);
     cameBack.add(marks);
     cameBack.add(marks);
-    return [...cameBack.rows];
+    return [...cameBack.records].map(([record, { rowNo }]) => [record, rowNo]);
   };
   const messageId = messageIdOf(INSTRUCTION, 3);
 
@@ -27,5 +33,85 @@ describe('what came in counts as money that may have come back', () => {
     ['not where it is not said to whom', { bankPaymentId: '7', messageId }, []],
   ])('%s', (_how, marks, rows) => {
     expect(seen(marks)).toEqual(rows);
+  });
+});
+
+describe('money that came in for payments whose money is not kept', () => {
+  const ours = idsOf(1);
+  let office: NothingAsked;
+  beforeEach(async () => {
+    office = await nothingAsked();
+  });
+  afterEach(() => office.close());
+
+  const payment = (rowNo: number, change: Partial<FollowedPayment>): FollowedPayment => ({
+    instructionId: ours.instruction[0],
+    rowNo,
+    paymentId: ours.run,
+    messageId: messageIdOf(ours.instruction[0], rowNo),
+    bankIds: [String(rowNo)],
+    iban: EMPLOYEE,
+    amountMinor: BigInt(rowNo) * 10_000n,
+    currency: 'EUR',
+    status: 'SETTLED',
+    bankStatus: 'SETTLED',
+    shownStatus: null,
+    decidedStatus: null,
+    behindForMs: null,
+    rank: 14,
+    returned: false,
+    settledOn: null,
+    chargesMinor: null,
+    ...change,
+  });
+  const failed = (bankStatus: string) => payment(2, { status: 'FAILED', bankStatus });
+  const returned = payment(2, { bankStatus: 'RETURNED', returned: true });
+  const asked = async (payments: FollowedPayment[], ...cameIn: PaymentMarks[]) => {
+    await office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      const cameBack = new CameBack(DEBTOR);
+      cameIn.forEach((marks, n) =>
+        cameBack.add({ bankPaymentId: `in ${n}`, creditorIban: DEBTOR, currency: 'EUR', ...marks }),
+      );
+      await tellOfPossibleReturns(tx, instruction, payments, cameBack);
+    });
+    return select<{ happened: string; words: string | null }>(
+      office.server.superuserUrl,
+      'SELECT happened, bank_words AS words FROM attention WHERE resolved_at IS NULL',
+    );
+  };
+  const { messageId } = payment(2, {});
+
+  it('is not asked about where it came back whole', async () => {
+    expect(await asked([payment(1, {}), returned], { messageId, amountMinor: 20_000n })).toEqual([]);
+    expect(await asked([payment(1, {}), returned], { amountMinor: 20_000n })).toEqual([]);
+    expect(await asked([payment(1, {}), failed('EXT_REFUSED')], { amountMinor: 20_000n })).toEqual([]);
+    expect(await asked([payment(1, {}), failed('EXT_REFUSED')], {})).toEqual([]);
+  });
+
+  it('is asked about where it is another amount than was paid, with both for who may see them', async () => {
+    const [told, ...others] = await asked([payment(1, {}), returned], { messageId, amountMinor: 19_950n });
+    expect(others).toEqual([]);
+    expect(told!.happened).toContain('Of another amount than the payment it names: "in 0".');
+    expect(told!.happened).not.toMatch(/199|200/);
+    expect(told!.words).toBe('Record "in 0" brought 199.50 EUR, row 2 paid 200.00 EUR.');
+  });
+
+  it.each<[string, FollowedPayment, PaymentMarks[]]>([
+    ['of what never took money', failed('SUB_NOT_IS_VALID'), [{ amountMinor: 20_000n }]],
+    ['of what never took money, without an amount', failed('PRO_DEBIT_HOLD_FAILED'), [{}]],
+    ['of another amount', failed('EXT_REFUSED'), [{ amountMinor: 10_000n }]],
+    [
+      'more often than it was taken',
+      failed('EXT_REFUSED'),
+      [{ amountMinor: 20_000n }, { amountMinor: 20_000n }],
+    ],
+    [
+      'of one that another record names',
+      returned,
+      [{ messageId, amountMinor: 20_000n }, { amountMinor: 20_000n }],
+    ],
+  ])('is asked about where it names none and can be none %s', async (_what, other, cameIn) => {
+    expect(await asked([payment(1, {}), other], ...cameIn)).toHaveLength(1);
   });
 });
