@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type BankClientError, isBankError, isHidden, NotFound } from '../bank/errors';
-import type { BankInstruction, BankPayment } from '../bank/records';
+import { type BankInstruction, type BankPayment, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { BackgroundDatabase } from '../database/background-database';
@@ -16,7 +16,13 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
-import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
+import {
+  tellOfDifference,
+  tellOfEntries,
+  tellOfForeign,
+  tellOfUnfinished,
+  tellOfUnseenTotals,
+} from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
 import {
   advanced,
@@ -235,7 +241,10 @@ export class Follower {
       if (chargesMinor !== undefined)
         charges.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor });
     }
-    if (foreign.length > 0) await tellOfForeign(tx, instruction, foreign);
+    const entries = foreign.filter(isOwnEntry);
+    if (entries.length > 0) await tellOfEntries(tx, instruction, entries);
+    const strangers = foreign.filter((one) => !isOwnEntry(one));
+    if (strangers.length > 0) await tellOfForeign(tx, instruction, strangers);
     return { progress: [...progress.values()], charges: [...charges.values()] };
   }
 
