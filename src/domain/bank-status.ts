@@ -189,19 +189,6 @@ export function isEndedBeforeSubmit(value: string): boolean {
   return isEndedUnpaid(value) && !isPastSubmit(value);
 }
 
-/**
- * Whether a submitted instruction with this status may lawfully show fewer payments in its groups than it holds: it is
- * being checked, waits for somebody before it is, or ended without paying anything.
- */
-export function mayLackGroups(value: string): boolean {
-  const reading = readBankStatus(value);
-  return (
-    isEndedUnpaid(value) ||
-    reading.kind === 'waiting' ||
-    (reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_REQUIRED)
-  );
-}
-
 /** Whether a status is one of those a payment has before its instruction is submitted. */
 export function isBeforeSubmit(value: string): boolean {
   const reading = readBankStatus(value);
