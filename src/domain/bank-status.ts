@@ -226,6 +226,12 @@ export function isLeftBeforeTaken(value: string): boolean {
   return readBankStatus(value).kind === 'progress' && isBeforeTaken(value);
 }
 
+/** Whether a documented status leaves open what becomes of a payment: it is on its way, or waits. */
+export function isUnfinished(value: string): boolean {
+  const { kind } = readBankStatus(value);
+  return kind === 'progress' || kind === 'waiting';
+}
+
 /** How far the bank has got with a payment: the highest rank met, the first terminal, and whether it came back. */
 export interface BankPosition {
   rank: number;

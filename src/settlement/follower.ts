@@ -187,13 +187,18 @@ export class Follower {
     await recordProgress(tx, instruction, progress);
     await recordCharges(tx, charges);
     const payments = advanced(before, progress);
-    await tellOfStatuses(tx, instruction, payments, this.lateness.of(followed.run, instruction));
+    const { shouldHaveMoved, overdue } = this.lateness.of(followed.run, instruction);
+    const isShown = shown !== undefined || seen.length > 0;
+    // Of what is gone another question is asked.
+    await tellOfStatuses(tx, instruction, payments, {
+      shouldHaveMoved,
+      overdue: overdue && (isShown || !gone),
+    });
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (instruction.status !== 'SUBMITTED') return;
-    if (this.lateness.isOverdue(followed.run))
-      await tellOfGone(tx, instruction, payments, { gone, shown: shown !== undefined || seen.length > 0 });
+    if (overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');
     if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
