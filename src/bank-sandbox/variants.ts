@@ -73,6 +73,10 @@ export interface Variants {
    * first half of its payments: none of one.
    */
   groupsFill: 'at-once' | 'progressively';
+  /** What the groups of an instruction leave out: nothing, payments that failed, or those that settled too. */
+  groupsLeaveOut: 'nothing' | 'failed' | 'ended';
+  /** Step 3 only: the last status of a transfer within the bank, at which its money moves. */
+  bookEnds: 'SETTLED' | 'SUBMITTED';
   /**
    * What a submitted instruction, a directly submitted one too, waits for, at SUB_STRONG_AUTH_REQUIRED or C_INST_WAITING_FOR_APPROVAL, its payments
    * with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
@@ -162,6 +166,8 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   submitStatus: 201,
   submitRuns: 'at-once',
   groupsFill: 'at-once',
+  groupsLeaveOut: 'nothing',
+  bookEnds: 'SETTLED',
   submitWaitsFor: 'nothing',
   refusalEnds: 'its-payments',
   failedChecks: 'end-it',
@@ -240,6 +246,8 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   submitStatus: choice(200, 201, 202),
   submitRuns: choice('at-once', 'later'),
   groupsFill: choice('at-once', 'progressively'),
+  groupsLeaveOut: choice('nothing', 'failed', 'ended'),
+  bookEnds: choice('SETTLED', 'SUBMITTED'),
   submitWaitsFor: choice('nothing', 'strong-authentication', 'approval'),
   refusalEnds: choice('its-payments', 'itself'),
   failedChecks: choice('end-it', 'leave-it'),

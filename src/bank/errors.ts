@@ -23,6 +23,9 @@ export class BankUnreachable extends BankClientError {
   }
 }
 
+/** Why an answer could not be received whole that is larger than is read of any. */
+export const BODY_TOO_LARGE = 'body-too-large';
+
 /** No access token could be had, so nothing was sent to the bank. */
 export class TokenUnavailable extends BankClientError {
   constructor(
@@ -86,9 +89,9 @@ export class NotAllowed extends BankError {}
 /** 404, or 410 for what was there once. For a record just written it proves nothing: a listing may lag. */
 export class NotFound extends BankError {}
 
-/** A list that cannot be read to its end: it repeats itself, or is longer than the caps. */
+/** A list that cannot be read to its end: it repeats itself, or it or one of its pages is longer than the caps. */
 export class ListUnreadable extends BankClientError {
-  constructor(readonly why: 'repeats' | 'too-many-pages' | 'too-many-items' | 'gap') {
+  constructor(readonly why: 'repeats' | 'too-many-pages' | 'too-many-items' | 'page-too-large' | 'gap') {
     super(`The bank's list cannot be read to its end (${why})`);
   }
 }

@@ -1,4 +1,11 @@
-import { BankError, ListUnreadable, NotAllowed, Unauthorised } from './errors';
+import {
+  BankError,
+  BankUnreachable,
+  BODY_TOO_LARGE,
+  ListUnreadable,
+  NotAllowed,
+  Unauthorised,
+} from './errors';
 
 /** What one list of the bank was seen to do; keep it and pass it in again to save the requests that learn it. */
 export interface ListHabits {
@@ -131,9 +138,16 @@ class ListWalk<T> {
       return await this.options.fetch(query);
     } catch (error) {
       if (error instanceof BankError) this.onRefusedPage(error);
+      else if (error instanceof BankUnreachable && error.why === BODY_TOO_LARGE) this.onPageTooLarge();
       else throw error;
       return undefined;
     }
+  }
+
+  /** More bytes than are read of any answer: a smaller page may do, if the first is asked and the bank heeds the size. */
+  private onPageTooLarge(): void {
+    if (this.answered || this.size <= OBSERVED_PAGE_SIZE) throw new ListUnreadable('page-too-large');
+    this.askLess();
   }
 
   /** A list whose pages count from 1 may refuse page 0; one too large, or past its end, may be refused too. */

@@ -4,6 +4,7 @@ import type { TcpNetConnectOpts } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { AxiosError, type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
 import { Agent, buildConnector, Client, type Dispatcher } from 'undici';
+import { BODY_TOO_LARGE } from './errors';
 
 /** Limits of one exchange with the bank. */
 export interface HttpLimits {
@@ -141,7 +142,7 @@ export class PoolAdapter {
       return await promisify(gunzip)(packed, { maxOutputLength: this.limits.maxBodyBytes });
     } catch (error) {
       const tooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-      throw new AxiosError('gzip', tooLarge ? 'body-too-large' : 'unreadable-body');
+      throw new AxiosError('gzip', tooLarge ? BODY_TOO_LARGE : 'unreadable-body');
     }
   }
 }
@@ -190,7 +191,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.limits.maxBodyBytes) return this.fail('body-too-large');
+    if (this.bytes > this.limits.maxBodyBytes) return this.fail(BODY_TOO_LARGE);
     this.chunks.push(chunk);
   }
 

@@ -45,6 +45,16 @@ export function pauseOf(signal: RateSignal): number {
   return told ? Math.min(signal.retryAfterMs ?? MINUTE_MS, LONGEST_PAUSE_MS) : 0;
 }
 
+/** Whether an answer names a limit to keep: a lower one than is known, where none is configured, which would win. */
+export function teaches(
+  signal: RateSignal,
+  configured: number | undefined,
+  known: number | undefined,
+): signal is RateSignal & { limit: number } {
+  const { limit } = signal;
+  return configured === undefined && limit !== undefined && limit > 0 && limit < (known ?? Infinity);
+}
+
 /**
  * Waits until no pause is left: one may begin, or grow, while a request waits for its turn.
  * @throws RateLimited where it would outlast `untilMs`, in ms of the clock
@@ -65,10 +75,14 @@ export class MinuteBudget implements RateBudget {
   private dueMs = 0;
   private pausedUntilMs = 0;
 
+  private perMinute: number | undefined;
+
   constructor(
-    private perMinute: number | undefined,
+    private readonly configured: number | undefined,
     private readonly clock: BankClock = SYSTEM_CLOCK,
-  ) {}
+  ) {
+    this.perMinute = configured;
+  }
 
   async take(maxWaitMs = Infinity): Promise<void> {
     const nowMs = this.clock.nowMs();
@@ -82,9 +96,7 @@ export class MinuteBudget implements RateBudget {
   }
 
   observe(signal: RateSignal): void {
-    if (signal.limit !== undefined && signal.limit > 0 && signal.limit < (this.perMinute ?? Infinity)) {
-      this.perMinute = signal.limit;
-    }
+    if (teaches(signal, this.configured, this.perMinute)) this.perMinute = signal.limit;
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal));
   }
 

@@ -33,6 +33,8 @@ export interface BankPayment extends BankPaymentStatus {
   iban?: string;
   name?: string;
   groupStatus?: string;
+  /** Such as `ACCOUNT_TO_EXTERNAL` (Transaction types). */
+  transactionType?: string;
   history: BankStep[];
   /** Calendar date `YYYY-MM-DD`. */
   settlementDate?: string;
@@ -79,6 +81,14 @@ export interface BankAccount {
   availableMinor?: bigint;
 }
 
+/** Types of what a bank books by itself, which is no payment to anybody (Transaction types). */
+const OWN_ENTRIES: ReadonlySet<string> = new Set(['FEE', 'REFUND']);
+
+/** Whether a record is the bank's own entry: a fee, or the refund of a previous transaction. */
+export function isOwnEntry({ transactionType }: Pick<BankPayment, 'transactionType'>): boolean {
+  return transactionType !== undefined && OWN_ENTRIES.has(transactionType);
+}
+
 /** A payment without its amounts, which nothing of this depends on. */
 export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
   const { id, status } = record.paymentTransactionInternalInformation;
@@ -110,6 +120,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
     iban: textOf(creditor?.accountId?.value),
     name: textOf(creditor?.name),
     groupStatus: textOf(internal.groupStatus?.value),
+    transactionType: textOf(record.paymentTransactionInformation?.transactionType),
     history: stepsOf(internal.history),
     settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
     chargesMinor: chargesOf(amounts?.chargesAmount, codec),

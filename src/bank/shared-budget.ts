@@ -9,11 +9,12 @@ import {
   type RateBudget,
   type RateSignal,
   SYSTEM_CLOCK,
+  teaches,
 } from './rate-budget';
 
 /** What all replicas have in common, by one clock: the limit the bank taught them, the next turn, a pause. */
 export interface SharedRate {
-  /** Takes turns under the lower of `configured` and the learned limit, and answers with it. */
+  /** Takes turns under the `configured` limit, or else the learned one, and answers with it. */
   reserve(
     configured: number | undefined,
     request: TurnRequest,
@@ -77,10 +78,9 @@ export class SharedBudget implements RateBudget {
   }
 
   observe(signal: RateSignal): void {
-    const { limit } = signal;
-    if (limit !== undefined && limit > 0 && limit < (this.perMinute ?? Infinity)) {
-      this.perMinute = limit;
-      this.share(this.rate.learn(limit));
+    if (teaches(signal, this.configured, this.perMinute)) {
+      this.perMinute = signal.limit;
+      this.share(this.rate.learn(signal.limit));
     }
     const ms = pauseOf(signal);
     const leftMs = this.pauseLeftMs();

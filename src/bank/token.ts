@@ -1,8 +1,8 @@
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
 import { TokenUnavailable } from './errors';
-import type { BankHttp, HttpResult } from './http';
+import type { BankHttp, HttpAnswer, HttpResult } from './http';
 import { isSuccess } from './outcome';
-import { type BankClock, type RateBudget, rateSignalOf, SYSTEM_CLOCK } from './rate-budget';
+import { type BankClock, type RateBudget, type RateSignal, rateSignalOf, SYSTEM_CLOCK } from './rate-budget';
 
 /** Where the access token comes from (Authentication 5: how it is obtained is not shown). */
 export interface TokenSource {
@@ -113,7 +113,7 @@ export class ClientCredentialsToken implements TokenSource {
     const isServed = this.token !== undefined && this.clock.nowMs() < this.token.expiresAtMs;
     await this.budget?.take(isServed ? TURN_WAIT_MS : LONGEST_WAIT_MS, true);
     const result = await this.send();
-    if (result.kind === 'answer') this.budget?.observe(rateSignalOf(result));
+    if (result.kind === 'answer') this.budget?.observe(pauseSignalOf(result));
     return this.tokenOf(result);
   }
 
@@ -147,6 +147,12 @@ export class ClientCredentialsToken implements TokenSource {
       renewAtMs: now + Math.max(lifeMs - RENEW_BEFORE_MS, lifeMs / 2),
     };
   }
+}
+
+/** What holds for every request: to wait after a 429. The limit it names is that of tokens. */
+function pauseSignalOf(answer: HttpAnswer): RateSignal {
+  const { status, retryAfterMs } = rateSignalOf(answer);
+  return { status, retryAfterMs };
 }
 
 /** A 4xx that says that this request will never do; 408, 425 and 429 ask for patience. */

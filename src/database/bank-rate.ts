@@ -23,7 +23,7 @@ export class BankRate {
   constructor(private readonly database: Database) {}
 
   /**
-   * Takes turns under the lower of the configured and the learned limit per minute, and answers with that limit.
+   * Takes turns under the configured limit per minute, or else the learned one, and answers with that limit.
    * Without either, only a pause can make the turns wait.
    */
   reserve(
@@ -37,7 +37,7 @@ export class BankRate {
          FROM bank_rate FOR NO KEY UPDATE`,
       );
       if (!row) throw new Error('the row of bank_rate is gone');
-      const perMinute = lowerOf(configured, row.learned ?? undefined);
+      const perMinute = configured ?? row.learned ?? undefined;
       const state = plausible({ dueInMs: Number(row.due_in_ms), pausedInMs: Number(row.paused_in_ms) });
       const turns = reserveTurns(state, perMinute === undefined ? UNPACED : paceOf(perMinute), request);
       if (turns.kind === 'reserved') {
@@ -84,19 +84,15 @@ export class BankRate {
   }
 }
 
-/** The limit in force, in requests per minute: the lower of the configured and the learned one. */
+/** The limit in force, in requests per minute: the configured one, or else the one that the bank named. */
 export async function requestsPerMinute(
   tx: Transaction,
   configured: number | undefined,
 ): Promise<number | undefined> {
   const [row] = await tx.query<{ learned: number | null }>(`SELECT ${LEARNED} AS learned FROM bank_rate`);
-  return lowerOf(configured, row?.learned ?? undefined);
+  return configured ?? row?.learned ?? undefined;
 }
 
 function inMs(parameter: string): string {
   return `make_interval(secs => ${parameter}::double precision / 1000)`;
-}
-
-function lowerOf(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }

@@ -189,19 +189,6 @@ export function isEndedBeforeSubmit(value: string): boolean {
   return isEndedUnpaid(value) && !isPastSubmit(value);
 }
 
-/**
- * Whether a submitted instruction with this status may lawfully show fewer payments in its groups than it holds: it is
- * being checked, waits for somebody before it is, or ended without paying anything.
- */
-export function mayLackGroups(value: string): boolean {
-  const reading = readBankStatus(value);
-  return (
-    isEndedUnpaid(value) ||
-    reading.kind === 'waiting' ||
-    (reading.kind === 'progress' && reading.rank < BANK_LADDER.SUB_REQUIRED)
-  );
-}
-
 /** Whether a status is one of those a payment has before its instruction is submitted. */
 export function isBeforeSubmit(value: string): boolean {
   const reading = readBankStatus(value);
@@ -262,6 +249,12 @@ export function isNeverDebited(value: string): boolean {
 
 /** All statuses of which that is so. */
 export const NEVER_DEBITED: readonly string[] = [...BANK_STATUSES, NOT_PROCESSABLE].filter(isNeverDebited);
+
+/** Whether a documented status leaves open what becomes of a payment: it is on its way, or waits. */
+export function isUnfinished(value: string): boolean {
+  const { kind } = readBankStatus(value);
+  return kind === 'progress' || kind === 'waiting';
+}
 
 /** How far the bank has got with a payment: the highest rank met, the first terminal, and whether it came back. */
 export interface BankPosition {

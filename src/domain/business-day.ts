@@ -100,6 +100,14 @@ export function addBankingDays(
   return result;
 }
 
+/** Days after the execution date on which every payment should be final. */
+const PATIENCE_BANKING_DAYS = 2;
+
+/** Whether the payments of an execution date should all be final on a later date. */
+export function isOverdue(executionDate: IsoDate, on: IsoDate, closedDays: ClosedDays): boolean {
+  return on > addBankingDays(executionDate, PATIENCE_BANKING_DAYS, closedDays);
+}
+
 /** The last banking day of a month. Throws `PERIOD_INVALID`. */
 export function lastBankingDayOfMonth(period: Period, closedDays: ClosedDays = NO_CLOSED_DAYS): IsoDate {
   return adjustToBankingDay(lastDayOf(period), 'PREVIOUS', closedDays);

@@ -5,6 +5,7 @@ import {
   isNotShown,
   isRefusedRead,
   isRequestRefused,
+  isServersFault,
   ListUnreadable,
   NotAllowed,
   NotFound,
@@ -56,6 +57,8 @@ const TELL_AGAIN_MS = 3_600_000;
 @Injectable()
 export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
+  /** How often in a row the bank could not list an instruction's payments for a fault of its own. */
+  private readonly faults = new Map<string, number>();
 
   constructor(
     private readonly gateway: BankGateway,
@@ -128,8 +131,9 @@ export class BankReads {
   }
 
   /**
-   * Every payment of the instruction the bank shows now, by the first way that can be read to its end. Absence of one
-   * proves nothing. @throws BankClientError where no way can: NotFound where every way says so
+   * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
+   * of an instruction, the general one, each by itself). Absence of one proves nothing.
+   * @throws BankClientError where no way can: NotFound where every way says so
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
     const ways = [
@@ -142,7 +146,7 @@ export class BankReads {
       try {
         return await way();
       } catch (error) {
-        if (!mayBeReadOtherwise(error, instruction)) throw error;
+        if (!this.mayBeReadOtherwise(error, instruction)) throw error;
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
       }
@@ -158,8 +162,8 @@ export class BankReads {
     const sizes: ListSize[] = [];
     const total = async (): Promise<number | undefined> =>
       (await this.instructionIfShown(account, bankInstructionId))?.calculatedCount;
-    const found = await collect(
-      this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total),
+    const found = await this.countingFaults(bankInstructionId, () =>
+      collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total)),
     );
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
     const known = knownTo(bankIds);
@@ -168,6 +172,32 @@ export class BankReads {
       onIncoming?.({ ...payment, creditorIban: payment.iban });
       return false;
     });
+  }
+
+  /** Remembers whether what is read fails again and again. */
+  private async countingFaults<T>(bankInstructionId: string, read: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await read();
+      this.faults.delete(bankInstructionId);
+      return answer;
+    } catch (error) {
+      if (isServersFault(error))
+        this.faults.set(bankInstructionId, (this.faults.get(bankInstructionId) ?? 0) + 1);
+      throw error;
+    }
+  }
+
+  /**
+   * Whether another list may show what the one of an instruction does not. A server's fault of a moment passes by itself;
+   * one that was met twice may be of this list alone.
+   */
+  mayBeReadOtherwise(
+    error: unknown,
+    { bankInstructionId, byAnyList = false }: InstructionAtBank,
+  ): error is BankClientError {
+    if (error instanceof ListUnreadable || error instanceof NotFound) return true;
+    if (isServersFault(error)) return (this.faults.get(bankInstructionId) ?? 0) > 1;
+    return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
   }
 
   /**
@@ -233,15 +263,6 @@ export class BankReads {
     }
     return found;
   }
-}
-
-/** Whether another list may show what the one of an instruction does not. */
-export function mayBeReadOtherwise(
-  error: unknown,
-  { byAnyList = false }: InstructionAtBank,
-): error is BankClientError {
-  if (error instanceof ListUnreadable || error instanceof NotFound) return true;
-  return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
 }
 
 /** What says that a payment is of the instruction, or may be: its id alone only where the payment names none. */

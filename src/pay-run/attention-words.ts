@@ -107,6 +107,13 @@ export const ATTENTION_WORDS = {
     askBank: 'Where does the additional payment in customer instruction {ref} come from? Please stop it.',
     actions: ['RESUME'],
   },
+  ENTRY_OF_THE_BANK: {
+    certain:
+      'It is none of our payments, and by its type it pays nobody: a fee of the bank, or a refund. Nothing is held back.',
+    askBank:
+      'What are the fees or refunds in customer instruction {ref}, and why are they listed among its payments?',
+    actions: ['ACKNOWLEDGE'],
+  },
   CONTRADICTION: {
     certain:
       'The first final status is kept, and not both are right about whether it was paid. The payment can never be replaced by another.',

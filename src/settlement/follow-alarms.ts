@@ -19,15 +19,38 @@ export async function tellOfForeign(
   instruction: Instruction,
   payments: readonly Pick<BankPayment, 'bankPaymentId'>[],
 ): Promise<void> {
-  const ids = [...new Set(payments.map(({ bankPaymentId }) => `"${bankPaymentId}"`))].sort();
-  const named = ids.slice(0, FOREIGN_NAMED);
-  if (ids.length > named.length) named.push(`${ids.length - named.length} more`);
+  const named = namesOf(payments);
   const alarm = {
     kind: 'FOREIGN_RECORD',
     ...aboutInstruction(instruction),
     happened: `The submitted instruction holds what was never sent: payment ${named.join(', ')}.`,
   } as const;
   await stopUnlessDecided(tx, alarm, named);
+}
+
+/**
+ * Fees and refunds that the bank lists in a submitted instruction (Transaction types) pay nobody, so nothing is stopped;
+ * a person asks what they are, and anew when there are more.
+ */
+export async function tellOfEntries(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  entries: readonly Pick<BankPayment, 'bankPaymentId' | 'transactionType'>[],
+): Promise<void> {
+  const named = namesOf(entries);
+  const types = [...new Set(entries.map(({ transactionType }) => transactionType))].sort().join(', ');
+  const alarm = {
+    kind: 'ENTRY_OF_THE_BANK',
+    ...aboutInstruction(instruction),
+    happened: `The submitted instruction lists what was never sent and is no payment (${types}): ${named.join(', ')}.`,
+  } as const;
+  await raiseNaming(tx, alarm, named);
+}
+
+function namesOf(records: readonly Pick<BankPayment, 'bankPaymentId'>[]): string[] {
+  const ids = [...new Set(records.map(({ bankPaymentId }) => `"${bankPaymentId}"`))].sort();
+  const named = ids.slice(0, FOREIGN_NAMED);
+  return ids.length > named.length ? [...named, `${ids.length - named.length} more`] : named;
 }
 
 /**

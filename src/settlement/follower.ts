@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type BankClientError, isBankError, isHidden, NotFound } from '../bank/errors';
-import type { BankInstruction, BankPayment } from '../bank/records';
+import { type BankInstruction, type BankPayment, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -17,7 +17,13 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
-import { tellOfDifference, tellOfForeign, tellOfUnfinished, tellOfUnseenTotals } from './follow-alarms';
+import {
+  tellOfDifference,
+  tellOfEntries,
+  tellOfForeign,
+  tellOfUnfinished,
+  tellOfUnseenTotals,
+} from './follow-alarms';
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
 import {
   advanced,
@@ -210,13 +216,18 @@ export class Follower {
     await recordAfterEnd(tx, held.added);
     await recordBehind(tx, instruction, held.behind);
     const payments = advanced(before, progress);
-    await tellOfStatuses(tx, instruction, payments, this.lateness.of(followed.run, instruction));
+    const { shouldHaveMoved, overdue } = this.lateness.of(followed.run, instruction);
+    const isShown = shown !== undefined || seen.length > 0;
+    // Of what is gone another question is asked.
+    await tellOfStatuses(tx, instruction, payments, {
+      shouldHaveMoved,
+      overdue: overdue && (isShown || !gone),
+    });
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (instruction.status !== 'SUBMITTED') return unshown;
-    if (this.lateness.isOverdue(followed.run))
-      await tellOfGone(tx, instruction, payments, { gone, shown: shown !== undefined || seen.length > 0 });
+    if (overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');
     if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
@@ -269,7 +280,10 @@ export class Follower {
       if (chargesMinor !== undefined || settledOn !== undefined)
         added.set(payment.rowNo, { paymentId: payment.paymentId, chargesMinor, settledOn });
     }
-    if (foreign.length > 0) await tellOfForeign(tx, instruction, foreign);
+    const entries = foreign.filter(isOwnEntry);
+    if (entries.length > 0) await tellOfEntries(tx, instruction, entries);
+    const strangers = foreign.filter((one) => !isOwnEntry(one));
+    if (strangers.length > 0) await tellOfForeign(tx, instruction, strangers);
     return {
       progress: [...progress.values()],
       added: [...added.values()],

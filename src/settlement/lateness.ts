@@ -2,13 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
-import { addBankingDays, localDate } from '../domain/business-day';
+import { isOverdue, localDate } from '../domain/business-day';
 import { sendingCloses } from '../domain/send-window';
 import type { Instruction } from '../pay-run/instruction.entity';
 import type { PayRun } from '../pay-run/pay-run.entity';
-
-/** Days after the execution date on which every payment should be final. */
-const PATIENCE_BANKING_DAYS = 2;
 
 /** How late a submitted instruction is, by the clock alone. */
 @Injectable()
@@ -37,8 +34,7 @@ export class Lateness {
 
   /** Whether every payment should be final by now. */
   isOverdue({ executionDate }: Pick<PayRun, 'executionDate'>): boolean {
-    const closed = new Set(this.config.BANK_CLOSED_DAYS);
-    const patience = addBankingDays(executionDate, PATIENCE_BANKING_DAYS, closed);
-    return localDate(this.clock.now(), this.config.BANK_TIME_ZONE) > patience;
+    const today = localDate(this.clock.now(), this.config.BANK_TIME_ZONE);
+    return isOverdue(executionDate, today, new Set(this.config.BANK_CLOSED_DAYS));
   }
 }

@@ -3,7 +3,7 @@ import { Lanes } from '../config/lanes';
 import { isNotShown, isRequestRefused, isServersFault } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { BankPayment } from '../bank/records';
-import { BankReads, InstructionAtBank, mayBeReadOtherwise } from '../employer/bank-reads';
+import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { Sweeps } from './sweeps';
 
@@ -90,7 +90,7 @@ export class PaymentSource {
     try {
       return await this.ownLists.run(() => this.reads.ownPayments(account, at));
     } catch (error) {
-      if (mayBeReadOtherwise(error, at)) return undefined;
+      if (this.reads.mayBeReadOtherwise(error, at)) return undefined;
       throw error;
     }
   }

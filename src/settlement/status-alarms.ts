@@ -1,5 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeSubmit, isLeftBeforeTaken, isPastSubmit, readBankStatus } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
 import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
@@ -18,8 +18,8 @@ const ROWS_NAMED = 10;
 
 /**
  * Asks once for each instruction, however many of its open payments share the status: about statuses nobody documents,
- * and about those in which the bank waits for a person; and, of payments that are `overdue` while others were paid, about
- * those in which it leaves them before it takes them. Where payments that `shouldHaveMoved` are all where they were
+ * and about those in which the bank waits for a person; and, of payments that are `overdue`, about those that end nothing:
+ * the bank may show no more of them (a transfer within it may rest at SUBMITTED: States and transitions). Where payments that `shouldHaveMoved` are all where they were
  * before the submit, and nothing says why, the bank is asked for whom it waits. Cleared as soon as none is left.
  * @param payments of the instruction, in row order, as they stand
  */
@@ -30,12 +30,11 @@ export async function tellOfStatuses(
   { shouldHaveMoved, overdue }: { shouldHaveMoved: boolean; overdue: boolean },
 ): Promise<void> {
   const groups = openStatuses(instruction, payments);
-  const isLeftBehind = overdue && payments.some(({ status }) => status === 'SETTLED');
   for (const kind of PASSING) {
     const unclear = groups.filter(({ status }) => alarmOfStatus(status) === kind);
     const left = groups.filter(
       ({ status, ofInstruction }) =>
-        kind === 'UNKNOWN_STATUS' && isLeftBehind && !ofInstruction && isLeftBeforeTaken(status),
+        kind === 'UNKNOWN_STATUS' && overdue && !ofInstruction && isUnfinished(status),
     );
     const alarming = [...unclear, ...left];
     if (alarming.length === 0) {
@@ -47,7 +46,8 @@ export async function tellOfStatuses(
     const alarm = {
       kind,
       ...aboutInstruction(instruction),
-      happened: [...told(HAPPENED[kind], unclear), ...told(LEFT_BEHIND, left)].join(' '),
+      happened: [...told(HAPPENED[kind], unclear), ...told(OVERDUE, left)].join(' '),
+      ...(unclear.length === 0 && ABOUT_OVERDUE),
       ...heldUp(alarming.flatMap(({ payments: those }) => those)),
     };
     const words = alarming.map(({ status }) => ` ${status} (`);
@@ -56,8 +56,15 @@ export async function tellOfStatuses(
   }
 }
 
-const LEFT_BEHIND =
-  'Two banking days after the execution date the bank leaves payments where they were before it took them';
+const OVERDUE =
+  'Two banking days after the execution date the bank does not show what became of payments, but only how far they got';
+
+const ABOUT_OVERDUE = {
+  certain:
+    'They were submitted once and are never sent again. Nobody who shows such a status is paid again meanwhile.',
+  askBank:
+    'What became of the payments of customer instruction {ref} that show these statuses: was each of them paid, or is it certain that it never will be? Please confirm that in writing.',
+};
 
 /** A sentence that names each status and whose it is; none where there is none. */
 function told(happened: string, groups: readonly StatusGroup[]): string[] {

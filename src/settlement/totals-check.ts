@@ -3,10 +3,10 @@ import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import type { EmployerTransaction } from '../database/database';
-import { isEndedUnpaid, mayLackGroups } from '../domain/bank-status';
+import { isEndedUnpaid } from '../domain/bank-status';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { judgeGroups } from '../pay-run/match';
+import { judgeGroups, sumOf, type Totals } from '../pay-run/match';
 import { groupsDiffer } from '../pay-run/stop';
 import { alarmOfStatus } from './follow-plan';
 import { Lateness } from './lateness';
@@ -32,8 +32,8 @@ export class TotalsCheck {
   }
 
   /**
-   * Keeps the status that the bank shows of a locked instruction, and compares its groups where that is due: what differs
-   * stops everything, and what agrees is written down.
+   * Keeps the status that the bank shows of a locked instruction, and compares its groups where that is due
+   * (`paymentTransactionsStatus`): what differs stops everything, and what agrees is written down.
    * @param shown nothing where the bank does not show it
    */
   async check(
@@ -47,11 +47,10 @@ export class TotalsCheck {
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
     if (!this.areDue(instruction)) return;
-    const totals = judgeGroups(
-      { count: planned.rowCount, totalMinor: planned.totalMinor },
-      shown.groups,
-      this.mayBeFewer(instruction, shown.status),
-    );
+    const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
+    const judged = judgeGroups(all, shown.groups, this.mayBeFewer(instruction, shown.status));
+    const isLess = judged !== 'equal' && judgeGroups(all, shown.groups, true) === 'absent';
+    const totals = (isLess ? await explained(tx, planned, shown.groups ?? []) : undefined) ?? judged;
     if (totals === 'different') await groupsDiffer(tx, instruction, shown.groups ?? []);
     if (totals === 'absent') return;
     await tx.manager.update(
@@ -63,14 +62,38 @@ export class TotalsCheck {
 
   /**
    * Whether the bank may count fewer payments than there are: it puts them into their groups one by one, or never will;
-   * or takes out what it has processed, of what ended after its totals were compared.
+   * or takes out what has failed or what it has processed, which only the end of all shows to be the whole difference.
    */
   private mayBeFewer(instruction: Instruction, bankStatus: string): boolean {
     const { status, totalsCheckedAt } = instruction;
     if (status === 'CLOSED' && totalsCheckedAt !== null) return true;
-    if (!this.lateness.isOld(instruction) || isEndedUnpaid(bankStatus)) return true;
-    return status === 'SUBMITTED' && mayLackGroups(bankStatus);
+    return status === 'SUBMITTED' || !this.lateness.isOld(instruction) || isEndedUnpaid(bankStatus);
   }
+}
+
+/**
+ * What it means that groups lack some payments: `equal` where that is exactly what of them is known to have failed; absent
+ * where it is what settled too, since of what was processed such a bank tells nothing. Undefined where it is neither.
+ */
+async function explained(
+  tx: EmployerTransaction,
+  { payRunId, firstRow, lastRow, rowCount, totalMinor }: PlannedInstruction,
+  groups: readonly Totals[],
+): Promise<'equal' | 'absent' | undefined> {
+  if (groups.length === 0) return undefined;
+  const rows = await tx.query<{ settled: boolean; count: number; total: string }>(
+    `SELECT status = 'SETTLED' AS settled, count(*)::int AS count, sum(amount_minor) AS total FROM payment
+     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4
+       AND status IN ('SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID')
+     GROUP BY 1`,
+    [tx.employerId, payRunId, firstRow, lastRow],
+  );
+  const ended = rows.map(({ settled, count, total }) => ({ settled, count, totalMinor: BigInt(total) }));
+  const shown = sumOf(groups);
+  const isLacking = (some: Totals): boolean =>
+    some.count === rowCount - shown.count && some.totalMinor === totalMinor - shown.totalMinor;
+  if (ended.some((one) => !one.settled && isLacking(one))) return 'equal';
+  return [...ended, sumOf(ended)].some(isLacking) ? 'absent' : undefined;
 }
 
 function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {

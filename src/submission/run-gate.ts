@@ -10,6 +10,7 @@ import { Claim, fence, isThere, missingForMs, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { BANK_LADDER } from '../domain/bank-status';
+import { isOverdue, localDate } from '../domain/business-day';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { everyInstructionIs, plannedInstructions } from '../pay-run/instruction.store';
@@ -153,7 +154,7 @@ export class RunGate {
     if (atBank === undefined) return true;
     const available = atBank.availableMinor;
     const charge = await this.highestCharge(tx, run);
-    const reserved = await reservedByOthers(tx, run);
+    const reserved = await this.reservedByOthers(tx, run);
     const needed = run.totalMinor + reserved.amountMinor;
     const charges = charge * BigInt(run.rowCount + reserved.payments);
     if (available !== undefined && available < needed + charges) {
@@ -166,6 +167,40 @@ export class RunGate {
     const subjects = [run.id, run.accountId];
     await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], subjects, 'the account is open and funded');
     return true;
+  }
+
+  /**
+   * What other runs on the account are about to take: all of a run that is being submitted, and of submitted payments
+   * those on which the bank has not placed its hold yet. What is overdue it has taken long ago, if it ever does: a transfer
+   * within the bank may rest at SUBMITTED (States and transitions), its money gone, and would be counted twice.
+   */
+  private async reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<Reserved> {
+    const others = await tx.query<{ id: string; executionDate: string }>(
+      `SELECT id, execution_date::text AS "executionDate" FROM pay_run
+       WHERE employer_id = $1 AND account_id = $2 AND id <> $3 AND status IN ('SUBMITTING', 'FOLLOWING')`,
+      [tx.employerId, run.accountId, run.id],
+    );
+    const today = localDate(this.clock.now(), this.config.BANK_TIME_ZONE);
+    const closed = new Set(this.config.BANK_CLOSED_DAYS);
+    const overdue = others.filter(({ executionDate }) => isOverdue(executionDate, today, closed));
+    const [row] = await queryByHash<{ payments: number; reserved: string; submitted: string[] | null }>(
+      tx,
+      `SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS reserved,
+         array_agg(DISTINCT b.instruction_id) FILTER (WHERE p.status = 'SUBMITTED') AS submitted
+       FROM payment p
+       LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
+         AND b.instruction_id = ANY (ARRAY(
+           SELECT id FROM instruction
+           WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND pay_run_id <> ALL ($3) AND status = 'SUBMITTED'))
+       WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
+         AND (p.status = 'AT_BANK' OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
+      [tx.employerId, others.map(({ id }) => id), overdue.map(({ id }) => id), BANK_LADDER.PRO_DEBIT_HOLD],
+    );
+    return {
+      payments: row?.payments ?? 0,
+      amountMinor: BigInt(row?.reserved ?? 0),
+      submitted: row?.submitted ?? [],
+    };
   }
 
   /** The most the bank charged lately for one payment from the account, in minor units; 0 where it shows no charge. */
@@ -215,34 +250,6 @@ interface Reserved {
   payments: number;
   amountMinor: bigint;
   submitted: string[];
-}
-
-/**
- * What other runs on the account are about to take: all of a run that is being submitted, and of submitted payments
- * those on which the bank has not placed its hold yet.
- */
-async function reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<Reserved> {
-  const [row] = await queryByHash<{ payments: number; reserved: string; submitted: string[] | null }>(
-    tx,
-    `WITH others AS MATERIALIZED (
-       SELECT id FROM pay_run
-       WHERE employer_id = $1 AND account_id = $2 AND id <> $3 AND status IN ('SUBMITTING', 'FOLLOWING'))
-     SELECT count(*)::int AS payments, coalesce(sum(p.amount_minor), 0) AS reserved,
-       array_agg(DISTINCT b.instruction_id) FILTER (WHERE p.status = 'SUBMITTED') AS submitted
-     FROM payment p
-     LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
-       AND b.instruction_id = ANY (ARRAY(
-         SELECT id FROM instruction
-         WHERE employer_id = $1 AND pay_run_id = ANY (ARRAY(SELECT id FROM others)) AND status = 'SUBMITTED'))
-     WHERE p.employer_id = $1 AND p.pay_run_id = ANY (ARRAY(SELECT id FROM others))
-       AND (p.status = 'AT_BANK' OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
-    [tx.employerId, run.accountId, run.id, BANK_LADDER.PRO_DEBIT_HOLD],
-  );
-  return {
-    payments: row?.payments ?? 0,
-    amountMinor: BigInt(row?.reserved ?? 0),
-    submitted: row?.submitted ?? [],
-  };
 }
 
 /**

@@ -4,7 +4,7 @@ import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isLeftBeforeTaken, unclearStatusOf } from '../domain/bank-status';
+import { isUnfinished, unclearStatusOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
@@ -68,7 +68,7 @@ export class StatusMeaning {
     );
     const clear = waiting.filter(({ bankPaymentId, rowNo, status: asked }) => {
       const status = shown.get(bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, rowNo));
-      if (status === undefined || (status === asked && isLeftBeforeTaken(asked))) return false;
+      if (status === undefined || (status === asked && isUnfinished(asked))) return false;
       return unclearStatusOf(status, ofInstruction) === undefined;
     });
     if (clear.length === 0) return;
@@ -173,7 +173,7 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
     [tx.employerId, instructionId],
   );
   return rows.flatMap((row) => {
-    const left = row.own !== null && isLeftBeforeTaken(row.own) ? row.own : undefined;
+    const left = row.own !== null && isUnfinished(row.own) ? row.own : undefined;
     const status = unclearStatusOf(row.own, row.of_instruction) ?? left;
     if (status === undefined || !happened.includes(` ${status} (`)) return [];
     return {

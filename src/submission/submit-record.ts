@@ -1,7 +1,6 @@
 import type { BankInstruction } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { mayLackGroups } from '../domain/bank-status';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
@@ -32,18 +31,17 @@ export async function finishAttempt(
  */
 export async function recordExecuted(
   tx: EmployerTransaction,
-  work: Pick<Work, 'run' | 'planned' | 'account' | 'instruction'>,
+  work: Pick<Work, 'planned'>,
   instruction: Instruction,
   shown: BankInstruction | undefined,
   { evidence, at, readInMs = 0 }: { evidence: string; at: Date; readInMs?: number },
 ): Promise<void> {
-  const { planned, account } = work;
-  // What is read once more is not judged while it may grow; elsewhere this answer is all there is.
-  const mayGrow = account.reads.includes('INSTRUCTION') || mayLackGroups(shown?.status ?? '');
+  const { planned } = work;
+  // Fewer is no sign that anybody is paid twice: they may come, or have failed. Where nothing more is read, it is asked.
   const totals = judgeGroups(
     { count: planned.rowCount, totalMinor: planned.totalMinor },
     shown?.groups,
-    mayGrow,
+    true,
   );
   await finishAttempt(tx, instruction, 'EXECUTED', evidence);
   await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {

@@ -146,3 +146,29 @@ it("tells in the label of EXT_REFUSED that the payee's account is closed, and em
   expect(told.sort()).toEqual(added.map(paymentIdOf).sort());
   expect((await bank.account('1001')).availableBalance.value).toBe(25_000_000);
 });
+
+it.each([
+  [
+    'failed',
+    [{ groupStatus: 'PROCESSABLE', nbTransactions: 1, totalAmount: { value: 30, currency: 'EUR' } }],
+  ],
+  ['ended', [{ groupStatus: 'PROCESSABLE', nbTransactions: 0, totalAmount: { value: 0, currency: 'EUR' } }]],
+] as const)('leaves out of the groups what it is told to, "%s"', async (groupsLeaveOut, groups) => {
+  await bank.close();
+  bank = await Tester.start({ stepMs: 1_000, variants: { groupsLeaveOut } });
+  const rows = [
+    { iban: magic('notProcessable'), value: 7 },
+    { iban: magic('fails'), value: 8 },
+    { value: 30 },
+  ];
+  const { submitted } = await bank.pay(rows);
+  const processable = {
+    groupStatus: 'PROCESSABLE',
+    nbTransactions: 2,
+    totalAmount: { value: 38, currency: 'EUR' },
+  };
+  expect(submitted.paymentTransactionsStatus).toEqual([processable]);
+  await bank.advance(60_000);
+  const shown = (await bank.get(PATHS.customerInstruction(String(submitted.id)))).body;
+  expect(shown.paymentTransactionsStatus).toEqual(groups);
+});

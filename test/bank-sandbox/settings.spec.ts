@@ -32,6 +32,8 @@ const OTHERWISE: Variants = {
   submitStatus: 202,
   submitRuns: 'later',
   groupsFill: 'progressively',
+  groupsLeaveOut: 'failed',
+  bookEnds: 'SUBMITTED',
   submitWaitsFor: 'strong-authentication',
   refusalEnds: 'itself',
   failedChecks: 'leave-it',

@@ -1,7 +1,16 @@
 import { PATHS } from '../../src/bank/types';
 import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
 import type { SandboxOptions } from '../../src/bank-sandbox/main';
-import { historyOf, type Json, paymentIdOf, paymentStatusOf, statusesOf, Tester } from './client';
+import {
+  ALDER,
+  BIRCH,
+  historyOf,
+  type Json,
+  paymentIdOf,
+  paymentStatusOf,
+  statusesOf,
+  Tester,
+} from './client';
 
 let bank: Tester;
 const start = async (variants: SandboxOptions['variants'], options: SandboxOptions = {}): Promise<Tester> =>
@@ -255,5 +264,35 @@ describe('a payment for a later day', () => {
     const { added } = await bank.pay([{}]);
     const payment = await bank.payment(paymentIdOf(added[0]));
     expect(payment.paymentTransactionDateInformation.settlementDate).toBe('2026-04-02');
+  });
+});
+
+describe('a transfer within the bank that ends at SUBMITTED', () => {
+  it('moves its money there, while a payment to another bank goes on, booked as one batch or not', async () => {
+    for (const batchBooking of [false, true]) {
+      await start({ bookEnds: 'SUBMITTED' });
+      const { added } = await bank.pay([{ iban: BIRCH.account!.iban, value: 70 }, { value: 30 }], {
+        batchBooking,
+      });
+      const [within, out] = await Promise.all(added.map((one) => bank.payment(paymentIdOf(one))));
+      expect(statusesOf(historyOf(within)).slice(-3)).toEqual([
+        'SUB_IS_VALID',
+        'SUB_INT_CTRL_PASSED',
+        'SUBMITTED',
+      ]);
+      expect(paymentStatusOf(out)).toBe('SETTLED');
+      const [debtor, payee] = await Promise.all([bank.account('1001'), bank.account('1002')]);
+      expect(debtor.balance.value).toBe(Number(ALDER.account!.balanceMinor) - 100);
+      expect(payee.balance.value).toBe(Number(BIRCH.account!.balanceMinor) + 70);
+      if (!batchBooking) await bank.close();
+    }
+  });
+
+  it('fails there where the money lacks', async () => {
+    await start({ bookEnds: 'SUBMITTED' });
+    const { added } = await bank.pay([
+      { iban: BIRCH.account!.iban, value: Number(ALDER.account!.balanceMinor) + 1 },
+    ]);
+    expect(paymentStatusOf(await bank.payment(paymentIdOf(added[0])))).toBe('PRO_DEBIT_HOLD_FAILED');
   });
 });

@@ -476,3 +476,40 @@ describe('reading a list', () => {
     ).rejects.toThrow(BankUnreachable);
   });
 });
+
+describe('a list whose pages are larger than any answer may be', () => {
+  const tooLarge = new BankUnreachable('body-too-large', true);
+  const read = async (fetch: (query: PageQuery) => Promise<ListPage<Item>>): Promise<number> => {
+    let count = 0;
+    for await (const _item of eachItem({ fetch, idOf: ({ id }) => id })) count += 1;
+    return count;
+  };
+  const list = new FakeList({
+    total: 50,
+    base: 1,
+    cap: 100,
+    tooLarge: 'caps',
+    offset: 'right',
+    limit: 'in force',
+    count: 'total',
+    pageZero: 'refuses',
+    pastTheEnd: 'empty',
+    sparse: false,
+    understands: 'page',
+  });
+
+  it('is read in smaller ones', async () => {
+    const sizes = new Set<number>();
+    const count = await read(async (query) => {
+      const size = 'page' in query ? query.pageSize : query.limit;
+      sizes.add(size);
+      if (size > 20) throw tooLarge;
+      return list.fetch(query);
+    });
+    expect([count, [...sizes]]).toEqual([50, [100, 20]]);
+  });
+
+  it('cannot be read where these are as large', async () => {
+    await expect(read(() => Promise.reject(tooLarge))).rejects.toThrow(ListUnreadable);
+  });
+});

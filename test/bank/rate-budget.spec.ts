@@ -81,14 +81,24 @@ describe('the rate budget', () => {
     await expect(taken).rejects.toThrow(RateLimited);
   });
 
-  it('adopts a lower limit the bank names, never a higher one', async () => {
+  it('adopts a limit the bank names, and then a lower one, never a higher one', async () => {
     const clock = new ManualClock();
-    const budget = new MinuteBudget(600, clock);
+    const budget = new MinuteBudget(undefined, clock);
+    budget.observe({ status: 200, limit: 600 });
     budget.observe({ status: 200, limit: 60, remaining: 59 });
     budget.observe({ status: 200, limit: 100_000 });
     const start = clock.ms;
     for (let count = 0; count < 60; count += 1) await budget.take();
     expect(clock.ms - start).toBeGreaterThan(55_000);
+  });
+
+  it('keeps to the limit it was configured with, whatever the bank names', async () => {
+    const clock = new ManualClock();
+    const budget = new MinuteBudget(600, clock);
+    budget.observe({ status: 200, limit: 5 });
+    const start = clock.ms;
+    for (let count = 0; count < 60; count += 1) await budget.take();
+    expect(clock.ms - start).toBeLessThan(6_000);
   });
 
   it('refuses at once what would wait too long, and takes nothing', async () => {

@@ -26,8 +26,7 @@ class RowInMemory implements SharedRate {
   async reserve(configured: number | undefined, request: TurnRequest) {
     if (this.broken) throw new Error('no connection');
     this.asked.push(request);
-    const limits = [configured, this.learned].filter((one) => one !== undefined);
-    const perMinute = limits.length === 0 ? undefined : Math.min(...limits);
+    const perMinute = configured ?? this.learned;
     const state = { dueInMs: this.dueMs - this.clock.ms, pausedInMs: this.pausedUntilMs - this.clock.ms };
     const turns = reserveTurns(state, perMinute === undefined ? UNPACED : paceOf(perMinute), request);
     if (turns.kind === 'reserved') this.dueMs = this.clock.ms + turns.dueInMs;
@@ -109,14 +108,24 @@ describe('the budget that replicas share', () => {
   });
 
   it('teaches a lower limit to the others, never a higher one', async () => {
-    const [one, other] = [replica(600), replica(600)];
+    const [one, other] = [replica(), replica()];
     one.observe({ status: 200, limit: 60, remaining: 59 });
     one.observe({ status: 200, limit: 60, remaining: 58 });
     one.observe({ status: 200, limit: 100_000 });
     expect(row.limits).toEqual([60]);
+    other.observe({ status: 200, limit: 100 });
     const start = clock.ms;
     for (let count = 0; count < 11; count += 1) await other.take();
     expect(clock.ms - start).toBeCloseTo(10 * paceOf(60).intervalMs);
+  });
+
+  it('keeps to the limit it was configured with, and teaches no other', async () => {
+    const budget = replica(600);
+    budget.observe({ status: 200, limit: 5 });
+    const start = clock.ms;
+    for (let count = 0; count < 11; count += 1) await budget.take();
+    expect(clock.ms - start).toBeLessThan(2_000);
+    expect(row.limits).toEqual([]);
   });
 
   it('pauses all after a 429 that one of them got, and writes it down once', async () => {

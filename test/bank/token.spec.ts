@@ -153,12 +153,29 @@ describe('a request for a token', () => {
       budget,
     });
 
-  it('at the address of the bank takes a turn of the budget, and what it is told counts for all', async () => {
+  it('at the address of the bank takes a turn of the budget, and only a pause it is told counts for all', async () => {
     client = clientWithTokensOf(`${bank.url}/token`);
     await client.hooks.list();
     await client.hooks.list();
     expect(budget.take).toHaveBeenCalledTimes(3);
     expect(budget.observe).toHaveBeenCalledTimes(3);
+  });
+
+  it('teaches nothing of a limit that is its own, and pauses all where it is turned away', async () => {
+    client = clientWithTokensOf(`${bank.url}/token`);
+    let status = 200;
+    bank.handler = ({ url }, response) => {
+      const isToken = url === '/token';
+      if (isToken) response.setHeader('x-ratelimit-limit', '5').setHeader('x-ratelimit-remaining', '0');
+      answer(response, isToken ? status : 200, isToken ? { access_token: 't', expires_in: 600 } : []);
+    };
+    await client.hooks.list();
+    expect(budget.observe.mock.calls[0]).toEqual([{ status: 200, retryAfterMs: undefined }]);
+    client.close();
+    status = 429;
+    client = clientWithTokensOf(`${bank.url}/token`);
+    await expect(client.hooks.list()).rejects.toThrow('No access token');
+    expect(budget.observe.mock.lastCall).toEqual([{ status: 429, retryAfterMs: undefined }]);
   });
 
   it('at another address takes none: the limit there is another one', async () => {

@@ -3,6 +3,7 @@ import {
   BankError,
   BankUnreachable,
   ContractDrift,
+  ListUnreadable,
   NotAllowed,
   NotFound,
   RateLimited,
@@ -215,5 +216,58 @@ describe('whether an instruction was submitted', () => {
     [slow, 'SETTLED', gone, slow],
   ])('is not known (%s, %s, %s)', async (instruction, own, general, expected) => {
     expect(await standing(instruction, own, general)).toBe(expected);
+  });
+});
+
+describe('the payments of an instruction whose own list fails', () => {
+  const raw = { raw: '' };
+  const broken = new BankError(500, raw);
+  const at = { bankInstructionId: '4711', createdAt: new Date(), bankIds: [], isNamedBy: namesOf(OURS) };
+  /** What is read, one time after the other, of what each list shows. */
+  const readTimes = async (times: number, own: () => Error | undefined, general: Error | undefined) => {
+    async function* listed(failure: Error | undefined, bankPaymentId: string) {
+      if (failure) throw failure;
+      yield await Promise.resolve({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' });
+    }
+    const gateway = {
+      listInstructionPayments: () => listed(own(), 'by its own'),
+      listPayments: () => listed(general, 'by the general'),
+    };
+    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+    const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+    const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] } as unknown as EmployerAccount;
+    const found: unknown[] = [];
+    for (let n = 0; n < times; n += 1)
+      found.push(
+        await reads.payments(account, at).then(
+          ([one]) => one?.bankPaymentId,
+          (error: unknown) => error,
+        ),
+      );
+    return found;
+  };
+
+  it('are read from the general list once the fault lasts, and from its own again when that is over', async () => {
+    let times = 0;
+    const own = () => (++times < 4 ? broken : undefined);
+    expect(await readTimes(4, own, undefined)).toEqual([
+      broken,
+      'by the general',
+      'by the general',
+      'by its own',
+    ]);
+  });
+
+  it.each([
+    ['the general one fails too', new BankError(503, raw), broken],
+    ['the general one shows none', new NotFound(404, raw), broken],
+  ])('are not known where %s', async (_what, general, expected) => {
+    expect((await readTimes(2, () => broken, general))[1]).toBe(expected);
+  });
+
+  it('are read from the general list at once where its own is too large', async () => {
+    expect(await readTimes(1, () => new ListUnreadable('page-too-large'), undefined)).toEqual([
+      'by the general',
+    ]);
   });
 });

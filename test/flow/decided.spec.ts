@@ -107,15 +107,17 @@ describe('what waits at the bank and was decided by two people', () => {
       await lookAgain();
       return (await kinds()).includes('ROW_UNSEEN');
     }, 20_000);
-    expect((await kinds()).sort()).toEqual(['BANK_ACTION_REQUIRED', 'ROW_UNSEEN']);
-    for (const { id: asked } of await payroll.attention()) await acknowledge(asked);
+    expect((await kinds()).sort()).toEqual(['BANK_ACTION_REQUIRED', 'ROW_UNSEEN', 'UNKNOWN_STATUS']);
+    for (const { id: asked, kind } of await payroll.attention())
+      if (kind !== 'UNKNOWN_STATUS') await acknowledge(asked);
     held = 2;
     const ended = `SELECT FROM payment WHERE status = 'SETTLED'`;
     await eventually(async () => {
       await lookAgain();
       return (await select(payroll.database.superuserUrl, ended)).length === 1;
     }, 20_000);
-    expect(await kinds()).toEqual([]);
+    // Two people may have the bank's word on these at any time.
+    expect(await kinds()).toEqual(['UNKNOWN_STATUS']);
   });
 
   it('is not asked again while the account is blocked, and is when it is blocked anew', async () => {

@@ -331,6 +331,15 @@ describe('a submitted instruction that the bank hides', () => {
     expect(await stopped()).toBeNull();
   });
 
+  it('by a lasting fault of its own list is verified and followed by the general one, and stops nobody', async () => {
+    payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed', omitFromLists: [] } } });
+    await payroll.fault({ operation: LISTS, kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(await kinds()).toEqual([]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1]);
+  });
+
   it('by every read stops its employer until two people have decided it, and not again', async () => {
     const id = await following();
     await hide(everyRead, '403');

@@ -1,6 +1,7 @@
+import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -46,6 +47,38 @@ describe('a bank that puts the payments of a submitted instruction into their gr
     await eventually(async () => (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT'), 20_000);
     expect(await submitsOff()).toBe(true);
   });
+});
+
+describe('a bank that leaves out of the groups what failed, or what settled too', () => {
+  it.each([
+    ['failed', 'notProcessable', 'allowed', [], 1],
+    ['failed', 'fails', 'allowed', [], 1],
+    ['failed', 'notProcessable', 'refused', [], 0],
+    ['ended', 'fails', 'allowed', [], 1],
+    ['ended', 'notProcessable', 'allowed', [], 0],
+  ] as const)(
+    'stops nothing (%s, %s, links %s)',
+    async (groupsLeaveOut, effect, linkReads, asked, compared) => {
+      payroll = await Payroll.start({
+        settings: { SUBMIT_DOUBT_MS: '400' },
+        sandbox: { variants: { linkReads, groupsLeaveOut, submitRuns: 'at-once', optionalFields: 'sent' } },
+      });
+      const rows = payRows(4);
+      rows[2]!.iban = MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+      const { superuserUrl } = payroll.database;
+      const reads = jest.spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await eventually(async () => {
+        await execute(superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+        return reads.mock.calls.length > 3;
+      }, 20_000);
+      expect([await kinds(), await submitsOff()]).toEqual([asked, false]);
+      const checked = 'SELECT FROM instruction WHERE totals_checked_at IS NOT NULL';
+      expect(await select(superuserUrl, checked)).toHaveLength(compared);
+    },
+  );
 });
 
 describe('a bank that counts no longer what it has processed', () => {

@@ -1,8 +1,9 @@
 import type { BankPayment } from '../../src/bank/records';
 import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magic';
+import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
 
@@ -16,6 +17,8 @@ const LEAVES: PayrollOptions = {
   settings: { RECONCILE_MS: '200' },
   sandbox: { variants: { failedChecks: 'leave-it' } },
 };
+/** An account at the bank of the employer, which is paid by channel BOOK. */
+const PAYEE_WITHIN = DEFAULT_SEED.users[0]!.account!.iban;
 const left: readonly MagicCreditor['effect'][] = ['notProcessable', 'submissionControlFails'];
 const iban = (effect: MagicCreditor['effect']) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
@@ -152,7 +155,7 @@ describe('a payment that the bank leaves before it took it, and does not say why
     const { data: asked } = await payroll.as('finance').get(path);
     expect(asked).toMatchObject({ payments: 2, actions: ['PAID', 'NOT_PAID'] });
     expect(asked.happened).toMatch(
-      /before it took them: SUB_STARTED \(rows \d\), SUB_IS_VALID \(rows \d\)\.$/,
+      /only how far they got: SUB_STARTED \(rows \d\), SUB_IS_VALID \(rows \d\)\.$/,
     );
     const word = { action: 'NOT_PAID', reason: 'the bank has answered', evidence: 'letter 4712' };
     expect((await payroll.decide(path, word)).status).toBe(200);
@@ -187,4 +190,76 @@ describe('a payment that the bank leaves before it took it, and does not say why
     const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
     expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
   });
+});
+
+describe('a payment that the bank shows no further', () => {
+  const word = (action: 'PAID' | 'NOT_PAID') => ({
+    action,
+    reason: 'the bank has answered',
+    evidence: 'letter 4713',
+  });
+  /** Long after its execution date, by our clock alone. */
+  const overdue = async (id: string) => {
+    payroll.clock.offsetMs += 7 * 86_400_000;
+    await eventuallyRead(async () => (await kinds()).includes('UNKNOWN_STATUS'));
+    return payroll.askedAbout(id, 'UNKNOWN_STATUS');
+  };
+
+  it('is paid by the word of two people where a transfer within the bank rests at SUBMITTED', async () => {
+    payroll = await Payroll.start({
+      settings: { RECONCILE_MS: '200' },
+      sandbox: { variants: { bookEnds: 'SUBMITTED' } },
+    });
+    const rows = payRows(3);
+    rows[1]!.iban = PAYEE_WITHIN;
+    const id = await payroll.paid(payFile(rows));
+    await eventuallyRead(async () => (await statuses(id)).join() === 'SETTLED,SUBMITTED,SETTLED');
+    const path = await overdue(id);
+    const { data: asked } = await payroll.as('finance').get(path);
+    expect(asked).toMatchObject({ payments: 1, actions: ['PAID', 'NOT_PAID'] });
+    expect(asked.happened).toMatch(/only how far they got: SUBMITTED \(rows 2\)\.$/);
+    expect((await payroll.decide(path, word('PAID'))).status).toBe(200);
+    await eventuallyRead(async () => (await payroll.run(id)).status === 'SETTLED');
+    await readAgain();
+    expect(await kinds()).toEqual([]);
+    expect(await report(id)).toMatchObject({ explained: true, difference: '0.00' });
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1]);
+  });
+
+  it('can be decided where nobody of its instruction was paid, and is paid again', async () => {
+    const variants = { failedChecks: 'leave-it', optionalFields: 'left-out' } as const;
+    payroll = await Payroll.start({ ...LEAVES, sandbox: { variants } });
+    const id = await paid(left, 2);
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    const path = await overdue(id);
+    expect((await payroll.decide(path, word('NOT_PAID'))).status).toBe(200);
+    await eventuallyRead(async () => (await payroll.run(id)).status === 'FAILED');
+    expect(await statuses(id)).toEqual(['VOID', 'VOID']);
+    await payroll.bankClock(payroll.clock.now());
+    expect((await successorOf(id)).status).toBe(201);
+  });
+
+  it.each([
+    ['PAID', 'SETTLED', []],
+    ['NOT_PAID', 'FAILED', ['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']],
+  ] as const)(
+    'can be decided where all stand as before the submit, and is followed on (%s)',
+    async (action, end, told) => {
+      payroll = await Payroll.start({ sandbox: { stepMs: 600_000, variants: { submitRuns: 'at-once' } } });
+      const id = await payroll.paid(payFile(payRows(2)));
+      await payroll.until(id, ['FOLLOWING'], 20_000);
+      const path = await overdue(id);
+      expect((await payroll.decide(path, word(action))).status).toBe(200);
+      await eventuallyRead(async () => (await payroll.run(id)).status === end);
+      if (action === 'NOT_PAID') expect((await successorOf(id)).status).toBe(201);
+      await payroll.bankClock(payroll.clock.now());
+      const shown = `SELECT FROM bank_payment WHERE bank_status = 'SETTLED'`;
+      await eventuallyRead(async () =>
+        told.length > 0
+          ? (await kinds()).includes('CONTRADICTION')
+          : (await select(payroll.database.superuserUrl, shown)).length === 2,
+      );
+      expect([...new Set(await kinds())].sort()).toEqual(told);
+    },
+  );
 });

@@ -55,11 +55,11 @@ describe('the budget of requests that replicas share', () => {
     expect((await shared(payroll)).pauseLeftMs).toBeLessThan(0);
   });
 
-  it('slows both down to a lower limit that the bank names, before it turns anything away', async () => {
+  it('slows both down to a limit that the bank names, before it turns anything away', async () => {
     payroll = await Payroll.start({
       replicas: 2,
       sandbox: { stepMs: 600_000, variants: { requestsPerMinute: 240 } },
-      settings: { BANK_REQUESTS_PER_MINUTE: '100000', FOLLOW_DELAYS_MS: '10', ACCOUNT_READ_MS: '50' },
+      settings: { FOLLOW_DELAYS_MS: '10', ACCOUNT_READ_MS: '50' },
     });
     await payroll.paid(payFile(payRows(2)));
     await eventually(async () => ((await payroll.calls()).submit ?? 0) > 0, 30_000);
@@ -101,23 +101,25 @@ describe('a limit at which each request waits for its turn', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());
 
-  /** The bank names three requests a minute, and time passes twenty times as fast. */
-  const slowDown = () =>
-    execute(
+  /** Three requests a minute are allowed from now on, and time passes twenty times as fast. */
+  const slowDown = async () => {
+    await execute(
       payroll.database.superuserUrl,
       `CREATE FUNCTION pass_faster() RETURNS trigger LANGUAGE plpgsql AS $$
          DECLARE due timestamptz = greatest(OLD.next_due_at, clock_timestamp());
          BEGIN NEW.next_due_at = due + (NEW.next_due_at - due) / 20; RETURN NEW; END $$;
        CREATE TRIGGER passes_faster BEFORE UPDATE OF next_due_at ON bank_rate
-         FOR EACH ROW EXECUTE FUNCTION pass_faster();
-       UPDATE bank_rate SET learned_per_minute = 3, learned_at = now()`,
+         FOR EACH ROW EXECUTE FUNCTION pass_faster()`,
     );
+    await payroll.stopServices();
+    for (let n = 0; n < 2; n += 1) await payroll.addReplica({ BANK_REQUESTS_PER_MINUTE: '3' });
+    payroll.url = payroll.services[0]!.url;
+  };
 
   it('has a run submitted at the first try, also while another replica is busy', async () => {
     ({ payroll } = await Payroll.startOnPayday({
       replicas: 2,
       rowsPerInstruction: 2,
-      settings: { BANK_REQUESTS_PER_MINUTE: '6000' },
     }));
     await slowDown();
     const id = await payroll.paid(payFile(payRows(2)));

@@ -1,6 +1,7 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -104,6 +105,28 @@ describe('a run beside one that was submitted and not read since', () => {
     );
     await gateLooks();
     await payroll.askedAbout(id, 'LOW_BALANCE');
+  });
+});
+
+describe('a run beside one whose transfer within the bank was last shown at SUBMITTED, long ago', () => {
+  afterEach(() => payroll.close());
+
+  it('does not leave what the bank has debited on the account once more', async () => {
+    payroll = await Payroll.start({
+      sandbox: {
+        variants: { amountUnit: 'minor', amountType: 'number', chargeMinor: 0, bookEnds: 'SUBMITTED' },
+      },
+    });
+    const within = rows(1, 1).map((row) => ({ ...row, iban: DEFAULT_SEED.users[0]!.account!.iban }));
+    await payroll.until(await payroll.paid(payFile(within)), ['FOLLOWING'], 15_000);
+    const shown = `SELECT FROM bank_payment WHERE bank_status = 'SUBMITTED'`;
+    await eventually(async () => (await select(payroll.database.superuserUrl, shown)).length === 1, 15_000);
+    await leave(2 * 100_00);
+    payroll.clock.offsetMs += 7 * 86_400_000;
+    await payroll.bankClock(payroll.clock.now());
+    const id = await payroll.paid(payFile(rows(50, 2)), { kindOfPay: 'BONUS' });
+    await payroll.until(id, ['FOLLOWING', 'SETTLED'], 15_000);
+    expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('LOW_BALANCE');
   });
 });
 

@@ -1,5 +1,6 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
+import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
@@ -285,6 +286,32 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     await payroll.addAtBank(bankInstructionId);
     await payroll.askedAbout(id, 'FOREIGN_RECORD');
   });
+
+  it.each(['FEE', 'REFUND'])(
+    'is only asked about where it is a %s, which pays nobody',
+    async (transactionType) => {
+      const { id } = await stillFollowed();
+      const source = payroll.services[0]!.app.get(PaymentSource);
+      const { paymentsOf } = source;
+      let entries = ['entry-1'];
+      jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+        const seen = await paymentsOf.apply(source, asked);
+        const entry = { ...seen[0]!, messageId: undefined, direction: 'OUTWARD', transactionType };
+        return [...seen, ...entries.map((one) => ({ ...entry, bankPaymentId: one, ids: [one] as const }))];
+      });
+      const path = await payroll.askedAbout(id, 'ENTRY_OF_THE_BANK');
+      expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(false);
+      const told = { action: 'ACKNOWLEDGE', reason: 'the bank has explained it' };
+      expect((await payroll.decide(path, told)).status).toBe(200);
+      const reads = async () => (await payroll.calls()).listInstructionPaymentTransactions ?? 0;
+      const before = await reads();
+      await eventually(async () => (await reads()) > before + 2, 20_000);
+      expect(await payroll.attention()).toEqual([]);
+      entries = ['entry-1', 'entry-2'];
+      await payroll.askedAbout(id, 'ENTRY_OF_THE_BANK');
+      jest.restoreAllMocks();
+    },
+  );
 
   it('is asked about whole where there are several, and decided once for all of them', async () => {
     const { id, bankInstructionId } = await stillFollowed();

@@ -1,7 +1,7 @@
 import { BankError, BankUnreachable, ContractDrift, ListUnreadable, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
-import type { BankReads } from '../../src/employer/bank-reads';
+import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
 import { PaymentSource } from '../../src/settlement/payment-source';
 
@@ -30,7 +30,8 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
     if (rows === GONE_ROWS) throw new NotFound(404, { raw: 'gone' });
     return found;
   };
-  const own = { payments, ownPayments };
+  const { mayBeReadOtherwise } = BankReads.prototype;
+  const own = { payments, ownPayments, mayBeReadOtherwise, faults: new Map() };
   const gateway = {
     listPayments: async function* () {
       bank.sweeps += 1;

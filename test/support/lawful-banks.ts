@@ -38,6 +38,8 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   submitStatus: [200, 201, 202],
   submitRuns: ['at-once', 'later'],
   groupsFill: ['at-once', 'progressively'],
+  groupsLeaveOut: ['nothing'],
+  bookEnds: ['SETTLED'],
   submitWaitsFor: ['nothing'],
   refusalEnds: ['its-payments'],
   failedChecks: ['end-it'],

@@ -203,9 +203,18 @@ export class Views {
     seen: readonly PaymentRecord[],
     asOfMs: number,
   ): readonly PaymentRecord[] | undefined {
-    if (checkedAtMs !== undefined && checkedAtMs <= asOfMs) return seen;
+    if (checkedAtMs !== undefined && checkedAtMs <= asOfMs)
+      return seen.filter((payment) => !this.isLeftOut(payment, asOfMs));
     const filling = this.variants.groupsFill === 'progressively' && history.hadBy('SUB_STARTED', asOfMs);
     return filling ? seen.slice(0, seen.length >> 1) : undefined;
+  }
+
+  /** Whether groups tell nothing of it any more. */
+  private isLeftOut({ outcome, history }: PaymentRecord, asOfMs: number): boolean {
+    const { groupsLeaveOut } = this.variants;
+    if (groupsLeaveOut === 'nothing') return false;
+    const failed = isNotProcessable(outcome) || FAILURES.has(history.statusAt(asOfMs));
+    return failed || (groupsLeaveOut === 'ended' && history.hadBy('SETTLED', asOfMs));
   }
 
   private groups(payments: readonly PaymentRecord[]): Wire<PaymentTransactionsStatus>[] {

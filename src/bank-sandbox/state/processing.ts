@@ -43,7 +43,7 @@ export class Processing {
     private readonly clock: BankClock,
     private readonly variants: Pick<
       Variants,
-      'executionDays' | 'waitsAs' | 'failedChecks' | 'instructionEnds'
+      'executionDays' | 'waitsAs' | 'failedChecks' | 'bookEnds' | 'instructionEnds'
     >,
     private readonly receive: (input: IncomingInput, atMs: number) => void,
   ) {}
@@ -53,7 +53,7 @@ export class Processing {
     const executionDate = this.executionDateOf(instruction);
     const waitsAs = executionDate > this.clock.dateOf(atMs) ? this.variants.waitsAs : undefined;
     const { direct } = instruction;
-    const { failedChecks } = this.variants;
+    const { failedChecks, bookEnds } = this.variants;
     const byPath = new Map<string, PaymentRecord[]>();
     for (const payment of payments) {
       const key = `${payment.outcome} ${payment.channel}`;
@@ -65,10 +65,10 @@ export class Processing {
       const [first] = alike;
       if (!first) continue;
       const { outcome, channel } = first;
-      const path = pathAfterSubmit({ outcome, channel, direct, waitsAs, failedChecks });
+      const path = pathAfterSubmit({ outcome, channel, direct, waitsAs, failedChecks, bookEnds });
       if (path.length === 0) continue;
       if (failedChecks === 'end-it' || !isNotProcessable(outcome)) instruction.openPayments += alike.length;
-      if (isGoingToSettle(outcome)) instruction.settlingPayments += alike.length;
+      if (this.awaitsBatch(first)) instruction.settlingPayments += alike.length;
       this.enqueueAll(instruction, alike, { path, dueAtMs: atMs + this.agenda.stepMs, executionDate });
     }
     this.endInstruction(instruction, atMs);
@@ -172,12 +172,32 @@ export class Processing {
 
   /** The status asked for, or the failure that meets the payment on its way there. */
   private statusMet(payment: PaymentRecord, status: string): string {
-    if (status === 'PRO_DEBIT_HOLD' && !this.ledger.hold(payment)) return 'PRO_DEBIT_HOLD_FAILED';
-    return status === 'SETTLED' && this.ledger.lacksPayee(payment) ? 'PRO_SETTLEMENT_FAILED' : status;
+    const pays = this.isPaidAt(status, payment);
+    if (pays && this.ledger.lacksPayee(payment)) return 'PRO_SETTLEMENT_FAILED';
+    const holds = status === 'PRO_DEBIT_HOLD' || (pays && this.endsAtSubmitted(payment));
+    return holds && !this.ledger.hold(payment) ? 'PRO_DEBIT_HOLD_FAILED' : status;
+  }
+
+  /** Whether a batch of its instruction waits for it. */
+  private awaitsBatch(payment: PaymentRecord): boolean {
+    return isGoingToSettle(payment.outcome) && !this.endsAtSubmitted(payment);
+  }
+
+  /** Whether it is a transfer within the bank that goes no further. */
+  private endsAtSubmitted({ channel, instruction }: PaymentRecord): boolean {
+    return channel === 'BOOK' && instruction?.direct === false && this.variants.bookEnds === 'SUBMITTED';
+  }
+
+  /** Whether a payment's money moves at a status. */
+  private isPaidAt(status: string, payment: PaymentRecord): boolean {
+    return status === (this.endsAtSubmitted(payment) ? 'SUBMITTED' : 'SETTLED');
   }
 
   private book(payment: PaymentRecord, status: string, atMs: number, today: string): void {
-    if (status === 'SETTLED') {
+    const paid = this.isPaidAt(status, payment);
+    if (paid && status !== 'SETTLED') {
+      this.ledger.settle(payment, atMs);
+    } else if (paid) {
       payment.settlementDate = today;
       this.ledger.settle(payment, atMs);
       this.announce(payment, 'payment_transaction.settled', atMs);
@@ -190,10 +210,9 @@ export class Processing {
       if (status === 'EXT_REFUSED') this.announce(payment, 'payment_transaction.external_refused', atMs);
     }
     const { instruction } = payment;
-    if (!instruction || !(status === 'SETTLED' || FAILURES.has(status))) return;
+    if (!instruction || !(paid || FAILURES.has(status))) return;
     // One that fails as it settles has been waited for.
-    const awaited =
-      isGoingToSettle(payment.outcome) && status !== 'SETTLED' && status !== 'PRO_SETTLEMENT_FAILED';
+    const awaited = this.awaitsBatch(payment) && !paid && status !== 'PRO_SETTLEMENT_FAILED';
     if (awaited) this.awaitBatch(instruction, 1, atMs);
     instruction.openPayments -= 1;
     this.endInstruction(instruction, atMs);

@@ -85,12 +85,15 @@ export function pathAfterSubmit(plan: {
   direct: boolean;
   waitsAs?: Variants['waitsAs'];
   failedChecks: Variants['failedChecks'];
+  bookEnds: Variants['bookEnds'];
 }): readonly string[] {
-  const { outcome, channel, direct, waitsAs, failedChecks } = plan;
+  const { outcome, channel, direct, waitsAs, failedChecks, bookEnds } = plan;
   if (isNotProcessable(outcome))
     return NOT_PROCESSABLE[outcome].filter((status) => failedChecks === 'end-it' || !FAILURES.has(status));
   const submission = direct ? [] : SUBMISSION;
   const waiting = waitsAs === undefined ? [] : [waitsAs];
+  if (channel === 'BOOK' && bookEnds === 'SUBMITTED' && !direct)
+    return [...SUBMISSION.slice(0, -1), ...waiting, 'SUBMITTED'];
   const processing = channel === 'BOOK' ? PROCESSING_BOOK : PROCESSING[outcome];
   return [...submission, ...waiting, ...processing];
 }
