@@ -1,17 +1,24 @@
+import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import type { Row } from '../../test/support/pay-rows';
 import type { Ledger } from '../../test/support/payroll';
 import type { Finding } from '../table';
 
-/** What the service says of each payment of a run, or of several that pay the same people, and the bank's own book. */
+/** What the service says of a run and, read after that, of each of its payments. */
+export interface SaidOfRun {
+  status: PayRunStatus;
+  payments: readonly { employeeId: string; status: string }[];
+}
+
+/** What the service says of a run, or of several that pay the same people, and the bank's own book. */
 export interface Book {
-  said: readonly { employeeId: string; status: string }[];
+  runs: readonly SaidOfRun[];
   ledger: Pick<Ledger, 'payees' | 'entriesSumMinor'>;
 }
 
 export interface Judged {
   paidTwice: boolean;
   paidUnapproved: boolean;
-  /** The service says something else than the book. */
+  /** The service says something else than the book, or nothing final of a payment whose run is. */
   differs: boolean;
 }
 
@@ -25,10 +32,12 @@ export interface Look extends Judged {
 
 /** States in which the service says nothing final of a payment. */
 const OPEN = ['READY', 'APPROVED', 'AT_BANK', 'SUBMITTED'];
+/** All that a run may leave of its payments that was cancelled. */
+const UNSENT = ['CANCELLED', 'EXCLUDED'];
 
 /** Holds a run against the bank's book. @param approved everything that was ever approved: IBAN to cents */
 export function judgeBook(
-  { said, ledger }: Book,
+  { runs, ledger }: Book,
   rows: readonly Row[],
   approved: ReadonlyMap<string, bigint>,
 ): Judged {
@@ -38,12 +47,24 @@ export function judgeBook(
     return minor === undefined || BigInt(movedMinor) !== minor * BigInt(count);
   });
   const differs = rows.some(({ employeeId, iban }) => {
-    const statuses = said.flatMap((one) => (one.employeeId === employeeId ? one.status : []));
+    const statuses = runs.flatMap(({ payments }) =>
+      payments.flatMap((one) => (one.employeeId === employeeId ? one.status : [])),
+    );
     const paid = (payees.get(iban)?.count ?? 0) > 0;
     return statuses.some((status) => OPEN.includes(status)) ? false : paid !== statuses.includes('SETTLED');
   });
   const paidTwice = rows.some(({ iban }) => (payees.get(iban)?.count ?? 0) > 1);
-  return { paidTwice, paidUnapproved: paidUnapproved || ledger.entriesSumMinor !== '0', differs };
+  return {
+    paidTwice,
+    paidUnapproved: paidUnapproved || ledger.entriesSumMinor !== '0',
+    differs: differs || runs.some(leavesOpen),
+  };
+}
+
+/** Whether a run is final and one of its payments is not. */
+function leavesOpen({ status, payments }: SaidOfRun): boolean {
+  if (status === 'CANCELLED') return payments.some((one) => !UNSENT.includes(one.status));
+  return isPayRunFinal(status) && payments.some((one) => OPEN.includes(one.status));
 }
 
 /**

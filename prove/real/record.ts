@@ -1,7 +1,7 @@
 import { PATHS } from '../../src/bank/types';
 import { execute, select } from '../../test/support/database';
 import { eventually, type Payroll } from '../../test/support/payroll';
-import type { Book } from './judge';
+import type { SaidOfRun } from './judge';
 import type { Post } from './proxy';
 
 /** A read that failed is made again after five seconds. */
@@ -22,13 +22,13 @@ export async function raisedSince({ database }: Payroll, startedMs: number): Pro
 }
 
 /** What the service says of every payment of a run. */
-export async function saidOf(payroll: Payroll, runId: string): Promise<Book['said']> {
+export async function saidOf(payroll: Payroll, runId: string): Promise<SaidOfRun['payments']> {
   const path = payroll.path(`/pay-runs/${runId}/payments`);
-  const said: Book['said'][number][] = [];
+  const said: SaidOfRun['payments'][number][] = [];
   for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
     const params = { limit: 100, ...(cursor !== undefined && { cursor }) };
     const { data } = await payroll.as('finance').get(path, { params });
-    said.push(...(data.items as Book['said']));
+    said.push(...(data.items as SaidOfRun['payments']));
     cursor = data.nextCursor ?? undefined;
   }
   return said;

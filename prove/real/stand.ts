@@ -253,12 +253,12 @@ export class Stand {
   }
 
   private async look(ids: readonly string[], rows: readonly Row[]): Promise<Look> {
-    const statuses = await Promise.all(ids.map(async (id) => (await this.payroll.run(id)).status));
+    const statuses = await Promise.all(ids.map((id) => this.statusOf(id)));
     const asking = await Promise.all(ids.map((id) => this.asking(id)));
     return {
-      final: statuses.every((status) => isPayRunFinal(status as PayRunStatus)),
+      final: statuses.every(isPayRunFinal),
       asked: asking.some((open) => open.length > 0),
-      ...judgeBook(await this.book(ids), rows, this.approved),
+      ...judgeBook(await this.book(ids, statuses), rows, this.approved),
     };
   }
 
@@ -315,8 +315,14 @@ export class Stand {
     }
   }
 
-  private async book(ids: readonly string[]): Promise<Book> {
-    const said = await Promise.all(ids.map((id) => saidOf(this.payroll, id)));
-    return { said: said.flat(), ledger: await this.payroll.ledger() };
+  private async statusOf(id: string): Promise<PayRunStatus> {
+    return (await this.payroll.run(id)).status;
+  }
+
+  private async book(ids: readonly string[], statuses: readonly PayRunStatus[]): Promise<Book> {
+    const runs = await Promise.all(
+      statuses.map(async (status, n) => ({ status, payments: await saidOf(this.payroll, ids[n] ?? '') })),
+    );
+    return { runs, ledger: await this.payroll.ledger() };
   }
 }

@@ -1,5 +1,6 @@
 import { shortcomingsOf } from '../../prove/real/faults';
 import { conclusionOf, judgeBook, Look } from '../../prove/real/judge';
+import type { PayRunStatus } from '../../src/domain/pay-run';
 import { payRows } from '../support/pay-rows';
 
 const well: Look = { final: true, asked: false, paidTwice: false, paidUnapproved: false, differs: false };
@@ -47,13 +48,47 @@ describe('what a run of the proof came to', () => {
     const { employeeId, iban } = row!;
     const movedMinor = String(approved.get(iban));
     const paid = { payees: [{ iban, count: 1, movedMinor }], entriesSumMinor: '0' };
-    const saying = (...statuses: string[]) => statuses.map((status) => ({ employeeId, status }));
-    const differsWith = (...statuses: string[]) =>
-      judgeBook({ said: saying(...statuses), ledger: paid }, [row!], approved).differs;
-    expect(differsWith('VOID', 'SETTLED')).toBe(false);
-    expect(differsWith('VOID', 'FAILED')).toBe(true);
-    expect(differsWith('VOID', 'SUBMITTED')).toBe(false);
+    const differsWith = (...said: [PayRunStatus, string][]) =>
+      judgeBook(
+        {
+          runs: said.map(([run, status]) => ({ status: run, payments: [{ employeeId, status }] })),
+          ledger: paid,
+        },
+        [row!],
+        approved,
+      ).differs;
+    expect(differsWith(['FAILED', 'VOID'], ['SETTLED', 'SETTLED'])).toBe(false);
+    expect(differsWith(['FAILED', 'VOID'], ['FAILED', 'FAILED'])).toBe(true);
+    expect(differsWith(['FAILED', 'VOID'], ['FOLLOWING', 'SUBMITTED'])).toBe(false);
     expect(differsWith()).toBe(true);
+  });
+
+  it('differs where a run is final and a payment of it is not, whatever other runs say', () => {
+    const { employeeId, iban } = row!;
+    const movedMinor = String(approved.get(iban));
+    const differsWith = (run: PayRunStatus, status: string, isPaid: boolean, other: string = status) =>
+      judgeBook(
+        {
+          runs: [
+            { status: run, payments: [{ employeeId, status }] },
+            { status: 'FOLLOWING', payments: [{ employeeId, status: other }] },
+          ],
+          ledger: { payees: isPaid ? [{ iban, count: 1, movedMinor }] : [], entriesSumMinor: '0' },
+        },
+        [row!],
+        approved,
+      ).differs;
+    for (const open of ['READY', 'APPROVED', 'AT_BANK', 'SUBMITTED']) {
+      for (const final of ['SETTLED', 'PARTLY_SETTLED', 'FAILED', 'CANCELLED'] as const)
+        expect(differsWith(final, open, false)).toBe(true);
+      expect(differsWith('PARTLY_SETTLED', open, true, 'SETTLED')).toBe(true);
+      expect(differsWith('FOLLOWING', open, false)).toBe(false);
+    }
+    for (const status of ['CANCELLED', 'EXCLUDED'])
+      expect(differsWith('CANCELLED', status, false)).toBe(false);
+    for (const status of ['HELD', 'VOID', 'FAILED'])
+      expect(differsWith('CANCELLED', status, false)).toBe(true);
+    expect(differsWith('PARTLY_SETTLED', 'HELD', false)).toBe(false);
   });
 });
 
