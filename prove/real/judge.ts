@@ -1,6 +1,7 @@
 import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import type { Row } from '../../test/support/pay-rows';
 import type { Ledger } from '../../test/support/payroll';
+import { MONEY_MOVED } from '../model/verdict';
 import type { Finding } from '../table';
 
 /** What the service says of a run and, read after that, of each of its payments. */
@@ -70,16 +71,26 @@ function leavesOpen({ status, payments }: SaidOfRun): boolean {
 /**
  * What a run came to. At rest, with its faults still on, and at the end, when people have decided and the bank was read
  * again, it must be final or asked about, and agree with the book or be asked about. What was asked and answered on the
- * way excuses only what it could have told: money that moved before it.
+ * way excuses only what it could have told: of money that moved and should not have, only what tells of such.
+ * @param raised the kinds of everything that was asked since it began
  */
-export function conclusionOf(first: Look, last: Look, decided: boolean): Finding {
+export function conclusionOf(first: Look, last: Look, decided: boolean, raised: readonly string[]): Finding {
   const attention = first.asked || decided || last.asked;
   const { paidTwice, paidUnapproved } = last;
+  const told = raised.some((kind) => MONEY_MOVED.some((one) => one === kind));
   return {
     paidTwice,
     paidUnapproved,
-    silent: (!attention && (first.differs || paidTwice || paidUnapproved)) || (last.differs && !last.asked),
+    silent:
+      (first.differs && !attention) ||
+      (last.differs && !last.asked) ||
+      ((paidTwice || paidUnapproved) && !told),
     stuck: [first, last].some(({ final, asked }) => !final && !asked),
     attention,
   };
+}
+
+/** In words, where one of the kinds is that an invariant broke. */
+export function breachesOf(raised: readonly string[]): string[] {
+  return raised.includes('INVARIANT_BREACH') ? ['an invariant broke'] : [];
 }
