@@ -126,6 +126,7 @@ function accessTrials(): Trial[] {
         nth: 1,
       }),
       stand: 'credentials',
+      expects: ['SUBMIT_UNKNOWN'],
     },
     {
       ...scripted('403 on submit only', true, { operation: 'submit', kind: '403', every: 1 }),
