@@ -23,7 +23,7 @@ export interface Verdict {
 }
 
 /** What is asked where money moved that should not have; while a submit is in doubt the balance cannot say so. */
-const MONEY_MOVED: readonly AttentionKind[] = [
+export const MONEY_MOVED: readonly AttentionKind[] = [
   'TOTAL_MISMATCH_AFTER_SUBMIT',
   'FOREIGN_RECORD',
   'INVARIANT_BREACH',

@@ -3,6 +3,7 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import type { Payroll } from '../../test/support/payroll';
+import { type Effects, madeSoFar, otherEffects } from './effects';
 import type { Stand } from './stand';
 import type { Trial } from './trial';
 
@@ -12,6 +13,10 @@ interface Body {
   data?: unknown;
   params?: Ids;
   headers?: Ids;
+  /** What all its presses together make; one entry of an audit chain unless said otherwise. */
+  makes?: Effects;
+  /** Each press that is not refused does it anew, and has an entry of its own. */
+  anew?: boolean;
 }
 
 const PRESSES = 5;
@@ -44,9 +49,18 @@ class Buttons {
 
   constructor(readonly payroll: Payroll) {}
 
-  /** @throws where the service answers that it broke, or refuses every one; answers the first that is no refusal */
-  async press(by: Role, button: string, ids: Ids = {}, body: Body = {}): Promise<AxiosResponse> {
+  /**
+   * @throws where the service answers that it broke, or refuses every one, or where all together do something else than
+   * one does; answers the first that is no refusal
+   */
+  async press(
+    by: Role,
+    button: string,
+    ids: Ids = {},
+    { makes, anew = false, ...body }: Body = {},
+  ): Promise<AxiosResponse> {
     this.pressed.add(button);
+    const before = await madeSoFar(this.payroll);
     const [method = '', template = ''] = button.split(' ');
     const known: Ids = { employerId: this.payroll.employer, ...ids };
     const url = template.replace(/\{(\w+)\}/g, (_all, name: string) => known[name] ?? 'none');
@@ -55,9 +69,12 @@ class Buttons {
     );
     const broken = answers.find(({ status }) => status >= 500);
     if (broken) throw new Error(`${button} answered ${broken.status} ${JSON.stringify(broken.data)}`);
-    const done = answers.find(({ status }) => status < 300);
-    if (done) return done;
-    throw new Error(`${button} was refused: ${JSON.stringify(answers[0]?.data)}`);
+    const done = answers.filter(({ status }) => status < 300);
+    if (!done[0]) throw new Error(`${button} was refused: ${JSON.stringify(answers[0]?.data)}`);
+    const expected = { entries: anew ? done.length : 1, ...makes };
+    const others = otherEffects(before, await madeSoFar(this.payroll), expected);
+    if (others.length > 0) throw new Error(`${button}, pressed five times, made ${others.join(', ')}`);
+    return done[0];
   }
 
   /** @throws where the API has a button that was not pressed */
@@ -77,24 +94,29 @@ const RUN = `${EMPLOYER}/pay-runs/{runId}`;
 async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> {
   const press = buttons.press.bind(buttons);
   const company = { name: 'Aspen Tools SARL', timeZone: 'Europe/Paris' };
-  await press('administrator', 'POST /v1/employers', {}, { data: company });
-  await press('operator', `PATCH ${EMPLOYER}`, {}, { data: { netChangeBasisPoints: 2_500 } });
+  await press('administrator', 'POST /v1/employers', {}, { data: company, makes: { employers: 1 } });
+  await press('operator', `PATCH ${EMPLOYER}`, {}, { data: { netChangeBasisPoints: 2_500 }, anew: true });
   const { data: me } = await payroll.as('second').get('/v1/me');
   const person = { personId: String(me.person.id), role: 'finance' };
   const roles = `${EMPLOYER}/people/{personId}/roles`;
   await press('administrator', `POST ${roles}`, person, { data: { role: 'finance' } });
   await press('administrator', `DELETE ${roles}/{role}`, person);
   await pressAccounts(buttons, payroll);
-  await press('operator', `DELETE ${EMPLOYER}/hook`);
-  await press('operator', `POST ${EMPLOYER}/hook`);
+  await press('operator', `DELETE ${EMPLOYER}/hook`, {}, { anew: true });
+  await press('operator', `POST ${EMPLOYER}/hook`, {}, { makes: { entries: 0 } });
   await press('operator', `POST ${EMPLOYER}/stop`, {}, { data: { reason } });
   await press('approver', `POST ${EMPLOYER}/resume`, {}, { data: { reason } });
   await press('administrator', 'POST /v1/service/stop', {}, { data: { reason } });
   await press('administrator', 'POST /v1/service/resume', {}, { data: { reason } });
   const profile = { data: { name: 'five' } };
-  const { data: made } = await press('preparer', `POST ${EMPLOYER}/pay-file-profiles`, {}, profile);
+  const { data: made } = await press(
+    'preparer',
+    `POST ${EMPLOYER}/pay-file-profiles`,
+    {},
+    { ...profile, makes: { profiles: 1 } },
+  );
   const ids = { profileId: String(made.id) };
-  await press('preparer', `PUT ${EMPLOYER}/pay-file-profiles/{profileId}`, ids, profile);
+  await press('preparer', `PUT ${EMPLOYER}/pay-file-profiles/{profileId}`, ids, { ...profile, anew: true });
   await press('preparer', `DELETE ${EMPLOYER}/pay-file-profiles/{profileId}`, ids);
   const terms = {
     dayOfMonth: 'LAST_BANKING_DAY',
@@ -103,7 +125,12 @@ async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> 
     submitTime: '09:00',
   };
   const schedule = { accountId: payroll.account, timeZone: 'UTC', firstPeriod: '2099-01', ...terms };
-  const { data: kept } = await press('operator', `POST ${EMPLOYER}/schedules`, {}, { data: schedule });
+  const { data: kept } = await press(
+    'operator',
+    `POST ${EMPLOYER}/schedules`,
+    {},
+    { data: schedule, makes: { schedules: 1 } },
+  );
   const scheduleId = String(kept.id);
   await press(
     'operator',
@@ -121,24 +148,36 @@ async function pressAccounts(buttons: Buttons, payroll: Payroll): Promise<void> 
     debtorName: alder?.holderName,
     bankIdentityId: String(alder?.identityId),
   };
-  const { data: second } = await press('operator', `POST ${EMPLOYER}/accounts`, {}, { data: attached });
+  // It is probed at once, which is the other entry.
+  const makes = { accounts: 1, entries: 2 };
+  const { data: second } = await press(
+    'operator',
+    `POST ${EMPLOYER}/accounts`,
+    {},
+    { data: attached, makes },
+  );
   const bankAccountId = String(birch?.account?.accountId);
   const bankIdentityId = String(birch?.identityId);
   const account = { accountId: payroll.account };
   const one = `${EMPLOYER}/accounts/{accountId}`;
-  await press('operator', `PATCH ${one}`, account, { data: { bankIdentityId } });
-  await press('operator', `POST ${one}/probe`, account);
+  await press('operator', `PATCH ${one}`, account, { data: { bankIdentityId }, anew: true });
+  await press('operator', `POST ${one}/probe`, account, { anew: true });
   const { data: portal } = await axios.get<{ accountId: string; balance: string }[]>(
     `${payroll.bank.url}/sandbox/portal/accounts`,
   );
   const balance = portal.find(({ accountId }) => accountId === bankAccountId)?.balance;
-  await press('operator', `POST ${one}/balance-check`, account, { data: { balance } });
+  await press('operator', `POST ${one}/balance-check`, account, { data: { balance }, anew: true });
   const debtorName = 'Aspen Tools SARL';
   const user = { userId: 601, identityId: 9601, holderName: debtorName, kyc: 'VERIFIED' };
   await axios.post(`${payroll.bank.url}/sandbox/users`, user);
   const opening = { bankUserId: '601', productId: '12', debtorName };
-  const { data: opened } = await press('operator', `POST ${EMPLOYER}/bank-accounts`, {}, { data: opening });
-  await press('operator', `DELETE ${one}`, { accountId: String(opened.id) });
+  const { data: opened } = await press(
+    'operator',
+    `POST ${EMPLOYER}/bank-accounts`,
+    {},
+    { data: opening, makes },
+  );
+  await press('operator', `DELETE ${one}`, { accountId: String(opened.id) }, { anew: true });
   await press('operator', `POST ${one}/detachment`, { accountId: String(second.id) }, { data: { reason } });
 }
 
@@ -152,7 +191,7 @@ async function pressFaulty(buttons: Buttons, stand: Stand): Promise<void> {
   const { id } = await payroll.uploaded(file);
   const { data: held } = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/holds`));
   const paymentId = String(held.items[0].payment.id);
-  const release = { data: { code: 'EMPLOYEE_TWICE', paymentId, reason } };
+  const release = { data: { code: 'EMPLOYEE_TWICE', paymentId, reason }, makes: { entries: 2, releases: 1 } };
   await press('approver', `POST ${RUN}/holds/release`, { runId: id }, release);
   const { data: kept } = await payroll.as('preparer').get(payroll.path(`/pay-runs/${id}/corrections.csv`));
   const mended = String(kept).replace(',0.00,', `,${second.amount},`);
@@ -168,20 +207,31 @@ async function pressRun(buttons: Buttons, { payroll }: Stand, rows: readonly Row
   const executionDate = payroll.executionDate();
   const params = { period: executionDate.slice(0, 7), executionDate, submitAt: new Date().toISOString() };
   const upload = { data: file, params, headers: CSV };
-  await press('preparer', `POST ${EMPLOYER}/pay-files/preview`, {}, upload);
-  const { data: run } = await press('preparer', `POST ${EMPLOYER}/pay-files`, {}, upload);
+  await press('preparer', `POST ${EMPLOYER}/pay-files/preview`, {}, { ...upload, makes: { entries: 0 } });
+  const { data: run } = await press(
+    'preparer',
+    `POST ${EMPLOYER}/pay-files`,
+    {},
+    { ...upload, makes: { runs: 1 } },
+  );
   const ids = { runId: String(run.id) };
-  const approval = { data: { rootHash: run.rootHash, total: run.total } };
+  const makes = { approvals: 1 };
+  const approval = { data: { rootHash: run.rootHash, total: run.total }, makes };
   await press('approver', `POST ${RUN}/iban-ticks`, ids, {
     data: { rootHash: run.rootHash, all: true, reason },
+    anew: true,
   });
   await press('preparer', `POST ${RUN}/stop`, ids, { data: { reason } });
   await press('approver', `POST ${RUN}/approvals`, ids, approval);
   await press('approver', `DELETE ${RUN}/approvals`, ids, { data: { reason } });
-  await press('preparer', `POST ${RUN}/amendments`, ids, { data: { executionDate, reason } });
+  await press('preparer', `POST ${RUN}/amendments`, ids, {
+    data: { executionDate, reason },
+    makes: { amendments: PRESSES },
+    anew: true,
+  });
   await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
   const { rootHash, total } = await payroll.run(ids.runId);
-  await press('approver', `POST ${RUN}/approvals`, ids, { data: { rootHash, total } });
+  await press('approver', `POST ${RUN}/approvals`, ids, { data: { rootHash, total }, makes });
   await press('approver', `POST ${RUN}/resume`, ids, { data: { reason } });
   return ids.runId;
 }
@@ -192,13 +242,19 @@ async function pressAfterwards(buttons: Buttons, { payroll }: Stand, runId: stri
   const actions = `${EMPLOYER}/attention/{attentionId}/actions`;
   const ids = { attentionId: asked };
   const word = { data: { action: 'NOT_EXECUTED', reason, evidence: 'by the book of the bank' } };
-  await press('operator', `POST ${actions}`, ids, word);
+  const proposal = { ...word, makes: { actions: 1 } };
+  await press('operator', `POST ${actions}`, ids, proposal);
   await press('operator', `DELETE ${actions}`, ids);
-  await press('operator', `POST ${actions}`, ids, word);
+  await press('operator', `POST ${actions}`, ids, proposal);
   await press('second', `POST ${actions}/confirmation`, ids);
   await payroll.until(runId, ['PARTLY_SETTLED', 'FAILED'], 30_000);
   const executionDate = payroll.executionDate();
-  const again = await press('preparer', `POST ${RUN}/successor`, { runId }, { data: { executionDate } });
+  const again = await press(
+    'preparer',
+    `POST ${RUN}/successor`,
+    { runId },
+    { data: { executionDate }, makes: { runs: 1 } },
+  );
   const successor = { runId: String(again.data.id) };
   await press('preparer', `POST ${RUN}/cancellation`, successor, { data: { reason } });
   const { data: payments } = await payroll
@@ -206,7 +262,7 @@ async function pressAfterwards(buttons: Buttons, { payroll }: Stand, runId: stri
     .get(payroll.path(`/pay-runs/${runId}/payments`), { params: { status: 'SETTLED' } });
   const { employeeId } = payments.items[0];
   const release = { employeeId, period: executionDate.slice(0, 7), reason };
-  await press('approver', `POST ${EMPLOYER}/releases`, {}, { data: release });
+  await press('approver', `POST ${EMPLOYER}/releases`, {}, { data: release, makes: { releases: 1 } });
   await press('approver', `POST ${EMPLOYER}/releases/withdrawal`, {}, { data: release });
-  await press('administrator', 'POST /v1/service/restored', {}, { data: { reason } });
+  await press('administrator', 'POST /v1/service/restored', {}, { data: { reason }, anew: true });
 }

@@ -120,6 +120,15 @@ function accessTrials(): Trial[] {
     ...nth,
     ...down,
     {
+      ...scripted('401 on the submit only, with tokens that are renewed', true, {
+        operation: 'submit',
+        kind: '401',
+        nth: 1,
+      }),
+      stand: 'credentials',
+      expects: ['SUBMIT_UNKNOWN'],
+    },
+    {
       ...scripted('403 on submit only', true, { operation: 'submit', kind: '403', every: 1 }),
       expects: ['SUBMIT_REFUSED'],
     },

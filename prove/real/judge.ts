@@ -1,17 +1,25 @@
+import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import type { Row } from '../../test/support/pay-rows';
 import type { Ledger } from '../../test/support/payroll';
+import { MONEY_MOVED } from '../model/verdict';
 import type { Finding } from '../table';
 
-/** What the service says of each payment of a run, or of several that pay the same people, and the bank's own book. */
+/** What the service says of a run and, read after that, of each of its payments. */
+export interface SaidOfRun {
+  status: PayRunStatus;
+  payments: readonly { employeeId: string; status: string }[];
+}
+
+/** What the service says of a run, or of several that pay the same people, and the bank's own book. */
 export interface Book {
-  said: readonly { employeeId: string; status: string }[];
+  runs: readonly SaidOfRun[];
   ledger: Pick<Ledger, 'payees' | 'entriesSumMinor'>;
 }
 
 export interface Judged {
   paidTwice: boolean;
   paidUnapproved: boolean;
-  /** The service says something else than the book. */
+  /** The service says something else than the book, or nothing final of a payment whose run is. */
   differs: boolean;
 }
 
@@ -25,10 +33,12 @@ export interface Look extends Judged {
 
 /** States in which the service says nothing final of a payment. */
 const OPEN = ['READY', 'APPROVED', 'AT_BANK', 'SUBMITTED'];
+/** All that a run may leave of its payments that was cancelled. */
+const UNSENT = ['CANCELLED', 'EXCLUDED'];
 
 /** Holds a run against the bank's book. @param approved everything that was ever approved: IBAN to cents */
 export function judgeBook(
-  { said, ledger }: Book,
+  { runs, ledger }: Book,
   rows: readonly Row[],
   approved: ReadonlyMap<string, bigint>,
 ): Judged {
@@ -38,27 +48,49 @@ export function judgeBook(
     return minor === undefined || BigInt(movedMinor) !== minor * BigInt(count);
   });
   const differs = rows.some(({ employeeId, iban }) => {
-    const statuses = said.flatMap((one) => (one.employeeId === employeeId ? one.status : []));
+    const statuses = runs.flatMap(({ payments }) =>
+      payments.flatMap((one) => (one.employeeId === employeeId ? one.status : [])),
+    );
     const paid = (payees.get(iban)?.count ?? 0) > 0;
     return statuses.some((status) => OPEN.includes(status)) ? false : paid !== statuses.includes('SETTLED');
   });
   const paidTwice = rows.some(({ iban }) => (payees.get(iban)?.count ?? 0) > 1);
-  return { paidTwice, paidUnapproved: paidUnapproved || ledger.entriesSumMinor !== '0', differs };
+  return {
+    paidTwice,
+    paidUnapproved: paidUnapproved || ledger.entriesSumMinor !== '0',
+    differs: differs || runs.some(leavesOpen),
+  };
+}
+
+/** Whether a run is final and one of its payments is not. */
+function leavesOpen({ status, payments }: SaidOfRun): boolean {
+  if (status === 'CANCELLED') return payments.some((one) => !UNSENT.includes(one.status));
+  return isPayRunFinal(status) && payments.some((one) => OPEN.includes(one.status));
 }
 
 /**
  * What a run came to. At rest, with its faults still on, and at the end, when people have decided and the bank was read
  * again, it must be final or asked about, and agree with the book or be asked about. What was asked and answered on the
- * way excuses only what it could have told: money that moved before it.
+ * way excuses only what it could have told: of money that moved and should not have, only what tells of such.
+ * @param raised the kinds of everything that was asked since it began
  */
-export function conclusionOf(first: Look, last: Look, decided: boolean): Finding {
+export function conclusionOf(first: Look, last: Look, decided: boolean, raised: readonly string[]): Finding {
   const attention = first.asked || decided || last.asked;
   const { paidTwice, paidUnapproved } = last;
+  const told = raised.some((kind) => MONEY_MOVED.some((one) => one === kind));
   return {
     paidTwice,
     paidUnapproved,
-    silent: (!attention && (first.differs || paidTwice || paidUnapproved)) || (last.differs && !last.asked),
+    silent:
+      (first.differs && !attention) ||
+      (last.differs && !last.asked) ||
+      ((paidTwice || paidUnapproved) && !told),
     stuck: [first, last].some(({ final, asked }) => !final && !asked),
     attention,
   };
+}
+
+/** In words, where one of the kinds is that an invariant broke. */
+export function breachesOf(raised: readonly string[]): string[] {
+  return raised.includes('INVARIANT_BREACH') ? ['an invariant broke'] : [];
 }

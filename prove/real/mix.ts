@@ -3,10 +3,11 @@ import { Random } from '../model/random';
 import { KEPT_SEEDS } from '../kept-seeds';
 import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
+import { breachesOf } from './judge';
 import type { Meddling } from './proxy';
 import { settledThenFailed, undocumented, wrongTotal } from './read-trials';
 import { cut } from './record';
-import { AT_ONCE, LEASE_MS, Stand } from './stand';
+import { AT_ONCE, type Conclusion, LEASE_MS, Stand } from './stand';
 import { STANDS } from './stands';
 import { CALLS, meddleWith, type StandKind } from './trial';
 
@@ -178,6 +179,11 @@ async function mixInLane(seeds: () => number | undefined, line: Line, report: Re
   }
 }
 
+/** What broke in a mixture, in words: all that it mixes is inside the assumptions, so no invariant may break. */
+export function breakagesOf(finding: Conclusion): string[] {
+  return [...(breaks(finding, 'inside') ? [wordsOf(finding)] : []), ...breachesOf(finding.raised)];
+}
+
 async function playMixture(stand: Stand, seed: number, line: Line, report: Report): Promise<boolean> {
   const { instructions, scripts, network, mishaps } = mixtureOf(seed);
   const rows = stand.freshRows(instructions);
@@ -192,8 +198,9 @@ async function playMixture(stand: Stand, seed: number, line: Line, report: Repor
     await stand.restart();
     const finding = await stand.conclude(id, rows, startedMs);
     line.add(finding);
-    if (!breaks(finding, 'inside')) return true;
-    report.breakage(`seed ${seed} of the mix: ${wordsOf(finding)}`, again);
+    const words = breakagesOf(finding);
+    if (words.length === 0) return true;
+    report.breakage(`seed ${seed} of the mix: ${words.join('; ')}`, again);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     report.breakage(`seed ${seed} of the mix: ${why}${stand.lastWords()}`, again);

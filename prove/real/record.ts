@@ -1,8 +1,9 @@
 import { PATHS } from '../../src/bank/types';
 import { execute, select } from '../../test/support/database';
 import { eventually, type Payroll } from '../../test/support/payroll';
-import type { Book } from './judge';
+import type { SaidOfRun } from './judge';
 import type { Post } from './proxy';
+import { callOf } from './trial';
 
 /** A read that failed is made again after five seconds. */
 const READ_AGAIN_MS = 7_000;
@@ -22,13 +23,13 @@ export async function raisedSince({ database }: Payroll, startedMs: number): Pro
 }
 
 /** What the service says of every payment of a run. */
-export async function saidOf(payroll: Payroll, runId: string): Promise<Book['said']> {
+export async function saidOf(payroll: Payroll, runId: string): Promise<SaidOfRun['payments']> {
   const path = payroll.path(`/pay-runs/${runId}/payments`);
-  const said: Book['said'][number][] = [];
+  const said: SaidOfRun['payments'][number][] = [];
   for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
     const params = { limit: 100, ...(cursor !== undefined && { cursor }) };
     const { data } = await payroll.as('finance').get(path, { params });
-    said.push(...(data.items as Book['said']));
+    said.push(...(data.items as SaidOfRun['payments']));
     cursor = data.nextCursor ?? undefined;
   }
   return said;
@@ -66,27 +67,39 @@ function settingLeases(to: string, those: string): string {
     UPDATE lease SET ${to} FROM locked WHERE lease.subject_id = locked.subject_id`;
 }
 
-interface Intent {
+export interface Intent {
   target: string;
   hash: string;
   ms: number;
 }
 
-/**
- * What the service sent to the bank without having written down before that it would: for each call there is an earlier
- * intent of its own with the same target and the same hash of the body. @returns the calls, without their bodies
- */
+/** What the service sent to the bank without having written down before that it would. */
 export async function unintended(payroll: Payroll, posts: readonly Post[]): Promise<string[]> {
-  const intents = await intentsOf(payroll);
+  return unintendedOf(posts, await intentsOf(payroll));
+}
+
+/**
+ * The calls for which there is no earlier intent of their own with the same target and the same hash of the body.
+ * @returns them without their bodies
+ */
+export function unintendedOf(posts: readonly Post[], intents: readonly Intent[]): string[] {
+  const left = intents.map((intent) => ({ intent, renewed: false }));
   return posts.flatMap(({ method, path, hash, atMs, status }) => {
-    const mine = intents.findIndex(
-      (intent) => intent.target === path && intent.hash === hash && intent.ms <= atMs + CLOCK_MS,
+    const mine = left.findIndex(
+      ({ intent }) => intent.target === path && intent.hash === hash && intent.ms <= atMs + CLOCK_MS,
     );
-    if (mine < 0) return [`${method} ${path}`];
+    const one = left[mine];
+    if (one === undefined) return [`${method} ${path}`];
     // With another token the same attempt is made once more.
-    if (status !== 401) intents.splice(mine, 1);
+    if (status === 401 && !one.renewed && mayRenew(method, path)) one.renewed = true;
+    else left.splice(mine, 1);
     return [];
   });
+}
+
+/** Whether a call may be made again after a 401: one that moves no money. */
+function mayRenew(method: string, path: string): boolean {
+  return method === 'DELETE' || ['initiate', 'add'].includes(callOf(method, path) ?? '');
 }
 
 async function intentsOf({ database }: Payroll): Promise<Intent[]> {

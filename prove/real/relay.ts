@@ -15,6 +15,8 @@ export class Relay {
   /** Held back ones are answered with 200. */
   holds = false;
   held: Delivery[] = [];
+  /** What the service answered to those that were handed on since the last calm; 502 where it gave no answer. */
+  statuses: number[] = [];
   /** Whether a delivery was held back or handed on more than once. */
   private bent = false;
 
@@ -44,11 +46,17 @@ export class Relay {
   }
 
   calm(): void {
-    Object.assign(this, { copies: 1, holds: false, held: [], bent: false });
+    Object.assign(this, { copies: 1, holds: false, held: [], statuses: [], bent: false });
   }
 
   /** Answers the status the service gave, or 502 where it gave none. */
-  async handOn({ path, headers, body }: Delivery): Promise<number> {
+  async handOn(delivery: Delivery): Promise<number> {
+    const status = await this.send(delivery);
+    this.statuses.push(status);
+    return status;
+  }
+
+  private async send({ path, headers, body }: Delivery): Promise<number> {
     try {
       const answer = await fetch(this.target() + path, {
         method: 'POST',

@@ -9,7 +9,8 @@ import {
   type ServiceProcess,
 } from '../../test/support/payroll';
 import { type Finding, wordsOf } from '../table';
-import { type Book, conclusionOf, judgeBook, type Look } from './judge';
+import { type Book, breachesOf, conclusionOf, judgeBook, type Look } from './judge';
+import { reconciledSince, tellPasses } from './passes';
 import { type Asking, People } from './people';
 import { Proxy } from './proxy';
 import { brokenChains, forgetWatches, raisedSince, readAgain, saidOf, unintended } from './record';
@@ -61,6 +62,8 @@ export class Stand {
 
   /** The runs of the trials that are over. */
   private readonly trials: { ids: readonly string[]; rows: readonly Row[]; then: Look }[] = [];
+  /** When the last of them was over. */
+  private concludedMs = Date.now();
   /** What a trial has measured besides, told once. */
   private remarks: string[] = [];
 
@@ -101,6 +104,7 @@ export class Stand {
       settings,
     });
     await payroll.stopServices();
+    await tellPasses(payroll);
     const patienceMs = waitsMs + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
     hooks.target = () => payroll.url;
     const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, patienceMs);
@@ -205,12 +209,15 @@ export class Stand {
     for (const id of ids) decided = (await this.people.decide(id)) || decided;
     await readAgain(this.payroll, ids);
     const last = await this.restingLook(ids, rows);
+    const lookedMs = Date.now();
     await forgetWatches(this.payroll);
-    const raised = await raisedSince(this.payroll, startedMs);
     await this.assertRecord();
+    await reconciledSince(this.payroll, lookedMs);
+    this.concludedMs = Date.now();
+    const raised = await raisedSince(this.payroll, startedMs);
     this.trials.push({ ids, rows, then: last });
     return {
-      ...conclusionOf(first, last, decided),
+      ...conclusionOf(first, last, decided, raised),
       recoveryS: (sinceMs - startedMs) / 1_000,
       missed,
       raised,
@@ -236,10 +243,13 @@ export class Stand {
     const now = await Promise.all(
       this.trials.map(async ({ ids: runs, rows, then }) => ({ then, ...(await this.look(runs, rows)) })),
     );
+    await reconciledSince(this.payroll, Date.now());
+    const raised = await raisedSince(this.payroll, this.concludedMs);
     const silent = open.length === 0 && now.some(({ differs, then }) => differs && !then.differs);
     const paidTwice = now.some((one) => one.paidTwice && !one.then.paidTwice);
     const paidUnapproved = now.some((one) => one.paidUnapproved && !one.then.paidUnapproved);
-    return wordsOf({ paidTwice, paidUnapproved, silent, stuck: false, attention: open.length > 0 });
+    const words = wordsOf({ paidTwice, paidUnapproved, silent, stuck: false, attention: open.length > 0 });
+    return [words, ...breachesOf(raised)].filter((word) => word !== '').join(', ');
   }
 
   /** What was asked may clear itself between two looks while the run goes on: it is stuck only where it stays so. */
@@ -253,12 +263,12 @@ export class Stand {
   }
 
   private async look(ids: readonly string[], rows: readonly Row[]): Promise<Look> {
-    const statuses = await Promise.all(ids.map(async (id) => (await this.payroll.run(id)).status));
+    const statuses = await Promise.all(ids.map((id) => this.statusOf(id)));
     const asking = await Promise.all(ids.map((id) => this.asking(id)));
     return {
-      final: statuses.every((status) => isPayRunFinal(status as PayRunStatus)),
+      final: statuses.every(isPayRunFinal),
       asked: asking.some((open) => open.length > 0),
-      ...judgeBook(await this.book(ids), rows, this.approved),
+      ...judgeBook(await this.book(ids, statuses), rows, this.approved),
     };
   }
 
@@ -315,8 +325,14 @@ export class Stand {
     }
   }
 
-  private async book(ids: readonly string[]): Promise<Book> {
-    const said = await Promise.all(ids.map((id) => saidOf(this.payroll, id)));
-    return { said: said.flat(), ledger: await this.payroll.ledger() };
+  private async statusOf(id: string): Promise<PayRunStatus> {
+    return (await this.payroll.run(id)).status;
+  }
+
+  private async book(ids: readonly string[], statuses: readonly PayRunStatus[]): Promise<Book> {
+    const runs = await Promise.all(
+      statuses.map(async (status, n) => ({ status, payments: await saidOf(this.payroll, ids[n] ?? '') })),
+    );
+    return { runs, ledger: await this.payroll.ledger() };
   }
 }

@@ -4,9 +4,11 @@ import { callTrials } from './call-trials';
 import { crashTrials } from './crash-trials';
 import { lateSubmitTrials } from './late-submit-trials';
 import { networkTrials } from './network-trials';
+import { pairTrials } from './pair-trials';
 import { peopleTrials } from './people-trials';
 import { processTrials } from './process-trials';
 import { readTrials } from './read-trials';
+import { refusedRowTrials } from './refused-row-trials';
 import type { Trial } from './trial';
 import { webhookTrials } from './webhook-trials';
 
@@ -20,6 +22,8 @@ export function allTrials(): Trial[] {
     ...webhookTrials(),
     ...processTrials(),
     ...peopleTrials(),
+    ...refusedRowTrials(),
+    ...pairTrials(),
     buttonTrial(),
     ...crashTrials(),
     ...batchTrials(),

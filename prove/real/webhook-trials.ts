@@ -3,6 +3,8 @@ import { Agent } from 'undici';
 import { SIGNATURE_HEADER } from '../../src/bank/types';
 import { signForTests } from '../../src/bank/webhook-signature';
 import { DEFAULT_WEBHOOK_SECRET } from '../../src/bank-sandbox/sandbox';
+import { select } from '../../test/support/database';
+import { eventually } from '../../test/support/payroll';
 import { clockShiftedBy } from './process-trials';
 import type { Relay } from './relay';
 import type { Stand } from './stand';
@@ -11,6 +13,8 @@ import { scripted, type Trial } from './trial';
 const THREE_WEEKS_MS = 21 * 86_400_000;
 /** What the deliveries that are still to come need. */
 const ALL_SENT_MS = 1_500;
+/** They are sent as soon as something moves at the bank. */
+const ANSWERED_WITHIN_MS = 5_000;
 const FLOOD = { perSecond: 5_000, seconds: 2 };
 /** A sender's machine has some thousands of connections; each delivery is given up as the bank does. */
 const FLOOD_CONNECTIONS = 1_000;
@@ -20,17 +24,36 @@ const GIVEN_UP_MS = 5_000;
 export function webhookTrials(): Trial[] {
   const hooked = { assumptions: 'inside', stand: 'hooked' } as const;
   const dropped = scripted('no webhooks at all', true, { operation: 'webhook', kind: 'dropped' });
-  const forged = scripted('webhooks forged', true, { operation: 'webhook', kind: 'forged' });
-  const replayed = scripted('webhooks replayed', false, { operation: 'webhook', kind: 'replayed' });
   return [
-    ...[dropped, forged, replayed].map((trial) => ({ ...trial, stand: 'hooked' as const })),
+    { ...dropped, stand: 'hooked' as const },
+    {
+      ...hooked,
+      fault: 'webhooks replayed',
+      short: false,
+      meet: async (stand, rows) => {
+        await stand.payroll.fault({ operation: 'webhook', kind: 'replayed' });
+        return taken(stand, 2, () => stand.pay(rows));
+      },
+    },
+    {
+      ...hooked,
+      fault: 'webhooks forged',
+      short: true,
+      meet: async (stand, rows) => {
+        await stand.payroll.fault({ operation: 'webhook', kind: 'forged' });
+        const id = await taken(stand, 1, () => stand.pay(rows));
+        await answered(stand, 401, 1);
+        if (await isForgeryStored(stand)) throw new Error('a forged webhook was stored');
+        return id;
+      },
+    },
     {
       ...hooked,
       fault: 'webhooks doubled ten times',
       short: true,
       meet: async (stand, rows) => {
         stand.hooks.copies = 10;
-        return stand.pay(rows);
+        return taken(stand, 10, () => stand.pay(rows));
       },
     },
     {
@@ -39,8 +62,10 @@ export function webhookTrials(): Trial[] {
       short: false,
       meet: async (stand, rows) => {
         const { id, held } = await heldBack(stand, () => stand.pay(rows));
-        for (const delivery of held.reverse()) await stand.hooks.handOn(delivery);
-        return id;
+        return taken(stand, held.length, async () => {
+          for (const delivery of held.reverse()) await stand.hooks.handOn(delivery);
+          return id;
+        });
       },
     },
     {
@@ -51,7 +76,10 @@ export function webhookTrials(): Trial[] {
         const { id, held } = await heldBack(stand, () => stand.pay(rows));
         await stand.payroll.until(id, ['SETTLED'], 20_000);
         await stand.restart({ NODE_OPTIONS: clockShiftedBy(THREE_WEEKS_MS) });
-        for (const delivery of held) await stand.hooks.handOn(delivery);
+        await taken(stand, held.length, async () => {
+          for (const delivery of held) await stand.hooks.handOn(delivery);
+          return id;
+        });
         await sleep(ALL_SENT_MS);
         await stand.restart();
         return id;
@@ -63,11 +91,16 @@ export function webhookTrials(): Trial[] {
       short: true,
       meet: async (stand, rows) => {
         await stand.payroll.fault({ operation: 'add', kind: 'late-commit', nth: 2, delayMs: 400 });
+        const before = await storedBy(stand);
         const id = await stand.pay(rows);
         for (let n = 0; n < 20; n += 1) {
-          for (const about of await known(stand)) await stand.payroll.deliver(lie(about, n));
+          for (const about of await known(stand)) {
+            const { status } = await stand.payroll.deliver(lie(about, n));
+            if (status !== 200) throw new Error(`a signed webhook was answered with ${status}`);
+          }
           await sleep(50);
         }
+        if ((await storedBy(stand)) === before) throw new Error('no webhook was stored');
         return id;
       },
     },
@@ -82,6 +115,38 @@ export function webhookTrials(): Trial[] {
       },
     },
   ];
+}
+
+/** @throws where the service does not answer so many deliveries with 200, or stores none of them */
+async function taken(stand: Stand, times: number, send: () => Promise<string>): Promise<string> {
+  const before = await storedBy(stand);
+  const id = await send();
+  await answered(stand, 200, times);
+  if ((await storedBy(stand)) === before) throw new Error('no webhook was stored');
+  return id;
+}
+
+/** @throws where the service does not answer so many deliveries so */
+function answered({ hooks }: Stand, status: number, times: number): Promise<void> {
+  const count = () => hooks.statuses.filter((one) => one === status).length;
+  return eventually(
+    () => Promise.resolve(count() >= times),
+    ANSWERED_WITHIN_MS,
+    () => `${count()} of ${hooks.statuses.length} webhooks were answered with ${status}`,
+  );
+}
+
+/** How many bodies of webhooks the service has stored. */
+async function storedBy({ payroll }: Stand): Promise<number> {
+  return (await payroll.inbox()).length;
+}
+
+async function isForgeryStored({ payroll }: Stand): Promise<boolean> {
+  const stored = await select(
+    payroll.database.superuserUrl,
+    `SELECT FROM webhook_inbox WHERE position('"forged"'::bytea IN body) > 0`,
+  );
+  return stored.length > 0;
 }
 
 /** Pays while every delivery is held back; answers those that came. */
@@ -129,9 +194,10 @@ async function flood(stand: Stand): Promise<void> {
   const perSecond = total / ((performance.now() - startedMs) / 1_000);
   const answers = await Promise.all(underway);
   await agent.destroy();
-  const taken = answers.filter((status) => status === 200).length;
+  const well = answers.filter((status) => status === 200).length;
+  if (well === 0) throw new Error('no webhook of the flood was taken');
   stand.remark(
-    `${total} webhooks sent at ${Math.round(perSecond)} a second, ${taken} of them answered with 200`,
+    `${total} webhooks sent at ${Math.round(perSecond)} a second, ${well} of them answered with 200`,
   );
 }
 

@@ -1,5 +1,7 @@
 import { shortcomingsOf } from '../../prove/real/faults';
 import { conclusionOf, judgeBook, Look } from '../../prove/real/judge';
+import { breakagesOf } from '../../prove/real/mix';
+import type { PayRunStatus } from '../../src/domain/pay-run';
 import { payRows } from '../support/pay-rows';
 
 const well: Look = { final: true, asked: false, paidTwice: false, paidUnapproved: false, differs: false };
@@ -8,7 +10,7 @@ const approved = new Map([[row!.iban, BigInt(row!.amount.replace('.', ''))]]);
 
 describe('what a run of the proof came to', () => {
   it('is well where it ended as the book says', () => {
-    expect(conclusionOf(well, well, false)).toEqual({
+    expect(conclusionOf(well, well, false, [])).toEqual({
       paidTwice: false,
       paidUnapproved: false,
       silent: false,
@@ -20,26 +22,31 @@ describe('what a run of the proof came to', () => {
   it('is stuck at rest, and after people have decided, where it is not final and nothing is asked', () => {
     const waits = { ...well, final: false };
     const asks = { ...waits, asked: true };
-    expect(conclusionOf(waits, well, false)).toMatchObject({ stuck: true });
-    expect(conclusionOf(asks, well, true)).toMatchObject({ stuck: false });
-    expect(conclusionOf(asks, waits, true)).toMatchObject({ stuck: true });
-    expect(conclusionOf(asks, asks, true)).toMatchObject({ stuck: false });
+    expect(conclusionOf(waits, well, false, [])).toMatchObject({ stuck: true });
+    expect(conclusionOf(asks, well, true, [])).toMatchObject({ stuck: false });
+    expect(conclusionOf(asks, waits, true, [])).toMatchObject({ stuck: true });
+    expect(conclusionOf(asks, asks, true, [])).toMatchObject({ stuck: false });
   });
 
   it('is silent where it differs from the book in the end, whatever was asked and answered before', () => {
     const differs = { ...well, differs: true };
     const asked = { ...differs, asked: true };
-    expect(conclusionOf({ ...well, asked: true }, differs, true)).toMatchObject({ silent: true });
-    expect(conclusionOf({ ...well, asked: true }, asked, true)).toMatchObject({ silent: false });
-    expect(conclusionOf(differs, well, false)).toMatchObject({ silent: true });
-    expect(conclusionOf(asked, well, true)).toMatchObject({ silent: false });
+    expect(conclusionOf({ ...well, asked: true }, differs, true, [])).toMatchObject({ silent: true });
+    expect(conclusionOf({ ...well, asked: true }, asked, true, [])).toMatchObject({ silent: false });
+    expect(conclusionOf(differs, well, false, [])).toMatchObject({ silent: true });
+    expect(conclusionOf(asked, well, true, [])).toMatchObject({ silent: false });
   });
 
-  it('is silent where somebody was paid twice or unapproved and nobody was ever asked', () => {
+  it('is silent where somebody was paid twice or unapproved and nothing that was asked tells of moved money', () => {
     for (const wrong of ['paidTwice', 'paidUnapproved'] as const) {
       const last = { ...well, [wrong]: true };
-      expect(conclusionOf(well, last, false)).toMatchObject({ silent: true, [wrong]: true });
-      expect(conclusionOf(well, last, true)).toMatchObject({ silent: false, [wrong]: true });
+      expect(conclusionOf(well, last, false, [])).toMatchObject({ silent: true, [wrong]: true });
+      for (const kind of ['UNKNOWN_STATUS', 'ROW_REFUSED_BY_BANK', 'ROW_UNSEEN', 'CREDENTIALS']) {
+        const asking = { ...last, asked: true };
+        expect(conclusionOf({ ...well, asked: true }, asking, true, [kind])).toMatchObject({ silent: true });
+      }
+      for (const kind of ['TOTAL_MISMATCH_AFTER_SUBMIT', 'FOREIGN_RECORD', 'INVARIANT_BREACH'])
+        expect(conclusionOf(well, last, true, ['ROW_UNSEEN', kind])).toMatchObject({ silent: false });
     }
   });
 
@@ -47,13 +54,59 @@ describe('what a run of the proof came to', () => {
     const { employeeId, iban } = row!;
     const movedMinor = String(approved.get(iban));
     const paid = { payees: [{ iban, count: 1, movedMinor }], entriesSumMinor: '0' };
-    const saying = (...statuses: string[]) => statuses.map((status) => ({ employeeId, status }));
-    const differsWith = (...statuses: string[]) =>
-      judgeBook({ said: saying(...statuses), ledger: paid }, [row!], approved).differs;
-    expect(differsWith('VOID', 'SETTLED')).toBe(false);
-    expect(differsWith('VOID', 'FAILED')).toBe(true);
-    expect(differsWith('VOID', 'SUBMITTED')).toBe(false);
+    const differsWith = (...said: [PayRunStatus, string][]) =>
+      judgeBook(
+        {
+          runs: said.map(([run, status]) => ({ status: run, payments: [{ employeeId, status }] })),
+          ledger: paid,
+        },
+        [row!],
+        approved,
+      ).differs;
+    expect(differsWith(['FAILED', 'VOID'], ['SETTLED', 'SETTLED'])).toBe(false);
+    expect(differsWith(['FAILED', 'VOID'], ['FAILED', 'FAILED'])).toBe(true);
+    expect(differsWith(['FAILED', 'VOID'], ['FOLLOWING', 'SUBMITTED'])).toBe(false);
     expect(differsWith()).toBe(true);
+  });
+
+  it('differs where a run is final and a payment of it is not, whatever other runs say', () => {
+    const { employeeId, iban } = row!;
+    const movedMinor = String(approved.get(iban));
+    const differsWith = (run: PayRunStatus, status: string, isPaid: boolean, other: string = status) =>
+      judgeBook(
+        {
+          runs: [
+            { status: run, payments: [{ employeeId, status }] },
+            { status: 'FOLLOWING', payments: [{ employeeId, status: other }] },
+          ],
+          ledger: { payees: isPaid ? [{ iban, count: 1, movedMinor }] : [], entriesSumMinor: '0' },
+        },
+        [row!],
+        approved,
+      ).differs;
+    for (const open of ['READY', 'APPROVED', 'AT_BANK', 'SUBMITTED']) {
+      for (const final of ['SETTLED', 'PARTLY_SETTLED', 'FAILED', 'CANCELLED'] as const)
+        expect(differsWith(final, open, false)).toBe(true);
+      expect(differsWith('PARTLY_SETTLED', open, true, 'SETTLED')).toBe(true);
+      expect(differsWith('FOLLOWING', open, false)).toBe(false);
+    }
+    for (const status of ['CANCELLED', 'EXCLUDED'])
+      expect(differsWith('CANCELLED', status, false)).toBe(false);
+    for (const status of ['HELD', 'VOID', 'FAILED'])
+      expect(differsWith('CANCELLED', status, false)).toBe(true);
+    expect(differsWith('PARTLY_SETTLED', 'HELD', false)).toBe(false);
+  });
+});
+
+describe('a mixture', () => {
+  const mixed = { ...conclusionOf(well, well, false, []), missed: ['add 403'], raised: ['SUBMIT_UNKNOWN'] };
+
+  it('is well whatever did not strike and was asked, and breaks where an invariant broke and was resolved', () => {
+    expect(breakagesOf(mixed)).toEqual([]);
+    expect(breakagesOf({ ...mixed, raised: ['INVARIANT_BREACH', 'SUBMIT_UNKNOWN'] })).toEqual([
+      'an invariant broke',
+    ]);
+    expect(breakagesOf({ ...mixed, paidTwice: true })).toEqual(['paid twice']);
   });
 });
 

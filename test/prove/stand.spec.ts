@@ -48,4 +48,25 @@ describe('a stand of the proof', () => {
     );
     expect(finding).toMatchObject({ stuck: true, attention: true });
   });
+
+  it('waits for what the reconciler finds after the run has ended, and after the last trial', async () => {
+    const { superuserUrl } = stand.payroll.database;
+    await execute(
+      superuserUrl,
+      `DROP TRIGGER aa_never ON pay_run;
+       CREATE FUNCTION breaks_rows() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+         SET session_replication_role = replica AS $$
+         BEGIN UPDATE payment SET row_hash = sha256('x') WHERE pay_run_id = NEW.id; RETURN NULL; END $$;
+       CREATE TRIGGER zz_breaks AFTER UPDATE ON pay_run FOR EACH ROW
+         WHEN (NEW.status = 'SETTLED' AND OLD.status <> 'SETTLED') EXECUTE FUNCTION breaks_rows()`,
+    );
+    const { raised, stuck } = await concluded(() => Promise.resolve());
+    expect({ raised, stuck }).toEqual({ raised: ['INVARIANT_BREACH'], stuck: false });
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE approval SET voided_at = now(), voided_reason = 'x'`,
+    );
+    expect(await stand.lastLook()).toBe('an invariant broke');
+  });
 });
