@@ -53,7 +53,8 @@ export async function mayBePaidAlready(
 
 async function findAndTell(tx: EmployerTransaction, payRunId: string): Promise<Found> {
   const repays = await repaysForgotten(tx, payRunId);
-  const payments = [...(await contradicted(tx, payRunId)), ...(repays ? await forgotten(tx, payRunId) : [])];
+  const candidates = [...(await contradicted(tx, payRunId)), ...(repays ? await forgotten(tx, payRunId) : [])];
+  const payments = await withoutSent(tx, candidates);
   const found = { payments, repays };
   if (!isAny(found)) return found;
   const named = payments.slice(0, MOST_NAMED).map(({ id }) => showId('pay', id));
@@ -123,7 +124,18 @@ const read =
     cause,
   });
 
-const UNSENT = `p.live AND NOT ${SENT}`;
+const UNSENT = `p.live AND p.status NOT IN ('SUBMITTED', 'SETTLED')`;
+
+/** Those that were not sent: a submit without a known outcome may have sent a payment that is not SUBMITTED yet. */
+async function withoutSent(tx: EmployerTransaction, found: readonly PaidAlready[]): Promise<PaidAlready[]> {
+  if (found.length === 0) return [];
+  const rows = await tx.query<{ id: string }>(
+    `SELECT p.id FROM payment p WHERE p.employer_id = $1 AND p.id = ANY ($2::uuid[]) AND NOT ${SENT}`,
+    [tx.employerId, found.map(({ id }) => id)],
+  );
+  const unsent = new Set(rows.map(({ id }) => id));
+  return found.filter(({ id }) => unsent.has(id));
+}
 
 /** What replaces a payment with two final statuses, or was made instead of what replaced it. */
 async function contradicted(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {
