@@ -82,11 +82,20 @@ async function successor() {
   };
 }
 
-const sent = (id: string) =>
-  eventually(async () => {
-    await lookNow();
-    return (await payroll.run(id)).status === 'FOLLOWING';
-  }, 20_000);
+/** Until it is submitted; the bank may have shown its end before anybody looked. */
+const sent = (id: string) => {
+  let seen = '';
+  return eventually(
+    async () => {
+      await lookNow();
+      const { status, stopped, instructions } = await payroll.run(id);
+      seen = JSON.stringify({ status, stopped, instructions, questions: await kinds() });
+      return ['FOLLOWING', 'SETTLED', 'FAILED'].includes(status);
+    },
+    20_000,
+    () => `it was not sent: ${seen}`,
+  );
+};
 
 const asked = async (id: string) => {
   await eventually(async () => {
