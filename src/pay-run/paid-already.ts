@@ -53,7 +53,10 @@ export async function mayBePaidAlready(
 
 async function findAndTell(tx: EmployerTransaction, payRunId: string): Promise<Found> {
   const repays = await repaysForgotten(tx, payRunId);
-  const candidates = [...(await contradicted(tx, payRunId)), ...(repays ? await forgotten(tx, payRunId) : [])];
+  const candidates = [
+    ...(await contradicted(tx, payRunId)),
+    ...(repays ? await forgotten(tx, payRunId) : []),
+  ];
   const payments = await withoutSent(tx, candidates);
   const found = { payments, repays };
   if (!isAny(found)) return found;
