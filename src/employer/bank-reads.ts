@@ -47,6 +47,9 @@ export interface Standing {
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
 const MOST_ALONE = 1_000;
 
+/** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
+const PASSING_FAULTS = 4;
+
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
 export const CLOCK_MARGIN_MS = 86_400_000;
 
@@ -57,7 +60,7 @@ const TELL_AGAIN_MS = 3_600_000;
 @Injectable()
 export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
-  /** How often in a row the bank could not list an instruction's payments for a fault of its own. */
+  /** How often in a row the bank failed to answer a read for a fault of its own. */
   private readonly faults = new Map<string, number>();
 
   constructor(
@@ -66,13 +69,22 @@ export class BankReads {
     private readonly clock: Clock,
   ) {}
 
-  /** The instruction itself; undefined where the bank does not let it be read. @throws NotFound, BankClientError */
+  /**
+   * The instruction itself; undefined where the bank does not let it be read, or fails to show it again and again: what it
+   * holds is known by its payments then. @throws NotFound, BankClientError
+   */
   async instruction(
     account: EmployerAccount,
     bankInstructionId: string,
   ): Promise<BankInstruction | undefined> {
     if (!may(account, 'INSTRUCTION')) return undefined;
-    return this.gateway.getInstruction(bankInstructionId);
+    const read = `instruction ${bankInstructionId}`;
+    try {
+      return await this.countingFaults(read, () => this.gateway.getInstruction(bankInstructionId));
+    } catch (error) {
+      if (isServersFault(error) && this.faultsOf(read) > PASSING_FAULTS) return undefined;
+      throw error;
+    }
   }
 
   /**
@@ -162,7 +174,7 @@ export class BankReads {
     const sizes: ListSize[] = [];
     const total = async (): Promise<number | undefined> =>
       (await this.instructionIfShown(account, bankInstructionId))?.calculatedCount;
-    const found = await this.countingFaults(bankInstructionId, () =>
+    const found = await this.countingFaults(listOf(bankInstructionId), () =>
       collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total)),
     );
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
@@ -175,16 +187,19 @@ export class BankReads {
   }
 
   /** Remembers whether what is read fails again and again. */
-  private async countingFaults<T>(bankInstructionId: string, read: () => Promise<T>): Promise<T> {
+  private async countingFaults<T>(name: string, read: () => Promise<T>): Promise<T> {
     try {
       const answer = await read();
-      this.faults.delete(bankInstructionId);
+      this.faults.delete(name);
       return answer;
     } catch (error) {
-      if (isServersFault(error))
-        this.faults.set(bankInstructionId, (this.faults.get(bankInstructionId) ?? 0) + 1);
+      if (isServersFault(error)) this.faults.set(name, this.faultsOf(name) + 1);
       throw error;
     }
+  }
+
+  private faultsOf(name: string): number {
+    return this.faults.get(name) ?? 0;
   }
 
   /**
@@ -196,7 +211,7 @@ export class BankReads {
     { bankInstructionId, byAnyList = false }: InstructionAtBank,
   ): error is BankClientError {
     if (error instanceof ListUnreadable || error instanceof NotFound) return true;
-    if (isServersFault(error)) return (this.faults.get(bankInstructionId) ?? 0) > 1;
+    if (isServersFault(error)) return this.faultsOf(listOf(bankInstructionId)) > 1;
     return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
   }
 
@@ -279,6 +294,10 @@ function mayBeOf(instruction: InstructionAtBank): (marks: PaymentMarks) => boole
     }
     return named || (bankInstructionId === undefined && (known(bankPaymentId ?? '') || isUnmarked(marks)));
   };
+}
+
+function listOf(bankInstructionId: string): string {
+  return `payments of ${bankInstructionId}`;
 }
 
 function knownTo(bankIds: readonly KnownIds[]): (bankPaymentId: string) => boolean {

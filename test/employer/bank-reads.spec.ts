@@ -161,6 +161,7 @@ describe('whether an instruction was submitted', () => {
     instruction: string | Error,
     own: string | Error,
     general: string | Error,
+    times = 1,
   ): Promise<string[] | Error> => {
     const gateway = {
       getInstruction: () => shownAs(instruction),
@@ -170,10 +171,13 @@ describe('whether an instruction was submitted', () => {
     const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
     const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
     const account = { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
-    return reads.standing(account as unknown as EmployerAccount, at).then(
-      ({ statuses }) => statuses,
-      (error: Error) => error,
-    );
+    const read = () =>
+      reads.standing(account as unknown as EmployerAccount, at).then(
+        ({ statuses }) => statuses,
+        (error: Error) => error,
+      );
+    for (let before = 1; before < times; before += 1) await read();
+    return read();
   };
 
   it.each([
@@ -216,6 +220,16 @@ describe('whether an instruction was submitted', () => {
     [slow, 'SETTLED', gone, slow],
   ])('is not known (%s, %s, %s)', async (instruction, own, general, expected) => {
     expect(await standing(instruction, own, general)).toBe(expected);
+  });
+
+  it.each([
+    [broken, 'INITIATED', ['INITIATED']],
+    [slow, 'INITIATED', ['INITIATED']],
+    [broken, broken, broken],
+    [refused, 'INITIATED', refused],
+  ])('is known by its payments where it fails to be shown five times (%s, %s)', async (own, paid, expected) => {
+    expect(await standing(own, paid, paid, 4)).toBe(own);
+    expect(await standing(own, paid, paid, 5)).toEqual(expected);
   });
 });
 
