@@ -100,7 +100,7 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   replaced_is_not_contradicted: {
     code: 'PAYMENT_CONTRADICTED',
-    detail: 'The bank has shown two final statuses of a payment that would be replaced: it never is.',
+    detail: 'The bank has shown contradicting statuses of a payment that would be replaced: it never is.',
   },
   replaced_was_not_paid: {
     code: 'PAYMENT_NOT_FINISHED',

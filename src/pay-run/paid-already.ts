@@ -13,17 +13,17 @@ interface PaidAlready {
   id: string;
   rowNo: number;
   amountMinor: bigint;
-  /** What it pays again has two final statuses, or a submit that is not in the record may have paid it. */
+  /** What it pays again has statuses that contradict one another, or a submit that is not in the record may have paid it. */
   cause: 'CONTRADICTED' | 'FORGOTTEN';
 }
 
 const CAUSES: Record<PaidAlready['cause'], string> = {
-  CONTRADICTED: 'of what they pay again the bank has shown two final statuses',
+  CONTRADICTED: 'of what they pay again the bank has shown statuses that contradict one another',
   FORGOTTEN: 'the bank has a submit for the same employees that is not in the record',
 };
 
 const ASKED_OF_CONTRADICTED =
-  'Which of the two final statuses of what these payments pay again is right, and where is the money?';
+  'What became of what these payments pay again, of which statuses were shown that contradict one another, and where is the money?';
 
 /** Payments that are named; of more their number is told. */
 export const MOST_NAMED = 20;
@@ -140,7 +140,7 @@ async function withoutSent(tx: EmployerTransaction, found: readonly PaidAlready[
   return found.filter(({ id }) => unsent.has(id));
 }
 
-/** What replaces a payment with two final statuses, or was made instead of what replaced it. */
+/** What replaces a payment with contradicting statuses, or was made instead of what replaced it. */
 async function contradicted(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {
   const rows = await tx.query<Row>(
     `WITH RECURSIVE successor AS (

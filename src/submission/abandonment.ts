@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isAccessRefused, isNotShown } from '../bank/errors';
+import { isNotShown, unless } from '../bank/errors';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -82,13 +82,10 @@ export class Abandonment {
   /**
    * Ends an instruction whose run is being cancelled or amended; no add of it is in flight. It is read once more: its rows
    * may be paid again then, and not where somebody else has submitted it. @throws BankClientError while the bank cannot
-   * be reached; what it refuses to show ends all the same, and is watched
+   * be reached, or refuses our access to everything; what it refuses to show ends all the same, and is watched
    */
   async end(claim: Claim, work: Work): Promise<'never'> {
-    const moved = await this.reader.pastSubmit(work).catch((error: unknown) => {
-      if (isAccessRefused(error) || isNotShown(error)) return undefined;
-      throw error;
-    });
+    const moved = await unless(isNotShown, this.reader.pastSubmit(work));
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);

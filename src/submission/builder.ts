@@ -9,6 +9,7 @@ import { Claim, fence } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
+import { isPastSubmit } from '../domain/bank-status';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { AttentionKind, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -47,6 +48,8 @@ export class Builder {
   /** One step of building; the answer says when to take the instruction up again. */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     if (work.instruction.bankInstructionId === null) return this.initiate(claim, work);
+    const { bankStatus } = work.instruction;
+    if (isPastSubmit(bankStatus ?? '')) return this.verifier.breach(claim, work, bankStatus ?? '');
     const rows = await this.takeUp(claim, work);
     const refused = await this.addOpen(claim, work, rows);
     if (refused !== undefined) return refused;
@@ -128,7 +131,10 @@ export class Builder {
         ...aboutInstruction(work.instruction, work.planned),
         subjectId: work.planned.id,
         happened: `${what} It goes on being tried.`,
-        certain: 'No instruction of ours is known at the bank, and nothing is paid.',
+        certain:
+          work.run.status === 'SUBMITTING'
+            ? UNPAID_IN_MID_RUN
+            : 'No instruction of ours is known at the bank, and nothing is paid.',
         askBank:
           'Why are initiations of a credit-transfer instruction on this account not answered, or otherwise than sent?',
       });

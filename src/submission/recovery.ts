@@ -13,8 +13,7 @@ import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { hiddenFromUs } from '../pay-run/stop';
 import { InstructionReader } from './read-back';
-import { finishAttempt, recordExecuted } from './submit-record';
-import { TURNED_AWAY } from './submitter';
+import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway, TURNED_AWAY } from './submit-record';
 import type { Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
@@ -76,7 +75,7 @@ export class Recovery {
         return READ_AGAIN_MS;
       }
       const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs - readForMs);
-      const before = await armedAgain(tx, attempt);
+      const before = await timesTurnedAway(tx, attempt);
       if (turnedAway && before < this.config.REBUILD_LIMIT) {
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, 'the bank turned the submit away');
@@ -151,7 +150,7 @@ export class Recovery {
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
         (unread ? ` The bank could not be read either: ${unread.message}.` : ''),
       ...(before > 0 && {
-        certain: `The submit was sent ${before + 1} times: by its own word the bank turned all but the last away before it executed anything. It is never sent again. No other instruction pays these people.`,
+        certain: `${sentAgain(before)} It is never sent again. No other instruction pays these people.`,
       }),
     });
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
@@ -173,17 +172,6 @@ function standingAttempt(tx: EmployerTransaction, instruction: Instruction): Pro
     })
     .andWhere(`s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'`)
     .getOneOrFail();
-}
-
-/** How often the submit of these rows was turned away and armed again: a bank that never takes it is a person's. */
-async function armedAgain(tx: EmployerTransaction, attempt: SubmitAttempt): Promise<number> {
-  const [row] = await tx.query<{ times: number }>(
-    `SELECT count(*)::int AS times FROM submit_attempt
-     WHERE employer_id = $1 AND planned_instruction_id = $2 AND outcome = 'PROVEN_UNSENT'
-       AND starts_with(outcome_detail, $3)`,
-    [tx.employerId, attempt.plannedInstructionId, TURNED_AWAY],
-  );
-  return row?.times ?? 0;
 }
 
 /** Since when there is a doubt. */

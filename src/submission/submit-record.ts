@@ -24,6 +24,28 @@ export async function finishAttempt(
   );
 }
 
+/** The prefix of an attempt's detail when the bank turned it away before executing anything, by its own word. */
+export const TURNED_AWAY = 'turned away: ';
+
+/** How often the submit of these rows was turned away and armed again: a bank that never takes it is a person's. */
+export async function timesTurnedAway(
+  tx: EmployerTransaction,
+  { plannedInstructionId }: { plannedInstructionId: string },
+): Promise<number> {
+  const [row] = await tx.query<{ times: number }>(
+    `SELECT count(*)::int AS times FROM submit_attempt
+     WHERE employer_id = $1 AND planned_instruction_id = $2 AND outcome = 'PROVEN_UNSENT'
+       AND starts_with(outcome_detail, $3)`,
+    [tx.employerId, plannedInstructionId, TURNED_AWAY],
+  );
+  return row?.times ?? 0;
+}
+
+/** What people are told of a submit that was turned away so often before. */
+export function sentAgain(turnedAway: number): string {
+  return `The submit was sent ${turnedAway + 1} times: by its own word the bank turned all but the last away before it executed anything.`;
+}
+
 /**
  * A submit is known to be executed: the check of its totals and the change of state are this one transaction
  * (rule 9). Totals the bank does not show yet are polled; a mismatch stops everything.

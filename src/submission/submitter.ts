@@ -28,7 +28,7 @@ import { finishIfIntended, saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer } from './decision';
 import { ReplacedLook } from './replaced-look';
-import { finishAttempt, recordExecuted } from './submit-record';
+import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway, TURNED_AWAY } from './submit-record';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
@@ -58,9 +58,6 @@ const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent'
 
 /** Pause before a submit that never left is tried again. */
 const UNSENT_PAUSE_MS = 2_000;
-
-/** The prefix of an attempt's detail when the bank turned it away before executing anything, by its own word. */
-export const TURNED_AWAY = 'turned away: ';
 
 /** The instruction gate and the one submit (rules 7, 8 and 9). */
 @Injectable()
@@ -256,17 +253,22 @@ export class Submitter {
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', why);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, `the submit never left: ${why}`);
         return Math.max(UNSENT_PAUSE_MS, outcome.kind === 'no' ? (outcome.retryAfterMs ?? 0) : 0);
-      case 'refused':
+      case 'refused': {
+        const before = await timesTurnedAway(tx, instruction);
         await finishAttempt(tx, instruction, 'REFUSED', why);
         await moveInstruction(tx, instruction, 'SUBMIT_REFUSED', 'service', {}, why);
         await raise(tx, {
           kind: 'SUBMIT_REFUSED',
           ...aboutInstruction(work.instruction, work.planned),
-          happened: `The bank refused the submit: ${why}`,
+          ...(before > 0 && {
+            certain: `The bank answered the submit with a refusal. ${sentAgain(before)} It is not sent again.`,
+          }),
+          happened: `The bank refused the submit: ${why}.`,
           bankWords: saidIn(outcome),
         });
         wake(tx, 'RUN', tx.employerId, [work.run.id]);
         return this.config.FOLLOW_DELAYS_MS[0] ?? READ_AGAIN_MS;
+      }
       case 'rejected-unexecuted':
         await finishAttempt(tx, instruction, 'IN_DOUBT', TURNED_AWAY + why);
         return Math.max(this.config.BANK_LAG_BOUND_MS, READ_AGAIN_MS);

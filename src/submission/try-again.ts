@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isAccessRefused, isNotShown } from '../bank/errors';
+import { isNotShown, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
@@ -37,13 +37,8 @@ export class TryAgain {
       const live = asked && liveOf(await attemptsFor(tx, asked.planned.id));
       return live && loadWork(tx, live.id);
     });
-    if (!work) return;
-    const moved = await readToDecide(() =>
-      this.reader.pastSubmit(work).catch((error: unknown) => {
-        if (isAccessRefused(error) || isNotShown(error)) return undefined;
-        throw error;
-      }),
-    );
+    if (!work || !INSTRUCTION_UNSENT.includes(work.instruction.status)) return;
+    const moved = await readToDecide(() => unless(isNotShown, this.reader.pastSubmit(work)));
     if (moved === undefined) return;
     await this.database.inEmployer(employerId, async (tx) => {
       await lockRun(tx, work.run.id);
@@ -52,7 +47,7 @@ export class TryAgain {
     });
     throw new DomainError(
       'WAS_EXECUTED',
-      'The bank shows that this instruction was submitted by somebody else: its payments are not built again. Withdraw this, and decide what is asked about it.',
+      'The bank shows that this instruction was submitted by somebody else: its payments are not built again. Decide what is asked about that.',
     );
   }
 

@@ -280,6 +280,17 @@ describe('a bank that promises to turn a submit away before executing it', () =>
     await payroll.clearFaults();
   });
 
+  it('says of a refusal how often the submit was sent before', async () => {
+    await payroll.fault({ operation: 'submit', kind: '429', nth: 1, retryAfterS: 1 });
+    await payroll.fault({ operation: 'submit', kind: '422', nth: 2 });
+    const id = await payroll.paid(payFile(payRows(2, 150)));
+    const path = await payroll.askedAbout(id, 'SUBMIT_REFUSED');
+    expect((await payroll.as('operator').get(path)).data.certain).toMatch(
+      /refusal\. The submit was sent 2 times/,
+    );
+    await payroll.clearFaults();
+  });
+
   it.each(['429', '401'])(
     'has it sent again after a %s and a read that says INITIATED, and everybody is paid once',
     async (kind) => {

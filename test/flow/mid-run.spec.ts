@@ -66,6 +66,10 @@ describe('an instruction that is built again while others of its run are submitt
     const before = await instructions(id);
     const building = before.find(({ status }) => status === 'BUILDING')!;
     await payroll.submitAtBank(building.bankInstructionId);
+    // That we may read nothing is no answer.
+    await payroll.fault({ operation: 'getInstruction', kind: '401', every: 1 });
+    expect((await decide(path, 'TRY_AGAIN')).data.code).toBe('BANK_UNREADABLE');
+    await payroll.clearFaults();
     const { status, data } = await decide(path, 'TRY_AGAIN');
     expect([status, data.code]).toEqual([409, 'WAS_EXECUTED']);
     await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
@@ -100,6 +104,31 @@ describe('an instruction that is built again while others of its run are submitt
     expect((await decide(path, 'TRY_AGAIN')).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await kinds()).toEqual([]);
+  });
+
+  it('says of an initiation that stays unanswered that others are paid', async () => {
+    const lost = () => payroll.fault({ operation: 'initiate', kind: '500-before', every: 1, times: 2 });
+    const id = await hindered(lost, { settings: { REBUILD_LIMIT: '1' } });
+    const path = await payroll.askedAbout(id, 'REBUILD_LIMIT');
+    expect((await asked(path)).certain).toMatch(/others of the run are, and their people are paid/);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('gets no row any more once the bank has shown that it was submitted', async () => {
+    const later = () => payroll.fault({ operation: 'add', kind: '429', every: 1, retryAfterS: 1 });
+    const id = await hindered(later);
+    const building = `status = 'BUILDING' AND bank_instruction_id IS NOT NULL`;
+    const adds = async () => (await payroll.calls()).add ?? 0;
+    const before = await adds();
+    await eventually(async () => (await adds()) > before, 20_000);
+    const past = `UPDATE instruction SET bank_status = 'SUBMITTED' WHERE ${building} RETURNING id`;
+    await eventually(async () => (await select(payroll.database.superuserUrl, past)).length > 0, 20_000);
+    const sent = await adds();
+    await payroll.clearFaults();
+    await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+    expect(await kinds()).toEqual(expect.arrayContaining(['INVARIANT_BREACH']));
+    expect(await adds()).toBe(sent);
   });
 
   it('is released at the cut-off also where it was built too often, and its run ends', async () => {
