@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
 import { Alarm, clear, raiseNaming } from './attention.store';
+import { ATTENTION_WORDS } from './attention-words';
 import { repaysForgotten } from './forgotten-pay';
 import { PlannedInstruction } from './instruction.entity';
 import { findRun } from './pay-run.store';
@@ -22,8 +23,11 @@ const CAUSES: Record<PaidAlready['cause'], string> = {
   FORGOTTEN: 'the bank has a submit for the same employees that is not in the record',
 };
 
-const ASKED_OF_CONTRADICTED =
-  'What became of what these payments pay again, of which statuses were shown that contradict one another, and where is the money?';
+const ASKED: Record<PaidAlready['cause'], string> = {
+  CONTRADICTED:
+    'What became of what these payments pay again, of which statuses were shown that contradict one another, and where is the money?',
+  FORGOTTEN: ATTENTION_WORDS.POSSIBLE_DUPLICATE_PAY.askBank,
+};
 
 /** Payments that are named; of more their number is told. */
 export const MOST_NAMED = 20;
@@ -90,9 +94,8 @@ async function alarmOf(
     subjectId: payRunId,
     payRunId,
     happened: `${version} has ${payments.length} payments that may have been paid already: ${causes.map((cause) => CAUSES[cause]).join('; ')}${which}.`,
-    ...(causes.includes('FORGOTTEN')
-      ? { bankReference: await forgottenIds(tx) }
-      : { askBank: ASKED_OF_CONTRADICTED }),
+    askBank: causes.map((cause) => ASKED[cause]).join(' '),
+    ...(causes.includes('FORGOTTEN') && { bankReference: await forgottenIds(tx) }),
     payments: payments.length,
     amountMinor: payments.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
   };
