@@ -11,6 +11,11 @@ export interface PaidByInstruction {
 /** An instruction executed more often than so besides is beyond what can be told from other traffic of the account. */
 const MOST_TIMES_AGAIN = 3n;
 
+/** What an account lost besides what the payments took and their charges: less than nothing where more came in. */
+export function lackOf(paid: readonly PaidByInstruction[], lostMinor: bigint): bigint {
+  return lostMinor - sumMinor(paid.map((one) => one.amountMinor + one.chargesMinor));
+}
+
 /**
  * The instruction that an account seems to have paid again: what it lost besides the payments and their charges is
  * exactly what that instruction took, once, twice or three times, with or without its charges. Where it is what all of them took, the first one
@@ -27,7 +32,7 @@ export function paidAgain(
 ): PaidByInstruction | 'not-yet' | undefined {
   const amountMinor = sumMinor(paid.map((one) => one.amountMinor));
   const chargesMinor = sumMinor(paid.map((one) => one.chargesMinor));
-  const restMinor = lostMinor - amountMinor - chargesMinor;
+  const restMinor = lackOf(paid, lostMinor);
   if (restMinor <= 0n || restMinor === unpaidChargesMinor) return undefined;
   if (restMinor <= unpaidMinor + unpaidChargesMinor) return 'not-yet';
   const rests = [0n, unpaidMinor, unpaidChargesMinor, unpaidMinor + unpaidChargesMinor].map(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { isAccessRefused, isBankError, NotFound } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { Clock } from '../config/clock';
@@ -8,9 +9,10 @@ import { queryByHash } from '../database/by-hash';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
-import { PaidByInstruction, paidAgain } from '../domain/balance';
+import { lackOf, PaidByInstruction, paidAgain } from '../domain/balance';
 import { NEVER_DEBITED } from '../domain/bank-status';
 import { sumMinor } from '../domain/money';
+import { Attention } from '../pay-run/attention.entity';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { lockInstruction } from '../pay-run/instruction.store';
 import type { PayRun } from '../pay-run/pay-run.entity';
@@ -53,11 +55,13 @@ export class BalanceLook {
     if (await this.paysForOthers(claim.employerId, account.bankAccountId, balanceReadAt)) return false;
     const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
     const unpaidChargesMinor = sumMinor(paid.map((one) => one.unpaidChargesMinor));
+    const lackMinor = lackOf(paid, beforeMinor - nowMinor);
+    const isEven = lackMinor === 0n || lackMinor === unpaidChargesMinor;
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const mayComeBack = found === 'not-yet';
     const again = mayComeBack ? undefined : found;
     if (again === undefined && look === 'repeated') return false;
-    if (mayComeBack && !this.lateness.isOverdue(run)) return false;
+    if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       const told = await lockInstruction(tx, again?.instructionId ?? instruction.id);
@@ -65,7 +69,9 @@ export class BalanceLook {
       // What another run was submitted for while the bank was asked may be in its answer.
       const unchanged = isDeepStrictEqual(await takenSince(tx, followed), paid);
       if (now.balanceBeforeMinor === null || !unchanged) return;
-      if (mayComeBack) return tellOfNotComeBack(tx, run, unpaidMinor);
+      if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
+      // Other traffic of the account says nothing of what people were asked about.
+      if (again === undefined && !isEven && (await isAsked(tx, run))) return;
       await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
       await tx.query(
         `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
@@ -75,6 +81,12 @@ export class BalanceLook {
         await totalsDiffer(tx, told, { rowCount: again.payments, totalMinor: again.amountMinor }, PAID_AGAIN);
     });
     return false;
+  }
+
+  /** Two banking days after its date, and after the last payment ended whose money may come back. */
+  private shouldBeBack(run: PayRun, paid: readonly TakenByInstruction[]): boolean {
+    const givers = paid.filter((one) => one.unpaidMinor + one.unpaidChargesMinor > 0n);
+    return this.lateness.isOverdue(run) && givers.every((one) => this.lateness.isReturnOverdue(one.closedAt));
   }
 
   /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */
@@ -102,19 +114,28 @@ export class BalanceLook {
 }
 
 /** The account stays short of what unpaid payments may have taken, for longer than it takes to give that back. */
-function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, unpaidMinor: bigint): Promise<void> {
+function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigint): Promise<void> {
   return raiseUndecided(tx, {
     kind: 'TOTALS_UNSEEN',
     subjectId: run.id,
     payRunId: run.id,
     happened:
-      'Two banking days after the execution date its account still lacks more than was paid from it: money of payments ' +
-      'that ended unpaid has not come back, or the bank has executed a submit twice.',
-    certain:
-      'Each payment was sent once, and nothing is stopped. The balance alone cannot tell the two apart.',
+      'Two banking days after the execution date, and after its last payment ended, its account still lacks more than was ' +
+      'paid from it: money of payments that ended unpaid has not come back, the bank has executed a submit twice, or ' +
+      'something else was taken from the account.',
+    certain: 'Each payment was sent once, and nothing is stopped. The balance alone cannot tell these apart.',
     askBank:
-      'Did the money of our payments that ended unpaid come back to the account, and was any customer instruction of ours executed twice?',
-    amountMinor: unpaidMinor,
+      'Did the money of our payments that ended unpaid come back to the account, was any customer instruction of ours executed twice, and what else was booked since?',
+    amountMinor: lackMinor,
+  });
+}
+
+async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun): Promise<boolean> {
+  return manager.existsBy(Attention, {
+    employerId,
+    kind: 'TOTALS_UNSEEN',
+    subjectId: run.id,
+    resolvedAt: IsNull(),
   });
 }
 
@@ -126,7 +147,11 @@ const PAID_AGAIN =
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
 
-type TakenByInstruction = PaidByInstruction & { unpaidMinor: bigint; unpaidChargesMinor: bigint };
+interface TakenByInstruction extends PaidByInstruction {
+  unpaidMinor: bigint;
+  unpaidChargesMinor: bigint;
+  closedAt: Date;
+}
 
 /**
  * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
@@ -150,14 +175,16 @@ async function takenSince(
   const rows = await queryByHash<
     Record<'id' | 'amount_minor' | 'charges_minor' | 'unpaid_minor' | 'unpaid_charges_minor', string> & {
       payments: number;
+      closed_at: Date;
     }
   >(
     tx,
     `WITH took AS MATERIALIZED (
-       SELECT o.id, o.pay_run_id FROM pay_run r
+       SELECT o.id, o.pay_run_id, o.closed_at FROM pay_run r
        JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status = 'CLOSED'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND (r.id = $3 OR o.submitted_at >= $4))
-     SELECT b.instruction_id AS id, count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
+     SELECT b.instruction_id AS id, (SELECT closed_at FROM took WHERE took.id = b.instruction_id) AS closed_at,
+       count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
@@ -172,6 +199,7 @@ async function takenSince(
   return rows.map((row) => ({
     instructionId: row.id,
     payments: row.payments,
+    closedAt: row.closed_at,
     amountMinor: BigInt(row.amount_minor),
     chargesMinor: BigInt(row.charges_minor),
     unpaidMinor: BigInt(row.unpaid_minor),

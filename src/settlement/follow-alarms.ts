@@ -1,6 +1,7 @@
 import type { NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
+import { formatMinor, sumMinor } from '../domain/money';
 import { aboutInstruction, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -28,6 +29,8 @@ export async function tellOfForeign(
   await stopUnlessDecided(tx, alarm, named);
 }
 
+type OwnEntry = Pick<BankPayment, 'bankPaymentId' | 'transactionType' | 'amountMinor' | 'currency'>;
+
 /**
  * Fees and refunds that the bank lists in a submitted instruction (Transaction types) pay nobody, so nothing is stopped;
  * a person asks what they are, and anew when there are more.
@@ -35,16 +38,26 @@ export async function tellOfForeign(
 export async function tellOfEntries(
   tx: EmployerTransaction,
   instruction: Instruction,
-  entries: readonly Pick<BankPayment, 'bankPaymentId' | 'transactionType'>[],
+  entries: readonly OwnEntry[],
 ): Promise<void> {
   const named = namesOf(entries);
   const types = [...new Set(entries.map(({ transactionType }) => transactionType))].sort().join(', ');
+  const once = [...new Map(entries.map((entry) => [entry.bankPaymentId, entry] as const)).values()];
+  const words = once.flatMap(wordsOfEntry).sort().slice(0, FOREIGN_NAMED).join(' ');
   const alarm = {
     kind: 'ENTRY_OF_THE_BANK',
     ...aboutInstruction(instruction),
     happened: `The submitted instruction lists what was never sent and is no payment (${types}): ${named.join(', ')}.`,
+    bankWords: words === '' ? undefined : words,
+    amountMinor: sumMinor(once.map(({ amountMinor = 0n }) => amountMinor)),
   } as const;
   await raiseNaming(tx, alarm, named);
+}
+
+/** Not in `happened`: a refund may tell what one person earns. Nothing where the bank does not show its amount. */
+function wordsOfEntry({ bankPaymentId, transactionType, amountMinor, currency = '' }: OwnEntry): string[] {
+  if (amountMinor === undefined) return [];
+  return [`${transactionType} "${bankPaymentId}": ${formatMinor(amountMinor)} ${currency}.`];
 }
 
 function namesOf(records: readonly Pick<BankPayment, 'bankPaymentId'>[]): string[] {

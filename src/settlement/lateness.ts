@@ -37,4 +37,9 @@ export class Lateness {
     const today = localDate(this.clock.now(), this.config.BANK_TIME_ZONE);
     return isOverdue(executionDate, today, new Set(this.config.BANK_CLOSED_DAYS));
   }
+
+  /** Whether what a payment that ended unpaid by then may have taken should be back by now. */
+  isReturnOverdue(endedAt: Date): boolean {
+    return this.isOverdue({ executionDate: localDate(endedAt, this.config.BANK_TIME_ZONE) });
+  }
 }

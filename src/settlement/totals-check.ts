@@ -73,7 +73,8 @@ export class TotalsCheck {
 
 /**
  * What it means that groups lack some payments: `equal` where that is exactly what of them is known to have failed; absent
- * where it is what settled too, since of what was processed such a bank tells nothing. Undefined where it is neither.
+ * where it is what settled too, since of what was processed such a bank tells nothing, or, once all
+ * have ended, only some of what failed, since it may have processed the others. Undefined where it is neither.
  */
 async function explained(
   tx: EmployerTransaction,
@@ -93,7 +94,10 @@ async function explained(
   const isLacking = (some: Totals): boolean =>
     some.count === rowCount - shown.count && some.totalMinor === totalMinor - shown.totalMinor;
   if (ended.some((one) => !one.settled && isLacking(one))) return 'equal';
-  return [...ended, sumOf(ended)].some(isLacking) ? 'absent' : undefined;
+  if ([...ended, sumOf(ended)].some(isLacking)) return 'absent';
+  const settled = sumOf(ended.filter((one) => one.settled));
+  const isSomeOfFailed = shown.count > settled.count && shown.totalMinor > settled.totalMinor;
+  return isSomeOfFailed && sumOf(ended).count === rowCount ? 'absent' : undefined;
 }
 
 function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {

@@ -25,6 +25,8 @@ export interface Restore {
 const NOT_READ = 'the bank does not let it be read';
 /** What it refuses now it may show a little later. */
 const NOT_READ_PAUSE_MS = 60_000;
+/** What it shows otherwise than approved it may not have been done with. */
+const OTHERWISE_PAUSE_MS = 600_000;
 
 /**
  * Holds one employer's record against the bank after a restore: every instruction that is not submitted is read again,
@@ -74,7 +76,8 @@ export class RestoreCheck {
   }
 
   /**
-   * Takes over what could not be taken over before its run moved: one that people approved again, as it was.
+   * Takes over what could not be taken over before its run moved: one that people approved again, as it was; or before the
+   * bank was done with it.
    * @throws BankClientError
    */
   async adoptWaiting(employerId: string): Promise<void> {
@@ -83,7 +86,8 @@ export class RestoreCheck {
       const before = this.refused.get(forgotten.bankInstructionId);
       if (before?.key === key && performance.now() < before.againMs) continue;
       const refusal = await this.adoptOrSay(employerId, forgotten);
-      const againMs = refusal === NOT_READ ? performance.now() + NOT_READ_PAUSE_MS : Infinity;
+      const pauseMs = refusal === NOT_READ ? NOT_READ_PAUSE_MS : OTHERWISE_PAUSE_MS;
+      const againMs = performance.now() + pauseMs;
       if (refusal === undefined) this.refused.delete(forgotten.bankInstructionId);
       else this.refused.set(forgotten.bankInstructionId, { key, againMs });
       await this.database.inEmployer(employerId, (tx) => tellUnrecorded(tx, [forgotten.payRunId]));

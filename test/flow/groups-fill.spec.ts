@@ -1,8 +1,9 @@
+import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
-import { payFile, payRows } from '../support/pay-rows';
+import { payFile, payRows, totalMinor as totalMinorOf } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
 let payroll: Payroll;
@@ -79,6 +80,35 @@ describe('a bank that leaves out of the groups what failed, or what settled too'
       expect(await select(superuserUrl, checked)).toHaveLength(compared);
     },
   );
+
+  it('stops nothing where that is only some of what failed', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '400' },
+      sandbox: { variants: { linkReads: 'allowed', submitRuns: 'later', optionalFields: 'sent' } },
+    });
+    const rows = payRows(5);
+    const [left, counted] = [rows[1]!, rows[2]!];
+    left.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+    counted.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'notProcessable')!.iban;
+    const totalMinor = totalMinorOf(rows.filter((row) => row !== left));
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { getInstruction } = gateway;
+    const reads = jest.spyOn(gateway, 'getInstruction').mockImplementation(async (...asked) => {
+      return { ...(await getInstruction.apply(gateway, asked)), groups: undefined };
+    });
+    await payroll.until(await payroll.paid(payFile(rows)), ['PARTLY_SETTLED'], 30_000);
+    reads.mockImplementation(async (...asked) => {
+      const shown = await getInstruction.apply(gateway, asked);
+      return { ...shown, groups: [{ group: 'PROCESSABLE', count: 4, totalMinor }] };
+    });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    reads.mockClear();
+    await eventually(async () => {
+      await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+      return reads.mock.calls.length > 2 || (await kinds()).length > 0;
+    }, 20_000);
+    expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+  });
 });
 
 describe('a bank that counts no longer what it has processed', () => {

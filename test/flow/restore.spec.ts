@@ -7,6 +7,7 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { PATHS } from '../../src/bank/types';
+import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -30,6 +31,8 @@ afterEach(async () => {
   await backup?.drop();
   backup = undefined;
 });
+
+const NOT_PROCESSABLE = MAGIC_CREDITORS.find(({ effect }) => effect === 'notProcessable')!.iban;
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
@@ -189,6 +192,46 @@ describe('a database restored to a moment before the submit of a run that was pa
     expect((await resume()).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+    await soundly();
+  });
+});
+
+describe('a database restored, at a bank that shows a submitted instruction otherwise than a verified one', () => {
+  afterEach(() => jest.restoreAllMocks());
+  const listsFee = () => {
+    const { payments } = BankReads.prototype;
+    jest.spyOn(BankReads.prototype, 'payments').mockImplementation(async function (
+      this: BankReads,
+      ...asked
+    ) {
+      const listed = await payments.apply(this, asked);
+      const fee = { ...listed[0]!, bankPaymentId: 'fee-1', ids: ['fee-1'] as const, messageId: undefined };
+      return [...listed, { ...fee, direction: 'OUTWARD', transactionType: 'FEE' }];
+    });
+  };
+
+  it.each([
+    { what: 'without what has settled in its groups', groupsLeaveOut: 'ended', meanwhile: () => undefined },
+    { what: 'with a fee in its list', groupsLeaveOut: 'nothing', meanwhile: listsFee },
+  ] as const)('takes it back and stops nobody for it: $what', async ({ groupsLeaveOut, meanwhile }) => {
+    const { hold, goOn, status } = MOMENTS[2]!;
+    await start({ ...RECONCILED, sandbox: { variants: { groupsLeaveOut } } });
+    const run = await payroll.uploaded(
+      payFile([...payRows(1), { ...payRows(1, 2)[0]!, iban: NOT_PROCESSABLE }]),
+    );
+    await hold(run.id);
+    await payroll.approve(run);
+    await payroll.until(run.id, [status], 20_000);
+    await backedUp();
+    await goOn(run.id);
+    await payroll.until(run.id, ['PARTLY_SETTLED'], 20_000);
+    meanwhile();
+    await restored();
+    const { happened } = await answered();
+    expect(happened).toContain('taken back into the record, to be followed: 1 with 2 payments');
+    await payroll.until(run.id, ['PARTLY_SETTLED'], 20_000);
+    expect(await kinds()).not.toContain('TOTAL_MISMATCH_AFTER_SUBMIT');
+    expect((await resume()).status).toBe(200);
     await soundly();
   });
 });

@@ -22,6 +22,7 @@ it('what says that the bank did something else than any sum shows is a doubt whi
   expect([...doubts(ours.run)].sort()).toEqual([
     'CONTRADICTION',
     'ENDED_BY_BANK',
+    'ENTRY_OF_THE_BANK',
     'FOREIGN_RECORD',
     'INVARIANT_BREACH',
     'POSSIBLE_RETURN',

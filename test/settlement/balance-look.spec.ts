@@ -137,8 +137,16 @@ describe('a run whose account has lost one of its instructions twice, while anot
     await look(TWICE);
     expect(await asked()).toEqual([]);
     payroll.clock.offsetMs = 20 * DAY_MS;
-    for (let n = 0; n < 2; n += 1) await look(TWICE);
+    await sql(`UPDATE instruction SET closed_at = closed_at + interval '18 days'`);
+    await look(TWICE);
+    expect(await asked()).toEqual([]);
+    await sql(`UPDATE instruction SET closed_at = closed_at - interval '18 days'`);
+    for (let n = 0; n < 2; n += 1) await look(TWICE - 500n);
     expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    const lack = 'SELECT amount_minor AS minor FROM attention';
+    expect(await select(payroll.database.superuserUrl, lack)).toEqual([
+      { minor: String(AMOUNT_MINOR - 500n) },
+    ]);
     const stops = 'SELECT FROM service_switch WHERE submits_off';
     expect(await select(payroll.database.superuserUrl, stops)).toEqual([]);
   });
@@ -149,13 +157,16 @@ describe('a run whose account has lost one of its instructions twice, while anot
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 
-  it('is asked about no more where the money came back', async () => {
+  it('is asked about no more where just the money came back, and no other traffic hides it', async () => {
     await sql(`
       DELETE FROM attention;
       UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
     await endsAs('EXT_REFUSED');
     await look(TWICE);
-    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    for (const others of [-1_000_000n, -1n, 1n, AMOUNT_MINOR + 350_000n]) {
+      await look(AMOUNT_MINOR + others);
+      expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    }
     await look(AMOUNT_MINOR);
     expect(await asked()).toEqual([]);
   });

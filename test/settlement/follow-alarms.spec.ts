@@ -1,7 +1,8 @@
 import { NotFound } from '../../src/bank/errors';
 import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { ENDED, nowRead, tellOfUnread } from '../../src/settlement/follow-alarms';
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { ENDED, nowRead, tellOfEntries, tellOfUnread } from '../../src/settlement/follow-alarms';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, select } from '../support/database';
@@ -46,5 +47,27 @@ describe('the question why what ended could not be read for a day', () => {
     });
     await beside;
     expect(await select(server.superuserUrl, `SELECT FROM attention WHERE resolved_at IS NULL`)).toEqual([]);
+  });
+});
+
+describe('the question what fees and refunds are that a submitted instruction lists', () => {
+  it('says their amounts to whoever may see payments, and their sum', async () => {
+    const { database, server } = office;
+    await database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await tellOfEntries(tx, found, [
+        { bankPaymentId: 'entry-2', transactionType: 'REFUND', amountMinor: 100_000n, currency: 'EUR' },
+        { bankPaymentId: 'entry-1', transactionType: 'FEE', amountMinor: 1_500n, currency: 'EUR' },
+        { bankPaymentId: 'entry-3', transactionType: 'FEE' },
+      ]);
+    });
+    const asked = `SELECT happened, bank_words AS words, amount_minor AS minor FROM attention WHERE resolved_at IS NULL`;
+    expect(await select(server.superuserUrl, asked)).toEqual([
+      {
+        happened: expect.stringMatching(/\(FEE, REFUND\): "entry-1", "entry-2", "entry-3"\.$/),
+        words: 'FEE "entry-1": 15.00 EUR. REFUND "entry-2": 1000.00 EUR.',
+        minor: '101500',
+      },
+    ]);
   });
 });
