@@ -216,18 +216,15 @@ export class Follower {
     await recordAfterEnd(tx, held.added);
     await recordBehind(tx, instruction, held.behind);
     const payments = advanced(before, progress);
-    const { shouldHaveMoved, overdue } = this.lateness.of(followed.run, instruction);
-    const isShown = shown !== undefined || seen.length > 0;
-    // Of what is gone another question is asked.
-    await tellOfStatuses(tx, instruction, payments, {
-      shouldHaveMoved,
-      overdue: overdue && (isShown || !gone),
-    });
+    const late = this.lateness.of(followed.run, instruction);
+    // Also of what is gone: only by this question can people say that it was paid.
+    await tellOfStatuses(tx, instruction, payments, late);
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (instruction.status !== 'SUBMITTED') return unshown;
-    if (overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
+    const isShown = shown !== undefined || seen.length > 0;
+    if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');
     if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
@@ -318,7 +315,7 @@ export class Follower {
       { closedAt: this.clock.now(), outcome },
       reason,
     );
-    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
+    await clear(tx, ['ROW_UNSEEN', 'ENDED_BY_BANK'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
     return true;
   }
