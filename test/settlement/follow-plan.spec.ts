@@ -1,35 +1,13 @@
 import fc from 'fast-check';
 import { BANK_STATUSES, NOT_PROCESSABLE } from '../../src/domain/bank-status';
 import {
-  FollowedPayment,
+  type FollowedPayment,
   newCharges,
   newSettledOn,
   progressOf,
   shownOf,
 } from '../../src/settlement/follow-plan';
-
-function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
-  return {
-    instructionId: 'i',
-    rowNo: 1,
-    paymentId: 'p',
-    messageId: 'm',
-    bankIds: ['b'],
-    iban: 'DE',
-    amountMinor: 1n,
-    currency: 'EUR',
-    status: 'SUBMITTED',
-    bankStatus: null,
-    shownStatus: null,
-    decidedStatus: null,
-    behindForMs: null,
-    rank: 0,
-    returned: false,
-    settledOn: null,
-    chargesMinor: null,
-    ...change,
-  };
-}
+import { followed } from './followed-payment';
 
 describe('a newly read status', () => {
   it('never lowers the rank and ends a payment at most once, whatever comes in whatever order', () => {
