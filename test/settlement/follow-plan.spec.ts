@@ -281,4 +281,12 @@ describe('charges of a payment', () => {
         newCharges(charged, { status, ...(status === 'SETTLED' ? {} : { chargesMinor: 0n }) }),
       ).toBeUndefined();
   });
+
+  it('are not taken from a read that shows what it was before its end, as settled where it came back', () => {
+    const returned = followed({ ...settled, bankStatus: 'RETURNED', returned: true, chargesMinor: 300n });
+    expect(newCharges(returned, { status: 'SETTLED', chargesMinor: 50n })).toBeUndefined();
+    expect(newCharges(returned, { status: 'RETURNED', chargesMinor: 350n })).toBe(350n);
+    const charged = followed({ ...settled, chargesMinor: 12n });
+    expect(newCharges(charged, { status: 'WAREHOUSED', chargesMinor: 0n })).toBeUndefined();
+  });
 });
