@@ -181,13 +181,21 @@ describe('a newly read status', () => {
     expect(progressOf(paid, { status: 'SETTLED' })).toMatchObject({ bankStatus: 'SETTLED', rank: 14 });
     expect(progressOf(paid, { status: 'SETTLED' })).not.toHaveProperty('alarm');
     expect(progressOf(paid, { status: 'RETURNED' })).toMatchObject({ returned: true, rank: 14 });
-    for (const status of ['EXCHANGED', 'FAILED', 'EXT_REFUSED', 'CANCELLED'])
+    for (const status of ['FAILED', 'EXT_REFUSED', 'CANCELLED'])
       expect(progressOf(paid, { status })).toMatchObject({
         alarm: 'CONTRADICTION',
         bankStatus: 'PRO_MANUAL_REVIEW',
         rank: 11,
       });
     expect(progressOf(paid, { status: 'EXCHANGE_ERROR' })).toMatchObject({ alarm: 'UNKNOWN_STATUS' });
+  });
+
+  it('takes the steps of what two people declared paid for the way to its end', () => {
+    const paid = followed({ status: 'SETTLED', rank: 4, bankStatus: 'INITIATED' });
+    for (const status of ['SUBMITTED', 'PRO_DEBIT_HOLD', 'READY_FOR_EXCHANGE', 'EXCHANGED'])
+      expect([status, progressOf(paid, { status })]).toEqual([status, undefined]);
+    expect(newCharges(paid, { status: 'EXCHANGED', chargesMinor: 12n })).toBeUndefined();
+    expect(progressOf(paid, { status: 'SETTLED' })).toMatchObject({ bankStatus: 'SETTLED', rank: 14 });
   });
 
   it('takes a stale read of what two people declared not executed after its submit for no contradiction', () => {
