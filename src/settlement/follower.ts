@@ -79,8 +79,8 @@ interface Held {
   added: AddedAfterEnd[];
   /** Row numbers of those that are shown as before their end, for the first time. */
   behind: number[];
-  /** How many are known to the bank and were not shown. */
-  unshown: number;
+  /** Those that the bank knows and did not show, by its ids. */
+  unshown: string[];
 }
 
 /** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
@@ -101,16 +101,16 @@ export class Follower {
   /**
    * One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. What is seen of its payments is
    * recorded also where the instruction itself cannot be read. @throws BankClientError for either
-   * @returns how many payments the bank does not show though it has given them an id
+   * @returns the ids the bank has given to payments that it does not show
    */
-  async step(claim: Claim, followed: Followed): Promise<number> {
+  async step(claim: Claim, followed: Followed): Promise<readonly string[]> {
     const { instruction, account } = followed;
     const begunAt = performance.now();
     const glance = await this.glanceAgain(claim, followed);
     if (glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       const { shown } = glance;
       await this.database.inEmployer(claim.employerId, (tx) => this.recordTotals(tx, claim, followed, shown));
-      return 0;
+      return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
     const seen = await this.paymentsOf(claim, followed, cameBack);
@@ -204,7 +204,7 @@ export class Follower {
     claim: Claim,
     followed: Followed,
     { seen, cameBack, shown, hidden, gone, begunAt }: Seen,
-  ): Promise<number> {
+  ): Promise<readonly string[]> {
     const instruction = await this.recordTotals(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
     const isDone = this.isDone(followed.run, instruction, before, seen);
@@ -285,7 +285,7 @@ export class Follower {
       progress: [...progress.values()],
       added: [...added.values()],
       behind: [...behind],
-      unshown: byId.size - shownIds.size,
+      unshown: [...byId.keys()].filter((id) => !shownIds.has(id)),
     };
   }
 
