@@ -270,11 +270,11 @@ export type BankChange = 'none' | 'climbed' | 'terminal' | 'contradiction' | 'un
 
 /**
  * What a newly read status does to a position (rule 12). It never falls and keeps its first terminal: a lower step is
- * `fell`, SETTLED against an end without payment, or the other way round, is `contradiction`, as is a step above where
- * people have ended it. No money moved under either of two ends without payment (FAILED, REJECTED, CANCELLED): the second
- * is no contradiction. All these leave the position as it was, as do `unknown` (undocumented, or EXCHANGE_ERROR) and
- * waiting statuses (`none`). A return settles what was not settled yet. What ends as NOT_PROCESSABLE keeps the rank
- * it was left at, so that a step above is told.
+ * `fell`, as is any on the way to SETTLED where people have declared that; SETTLED against an end without payment, or the
+ * other way round, is `contradiction`, as is a step above where it ended as NOT_PROCESSABLE. No money moved under either
+ * of two ends without payment (FAILED, REJECTED, CANCELLED): the second is no contradiction. All these leave the position
+ * as it was, as do `unknown` (undocumented, or EXCHANGE_ERROR) and waiting statuses (`none`). A return settles what was
+ * not settled yet. What ends as NOT_PROCESSABLE keeps the rank it was left at, so that a step above is told.
  */
 export function climb(current: BankPosition, value: string): { next: BankPosition; change: BankChange } {
   const reading = readBankStatus(value);
@@ -295,8 +295,9 @@ export function climb(current: BankPosition, value: string): { next: BankPositio
 
 function step(current: BankPosition, rank: number): { next: BankPosition; change: BankChange } {
   if (current.terminal !== undefined) {
-    const known = Math.max(current.rank, BANK_LADDER.INITIATED);
-    return { next: current, change: rank > known ? 'contradiction' : 'fell' };
+    const isAbove = rank > Math.max(current.rank, BANK_LADDER.INITIATED);
+    const contradicts = isAbove && current.terminal !== 'SETTLED';
+    return { next: current, change: contradicts ? 'contradiction' : 'fell' };
   }
   if (rank > current.rank) return { next: { ...current, rank }, change: 'climbed' };
   return { next: current, change: rank < current.rank ? 'fell' : 'none' };

@@ -5,6 +5,7 @@ import { formatMinor, sumMinor } from '../domain/money';
 import { aboutInstruction, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { named } from '../pay-run/stop-successors';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
 import { FollowedPayment } from './follow-plan';
 
@@ -157,20 +158,36 @@ export const ENDED = 'ENDED';
 
 const UNREAD = 'Instructions of this run that have ended could not be read in full for a day';
 
-/** What ended cannot be read, for whatever reason: asked once for its run, however many are not, and stops nobody. */
+/**
+ * What ended cannot be read, for whatever reason: asked once for its run, naming one instruction, however many are not,
+ * and stops nobody.
+ */
 export async function tellOfUnread(
   tx: EmployerTransaction,
   run: PayRun,
+  { bankInstructionId }: Pick<Instruction, 'bankInstructionId'>,
   failure: Pick<Error, 'message'>,
 ): Promise<void> {
   if (await isToldOf(tx, run, UNREAD)) return;
   const alarm = {
     kind: 'ROW_UNSEEN',
     ...aboutEnded(run),
-    happened: `${UNREAD}: ${failure.message}.`,
-    askBank: 'Why can instructions of ours not be read any more, and did anything of them move since?',
+    bankReference: bankInstructionId,
+    happened: `${UNREAD}, such as ${named(bankInstructionId)}: ${failure.message}.`,
+    askBank:
+      'Why can instructions of ours, such as customer instruction {ref}, not be read any more in full, and did anything of them move since?',
   } as const;
   await raiseNaming(tx, alarm, [UNREAD], 'over');
+}
+
+/** Payments named where the bank does not show them; of more their number is told. */
+const MISSING_NAMED = 10;
+
+/** That payments are not shown, in words. @param bankIds of these, of which there is at least one */
+export function wordsOfMissing(bankIds: readonly string[], rows: number): string {
+  const ids = bankIds.slice(0, MISSING_NAMED).map((id) => `"${id}"`);
+  const more = bankIds.length > ids.length ? ` and ${bankIds.length - ids.length} more` : '';
+  return `${bankIds.length} of ${rows} payments of it are not shown (${ids.join(', ')}${more})`;
 }
 
 /** Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again. */

@@ -222,6 +222,7 @@ function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progr
 export function newCharges(payment: FollowedPayment, seen: SeenStatus): bigint | undefined {
   const terminal = ENDS[payment.status];
   if (terminal === undefined || seen.chargesMinor === undefined) return undefined;
+  if (isBehindEnd(payment, seen.status)) return undefined;
   if (seen.chargesMinor === payment.chargesMinor) return undefined;
   const { change } = climb({ rank: payment.rank, terminal, returned: payment.returned }, seen.status);
   return change === 'fell' || change === 'contradiction' ? undefined : seen.chargesMinor;

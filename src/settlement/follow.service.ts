@@ -22,7 +22,7 @@ import { lastMovedAt } from '../pay-run/history';
 import { Instruction } from '../pay-run/instruction.entity';
 import { accessRefused, hiddenFromUs } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
-import { ENDED, nowRead, tellOfHidden, tellOfUnread } from './follow-alarms';
+import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
 import { Followed, loadFollowed } from './followed';
 import { Follower } from './follower';
 import { nextLookMs, untilSecondLookMs, watchOf } from './looks';
@@ -49,11 +49,11 @@ const DAY_MS = 86_400_000;
 interface Read {
   /** Whether the balance of an ended run is still to be looked at soon. */
   lookSoon: boolean;
-  /** How many payments of what has ended the bank does not show. */
-  unshown: number;
+  /** Payments of what has ended that the bank does not show, by its ids. */
+  unshown: readonly string[];
 }
 
-const NOTHING_MORE: Read = { lookSoon: false, unshown: 0 };
+const NOTHING_MORE: Read = { lookSoon: false, unshown: [] };
 
 /** Bank to our side: reads what was submitted until it ends, and watches what ended for a while longer. */
 @Injectable()
@@ -113,11 +113,11 @@ export class FollowService {
     }
     return this.database.inEmployer(employerId, async (tx) => {
       if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
-      if (read.unshown === 0) {
+      if (read.unshown.length === 0) {
         await isThere(tx, claim, ENDED);
         if (claim.missing?.what === ENDED) await nowRead(tx, followed.run);
       } else {
-        const message = `${read.unshown} of ${followed.known.length} payments of an instruction are not shown`;
+        const message = wordsOfMissing(read.unshown, followed.known.length);
         await this.tellOfMissing(tx, claim, followed, { message });
       }
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
@@ -192,10 +192,10 @@ export class FollowService {
   private async tellOfMissing(
     tx: EmployerTransaction,
     claim: Claim,
-    { run }: Followed,
+    { run, instruction }: Followed,
     failure: Pick<Error, 'message'>,
   ): Promise<void> {
-    if ((await missingForMs(tx, claim, ENDED)) >= DAY_MS) await tellOfUnread(tx, run, failure);
+    if ((await missingForMs(tx, claim, ENDED)) >= DAY_MS) await tellOfUnread(tx, run, instruction, failure);
   }
 
   /** A defect of ours must not keep from a person what time alone tells; the database's own faults pass by themselves. */

@@ -155,20 +155,32 @@ export async function recordProgress(
     const rowNos = progress.map(({ payment }) => payment.rowNo).sort((a, b) => a - b);
     await movePayments(tx, instruction.payRunId, 'SUBMITTED', moves, 'service', rangeOf(rowNos));
   }
-  const returned = progress.filter((one) => one.returned).map((one) => one.payment.paymentId);
-  if (returned.length > 0) {
-    await tx.query(
-      `UPDATE payment SET returned_at = clock_timestamp()
-       WHERE employer_id = $1 AND id = ANY ($2) AND returned_at IS NULL`,
-      [tx.employerId, returned],
-    );
-  }
+  const returned = progress.filter((one) => one.returned).map((one) => one.payment);
+  if (returned.length > 0) await recordReturned(tx, instruction, returned);
   const cleared = progress.filter((one) => one.alarm === undefined).map((one) => one.payment.paymentId);
   await clear(tx, PASSING, cleared, 'the bank went on to a documented status');
   const contradicted = progress.flatMap(({ payment, alarm }) => (alarm === 'CONTRADICTION' ? [payment] : []));
   await stopContradicted(tx, instruction, contradicted);
   for (const one of progress)
     if (one.alarm === 'CONTRADICTION') await raiseContradiction(tx, instruction, one);
+}
+
+/** That payments came back is another end of theirs: a read that was stale before it says nothing of one after it. */
+async function recordReturned(
+  tx: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+  payments: readonly FollowedPayment[],
+): Promise<void> {
+  await tx.query(
+    `UPDATE payment SET returned_at = clock_timestamp()
+     WHERE employer_id = $1 AND id = ANY ($2) AND returned_at IS NULL`,
+    [tx.employerId, payments.map(({ paymentId }) => paymentId)],
+  );
+  await tx.query(
+    `UPDATE bank_payment SET behind_since = NULL
+     WHERE employer_id = $1 AND instruction_id = $2 AND row_no = ANY ($3) AND behind_since IS NOT NULL`,
+    [tx.employerId, id, payments.map(({ rowNo }) => rowNo)],
+  );
 }
 
 /** What the bank adds to a payment that has ended: its charges, in minor units, and the date it was settled on. */

@@ -79,8 +79,8 @@ interface Held {
   added: AddedAfterEnd[];
   /** Row numbers of those that are shown as before their end, for the first time. */
   behind: number[];
-  /** How many are known to the bank and were not shown. */
-  unshown: number;
+  /** Those that the bank knows and did not show, by its ids. */
+  unshown: string[];
 }
 
 /** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
@@ -101,16 +101,16 @@ export class Follower {
   /**
    * One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. What is seen of its payments is
    * recorded also where the instruction itself cannot be read. @throws BankClientError for either
-   * @returns how many payments the bank does not show though it has given them an id
+   * @returns the ids the bank has given to payments that it does not show
    */
-  async step(claim: Claim, followed: Followed): Promise<number> {
+  async step(claim: Claim, followed: Followed): Promise<readonly string[]> {
     const { instruction, account } = followed;
     const begunAt = performance.now();
     const glance = await this.glanceAgain(claim, followed);
     if (glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       const { shown } = glance;
       await this.database.inEmployer(claim.employerId, (tx) => this.recordTotals(tx, claim, followed, shown));
-      return 0;
+      return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
     const seen = await this.paymentsOf(claim, followed, cameBack);
@@ -204,7 +204,7 @@ export class Follower {
     claim: Claim,
     followed: Followed,
     { seen, cameBack, shown, hidden, gone, begunAt }: Seen,
-  ): Promise<number> {
+  ): Promise<readonly string[]> {
     const instruction = await this.recordTotals(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
     const isDone = this.isDone(followed.run, instruction, before, seen);
@@ -216,18 +216,15 @@ export class Follower {
     await recordAfterEnd(tx, held.added);
     await recordBehind(tx, instruction, held.behind);
     const payments = advanced(before, progress);
-    const { shouldHaveMoved, overdue } = this.lateness.of(followed.run, instruction);
-    const isShown = shown !== undefined || seen.length > 0;
-    // Of what is gone another question is asked.
-    await tellOfStatuses(tx, instruction, payments, {
-      shouldHaveMoved,
-      overdue: overdue && (isShown || !gone),
-    });
+    const late = this.lateness.of(followed.run, instruction);
+    // Also of what is gone: only by this question can people say that it was paid.
+    await tellOfStatuses(tx, instruction, payments, late);
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (instruction.status !== 'SUBMITTED') return unshown;
-    if (overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
+    const isShown = shown !== undefined || seen.length > 0;
+    if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');
     if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
@@ -288,7 +285,7 @@ export class Follower {
       progress: [...progress.values()],
       added: [...added.values()],
       behind: [...behind],
-      unshown: byId.size - shownIds.size,
+      unshown: [...byId.keys()].filter((id) => !shownIds.has(id)),
     };
   }
 
@@ -318,7 +315,7 @@ export class Follower {
       { closedAt: this.clock.now(), outcome },
       reason,
     );
-    await clear(tx, ['ROW_UNSEEN'], instruction.id, 'every payment reached its end');
+    await clear(tx, ['ROW_UNSEEN', 'ENDED_BY_BANK'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
     return true;
   }

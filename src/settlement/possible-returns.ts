@@ -58,21 +58,32 @@ export async function tellOfPossibleReturns(
   const named = namesOf(records.map(([record]) => record));
   const hasOther = others.length > 0;
   const rows = new Set(records.map(([, { rowNo }]) => rowNo));
+  const unnamed = records.filter(([, { rowNo }]) => rowNo === undefined);
+  const which = [
+    ...(records.length > unnamed.length ? [NAMES_SETTLED] : []),
+    ...(hasOther ? ['is not what was paid'] : []),
+    ...(unnamed.length > 0 ? [NAMES_NONE] : []),
+  ];
+  const bankWords = [...others.map(wordsOfAmounts), ...unnamed.flatMap(wordsOfUnnamed)];
   const alarm = {
     kind: 'POSSIBLE_RETURN',
     ...aboutInstruction(instruction),
     happened:
-      `Money came in to the account of the submitted instruction and names payments of it that are settled${hasOther ? ', or is not what was paid' : ''}, ` +
+      `Money came in to the account of the submitted instruction and ${which.join(', or ')}, ` +
       `${records.length} in all: record ${named.join(', ')}.` +
       (hasOther ? `${ANOTHER_AMOUNT}${namesOf(others.map(([record]) => record)).join(', ')}.` : ''),
-    bankWords: hasOther ? others.slice(0, RECORDS_NAMED).map(wordsOfAmounts).join(' ') : undefined,
+    bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
-    amountMinor: sumMinor(
-      payments.filter(({ rowNo }) => rows.has(rowNo)).map(({ amountMinor }) => amountMinor),
-    ),
+    amountMinor: sumMinor([
+      ...payments.filter(({ rowNo }) => rows.has(rowNo)).map(({ amountMinor }) => amountMinor),
+      ...unnamed.map(([, { amountMinor = 0n }]) => amountMinor),
+    ]),
   } as const;
   await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);
 }
+
+const NAMES_SETTLED = 'names payments of it that are settled';
+const NAMES_NONE = 'names none of its payments, nor is it what one of them brought back';
 
 type Recorded = [record: string, cameIn: CameIn];
 type OfPayment = [record: string, cameIn: CameIn, payment: FollowedPayment];
@@ -140,6 +151,12 @@ function mayBe({ amountMinor, currency }: CameIn, payment: FollowedPayment): boo
 function wordsOfAmounts([record, { amountMinor, currency = '' }, payment]: OfPayment): string {
   const cameIn = `${formatMinor(amountMinor ?? 0n)} ${currency}`;
   return `Record "${record}" brought ${cameIn}, row ${payment.rowNo} paid ${formatMinor(payment.amountMinor)} ${payment.currency}.`;
+}
+
+/** Empty where it does not say what it brought. */
+function wordsOfUnnamed([record, { amountMinor, currency = '' }]: Recorded): string[] {
+  if (amountMinor === undefined) return [];
+  return [`Record "${record}" brought ${formatMinor(amountMinor)} ${currency}, and names no payment.`];
 }
 
 function namesOf(records: readonly string[]): string[] {

@@ -48,7 +48,8 @@ export async function tellOfStatuses(
       ...aboutInstruction(instruction),
       happened: [...told(HAPPENED[kind], unclear), ...told(OVERDUE, left)].join(' '),
       ...(unclear.length === 0 && ABOUT_OVERDUE),
-      ...heldUp(alarming.flatMap(({ payments: those }) => those)),
+      // What waits for its instruction may be overdue by its own status too.
+      ...heldUp([...new Set(alarming.flatMap(({ payments: those }) => those))]),
     };
     const words = alarming.map(({ status }) => ` ${status} (`);
     // Not by the rows: they come and go, and each time somebody would be asked again.

@@ -4,7 +4,7 @@ import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isUnfinished, unclearStatusOf } from '../domain/bank-status';
+import { climb, isBeforeSubmit, isUnfinished, unclearStatusOf } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
@@ -24,6 +24,8 @@ interface Waiting {
   bankTransactionId: string | null;
   /** The status in question: its own, or its instruction's. */
   status: string;
+  /** The highest rank the bank has shown of it. */
+  rank: number;
 }
 
 /**
@@ -50,8 +52,9 @@ export class StatusMeaning {
   }
 
   /**
-   * Reads at the bank whether what was proposed still waits: a status that says what became of a payment needs no decision.
-   * @throws DomainError STATUS_IS_CLEAR; Problem 503 while the bank cannot be read
+   * Reads at the bank whether what was proposed still waits: a status that says what became of a payment needs no decision,
+   * and one that is further on than was asked about speaks against NOT_PAID.
+   * @throws DomainError STATUS_IS_CLEAR, WAS_EXECUTED; Problem 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, action: AttentionActionRow): Promise<void> {
     const { work, waiting } = await this.database.inEmployer(employerId, async (tx) => ({
@@ -66,20 +69,24 @@ export class StatusMeaning {
         [bankPaymentId, status],
       ]),
     );
-    const clear = waiting.filter(({ bankPaymentId, rowNo, status: asked }) => {
-      const status = shown.get(bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, rowNo));
-      if (status === undefined || (status === asked && isUnfinished(asked))) return false;
-      return unclearStatusOf(status, ofInstruction) === undefined;
+    const seen = waiting.flatMap((one) => {
+      const status =
+        shown.get(one.bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, one.rowNo));
+      return status === undefined ? [] : [{ asked: one, status }];
     });
-    if (clear.length === 0) return;
+    const isUnderWay = ({ asked, status }: (typeof seen)[number]) =>
+      isUnfinished(asked.status) && isUnfinished(status);
+    const clear = seen.filter(
+      (one) => !isUnderWay(one) && unclearStatusOf(one.status, ofInstruction) === undefined,
+    );
+    const isAhead = (one: (typeof seen)[number]) => isUnderWay(one) && wentOn(one.asked, one.status);
+    const ahead = action.action === 'NOT_PAID' ? seen.filter(isAhead) : [];
+    if (clear.length === 0 && ahead.length === 0) return;
     await this.database.inEmployer(employerId, (tx) => {
       wake(tx, 'FOLLOW', employerId, [work.instruction.id]);
       return Promise.resolve();
     });
-    throw new DomainError(
-      'STATUS_IS_CLEAR',
-      `The bank shows ${clear.length} of these payments in a status that says what became of them: it is recorded by itself. Withdraw this, and read what is asked then.`,
-    );
+    throw clear.length > 0 ? statusIsClear(clear.length) : wasExecuted(ahead.length);
   }
 
   /** Ends the payments by the word of the two, each with the decision it rests on. @throws DomainError NOTHING_TO_DECIDE */
@@ -160,11 +167,12 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
     row_no: number;
     bank_payment_id: string | null;
     bank_transaction_id: string | null;
+    rank: number;
     own: string | null;
     of_instruction: string | null;
   }>(
-    `SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_transaction_id, coalesce(b.shown_status, b.bank_status) AS own,
-       i.bank_status AS of_instruction
+    `SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_transaction_id, b.bank_rank AS rank,
+       coalesce(b.shown_status, b.bank_status) AS own, i.bank_status AS of_instruction
      FROM instruction i
      JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
      JOIN payment p ON p.employer_id = b.employer_id AND p.id = b.payment_id
@@ -182,8 +190,28 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
       bankPaymentId: row.bank_payment_id,
       bankTransactionId: row.bank_transaction_id,
       status,
+      rank: row.rank,
     };
   });
+}
+
+/** Whether a payment is shown further on than it was asked about, and at no step that a stale read may show. */
+function wentOn({ status: asked, rank }: Waiting, status: string): boolean {
+  return status !== asked && !isBeforeSubmit(status) && climb({ rank }, status).change !== 'fell';
+}
+
+function statusIsClear(payments: number): DomainError {
+  return new DomainError(
+    'STATUS_IS_CLEAR',
+    `The bank shows ${payments} of these payments in a status that says what became of them: it is recorded by itself. Withdraw this, and read what is asked then.`,
+  );
+}
+
+function wasExecuted(payments: number): DomainError {
+  return new DomainError(
+    'WAS_EXECUTED',
+    `The bank shows that ${payments} of these payments went on; they cannot be declared not paid. Withdraw this, and read what is asked then.`,
+  );
 }
 
 function nothingToDecide(): DomainError {

@@ -1,6 +1,9 @@
 import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
+import { NotFound } from '../../src/bank/errors';
+import type { BankPayment } from '../../src/bank/records';
 import { PATHS } from '../../src/bank/types';
+import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -8,7 +11,10 @@ import { eventually, Payroll } from '../support/payroll';
 const DAY_MS = 86_400_000;
 
 let payroll: Payroll;
-afterEach(() => payroll.close());
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await payroll.close();
+});
 
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const confirmed = async (path: string, action: string, evidence?: string) => {
@@ -101,4 +107,49 @@ describe('a submitted instruction that the bank does not have any more', () => {
     await reading(async () => !(await kinds()).includes('ENDED_BY_BANK'));
     expect((await payroll.run(id)).status).toBe('FOLLOWING');
   });
+
+  it.each<[string, string, () => Promise<BankPayment[]>, string[]]>([
+    ['resting at SUBMITTED', 'SUBMITTED', () => Promise.resolve([]), []],
+    [
+      'not taken up',
+      'INITIATED',
+      () => Promise.reject(new NotFound(404, { raw: '' })),
+      ['BANK_ACTION_REQUIRED', 'ENDED_BY_BANK'],
+    ],
+  ])(
+    'is ended by what two people say of its payments, asked about before and after it went: %s',
+    async (_where, status, goneAs, beside) => {
+      payroll = await Payroll.start({
+        settings: { SUBMIT_DOUBT_MS: '400' },
+        sandbox: { variants: { linkReads: 'allowed', submitWaitsFor: 'approval' } },
+      });
+      const source = payroll.services[0]!.app.get(PaymentSource);
+      const { paymentsOf } = source;
+      const reads = jest
+        .spyOn(source, 'paymentsOf')
+        .mockImplementation(async (...asked) =>
+          (await paymentsOf.apply(source, asked)).map((one) => ({ ...one, status })),
+        );
+      const id = await payroll.paid(payFile(payRows(2)));
+      await payroll.until(id, ['FOLLOWING'], 20_000);
+      payroll.clock.offsetMs += 7 * DAY_MS;
+      await reading(async () => (await kinds()).includes('UNKNOWN_STATUS'));
+      const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+      const body = { action: 'PAID', reason: 'the bank was asked', evidence: 'letter 4711 of the bank' };
+      expect((await payroll.as('operator').post(`${path}/actions`, body)).status).toBe(201);
+      reads.mockImplementation(goneAs);
+      const lists = [
+        'listInstructionPaymentTransactions',
+        'listPaymentTransactions',
+        'getPaymentTransaction',
+      ];
+      for (const operation of [...lists, 'getInstruction'])
+        await payroll.fault({ operation, kind: '404', every: 1 });
+      await readOn();
+      expect((await kinds()).sort()).toEqual([...beside, 'ROW_UNSEEN', 'UNKNOWN_STATUS']);
+      expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+      await reading(async () => (await payroll.run(id)).status === 'SETTLED');
+      expect(await kinds()).toEqual([]);
+    },
+  );
 });

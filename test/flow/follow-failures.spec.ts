@@ -149,9 +149,14 @@ describe('an instruction that has ended and cannot be read', () => {
     await readAfter('23 hours');
     expect(await kinds()).toEqual([]);
     await readAfter('25 hours');
-    expect((await payroll.attention()).map(({ kind, happened }) => [kind, happened])).toEqual([
-      ['ROW_UNSEEN', expect.stringContaining('2 of 3 payments of an instruction are not shown')],
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    const lost = `customer instruction "${bankInstructionId}": 2 of 3 payments of it are not shown`;
+    const told = await payroll.attention();
+    expect(told.map(({ kind, happened }) => [kind, happened])).toEqual([
+      ['ROW_UNSEEN', expect.stringMatching(new RegExp(`${lost} \\("\\d+", "\\d+"\\)\\.$`))],
     ]);
+    const { data } = await payroll.as('finance').get(payroll.path(`/attention/${told[0]!.id}`));
+    expect(data.askBank).toContain(`customer instruction ${bankInstructionId}`);
     jest.restoreAllMocks();
     await readAfter('26 hours');
     expect(await kinds()).toEqual([]);

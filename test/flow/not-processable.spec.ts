@@ -188,7 +188,7 @@ describe('a payment that the bank leaves before it took it, and does not say why
         (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'PRO_DEBIT_HOLD' })),
       );
     const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
-    expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
+    expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
   });
 });
 
@@ -260,6 +260,36 @@ describe('a payment that the bank shows no further', () => {
           : (await select(payroll.database.superuserUrl, shown)).length === 2,
       );
       expect([...new Set(await kinds())].sort()).toEqual(told);
+    },
+  );
+
+  it.each([
+    ['EXCHANGED', 'PRO_DEBIT_HOLD', 'PAID', 200, undefined],
+    ['EXCHANGED', 'PRO_DEBIT_HOLD', 'NOT_PAID', 200, undefined],
+    ['PRO_DEBIT_HOLD', 'EXCHANGED', 'PAID', 200, undefined],
+    ['PRO_DEBIT_HOLD', 'EXCHANGED', 'NOT_PAID', 409, 'WAS_EXECUTED'],
+    ['INITIATED', 'WAREHOUSED', 'NOT_PAID', 409, 'WAS_EXECUTED'],
+    ['PRO_DEBIT_HOLD', 'SETTLED', 'PAID', 409, 'STATUS_IS_CLEAR'],
+  ] as const)(
+    'is decided where lists show it at several steps, and as not paid only where none shows more: asked about at %s, read at %s (%s: %i)',
+    async (asked, shown, action, status, code) => {
+      payroll = await Payroll.start({ sandbox: { stepMs: 600_000, variants: { submitRuns: 'at-once' } } });
+      const { app } = payroll.services[0]!;
+      const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
+      const [{ paymentsOf }, { payments }] = [source, reads];
+      const at = (step: string, seen: readonly BankPayment[]) =>
+        seen.map((one) => ({ ...one, status: step }));
+      jest
+        .spyOn(source, 'paymentsOf')
+        .mockImplementation(async (...of) => at(asked, await paymentsOf.apply(source, of)));
+      const id = await payroll.paid(payFile(payRows(2)));
+      await payroll.until(id, ['FOLLOWING'], 20_000);
+      const path = await overdue(id);
+      jest
+        .spyOn(reads, 'payments')
+        .mockImplementation(async (...of) => at(shown, await payments.apply(reads, of)));
+      const answer = await payroll.decide(path, word(action));
+      expect([answer.status, answer.data.code]).toEqual([status, code]);
     },
   );
 });

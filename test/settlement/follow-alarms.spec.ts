@@ -20,7 +20,7 @@ describe('the question why what ended could not be read for a day', () => {
     const { database, server } = office;
     const run = await database.inEmployer(ours.employer, async (tx) => {
       const found = await tx.manager.findOneByOrFail(PayRun, { id: ours.run });
-      await tellOfUnread(tx, found, new NotFound(404, { raw: '' }));
+      await tellOfUnread(tx, found, { bankInstructionId: 'bank-1-1' }, new NotFound(404, { raw: '' }));
       wake(tx, 'FOLLOW', ours.employer, [...ours.instruction]);
       return found;
     });

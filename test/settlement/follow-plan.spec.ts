@@ -1,35 +1,13 @@
 import fc from 'fast-check';
 import { BANK_STATUSES, NOT_PROCESSABLE } from '../../src/domain/bank-status';
 import {
-  FollowedPayment,
+  type FollowedPayment,
   newCharges,
   newSettledOn,
   progressOf,
   shownOf,
 } from '../../src/settlement/follow-plan';
-
-function followed(change: Partial<FollowedPayment> = {}): FollowedPayment {
-  return {
-    instructionId: 'i',
-    rowNo: 1,
-    paymentId: 'p',
-    messageId: 'm',
-    bankIds: ['b'],
-    iban: 'DE',
-    amountMinor: 1n,
-    currency: 'EUR',
-    status: 'SUBMITTED',
-    bankStatus: null,
-    shownStatus: null,
-    decidedStatus: null,
-    behindForMs: null,
-    rank: 0,
-    returned: false,
-    settledOn: null,
-    chargesMinor: null,
-    ...change,
-  };
-}
+import { followed } from './followed-payment';
 
 describe('a newly read status', () => {
   it('never lowers the rank and ends a payment at most once, whatever comes in whatever order', () => {
@@ -203,13 +181,21 @@ describe('a newly read status', () => {
     expect(progressOf(paid, { status: 'SETTLED' })).toMatchObject({ bankStatus: 'SETTLED', rank: 14 });
     expect(progressOf(paid, { status: 'SETTLED' })).not.toHaveProperty('alarm');
     expect(progressOf(paid, { status: 'RETURNED' })).toMatchObject({ returned: true, rank: 14 });
-    for (const status of ['EXCHANGED', 'FAILED', 'EXT_REFUSED', 'CANCELLED'])
+    for (const status of ['FAILED', 'EXT_REFUSED', 'CANCELLED'])
       expect(progressOf(paid, { status })).toMatchObject({
         alarm: 'CONTRADICTION',
         bankStatus: 'PRO_MANUAL_REVIEW',
         rank: 11,
       });
     expect(progressOf(paid, { status: 'EXCHANGE_ERROR' })).toMatchObject({ alarm: 'UNKNOWN_STATUS' });
+  });
+
+  it('takes the steps of what two people declared paid for the way to its end', () => {
+    const paid = followed({ status: 'SETTLED', rank: 4, bankStatus: 'INITIATED' });
+    for (const status of ['SUBMITTED', 'PRO_DEBIT_HOLD', 'READY_FOR_EXCHANGE', 'EXCHANGED'])
+      expect([status, progressOf(paid, { status })]).toEqual([status, undefined]);
+    expect(newCharges(paid, { status: 'EXCHANGED', chargesMinor: 12n })).toBeUndefined();
+    expect(progressOf(paid, { status: 'SETTLED' })).toMatchObject({ bankStatus: 'SETTLED', rank: 14 });
   });
 
   it('takes a stale read of what two people declared not executed after its submit for no contradiction', () => {
@@ -302,5 +288,13 @@ describe('charges of a payment', () => {
       expect(
         newCharges(charged, { status, ...(status === 'SETTLED' ? {} : { chargesMinor: 0n }) }),
       ).toBeUndefined();
+  });
+
+  it('are not taken from a read that shows what it was before its end, as settled where it came back', () => {
+    const returned = followed({ ...settled, bankStatus: 'RETURNED', returned: true, chargesMinor: 300n });
+    expect(newCharges(returned, { status: 'SETTLED', chargesMinor: 50n })).toBeUndefined();
+    expect(newCharges(returned, { status: 'RETURNED', chargesMinor: 350n })).toBe(350n);
+    const charged = followed({ ...settled, chargesMinor: 12n });
+    expect(newCharges(charged, { status: 'WAREHOUSED', chargesMinor: 0n })).toBeUndefined();
   });
 });

@@ -75,9 +75,9 @@ describe('money that came in for payments whose money is not kept', () => {
       );
       await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     });
-    return select<{ happened: string; words: string | null }>(
+    return select<{ happened: string; words: string | null; amount: string }>(
       office.server.superuserUrl,
-      'SELECT happened, bank_words AS words FROM attention WHERE resolved_at IS NULL',
+      'SELECT happened, bank_words AS words, amount_minor AS amount FROM attention WHERE resolved_at IS NULL',
     );
   };
   const { messageId } = payment(2, {});
@@ -113,5 +113,26 @@ describe('money that came in for payments whose money is not kept', () => {
     ],
   ])('is asked about where it names none and can be none %s', async (_what, other, cameIn) => {
     expect(await asked([payment(1, {}), other], ...cameIn)).toHaveLength(1);
+  });
+
+  it('is asked about as what names no payment, with its amount for who may see it', async () => {
+    const [told, ...others] = await asked([payment(1, {}), returned], { amountMinor: 19_950n });
+    expect(others).toEqual([]);
+    expect(told!.happened).toBe(
+      'Money came in to the account of the submitted instruction and names none of its payments, nor is it what one of them brought back, 1 in all: record "in 0".',
+    );
+    expect([told!.words, told!.amount]).toEqual([
+      'Record "in 0" brought 199.50 EUR, and names no payment.',
+      '19950',
+    ]);
+  });
+
+  it('is asked about with what names a settled payment', async () => {
+    const named = { messageId: payment(1, {}).messageId, amountMinor: 10_000n };
+    const [told] = await asked([payment(1, {}), returned], named, { amountMinor: 19_950n });
+    expect(told!.happened).toContain(
+      ' and names payments of it that are settled, or names none of its payments, nor is it what one of them brought back, 2 in all',
+    );
+    expect(told!.amount).toBe('29950');
   });
 });

@@ -1,0 +1,55 @@
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
+import { recordBehind, recordProgress } from '../../src/settlement/follow.store';
+import { idsOf } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { execute, select } from '../support/database';
+import { followed } from './followed-payment';
+
+const ours = idsOf(1);
+let office: NothingAsked;
+beforeEach(async () => {
+  office = await nothingAsked();
+});
+afterEach(() => office.close());
+
+describe('since when a payment that has ended is shown as before its end', () => {
+  const settled = followed({
+    instructionId: ours.instruction[0],
+    paymentId: ours.payment,
+    status: 'SETTLED',
+    bankStatus: 'SETTLED',
+    rank: 14,
+  });
+  const isRemembered = async () => {
+    const since = 'SELECT behind_since FROM bank_payment WHERE behind_since IS NOT NULL';
+    return (await select(office.server.superuserUrl, since)).length > 0;
+  };
+  const shows = (payment: FollowedPayment, status: string) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      const step = progressOf(payment, { status });
+      await recordProgress(tx, instruction, step ? [step] : []);
+    });
+  beforeEach(async () => {
+    for (const status of ['SUBMITTED', 'SETTLED'])
+      await execute(
+        office.server.superuserUrl,
+        `UPDATE payment SET status = '${status}' WHERE id = '${ours.payment}'`,
+      );
+    await office.database.inEmployer(ours.employer, (tx) =>
+      recordBehind(tx, { id: ours.instruction[0] }, [1]),
+    );
+    expect(await isRemembered()).toBe(true);
+  });
+
+  it('is forgotten once it came back, which is another end', async () => {
+    await shows(settled, 'RETURNED');
+    expect(await isRemembered()).toBe(false);
+  });
+
+  it('is kept where its end is shown again: a bank may show both by turns', async () => {
+    await shows({ ...settled, shownStatus: 'PRO_MANUAL_REVIEW' }, 'SETTLED');
+    expect(await isRemembered()).toBe(true);
+  });
+});

@@ -1,0 +1,34 @@
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { tellOfStatuses } from '../../src/settlement/status-alarms';
+import { idsOf } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { select } from '../support/database';
+import { followed } from './followed-payment';
+
+const ours = idsOf(1);
+let office: NothingAsked;
+beforeEach(async () => {
+  office = await nothingAsked();
+});
+afterEach(() => office.close());
+
+describe('what is held up by statuses that do not say what became of payments', () => {
+  it.each(['EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW'])(
+    'is counted once where the overdue payments and their instruction (%s) are asked about together',
+    async (bankStatus) => {
+      const payments = [1, 2].map((rowNo) =>
+        followed({ rowNo, amountMinor: 10_000n, bankStatus: 'INITIATED', rank: 4 }),
+      );
+      await office.database.inEmployer(ours.employer, async (tx) => {
+        const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+        const late = { shouldHaveMoved: true, overdue: true };
+        await tellOfStatuses(tx, Object.assign(instruction, { bankStatus }), payments, late);
+      });
+      const asked = await select(
+        office.server.superuserUrl,
+        `SELECT payments, amount_minor AS amount FROM attention WHERE kind = 'UNKNOWN_STATUS' AND resolved_at IS NULL`,
+      );
+      expect(asked).toEqual([{ payments: 2, amount: '20000' }]);
+    },
+  );
+});
