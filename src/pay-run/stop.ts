@@ -76,7 +76,11 @@ export async function stopRunUnlessDecided(
 }
 
 /** Stops what of a run was not submitted. One that is stopped already keeps its reason. */
-export async function stopRun(tx: EmployerTransaction, payRunId: string, reason: string): Promise<void> {
+export async function stopRunByService(
+  tx: EmployerTransaction,
+  payRunId: string,
+  reason: string,
+): Promise<void> {
   await awaitTurnOfRun(tx, payRunId);
   await tx.query(
     `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3

@@ -17,7 +17,7 @@ import {
   resumeUnlessPersons,
   stopEmployer,
   stopEverything,
-  stopRun as stopRunByService,
+  stopRunByService,
   stopUnlessDecided,
 } from '../../src/pay-run/stop';
 import { tellOf } from '../../src/reconciliation/breach';
