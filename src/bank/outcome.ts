@@ -101,6 +101,7 @@ export function readErrorOf(result: HttpResult, retryAfterMs: number | undefined
   return new BankError(status, body);
 }
 
+/** Whether an HTTP status is one of those that say yes. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }

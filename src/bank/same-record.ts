@@ -3,6 +3,7 @@ import type { PaymentTransaction } from './schema';
 /** The fields by which an answer shows that it is about another record than the one asked for. */
 export type FaultsOf<T> = (record: T) => string[];
 
+/** Whether a record carries the id that was asked for. */
 export function sameRecord(id: string): FaultsOf<{ id: string }> {
   return (record) => (record.id === id ? [] : ['id']);
 }

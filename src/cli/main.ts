@@ -106,6 +106,7 @@ function addRoleCommands(payrun: Command, inRegister: InRegister): void {
   const roles = payrun.command('role').description('what a person may do at an employer');
   roles
     .command('grant <person> <employer>')
+    .description('give a person a role at an employer, by the ids of both')
     .addArgument(role())
     .action((personId: string, employerId: string, name: EmployerRole) =>
       inRegister(async (register) =>
@@ -114,6 +115,7 @@ function addRoleCommands(payrun: Command, inRegister: InRegister): void {
     );
   roles
     .command('revoke <person> <employer>')
+    .description('take a role at an employer from a person; the others stay')
     .addArgument(role())
     .action((personId: string, employerId: string, name: EmployerRole) =>
       inRegister(async (register) =>

@@ -1,6 +1,6 @@
+import { bankHours } from '../config/bank-hours';
 import { Config } from '../config/env';
 import { earliestExecutionDate, localDate, periodOf } from '../domain/business-day';
-import { bankHours } from '../submission/submit-window';
 import { COMPANY, ReadyEmployer, STAFF_ROLES, StaffKeys } from './seed';
 
 /** What there is to tell of a service with a sandbox. */

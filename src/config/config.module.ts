@@ -3,6 +3,7 @@ import { Clock } from './clock';
 import { CONFIG, Config } from './env';
 import { Shutdown } from './shutdown';
 
+/** What every room may inject. */
 @Global()
 @Module({})
 export class ConfigModule {

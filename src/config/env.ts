@@ -199,6 +199,7 @@ export type Config = Readonly<z.infer<typeof schema>>;
 /** Injection token of the `Config`. */
 export const CONFIG = Symbol('Config');
 
+/** The settings are not such that anything can start with them; the message names all faults. */
 export class ConfigurationError extends Error {}
 
 /**

@@ -46,7 +46,7 @@ export const INSTRUCTION_MEANING: Readonly<Record<InstructionStatus, string>> = 
   SUBMIT_INTENT: 'The one submit attempt is written down and may have left.',
   SUBMITTED: 'The bank has the submit; its payments are being followed.',
   CLOSED: 'Every payment in it reached its end.',
-  ABANDONED: 'It will never be submitted; it stays watched for 30 days.',
+  ABANDONED: 'It will never be submitted; it stays watched (`WATCH_DAYS`).',
   CANCELLED: 'It was dropped before anything was sent to the bank.',
   SUBMIT_REFUSED: 'The bank refused the submit; two people decide what happened.',
   SUBMIT_UNKNOWN:

@@ -64,20 +64,6 @@ export function isSepaText(text: string): boolean {
   return SEPA_TEXT.test(text);
 }
 
-/** Every character outside the SEPA set, with its code point and column. */
-export function offendingCharacters(text: string): OffendingCharacter[] {
-  return [...text].flatMap((char, index) => (isSepaText(char) ? [] : [offending(char, index + 1)]));
-}
-
-/**
- * The text in the SEPA set, with accents dropped and the usual letters converted; undefined when a character has no
- * conversion: other scripts and their look-alikes, control, zero-width and direction characters, symbols.
- */
-export function transliterate(text: string): string | undefined {
-  const converted = convert(text);
-  return converted.faults.length === 0 ? converted.text : undefined;
-}
-
 /**
  * A name as it may be sent to the bank. Letters of the Latin script are taken with their accents; what is sent is
  * `sepaName`, with spaces collapsed, and `changed` says that it differs from what was given, to be shown to a person.

@@ -1,10 +1,3 @@
-/** The account a pay run is paid from. */
-export interface Debtor {
-  name: string;
-  iban: string;
-  bic?: string;
-}
-
 /** The account a payment goes to. */
 export interface Creditor {
   name: string;

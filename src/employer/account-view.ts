@@ -32,6 +32,7 @@ export const accountBody = z.object({
 });
 export type AccountItem = z.infer<typeof accountBody>;
 
+/** An account as the API shows it, with what keeps it from paying; its IBAN is masked. */
 export function showAccount(account: EmployerAccount, personal: PersonalData, config: Config): AccountItem {
   const { bankAccountId, debtorName, reads, pageBase, unitConfirmed } = account;
   const reasons = notReady(account, config);

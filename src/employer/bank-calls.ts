@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { BankError } from '../bank/errors';
 import type { Outcome } from '../bank/outcome';
 import { Clock } from '../config/clock';
-import { Database } from '../database/database';
+import { Database, EmployerTransaction } from '../database/database';
 import { afterCommit } from '../database/outage';
 import { newId } from '../database/new-id';
 
@@ -43,18 +43,29 @@ export class BankCalls {
       );
     });
     const outcome = await send();
-    const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
     await afterCommit(() =>
-      this.database.inEmployerRepeatedly(employerId, (tx) =>
-        tx.query(
-          `UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
-           WHERE employer_id = $1 AND id = $2`,
-          [employerId, callId, told, wordsOf(outcome)],
-        ),
-      ),
+      this.database.inEmployerRepeatedly(employerId, (tx) => writeOutcome(tx, callId, outcome)),
     );
     return outcome;
   }
+}
+
+/** Writes down what became of a call. @returns whether its intent is there */
+export async function writeOutcome(
+  tx: EmployerTransaction,
+  callId: string,
+  outcome: Outcome<unknown>,
+): Promise<boolean> {
+  const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
+  const finished = await tx.query(
+    `WITH finished AS (
+       UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
+       WHERE employer_id = $1 AND id = $2 RETURNING id)
+     SELECT id FROM finished`,
+    [tx.employerId, callId, told, wordsOf(outcome)],
+    'kept',
+  );
+  return finished.length > 0;
 }
 
 /** What the intent keeps of a call's body. */

@@ -40,6 +40,7 @@ export const employerBody = z.object({
 });
 export type EmployerItem = z.infer<typeof employerBody>;
 
+/** An employer as the API shows it. */
 export function showEmployer(employer: Employer): EmployerItem {
   const { name, timeZone, stoppedAt, stoppedReason } = employer;
   return {

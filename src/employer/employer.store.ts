@@ -3,9 +3,6 @@ import { notFound } from '../http/prefixed-id';
 import { SignedIn } from '../http/signed-in';
 import { Employer } from './employer.entity';
 
-/** What an employer may set of itself. */
-export type EmployerSettings = Pick<Employer, 'timeZone' | 'rowsPerInstruction' | 'approvalsRequired'>;
-
 /** The transaction's employer. @throws Problem 404 when there is none, which only an administrator can meet. */
 export async function findEmployer(tx: EmployerTransaction): Promise<Employer> {
   const employer = await tx.manager.findOneBy(Employer, { id: tx.employerId });

@@ -7,6 +7,7 @@ import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { Employer } from './employer.entity';
 import { lockEmployer } from './employer.store';
+import { STOPS_EMPLOYER, STOPS_EVERYTHING } from './stopping-kinds';
 
 const SERVICE = 'service';
 
@@ -117,19 +118,11 @@ export class KillSwitch {
   }
 }
 
-/** The kinds of attention with which the service stops an employer or everything; two people resume on them. */
-const BREACHES = [
-  'CREDENTIALS',
-  'INVARIANT_BREACH',
-  'TOTAL_MISMATCH_AFTER_SUBMIT',
-  'FOREIGN_RECORD',
-  'RESTORED',
-];
-
+/** Whether something is open with which the service stops an employer or everything; two people resume on it. */
 async function breachIsOpen(tx: EmployerTransaction): Promise<boolean> {
   const open = await tx.query(
     `SELECT 1 FROM attention WHERE employer_id = $1 AND kind = ANY ($2) AND resolved_at IS NULL LIMIT 1`,
-    [tx.employerId, BREACHES],
+    [tx.employerId, [...STOPS_EMPLOYER, ...STOPS_EVERYTHING]],
   );
   return open.length > 0;
 }

@@ -32,6 +32,7 @@ export function sealCells(personal: PersonalData, cells: readonly string[]): str
   return personal.seal(JSON.stringify(cells));
 }
 
+/** The cells that `sealCells` stored. */
 export function openCells(personal: PersonalData, sealed: string): string[] {
   return JSON.parse(personal.open(sealed)) as string[];
 }
@@ -47,6 +48,7 @@ export function sealFaults(personal: PersonalData, faults: readonly PayFileFault
   return personal.seal(JSON.stringify(stored));
 }
 
+/** The faults that `sealFaults` stored, with their remedies of today. */
 export function openFaults(personal: PersonalData, sealed: string, line: number): PayFileFault[] {
   const stored = JSON.parse(personal.open(sealed)) as StoredFault[];
   return stored.map(([column, code, value, message]) => ({

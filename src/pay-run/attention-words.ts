@@ -17,7 +17,8 @@ interface Words {
   actions: readonly AttentionAction[];
 }
 
-const NOTHING_TO_ASK = 'Nothing: this is decided here.';
+/** Where the bank knows nothing of what is asked. */
+export const NOTHING_TO_ASK = 'Nothing: this is decided here.';
 
 /** What is refused where others of the run are submitted: it can be tried again, but not amended any more. */
 export const UNPAID_IN_MID_RUN =

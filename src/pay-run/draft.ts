@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { PAY_RUN_INITIAL } from '../domain/pay-run';
 import { lockRun } from './pay-run.store';
 import { PayRun } from './pay-run.entity';
 import { planRun } from './plan';
@@ -24,7 +25,7 @@ export async function openDraft(tx: EmployerTransaction, terms: RunTerms): Promi
   await tx.manager.insert(PayRun, {
     ...terms,
     employerId: tx.employerId,
-    status: 'DRAFT',
+    status: PAY_RUN_INITIAL,
     runVersion: 1,
     rowCount: 0,
     totalMinor: 0n,

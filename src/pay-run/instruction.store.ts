@@ -3,7 +3,12 @@ import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { DomainError } from '../domain/errors';
-import { assertInstructionMove, InstructionStatus, isInstructionLive } from '../domain/instruction';
+import {
+  assertInstructionMove,
+  INSTRUCTION_INITIAL,
+  InstructionStatus,
+  isInstructionLive,
+} from '../domain/instruction';
 import { Actor, appendHistory } from './history';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { closeOpenAdds } from './open-adds';
@@ -109,7 +114,7 @@ export async function planAttempt(
     payRunId: planned.payRunId,
     plannedInstructionId: planned.id,
     attempt,
-    status: 'PLANNED',
+    status: INSTRUCTION_INITIAL,
     bankRank: 0,
   });
   wake(tx, 'INSTRUCTION', tx.employerId, [id]);

@@ -23,7 +23,8 @@ interface SuccessorRow {
   sent: boolean;
   payments: number;
   amount_minor: string;
-  bank_instruction_id: string | null;
+  /** The bank's ids of the instructions of what they replace. */
+  bank_instruction_ids: string | null;
 }
 
 /**
@@ -51,7 +52,7 @@ export async function stopSuccessors(
       payRunId,
       payments,
       amountMinor: BigInt(paid.amount_minor),
-      bankReference: paid.bank_instruction_id,
+      bankReference: paid.bank_instruction_ids,
     };
     if (sent) {
       const happened = `${payments} payments of this run were submitted, or may have been, and the bank shows that those they replace moved after all: ${shown}.`;
@@ -98,7 +99,8 @@ function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]):
        UNION SELECT s.id, f.origin FROM successor f
        JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
      SELECT p.pay_run_id, ${SENT} AS sent, array_agg(DISTINCT f.origin) AS replaced, count(DISTINCT p.id)::int AS payments,
-       sum(p.amount_minor) AS amount_minor, min(i.bank_instruction_id) AS bank_instruction_id
+       sum(p.amount_minor) AS amount_minor,
+       string_agg(DISTINCT i.bank_instruction_id, ', ' ORDER BY i.bank_instruction_id) AS bank_instruction_ids
      FROM (SELECT id, (array_agg(origin))[1] AS origin FROM successor GROUP BY id) AS f
      JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.live
      JOIN payment o ON o.employer_id = $1 AND o.id = f.origin

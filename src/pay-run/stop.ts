@@ -2,6 +2,7 @@ import { whoStopped } from '../audit/who-stopped';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
+import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
 import { aboutInstruction, Alarm, isDecided, raise, raiseNaming, raiseUndecided } from './attention.store';
@@ -11,14 +12,7 @@ import { Instruction, PlannedInstruction } from './instruction.entity';
 import { sumOf, Totals } from './match';
 import { PayRun } from './pay-run.entity';
 
-/** The kinds of attention that throw the switch of everything; the switch names one of them as its reason. */
-type Stopping = 'INVARIANT_BREACH' | 'TOTAL_MISMATCH_AFTER_SUBMIT' | 'FOREIGN_RECORD' | 'RESTORED';
-const STOPS_EVERYTHING: readonly Stopping[] = [
-  'INVARIANT_BREACH',
-  'TOTAL_MISMATCH_AFTER_SUBMIT',
-  'FOREIGN_RECORD',
-  'RESTORED',
-];
+type Stopping = (typeof STOPS_EVERYTHING)[number];
 
 /**
  * Stops every submit of every employer for an attention, named by its kind and subject. The stop stands until that
@@ -82,7 +76,11 @@ export async function stopRunUnlessDecided(
 }
 
 /** Stops what of a run was not submitted. One that is stopped already keeps its reason. */
-export async function stopRun(tx: EmployerTransaction, payRunId: string, reason: string): Promise<void> {
+export async function stopRunByService(
+  tx: EmployerTransaction,
+  payRunId: string,
+  reason: string,
+): Promise<void> {
   await awaitTurnOfRun(tx, payRunId);
   await tx.query(
     `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
@@ -111,7 +109,10 @@ async function awaitTurnOfEmployer(tx: EmployerTransaction): Promise<void> {
  * Stops every submit of the transaction's employer; called before it is told, so that nobody who resumes it meanwhile
  * misses what is told. One that is stopped already keeps its reason.
  */
-export async function stopEmployer(tx: EmployerTransaction, reason: AttentionKind): Promise<void> {
+export async function stopEmployer(
+  tx: EmployerTransaction,
+  reason: (typeof STOPS_EMPLOYER)[number],
+): Promise<void> {
   await awaitTurnOfEmployer(tx);
   await tx.query(
     `UPDATE employer SET stopped_at = clock_timestamp(), stopped_reason = $2 WHERE id = $1 AND stopped_at IS NULL`,
@@ -202,9 +203,6 @@ export const DECIDED_BY_RESUMING = (Object.keys(ATTENTION_WORDS) as AttentionKin
   (ATTENTION_WORDS[kind].actions as readonly AttentionAction[]).includes('RESUME'),
 );
 
-/** The kinds of attention with which the service stops an employer. */
-const STOPS_EMPLOYER: readonly AttentionKind[] = ['CREDENTIALS', 'INVARIANT_BREACH'];
-
 /**
  * Takes back the stop that an attention threw, and no other: where another open attention stops the run, the employer
  * or everything too, that stop stands and names the other as its reason. A stop that is a person's stands too.
@@ -280,7 +278,7 @@ async function resumeEmployerAfter(
   tx: EmployerTransaction,
   { id, kind }: Pick<Attention, 'id' | 'kind'>,
 ): Promise<void> {
-  if (!STOPS_EMPLOYER.includes(kind)) return;
+  if (!STOPS_EMPLOYER.some((one) => one === kind)) return;
   await awaitTurnOfEmployer(tx);
   const [employer] = await tx.query<{ stoppedAt: Date }>(
     `SELECT stopped_at AS "stoppedAt" FROM employer WHERE id = $1 AND stopped_reason = $2`,

@@ -49,7 +49,7 @@ export interface SuccessorMade {
 }
 
 /** Judged in one piece and copied in parts; a run of more unpaid payments than this is paid by a supplement upload. */
-const MAX_REPLACED = 100_000;
+export const MAX_REPLACED = 100_000;
 /** Refusals told at once. */
 const MAX_SHOWN = 1_000;
 

@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { showId } from '../http/prefixed-id';
 import { raise } from '../pay-run/attention.store';
+import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { stopEmployer, stopEverything } from '../pay-run/stop';
 import { Finding, Invariant, MOST_FINDINGS } from './invariant';
 
@@ -72,20 +73,22 @@ async function keep(
 interface Concerned {
   row_count: number;
   total_minor: string;
-  bank_instruction_id: string | null;
+  /** The bank's ids of the instructions that are asked about. */
+  at_bank: string | null;
 }
 
 async function tell(
   tx: EmployerTransaction,
-  { name, sentence }: Invariant,
+  { name, sentence, scope }: Invariant,
   { payRunId, instructionId, found, detail }: Finding,
   breachId: string,
 ): Promise<void> {
   const [run] = await tx.query<Concerned>(
-    `SELECT r.row_count, r.total_minor, i.bank_instruction_id
-     FROM pay_run r LEFT JOIN instruction i ON i.employer_id = r.employer_id AND i.id = $3
-     WHERE r.employer_id = $1 AND r.id = $2`,
-    [tx.employerId, payRunId, instructionId],
+    `SELECT r.row_count, r.total_minor, (
+       SELECT string_agg(bank_instruction_id, ', ' ORDER BY id) FROM instruction
+       WHERE employer_id = $1 AND (id = $3 OR $4 AND $3::uuid IS NULL AND pay_run_id = $2)) AS at_bank
+     FROM pay_run r WHERE r.employer_id = $1 AND r.id = $2`,
+    [tx.employerId, payRunId, instructionId, scope === 'money moved'],
   );
   const where = payRunId === null ? 'this employer' : `run ${showId('run', payRunId)}`;
   const more = detail === undefined ? '' : `: ${detail}`;
@@ -95,7 +98,8 @@ async function tell(
     subjectId: breachId,
     payRunId: payRunId ?? undefined,
     instructionId: instructionId ?? undefined,
-    bankReference: run?.bank_instruction_id,
+    bankReference: run?.at_bank,
+    askBank: run?.at_bank ? undefined : NOTHING_TO_ASK,
     happened: `The standing reconciler found ${name} broken in ${where} (${found} found${more}). It should hold that: ${sentence}`,
     payments: run?.row_count,
     amountMinor: run === undefined ? undefined : BigInt(run.total_minor),

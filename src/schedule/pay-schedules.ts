@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LessThan } from 'typeorm';
 import { append } from '../audit/audit';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { EmployerTransaction } from '../database/database';
@@ -11,7 +12,6 @@ import { notFound, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { resolveAccount } from '../pay-file/terms';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
-import { bankHours } from '../submission/submit-window';
 import { firstMissedCutOff } from './period-dates';
 import { OverduePeriods } from './overdue-periods';
 import { PeriodMaker } from './period-maker';

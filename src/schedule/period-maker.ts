@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
-import { bankHours } from '../submission/submit-window';
 import { forEveryEmployer } from './every-employer';
 import { MadePeriod, missingPeriods, movedPeriods, PeriodDates } from './period-dates';
 

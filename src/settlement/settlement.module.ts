@@ -12,6 +12,7 @@ import { TotalsCheck } from './totals-check';
 import { WebhookController } from './webhook.controller';
 import { WebhookInbox } from './webhook-inbox';
 
+/** Follow to the end: what the bank shows, and says by webhook, of what was submitted. */
 @Module({
   imports: [EmployerModule],
   controllers: [BankEventController, InstallationEventController, WebhookController],

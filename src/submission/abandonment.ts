@@ -10,7 +10,7 @@ import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruc
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
-import { accessRefused, stopRun } from '../pay-run/stop';
+import { accessRefused, stopRunByService } from '../pay-run/stop';
 import { InstructionReader, ReadBack } from './read-back';
 import { assertUnchanged, obstacleOf, Work } from './work';
 
@@ -49,7 +49,7 @@ export class Abandonment {
         happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
       });
       if (run.status === 'SUBMITTING')
-        await stopRun(tx, run.id, `an instruction differed from what was approved: ${reading.why}`);
+        await stopRunByService(tx, run.id, `an instruction differed from what was approved: ${reading.why}`);
       await this.abandon(tx, work, { run, instruction }, reading.why);
     });
     crashPoint('build.abandoned');

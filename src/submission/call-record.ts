@@ -1,6 +1,6 @@
 import type { Outcome } from '../bank/outcome';
 import { EmployerTransaction } from '../database/database';
-import { wordsOf } from '../employer/bank-calls';
+import { writeOutcome } from '../employer/bank-calls';
 
 /**
  * Writes down what became of a call whose intent was recorded.
@@ -17,21 +17,12 @@ export async function finishCall(
 }
 
 /** As `finishCall`. @returns whether the intent is there */
-export async function finishIfIntended(
+export function finishIfIntended(
   tx: EmployerTransaction,
   callId: string,
   outcome: Outcome<unknown>,
 ): Promise<boolean> {
-  const told = { yes: 'YES', no: 'NO', 'in-doubt': 'IN_DOUBT' }[outcome.kind];
-  const finished = await tx.query(
-    `WITH finished AS (
-       UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
-       WHERE employer_id = $1 AND id = $2 RETURNING id)
-     SELECT id FROM finished`,
-    [tx.employerId, callId, told, wordsOf(outcome)],
-    'kept',
-  );
-  return finished.length > 0;
+  return writeOutcome(tx, callId, outcome);
 }
 
 /** What an outcome was, for everybody: without the bank's words, which may name a person. */

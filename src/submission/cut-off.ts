@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isBankError } from '../bank/errors';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -18,7 +19,7 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { beginBuilding } from './builder';
 import { InstructionReader, ReadBack } from './read-back';
-import { bankHours, submitWindow } from './submit-window';
+import { submitWindow } from './submit-window';
 import { Verifier } from './verifier';
 import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } from './work';
 

@@ -9,6 +9,7 @@ import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
+import { clearAttempt } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import {
   endUnsubmitted,
@@ -187,6 +188,7 @@ export class RestoreAdoption {
       if (other.id === id || !isInstructionLive(other.status)) continue;
       if (!UNSUBMITTED.includes(other.status)) return undefined;
       await endUnsubmitted(tx, await lockInstruction(tx, other.id), 'service', REASON);
+      await clearAttempt(tx, other.id, REASON);
     }
     if (own === undefined) {
       const attempt = Math.max(0, ...known.map((one) => one.attempt)) + 1;
@@ -202,7 +204,9 @@ export class RestoreAdoption {
       });
     }
     const instruction = await lockInstruction(tx, id);
-    return UNSUBMITTED.includes(instruction.status) ? instruction : undefined;
+    if (!UNSUBMITTED.includes(instruction.status)) return undefined;
+    await clearAttempt(tx, id, REASON);
+    return instruction;
   }
 }
 

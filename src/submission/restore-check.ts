@@ -1,6 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isBankError, isNotShown } from '../bank/errors';
 import { describeError } from '../config/describe-error';
+import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isPassing, NotDurable } from '../database/outage';
@@ -42,6 +43,7 @@ export class RestoreCheck {
     private readonly database: Database,
     private readonly reader: InstructionReader,
     private readonly adoption: RestoreAdoption,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'WATCH_DAYS'>,
   ) {}
 
   /**
@@ -70,7 +72,7 @@ export class RestoreCheck {
         tx,
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
-      await wakeFollowed(tx);
+      await wakeFollowed(tx, this.config.WATCH_DAYS);
       await pass(tx, restore, sweep, { findings, hidden });
     });
   }
@@ -248,12 +250,12 @@ async function stopRuns(tx: EmployerTransaction, forgotten: readonly Finding[]):
 }
 
 /** What was submitted, given up or is in doubt is read again at once, by those who follow it. */
-async function wakeFollowed(tx: EmployerTransaction): Promise<void> {
+async function wakeFollowed(tx: EmployerTransaction, watchDays: number): Promise<void> {
   const rows = await tx.query<{ id: string; status: string }>(
     `SELECT id, status FROM instruction WHERE employer_id = $1
        AND (status IN ('SUBMITTED', 'SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED')
-         OR status IN ('ABANDONED', 'RELEASED', 'VOID') AND created_at > clock_timestamp() - interval '30 days')`,
-    [tx.employerId],
+         OR status IN ('ABANDONED', 'RELEASED', 'VOID') AND created_at > clock_timestamp() - make_interval(days => $2))`,
+    [tx.employerId, watchDays],
   );
   const inDoubt = rows.filter(({ status }) => status.startsWith('SUBMIT_'));
   const followed = rows.filter(({ status }) => !status.startsWith('SUBMIT_'));

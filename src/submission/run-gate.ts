@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
 import type { BankAccount } from '../bank/records';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
@@ -23,7 +24,7 @@ import { approvedHash } from '../pay-run/plan';
 import { expectedSubmits } from '../pay-run/send-outlook';
 import { lapseRun, whyLapsed } from './lapse';
 import { ReplacedLook } from './replaced-look';
-import { bankHours, submitWindow } from './submit-window';
+import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
 

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -25,7 +26,7 @@ import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.sto
 import { expectedSend } from '../pay-run/send-outlook';
 import { lapseRun, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
-import { bankHours, submitWindow, Window } from './submit-window';
+import { submitWindow, Window } from './submit-window';
 import { mayBeForgotten, Obstacle, obstacleOf, raiseWaiting } from './work';
 
 /** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */

@@ -30,6 +30,7 @@ import { UnrecordedSubmits } from './unrecorded-submits';
 import { UnsentSubmits } from './unsent-submits';
 import { Verifier } from './verifier';
 
+/** Build, gate, submit; what people decide of it; and what follows a restore. */
 @Module({
   imports: [EmployerModule, SuccessorModule],
   controllers: [AttentionController, RestoreController],

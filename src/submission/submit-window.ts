@@ -1,8 +1,6 @@
 import { BankHours, isBankingDay } from '../domain/business-day';
 import { sendingCloses, sendingOpens } from '../domain/send-window';
 
-export { bankHours } from '../config/bank-hours';
-
 /**
  * Whether a run may be sent now: not yet (and for how long), or open, or too late for its execution date, or never on
  * that date, which became a closed day of the bank.

@@ -22,7 +22,7 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { mayBePaidAlready } from '../pay-run/paid-already';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
-import { stopRun, stopUnlessDecided } from '../pay-run/stop';
+import { stopRunByService, stopUnlessDecided } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { finishIfIntended, saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
@@ -222,7 +222,7 @@ export class Submitter {
   private async unapproved(work: Work): Promise<void> {
     const happened = 'The run is being submitted, but fewer approvals stand than its employer requires.';
     await this.database.inEmployer(work.instruction.employerId, async (tx) => {
-      await stopRun(tx, work.run.id, happened);
+      await stopRunByService(tx, work.run.id, happened);
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(work.instruction, work.planned),

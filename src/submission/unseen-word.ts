@@ -15,10 +15,8 @@ import {
 } from '../pay-run/replaced.store';
 import { namedIn, SecondLook, UnseenPayment } from '../pay-run/second-look';
 import { tellOfMoved } from '../pay-run/stop-successors';
+import { MAX_REPLACED } from '../pay-run/successor';
 import { paymentsOfWord, WrittenWord } from './written-word';
-
-/** As many as one successor replaces. */
-const MOST_PAYMENTS = 100_000;
 
 /**
  * What is paid again and the bank does not show any more: two people have its word in writing that none of it was paid,
@@ -106,7 +104,7 @@ async function askedAbout(
   const { status } = await findRun(tx, payRunId);
   if (instructionId !== null || !PAY_RUN_SUBMITTED.includes(status))
     return instructionsReplacedBy(tx, payRunId);
-  const own = await replaceCandidates(tx, payRunId, undefined, MOST_PAYMENTS);
+  const own = await replaceCandidates(tx, payRunId, undefined, MAX_REPLACED);
   const repayable = own.filter(
     (one) => refusalOfReplacement(one, { byId: true, reason: true }) === undefined,
   );

@@ -1,7 +1,9 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import axios from 'axios';
 import { CHECKOUT, commandLine } from './compiled';
 import {
@@ -18,6 +20,9 @@ import {
 const TIMEOUT_MS = 90_000;
 /** The service may finish what it has in hand. */
 const GONE_WITHIN_MS = 20_000;
+/** What the README has a reader paste, and the answer it quotes of the last call. */
+const TRY_IT = /### Try it\n.*?```sh\n(.*?)```.*?```\n(.*?)```/s;
+const PRINTED_ADDRESS = 'http://127.0.0.1:3000';
 
 describe('payrun start', () => {
   let checkout: string;
@@ -68,6 +73,28 @@ describe('payrun start', () => {
     expect(status).toBe(201);
     expect(data).toMatchObject({ status: 'READY', payments: 5, total: '19842.65' });
   });
+
+  it(
+    'does what the README has pasted next to it, and answers what it quotes',
+    async () => {
+      const [, pasted = '', quoted = ''] =
+        TRY_IT.exec(readFileSync(join(CHECKOUT, 'README.md'), 'utf8')) ?? [];
+      const { corrections, ...refusal } = JSON.parse(quoted.replace(',…}', '}'));
+      const [date] = /(?<=executionDate=)[\d-]+/.exec(first.output()) ?? [];
+      const script = pasted
+        .replace(PRINTED_ADDRESS, addressOf(first))
+        // The line of the README knows weekends and no other closed day.
+        .replace(/^DATE=.*$/m, (line) => `${line}\nDATE=${date}`);
+      symlinkSync(join(CHECKOUT, 'samples'), join(checkout, 'samples'));
+      const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: checkout });
+      const codes = [...stdout.matchAll(/"code":"(\w+)"/g)].map(([, code]) => code);
+      expect(codes).toEqual(['AMOUNT_FORMAT', 'PAY_FILE_REFUSED']);
+      expect(stdout).toContain('table,approved,5,19842.65');
+      const answer = JSON.parse(stdout.slice(stdout.lastIndexOf('{"faultCount"')));
+      expect(answer).toMatchObject({ ...refusal, corrections: { rows: corrections.rows } });
+    },
+    TIMEOUT_MS,
+  );
 
   it('hears of the bank by webhook', async () => {
     const bank = /Bank +(http:[^\s,]+)/.exec(first.output())?.[1] ?? '';

@@ -127,6 +127,11 @@ const MOMENTS = [
         (table) =>
           `DELETE FROM ${table} WHERE instruction_id <> (SELECT max(id::text)::uuid FROM instruction)`,
       )
+      .concat(
+        `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, instruction_id, happened, certain, ask_bank)
+         SELECT employer_id, gen_random_uuid(), 'ROW_REFUSED_BY_BANK', id, pay_run_id, id, 'a row', 'is refused', 'why?'
+         FROM instruction`,
+      )
       .join('; '),
     goOn: () => payroll.clearFaults(),
   },
@@ -173,6 +178,9 @@ describe('a database restored to a moment before the submit of a run that was pa
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
     expect(report.data).toMatchObject({ difference: '0.00' });
     await soundly();
+    const refused = `SELECT DISTINCT resolution FROM attention WHERE kind = 'ROW_REFUSED_BY_BANK'`;
+    const resolution = 'the bank shows it as submitted, which is not in the record';
+    expect(await stored(refused)).toEqual(moment.status === 'BUILDING' ? [{ resolution }] : []);
   });
 
   it('sends the rest of a run of which a part was submitted, once people resumed', async () => {

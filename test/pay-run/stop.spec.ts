@@ -8,7 +8,7 @@ import { showId } from '../../src/http/prefixed-id';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { Attention } from '../../src/pay-run/attention.entity';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
-import { Instruction } from '../../src/pay-run/instruction.entity';
+import { Instruction, PlannedInstruction } from '../../src/pay-run/instruction.entity';
 import { stopRun } from '../../src/pay-run/kill-switch';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import {
@@ -17,12 +17,13 @@ import {
   resumeUnlessPersons,
   stopEmployer,
   stopEverything,
-  stopRun as stopRunByService,
+  stopRunByService,
   stopUnlessDecided,
 } from '../../src/pay-run/stop';
 import { tellOf } from '../../src/reconciliation/breach';
 import type { Finding, Invariant } from '../../src/reconciliation/invariant';
 import { tellOfForeign } from '../../src/settlement/follow-alarms';
+import { reportTampering } from '../../src/submission/tampering';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { select, TestDatabase } from '../support/database';
 import { eventually } from '../support/payroll';
@@ -251,6 +252,53 @@ describe('two questions that are decided at the same moment', () => {
       database.inEmployer(ours.employer, (tx) => tellOf(tx, invariant, [ours.run], [finding])),
     );
     expect(await stoppedEmployer()).toBe('INVARIANT_BREACH');
+  });
+});
+
+describe('what a breach asks the bank', () => {
+  const [instructionId] = ours.instruction;
+  const asked = async () => {
+    const [row] = await select<{ ask_bank: string }>(
+      server.superuserUrl,
+      `SELECT ask_bank FROM attention WHERE kind = 'INVARIANT_BREACH' AND resolved_at IS NULL`,
+    );
+    return row?.ask_bank;
+  };
+  const found = (scope: Invariant['scope'], where: Partial<Finding>) =>
+    database.inEmployer(ours.employer, async (tx) => {
+      const finding = { subjectId: ours.run, payRunId: null, instructionId: null, found: 1, ...where };
+      const find = () => Promise.resolve([finding]);
+      const sentence = 'It is as it should be.';
+      await tellOf(tx, { name: 'of-the-test', sentence, scope, sliced: false, find }, [], [finding]);
+    });
+  const tampered = (of?: string) =>
+    database.inEmployer(ours.employer, async (tx) => {
+      const planned = await tx.manager.findOneByOrFail(PlannedInstruction, { id: ours.planned[0] });
+      await reportTampering(tx, planned, of);
+    });
+
+  it.each([
+    ['of an instruction', () => found('internal', { payRunId: ours.run, instructionId })],
+    ['of rows that were tampered with', () => tampered(instructionId)],
+  ])('is, %s, for its payments', async (_of, tell) => {
+    await tell();
+    expect(await asked()).toBe('Please list every payment of customer instruction bank-1-1 and its status.');
+  });
+
+  it('is, of money of a run as a whole, for the payments of all its instructions', async () => {
+    await found('money moved', { payRunId: ours.run });
+    expect(await asked()).toMatch(
+      / of customer instruction bank-1-1, bank-1-2(, bank-1-\d+)* and its status/,
+    );
+  });
+
+  it.each([
+    ['of what belongs to no run', () => found('internal', {})],
+    ['of the record of a run as a whole', () => found('internal', { payRunId: ours.run })],
+    ['of rows of which nothing is built', () => tampered()],
+  ])('is nothing, %s', async (_of, tell) => {
+    await tell();
+    expect(await asked()).toBe('Nothing: this is decided here.');
   });
 });
 

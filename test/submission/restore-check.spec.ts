@@ -1,6 +1,10 @@
 import { Database, EmployerTransaction } from '../../src/database/database';
+import { InstructionReader } from '../../src/submission/read-back';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { RestoreCheck } from '../../src/submission/restore-check';
+import { idsOf, RESTORE } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { execute, select } from '../support/database';
 
 const WAITING = { bank_instruction_id: 'b1', instruction_id: 'i1', pay_run_id: 'r1', reference: null };
 
@@ -15,7 +19,9 @@ describe('a forgotten submit that was not taken over', () => {
     const database = {
       inEmployer: (_employerId: string, work: (tx: EmployerTransaction) => unknown) => work(tx),
     } as unknown as Database;
-    const check = new RestoreCheck(database, undefined as never, { adopt } as unknown as RestoreAdoption);
+    const check = new RestoreCheck(database, undefined as never, { adopt } as unknown as RestoreAdoption, {
+      WATCH_DAYS: 30,
+    });
     const now = jest.spyOn(performance, 'now').mockReturnValue(0);
     for (let n = 0; n < 2; n += 1) await check.adoptWaiting('e1');
     expect(adopt).toHaveBeenCalledTimes(1);
@@ -24,4 +30,38 @@ describe('a forgotten submit that was not taken over', () => {
     expect(adopt).toHaveBeenCalledTimes(2);
     now.mockRestore();
   });
+});
+
+const ours = idsOf(1);
+
+describe('after a restore', () => {
+  let office: NothingAsked;
+  beforeEach(async () => {
+    office = await nothingAsked();
+  });
+  afterEach(() => office.close());
+
+  it.each([
+    [30, []],
+    [60, [{ kind: 'FOLLOW' }]],
+  ])(
+    'what was abandoned 40 days ago is read again where it is watched %d days: %j',
+    async (watchDays, woken) => {
+      await execute(
+        office.server.superuserUrl,
+        `UPDATE instruction SET created_at = now() - interval '40 days' WHERE id = '${ours.abandoned}'`,
+      );
+      const reader = {} as InstructionReader;
+      const adoption = {} as RestoreAdoption;
+      const check = new RestoreCheck(office.database, reader, adoption, { WATCH_DAYS: watchDays });
+      const sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
+      await check.reconcile(ours.employer, { id: RESTORE, what: 'The database was restored.' }, sweep, []);
+      expect(
+        await select(
+          office.server.superuserUrl,
+          `SELECT kind FROM lease WHERE subject_id = '${ours.abandoned}'`,
+        ),
+      ).toEqual(woken);
+    },
+  );
 });

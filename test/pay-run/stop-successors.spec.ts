@@ -1,0 +1,45 @@
+import { stopSuccessors } from '../../src/pay-run/stop-successors';
+import { idsOf } from '../database/two-employers';
+import { execute, select } from '../support/database';
+import { NothingAsked, nothingAsked } from './nothing-asked';
+
+const ours = idsOf(1);
+
+describe('payments of several instructions that moved after they were replaced', () => {
+  let office: NothingAsked;
+  beforeEach(async () => {
+    office = await nothingAsked();
+    // The spare run pays both again; what else must hold of a run is beside the point.
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO bank_payment
+       SELECT (jsonb_populate_record(b, jsonb_build_object('instruction_id', '${ours.instruction[1]}',
+         'row_no', 2, 'payment_id', '${ours.voidPayment}', 'bank_payment_id', 'bank-payment-1-2'))).*
+       FROM bank_payment b WHERE instruction_id = '${ours.instruction[0]}' AND row_no = 1;
+       INSERT INTO payment
+       SELECT (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'pay_run_id', '${ours.spareRun}',
+         'employee_id', 'again ' || row_no, 'status', 'READY', 'live', true, 'replaces_payment_id', id))).*
+       FROM payment p WHERE id IN ('${ours.payment}', '${ours.voidPayment}')`,
+    );
+  });
+  afterEach(() => office.close());
+
+  it('are asked of the bank by all of these', async () => {
+    const moved = [ours.payment, ours.voidPayment].map((paymentId) => ({ paymentId }));
+    const shown = { shown: 'SETTLED', words: [] };
+    await office.database.inEmployer(ours.employer, (tx) => stopSuccessors(tx, moved, () => shown));
+    expect(
+      await select(
+        office.server.superuserUrl,
+        `SELECT kind, payments, ask_bank FROM attention WHERE resolved_at IS NULL`,
+      ),
+    ).toEqual([
+      {
+        kind: 'REPLACED_PAYMENT_MOVED',
+        payments: 2,
+        ask_bank: expect.stringMatching(/ customer instruction bank-1-1, bank-1-2 paid after all\?/),
+      },
+    ]);
+  });
+});
