@@ -1,4 +1,5 @@
 import axios from 'axios';
+import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
 import { BankReads } from '../../src/employer/bank-reads';
@@ -301,6 +302,13 @@ it('what was given up and is gone at the bank is looked for by sweeps that many 
   await eventually(async () => (await givenUp()).filter((one) => one.reads > 0).length >= GIVEN_UP, 20_000);
   await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
   await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
+  // A list that takes its time: on a slow machine too, who asks meanwhile shares the next.
+  const gateway = payroll.services[0]!.app.get(BankGateway);
+  const listed = gateway.listPayments.bind(gateway);
+  jest.spyOn(gateway, 'listPayments').mockImplementation(async function* (...asked) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    yield* listed(...asked);
+  });
   const before = await payroll.calls();
   const readsBefore = (await givenUp()).reduce((sum, one) => sum + one.reads, 0);
   await execute(
