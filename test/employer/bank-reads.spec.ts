@@ -227,10 +227,13 @@ describe('whether an instruction was submitted', () => {
     [slow, 'INITIATED', ['INITIATED']],
     [broken, broken, broken],
     [refused, 'INITIATED', refused],
-  ])('is known by its payments where it fails to be shown five times (%s, %s)', async (own, paid, expected) => {
-    expect(await standing(own, paid, paid, 4)).toBe(own);
-    expect(await standing(own, paid, paid, 5)).toEqual(expected);
-  });
+  ])(
+    'is known by its payments where it fails to be shown five times (%s, %s)',
+    async (own, paid, expected) => {
+      expect(await standing(own, paid, paid, 4)).toBe(own);
+      expect(await standing(own, paid, paid, 5)).toEqual(expected);
+    },
+  );
 });
 
 describe('the payments of an instruction whose own list fails', () => {
