@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { buildWithCrashPoints } from '../support/crash-build';
 import { select } from '../support/database';
@@ -39,13 +39,15 @@ describe('what nobody should upload', () => {
     headers: Record<string, string>,
   ): Promise<{ status: number; code: string }> =>
     new Promise((resolve, reject) => {
+      // Kept alive: a connection that is closed with its answer loses it where more was being sent. And a new one: an idle
+      // one may have been closed while the files were made.
+      const agent = new Agent({ keepAlive: true });
       const query = `period=${payroll.executionDate().slice(0, 7)}&executionDate=${payroll.executionDate()}`;
       const sent = request(
         `${service.url}/v1/employers/${payroll.employer}/pay-files?${query}`,
         {
           method: 'POST',
-          // The service may have closed an idle connection while the files were made.
-          agent: false,
+          agent,
           headers: { authorization: `Bearer ${payroll.keys.preparer}`, ...headers },
         },
         (response) => {
@@ -53,6 +55,7 @@ describe('what nobody should upload', () => {
           response.setEncoding('utf8').on('data', (part: string) => (text += part));
           response.on('end', () => {
             body.destroy();
+            agent.destroy();
             resolve({ status: response.statusCode ?? 0, code: String(JSON.parse(text || '{}').code) });
           });
         },
