@@ -26,7 +26,7 @@ describe('the outcome of a call', () => {
       baseUrl: `${bank.url}/`,
       amountUnit: 'minor',
       token: { tokenUrl: `${bank.url}/token`, clientId: 'c', clientSecret: 's' },
-      limits: { totalTimeoutMs: 500 },
+      limits: { totalTimeoutMs: 2_000 },
       clock,
     });
   });
