@@ -1,6 +1,7 @@
 import { AmountStyle, isAmbiguousAmount, parseStyledAmount } from './amount-style';
 import { validateBic } from './bic';
 import { IsoDate } from './calendar';
+import { textOfFirstFew } from './first-few';
 import { validateIban } from './iban';
 import { checkName, OffendingCharacter } from './latin';
 import {
@@ -204,11 +205,8 @@ function checkExecutionDate(
 const MAX_NAMED_CHARACTERS = 5;
 
 function describe(faults: readonly OffendingCharacter[]): string {
-  const named = faults
-    .slice(0, MAX_NAMED_CHARACTERS)
-    .map((fault) => `${fault.codePoint} at character ${fault.column}`);
-  const more = faults.length > named.length ? ` and ${faults.length - named.length} more` : '';
-  return `These characters cannot be sent: ${named.join(', ')}${more}.`;
+  const all = faults.map((fault) => `${fault.codePoint} at character ${fault.column}`);
+  return `These characters cannot be sent: ${textOfFirstFew(all, MAX_NAMED_CHARACTERS)}.`;
 }
 
 /** What of a row is sent to the bank or decides who is paid: the part an approval covers. */

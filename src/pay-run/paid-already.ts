@@ -1,5 +1,6 @@
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
+import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
 import { Alarm, clear, raiseNaming } from './attention.store';
@@ -64,8 +65,8 @@ async function findAndTell(tx: EmployerTransaction, payRunId: string): Promise<F
   const payments = await withoutSent(tx, candidates);
   const found = { payments, repays };
   if (!isAny(found)) return found;
-  const named = payments.slice(0, MOST_NAMED).map(({ id }) => showId('pay', id));
-  await raiseNaming(tx, await alarmOf(tx, payRunId, found, named), named);
+  const ids = payments.map(({ id }) => showId('pay', id));
+  await raiseNaming(tx, await alarmOf(tx, payRunId, found, ids), ids.slice(0, MOST_NAMED));
   return found;
 }
 
@@ -82,13 +83,12 @@ async function alarmOf(
   tx: EmployerTransaction,
   payRunId: string,
   { payments, repays }: Found,
-  named: readonly string[],
+  ids: readonly string[],
 ): Promise<Alarm> {
   const causes = [...new Set(payments.map(({ cause }) => cause))];
   if (repays && !causes.includes('FORGOTTEN')) causes.push('FORGOTTEN');
   const version = await approvedVersion(tx, await findRun(tx, payRunId));
-  const more = payments.length > named.length ? ` and ${payments.length - named.length} more` : '';
-  const which = named.length > 0 ? ` (${named.join(', ')}${more})` : '';
+  const which = ids.length > 0 ? ` (${textOfFirstFew(ids, MOST_NAMED)})` : '';
   return {
     kind: 'POSSIBLE_DUPLICATE_PAY',
     subjectId: payRunId,

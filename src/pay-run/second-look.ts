@@ -3,6 +3,7 @@ import { NotAllowed, NotFound } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { isLeftBeforeTaken, isPastSubmit, NOT_PROCESSABLE, standingOf } from '../domain/bank-status';
+import { firstFew } from '../domain/first-few';
 import { lookAgain } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
@@ -172,9 +173,7 @@ const INSTRUCTIONS_NAMED = 20;
 
 /** The bank's ids of what held the payments, as a question names them. */
 export function namesOfUnseen(unseen: readonly UnseenPayment[]): string[] {
-  const all = [...new Set(unseen.map(nameOf))].sort();
-  const named = all.slice(0, INSTRUCTIONS_NAMED);
-  return all.length > named.length ? [...named, `${all.length - named.length} more`] : named;
+  return firstFew([...new Set(unseen.map(nameOf))].sort(), INSTRUCTIONS_NAMED);
 }
 
 /** Whether a question names the instruction that held the payment. */

@@ -155,8 +155,8 @@ interface TakenByInstruction extends PaidByInstruction {
 
 /**
  * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
- * may have been detached and attached again. Undefined one of them is open, or another one of
- * the run ended later; and where one was under way when the balance was read.
+ * may have been detached and attached again. Undefined while one of them is open,
+ * or another one of the run ended later; and where one was under way when the balance was read.
  */
 async function takenSince(
   tx: EmployerTransaction,

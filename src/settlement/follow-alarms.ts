@@ -1,6 +1,7 @@
 import type { NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
+import { firstFew, textOfFirstFew } from '../domain/first-few';
 import { formatMinor, sumMinor } from '../domain/money';
 import { aboutInstruction, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
@@ -21,13 +22,13 @@ export async function tellOfForeign(
   instruction: Instruction,
   payments: readonly Pick<BankPayment, 'bankPaymentId'>[],
 ): Promise<void> {
-  const named = namesOf(payments);
+  const ids = namesOf(payments);
   const alarm = {
     kind: 'FOREIGN_RECORD',
     ...aboutInstruction(instruction),
-    happened: `The submitted instruction holds what was never sent: payment ${named.join(', ')}.`,
+    happened: `The submitted instruction holds what was never sent: payment ${ids.join(', ')}.`,
   } as const;
-  await stopUnlessDecided(tx, alarm, named);
+  await stopUnlessDecided(tx, alarm, ids);
 }
 
 type OwnEntry = Pick<BankPayment, 'bankPaymentId' | 'transactionType' | 'amountMinor' | 'currency'>;
@@ -41,18 +42,18 @@ export async function tellOfEntries(
   instruction: Instruction,
   entries: readonly OwnEntry[],
 ): Promise<void> {
-  const named = namesOf(entries);
+  const ids = namesOf(entries);
   const types = [...new Set(entries.map(({ transactionType }) => transactionType))].sort().join(', ');
   const once = [...new Map(entries.map((entry) => [entry.bankPaymentId, entry] as const)).values()];
   const words = once.flatMap(wordsOfEntry).sort().slice(0, FOREIGN_NAMED).join(' ');
   const alarm = {
     kind: 'ENTRY_OF_THE_BANK',
     ...aboutInstruction(instruction),
-    happened: `The submitted instruction lists what was never sent and is no payment (${types}): ${named.join(', ')}.`,
+    happened: `The submitted instruction lists what was never sent and is no payment (${types}): ${ids.join(', ')}.`,
     bankWords: words === '' ? undefined : words,
     amountMinor: sumMinor(once.map(({ amountMinor = 0n }) => amountMinor)),
   } as const;
-  await raiseNaming(tx, alarm, named);
+  await raiseNaming(tx, alarm, ids);
 }
 
 /** Not in `happened`: a refund may tell what one person earns. Nothing where the bank does not show its amount. */
@@ -62,9 +63,10 @@ function wordsOfEntry({ bankPaymentId, transactionType, amountMinor, currency = 
 }
 
 function namesOf(records: readonly Pick<BankPayment, 'bankPaymentId'>[]): string[] {
-  const ids = [...new Set(records.map(({ bankPaymentId }) => `"${bankPaymentId}"`))].sort();
-  const named = ids.slice(0, FOREIGN_NAMED);
-  return ids.length > named.length ? [...named, `${ids.length - named.length} more`] : named;
+  return firstFew(
+    [...new Set(records.map(({ bankPaymentId }) => `"${bankPaymentId}"`))].sort(),
+    FOREIGN_NAMED,
+  );
 }
 
 /**
@@ -185,9 +187,11 @@ const MISSING_NAMED = 10;
 
 /** That payments are not shown, in words. @param bankIds of these, of which there is at least one */
 export function wordsOfMissing(bankIds: readonly string[], rows: number): string {
-  const ids = bankIds.slice(0, MISSING_NAMED).map((id) => `"${id}"`);
-  const more = bankIds.length > ids.length ? ` and ${bankIds.length - ids.length} more` : '';
-  return `${bankIds.length} of ${rows} payments of it are not shown (${ids.join(', ')}${more})`;
+  const ids = textOfFirstFew(
+    bankIds.map((id) => `"${id}"`),
+    MISSING_NAMED,
+  );
+  return `${bankIds.length} of ${rows} payments of it are not shown (${ids})`;
 }
 
 /** Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again. */

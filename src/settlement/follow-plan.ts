@@ -5,6 +5,7 @@ import {
   isBeforeSubmit,
   isEndedUnpaid,
   isUnclear,
+  isUnfinished,
   NOT_PROCESSABLE,
   readBankStatus,
   standingOf,
@@ -164,10 +165,13 @@ export function isBehindEnd(
   shown: string,
 ): boolean {
   if (ENDS[status] === undefined || rank < TERMINAL_RANK) return false;
-  const reading = readBankStatus(shown);
-  if (reading.kind === 'progress' || reading.kind === 'waiting') return true;
-  const isSettled = reading.kind === 'terminal' && reading.outcome === 'SETTLED';
-  return isSettled && returned && shown !== bankStatus;
+  if (isUnfinished(shown)) return true;
+  return isSettledStatus(shown) && returned && shown !== bankStatus;
+}
+
+function isSettledStatus(value: string): boolean {
+  const reading = readBankStatus(value);
+  return reading.kind === 'terminal' && reading.outcome === 'SETTLED';
 }
 
 /** What had ended, and is shown not to have: nothing of its end is written over. */
@@ -233,9 +237,8 @@ export function newSettledOn(
   { status, settledOn }: Pick<FollowedPayment, 'status' | 'settledOn'>,
   seen: SeenStatus,
 ): string | undefined {
-  const reading = readBankStatus(seen.status);
-  const isSettled = reading.kind === 'terminal' && reading.outcome === 'SETTLED';
-  return status === 'SETTLED' && settledOn === null && isSettled ? seen.settlementDate : undefined;
+  const isNew = status === 'SETTLED' && settledOn === null && isSettledStatus(seen.status);
+  return isNew ? seen.settlementDate : undefined;
 }
 
 /** The payments as they stand once their progress is written down. */

@@ -3,6 +3,7 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
@@ -244,11 +245,10 @@ async function stopContradicted(
   const before = new Set(told.map(({ payment_id }) => payment_id));
   const moved = payments.map(({ paymentId }) => ({ paymentId, toldBefore: before.has(paymentId) }));
   await stopSuccessors(tx, moved, (paymentIds) => {
-    const words = paymentIds.slice(0, MOST_NAMED).map((id) => showId('pay', id));
-    const more = paymentIds.length > words.length ? ` and ${paymentIds.length - words.length} more` : '';
+    const ids = paymentIds.map((id) => showId('pay', id));
     return {
-      shown: `a status that contradicts the end of ${words.join(', ')}${more} in ${named(bankInstructionId)}`,
-      words,
+      shown: `a status that contradicts the end of ${textOfFirstFew(ids, MOST_NAMED)} in ${named(bankInstructionId)}`,
+      words: ids.slice(0, MOST_NAMED),
     };
   });
 }

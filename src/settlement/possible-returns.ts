@@ -1,6 +1,7 @@
 import type { PaymentMarks } from '../bank/payment-marks';
 import { EmployerTransaction } from '../database/database';
 import { isNeverDebited } from '../domain/bank-status';
+import { firstFew } from '../domain/first-few';
 import { formatMinor, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
@@ -160,7 +161,5 @@ function wordsOfUnnamed([record, { amountMinor, currency = '' }]: Recorded): str
 }
 
 function namesOf(records: readonly string[]): string[] {
-  const all = records.map((record) => `"${record}"`).sort();
-  const named = all.slice(0, RECORDS_NAMED);
-  return all.length > named.length ? [...named, `${all.length - named.length} more`] : named;
+  return firstFew(records.map((record) => `"${record}"`).sort(), RECORDS_NAMED);
 }

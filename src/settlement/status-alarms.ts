@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
+import { textOfFirstFew } from '../domain/first-few';
 import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
@@ -94,13 +95,15 @@ export async function tellOfShownAfterEnd(
       await clear(tx, ['UNKNOWN_STATUS'], subjectId, 'the bank went on to a documented status');
   for (const [subjectId, those] of now) {
     const [{ shownStatus: status, status: end }] = those;
-    const rows = those.slice(0, ROWS_NAMED).map(({ rowNo }) => rowNo);
-    const more = those.length > rows.length ? ` and ${those.length - rows.length} more` : '';
+    const rows = textOfFirstFew(
+      those.map(({ rowNo }) => String(rowNo)),
+      ROWS_NAMED,
+    );
     const alarm = {
       kind: 'UNKNOWN_STATUS',
       ...aboutInstruction(instruction),
       subjectId,
-      happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (rows ${rows.join(', ')}${more}).`,
+      happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (rows ${rows}).`,
       ...(end === 'SETTLED' ? { payments: 0, amountMinor: 0n } : heldUp(those)),
     } as const;
     await raiseNaming(tx, alarm, [` ${status} (`]);

@@ -12,17 +12,8 @@ export async function finishCall(
   callId: string,
   outcome: Outcome<unknown>,
 ): Promise<void> {
-  if (!(await finishIfIntended(tx, callId, outcome)))
+  if (!(await writeOutcome(tx, callId, outcome)))
     throw new Error('the intent of an answered call is not in the database');
-}
-
-/** As `finishCall`. @returns whether the intent is there */
-export function finishIfIntended(
-  tx: EmployerTransaction,
-  callId: string,
-  outcome: Outcome<unknown>,
-): Promise<boolean> {
-  return writeOutcome(tx, callId, outcome);
 }
 
 /** What an outcome was, for everybody: without the bank's words, which may name a person. */

@@ -1,3 +1,4 @@
+import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import type { Sweep, Unknown } from './restore-sweep';
 
@@ -63,25 +64,21 @@ export function happenedAfter(
 
 function unclear(ids: readonly string[]): string {
   if (ids.length === 0) return '';
-  const named = `${ids.slice(0, MOST_NAMED).join(', ')}${moreThanNamed(ids.length)}`;
+  const named = textOfFirstFew(ids, MOST_NAMED);
   return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer (${named}): resuming takes the bank's written word.`;
 }
 
 function unread(ids: readonly string[]): string {
   if (ids.length === 0) return '';
-  const named = `${ids.slice(0, MOST_NAMED).join(', ')}${moreThanNamed(ids.length)}`;
+  const named = textOfFirstFew(ids, MOST_NAMED);
   return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. None of them is submitted before it is read.`;
-}
-
-function moreThanNamed(count: number): string {
-  return count > MOST_NAMED ? ` and ${count - MOST_NAMED} more` : '';
 }
 
 function told(findings: readonly Finding[], as: string): string {
   if (findings.length === 0) return '';
   const payments = findings.reduce((sum, one) => sum + one.payments, 0);
-  const named = findings.slice(0, MOST_NAMED).map(nameOf).join(', ');
-  return `Forgotten, ${as}: ${findings.length} with ${payments} payments (${named}${moreThanNamed(findings.length)}).`;
+  const named = textOfFirstFew(findings.map(nameOf), MOST_NAMED);
+  return `Forgotten, ${as}: ${findings.length} with ${payments} payments (${named}).`;
 }
 
 function nameOf({ bankInstructionId, status, payRunId, refusal }: Finding): string {

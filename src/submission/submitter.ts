@@ -14,6 +14,7 @@ import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
+import { writeOutcome } from '../employer/bank-calls';
 import { Employer } from '../employer/employer.entity';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { standingApprovals } from '../pay-run/approval';
@@ -24,7 +25,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { stopRunByService, stopUnlessDecided } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
-import { finishIfIntended, saidIn, whyOf } from './call-record';
+import { saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer } from './decision';
 import { ReplacedLook } from './replaced-look';
@@ -237,7 +238,7 @@ export class Submitter {
     ids: { attemptId: string; callId: string },
     outcome: Outcome<BankInstruction>,
   ): Promise<WakeIn> {
-    if (!(await finishIfIntended(tx, ids.callId, outcome))) return this.forgotten(tx, work);
+    if (!(await writeOutcome(tx, ids.callId, outcome))) return this.forgotten(tx, work);
     const instruction = await lockInstruction(tx, work.instruction.id);
     if (instruction.status !== 'SUBMIT_INTENT') return this.overtaken(tx, work, instruction, outcome);
     const why = whyOf(outcome);

@@ -7,6 +7,7 @@ import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
 import { isEndedBeforeSubmit } from '../domain/bank-status';
+import { textOfFirstFew } from '../domain/first-few';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import { raiseRefused } from './add-record';
@@ -177,15 +178,14 @@ function statusOf(row: PayableRow, matched: ReadonlyMap<number, SeenPayment>): s
 
 /** Once a run: a bank that writes names in its own way does so in each of its instructions. */
 function tellOfNames(tx: EmployerTransaction, work: Work, rowNos: readonly number[]): Promise<void> {
-  const named = rowNos.slice(0, NAMED_ROWS).join(', ');
-  const more = rowNos.length > NAMED_ROWS ? ` and ${rowNos.length - NAMED_ROWS} more` : '';
+  const named = textOfFirstFew(rowNos.map(String), NAMED_ROWS);
   return raiseUndecided(tx, {
     kind: 'NAME_DIFFERS',
     ...aboutInstruction(work.instruction),
     subjectId: work.run.id,
     payments: rowNos.length,
     happened: 'The bank shows payments of this run under other names than they were sent with.',
-    certain: `Amounts and IBANs are as approved, and nothing is held back. Found first in row ${named}${more}.`,
+    certain: `Amounts and IBANs are as approved, and nothing is held back. Found first in row ${named}.`,
   });
 }
 

@@ -49,18 +49,6 @@ function showsAs(...statuses: string[]): void {
     .mockImplementation(async (...asked) => changed(await paymentsOf.apply(source, asked)));
 }
 
-/** Nobody reads from now on but who decides, until followers are woken. */
-const letFollowersRest = () =>
-  eventually(async () => {
-    const { superuserUrl } = payroll.database;
-    await execute(
-      superuserUrl,
-      `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'FOLLOW' AND holder IS NULL`,
-    );
-    const awake = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
-    return (await select(superuserUrl, awake)).length === 0;
-  }, 10_000);
-
 const wakeFollowers = () =>
   execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW'`);
 
@@ -159,7 +147,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
 
   it('is not ended by people while a payment of it waits for its date', async () => {
     const { path } = await refused();
-    await letFollowersRest();
+    await payroll.letFollowersRest();
     showsAs('WAREHOUSED', 'INITIATED');
     const moved = await decide(path, 'letter 4711 of the bank');
     expect([moved.status, moved.data.code]).toEqual([409, 'WAS_EXECUTED']);
@@ -169,7 +157,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
 
   it('is not declared not executed once the bank shows that a payment of it went on', async () => {
     const { id, path } = await refused();
-    await letFollowersRest();
+    await payroll.letFollowersRest();
     const reads = payroll.services[0]!.app.get(BankReads);
     const { payments } = reads;
     jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {

@@ -11,6 +11,11 @@ const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDays
 let payroll: Payroll;
 afterEach(() => payroll.close());
 
+const aWeekLater = async () => {
+  const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
+  await payroll.bankClock(later);
+  payroll.clock.set(later);
+};
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const sent = async () => (await payroll.ledger()).instructions.flatMap(({ rows }) => rows);
 /** Has a payment come in that bears the message id of one that went out. */
@@ -26,6 +31,19 @@ const followNow = () =>
     payroll.database.superuserUrl,
     `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
   );
+
+/** A run of two that settles, the first of it to this account. */
+async function paidTo(iban: string): Promise<string> {
+  payroll = await Payroll.start({
+    clock: new MovedClock(),
+    sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
+  });
+  const rows = payRows(2);
+  rows[0]!.iban = iban;
+  const id = await payroll.paid(payFile(rows));
+  await payroll.until(id, ['SETTLED'], 20_000);
+  return id;
+}
 
 describe('a payment that comes in and repeats the message id of one that was sent', () => {
   it('is no payment of its instruction, as the other side of a transfer within the bank', async () => {
@@ -46,17 +64,8 @@ describe('a payment that comes in and repeats the message id of one that was sen
   });
 
   it('keeps nobody from being paid again, as money that came back', async () => {
-    payroll = await Payroll.start({
-      clock: new MovedClock(),
-      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
-    });
-    const rows = payRows(2);
-    rows[0]!.iban = RETURNS;
-    const id = await payroll.paid(payFile(rows));
-    await payroll.until(id, ['SETTLED'], 20_000);
-    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
-    await payroll.bankClock(later);
-    payroll.clock.set(later);
+    const id = await paidTo(RETURNS);
+    await aWeekLater();
     await eventually(async () => {
       await followNow();
       return (await payroll.run(id)).returned.payments === 1;
@@ -121,20 +130,11 @@ describe('money that comes in to the account that salaries were paid from, and r
   });
 
   it('is asked about no more once the bank shows the payment as returned', async () => {
-    payroll = await Payroll.start({
-      clock: new MovedClock(),
-      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
-    });
-    const rows = payRows(2);
-    rows[0]!.iban = RETURNS;
-    const id = await payroll.paid(payFile(rows));
-    await payroll.until(id, ['SETTLED'], 20_000);
+    const id = await paidTo(RETURNS);
     const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;
     await comesIn(returning, DEFAULT_SEED.users[1]!.account!.iban);
     await askedAbout(id);
-    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
-    await payroll.bankClock(later);
-    payroll.clock.set(later);
+    await aWeekLater();
     await eventually(async () => {
       await followNow();
       return (await kinds()).length === 0;
@@ -143,20 +143,11 @@ describe('money that comes in to the account that salaries were paid from, and r
   });
 
   it('is asked about on where the bank shows the payment as returned, and less came in than was paid', async () => {
-    payroll = await Payroll.start({
-      clock: new MovedClock(),
-      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
-    });
-    const rows = payRows(2);
-    rows[0]!.iban = RETURNS;
-    const id = await payroll.paid(payFile(rows));
-    await payroll.until(id, ['SETTLED'], 20_000);
+    const id = await paidTo(RETURNS);
     const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;
     const amountMinor = String(BigInt(returning.amountMinor) - 1n);
     await comesIn({ ...returning, amountMinor }, DEFAULT_SEED.users[1]!.account!.iban);
-    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
-    await payroll.bankClock(later);
-    payroll.clock.set(later);
+    await aWeekLater();
     await eventually(async () => {
       await followNow();
       return (await payroll.run(id)).returned.payments === 1;
@@ -170,17 +161,8 @@ describe('money that comes in to the account that salaries were paid from, and r
   });
 
   it('is asked about where the bank sends the money of a salary back so', async () => {
-    payroll = await Payroll.start({
-      clock: new MovedClock(),
-      sandbox: { variants: { linkReads: 'refused', omitFromLists: [], optionalFields: 'sent' } },
-    });
-    const rows = payRows(2);
-    rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'comesInTwoDaysLater')!.iban;
-    const id = await payroll.paid(payFile(rows));
-    await payroll.until(id, ['SETTLED'], 20_000);
-    const later = new Date(payroll.clock.now().getTime() + 7 * DAY_MS);
-    await payroll.bankClock(later);
-    payroll.clock.set(later);
+    const id = await paidTo(MAGIC_CREDITORS.find(({ effect }) => effect === 'comesInTwoDaysLater')!.iban);
+    await aWeekLater();
     await askedAbout(id);
     expect((await payroll.attention())[0]).toMatchObject({ payments: 1 });
     expect(await payroll.run(id)).toMatchObject({ status: 'SETTLED', returned: { payments: 0 } });

@@ -106,13 +106,7 @@ describe('an instruction that somebody else submits while its run is amended', (
   };
 
   /** What was given up is not read again by itself before the next day. */
-  const nobodyFollows = () =>
-    eventually(async () => {
-      const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
-      const never = `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'FOLLOW' AND holder IS NULL`;
-      await execute(payroll.database.superuserUrl, never);
-      return (await select(payroll.database.superuserUrl, due)).length === 0;
-    }, 10_000);
+  const nobodyFollows = () => payroll.letFollowersRest();
 
   it.each(['before', 'after'])(
     'pays nobody of it again when people resume (%s it is given up)',

@@ -176,10 +176,10 @@ describe('the estimate of a run that pays again what another did not', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());
 
-  const follow = (when: string) =>
+  const followNow = () =>
     execute(
       payroll.database.superuserUrl,
-      `UPDATE lease SET wake_at = ${when} WHERE kind = 'FOLLOW' AND holder IS NULL`,
+      `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
     );
 
   it.each([
@@ -195,7 +195,7 @@ describe('the estimate of a run that pays again what another did not', () => {
     const rows = payRows(15).map((row, n) => ({ ...row, name: 'Ann Smith', iban, amount: `${100 + n}.00` }));
     const parent = await payroll.paid(payFile(rows));
     await eventually(async () => {
-      await follow('now()');
+      await followNow();
       return (await payroll.run(parent)).status === 'FAILED';
     }, 40_000);
     const executionDate = payroll.executionDate();
@@ -203,11 +203,7 @@ describe('the estimate of a run that pays again what another did not', () => {
       .as('preparer')
       .post(payroll.path(`/pay-runs/${parent}/successor`), { executionDate, submitAt: new Date() });
     expect([made.status, made.data.payments]).toEqual([201, 15]);
-    await eventually(async () => {
-      await follow(`'infinity'`);
-      const busy = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
-      return (await select(payroll.database.superuserUrl, busy)).length === 0;
-    }, 10_000);
+    await payroll.letFollowersRest();
     const { estimate } = await payroll.run(made.data.id);
     const before = await payroll.calls();
     await payroll.approve(made.data);

@@ -297,6 +297,17 @@ export class Payroll {
     return this.as('second').post(`${path}/actions/confirmation`);
   }
 
+  /** Nobody follows what was submitted from now on, until the leases of those who do are woken. */
+  letFollowersRest(): Promise<void> {
+    const { superuserUrl } = this.database;
+    const never = `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'FOLLOW' AND holder IS NULL`;
+    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
+    return eventually(async () => {
+      await execute(superuserUrl, never);
+      return (await select(superuserUrl, due)).length === 0;
+    }, 10_000);
+  }
+
   /** Waits until the run is in one of the states. */
   async until(id: string, states: readonly string[], timeoutMs = 30_000): Promise<string> {
     let status = '';
