@@ -15,7 +15,8 @@ export function errorBodyOf(text: string): BankErrorBody {
   const body = recordOf(outer?.['error']) ?? outer;
   if (!body) return { raw };
   const code = codeOf(body['code']) ?? codeOf(outer?.['error']);
-  return { code, message: messageOf(body['message']), hint: messageOf(body['hint']), raw };
+  const said = [body['message'], body['hint']].map(textOf).filter((text) => text !== '');
+  return { code, words: said.length > 0 ? said.join(' ') : undefined, raw };
 }
 
 function parsed(text: string): unknown {
@@ -35,6 +36,6 @@ function codeOf(value: unknown): string | undefined {
   return typeof text === 'string' && CODE.test(text) ? text : undefined;
 }
 
-function messageOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? maskMessage(value.slice(0, LONGEST_MESSAGE)) : undefined;
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? maskMessage(value.slice(0, LONGEST_MESSAGE)).trim() : '';
 }

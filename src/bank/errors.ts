@@ -54,8 +54,8 @@ export class RateLimited extends BankClientError {
 /** What an error answer said, as far as it could be read, masked (Errors 4: the shape is not shown). */
 export interface BankErrorBody {
   code?: string;
-  message?: string;
-  hint?: string;
+  /** The message, and the hint after it. */
+  words?: string;
   /** The body as received, masked and cut. */
   raw: string;
 }
@@ -65,7 +65,7 @@ export class BankError extends BankClientError {
   readonly code?: string;
   /** The bank's own, masked; they may name a person all the same, so they are for whoever may see payments. */
   readonly words?: string;
-  readonly hint?: string;
+  /** The body, masked likewise. */
   readonly raw: string;
 
   constructor(
@@ -74,8 +74,7 @@ export class BankError extends BankClientError {
   ) {
     super(`The bank answered ${status}${body.code ? ` ${body.code}` : ''}`);
     this.code = body.code;
-    this.words = body.message;
-    this.hint = body.hint;
+    this.words = body.words;
     this.raw = body.raw;
   }
 }

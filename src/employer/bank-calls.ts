@@ -62,7 +62,7 @@ export async function writeOutcome(
        UPDATE bank_call SET outcome = $3, outcome_detail = $4, finished_at = clock_timestamp()
        WHERE employer_id = $1 AND id = $2 RETURNING id)
      SELECT id FROM finished`,
-    [tx.employerId, callId, told, wordsOf(outcome)],
+    [tx.employerId, callId, told, recordOf(outcome)],
     'kept',
   );
   return finished.length > 0;
@@ -73,7 +73,19 @@ export function bodyHashOf({ body }: Pick<IntendedCall, 'body'>): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-/** What is kept of an outcome that was no yes: the bank's words with it, masked by the client; null on a yes. */
+/** What is kept of an outcome: where the bank said nothing in words that could be read, the body as well, masked. */
+function recordOf(outcome: Outcome<unknown>): string | null {
+  const said = wordsOf(outcome);
+  const body = bodyOf(outcome);
+  return said === null || !body ? said : `${said}: ${body}`;
+}
+
+function bodyOf(outcome: Outcome<unknown>): string | undefined {
+  if (outcome.kind === 'in-doubt') return outcome.raw;
+  return outcome.kind === 'no' && outcome.error?.words === undefined ? outcome.error?.raw : undefined;
+}
+
+/** An outcome that was no yes, with the bank's words, masked by the client; null on a yes. */
 export function wordsOf(outcome: Outcome<unknown>): string | null {
   switch (outcome.kind) {
     case 'yes':

@@ -232,7 +232,6 @@ interface Asked {
   kind: AttentionKind;
   subjectId: string;
   instructionId: string | null;
-  paymentId: string | null;
   payments: number;
   happened: string;
 }
@@ -246,11 +245,11 @@ export const SUCCESSOR_REFUSED = 'A successor of ';
  * that they stay so.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
-  const { kind, paymentId, payments, happened } = asked;
+  const { kind, payments, happened } = asked;
   const { actions } = ATTENTION_WORDS[kind];
   if (kind === 'REPLACED_UNSEEN' && !happened.startsWith(SUCCESSOR_REFUSED)) return ['NOT_PAID'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
-  const waiting = paymentId === null && payments > 0;
+  const waiting = payments > 0;
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];
   return actions.filter((action) => MEANINGS.includes(action) === waiting);
 }

@@ -29,7 +29,7 @@ interface CandidateRow {
 }
 
 /** Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds. */
-const DOUBTS_OF_A_PAYMENT: readonly AttentionKind[] = ['UNKNOWN_STATUS', 'ECHO_MISMATCH'];
+const DOUBTS_OF_A_PAYMENT: readonly AttentionKind[] = ['ECHO_MISMATCH'];
 const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
   'TOTAL_MISMATCH_AFTER_SUBMIT',
   'FOREIGN_RECORD',

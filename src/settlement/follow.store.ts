@@ -6,7 +6,7 @@ import { PersonalData } from '../database/personal-data';
 import { textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { MOST_NAMED } from '../pay-run/paid-already';
@@ -158,8 +158,6 @@ export async function recordProgress(
   }
   const returned = progress.filter((one) => one.returned).map((one) => one.payment);
   if (returned.length > 0) await recordReturned(tx, instruction, returned);
-  const cleared = progress.filter((one) => one.alarm === undefined).map((one) => one.payment.paymentId);
-  await clear(tx, PASSING, cleared, 'the bank went on to a documented status');
   const contradicted = progress.flatMap(({ payment, alarm }) => (alarm === 'CONTRADICTION' ? [payment] : []));
   await stopContradicted(tx, instruction, contradicted);
   for (const one of progress)
@@ -252,9 +250,6 @@ async function stopContradicted(
     };
   });
 }
-
-/** What the next documented status clears by itself. */
-export const PASSING = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'] as const;
 
 /** What an alarm says to people. */
 export const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {

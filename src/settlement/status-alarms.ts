@@ -4,7 +4,7 @@ import { textOfFirstFew } from '../domain/first-few';
 import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
-import { HAPPENED, PASSING } from './follow.store';
+import { HAPPENED } from './follow.store';
 import { namedSubject } from './named-subject';
 
 /** Open payments of an instruction that share a status, or wait for what the instruction's own means. */
@@ -13,6 +13,9 @@ interface StatusGroup {
   payments: readonly FollowedPayment[];
   ofInstruction: boolean;
 }
+
+/** What the next documented status clears by itself. */
+const PASSING = ['UNKNOWN_STATUS', 'BANK_ACTION_REQUIRED'] as const;
 
 /** Rows named in an attention; the report names them all. */
 const ROWS_NAMED = 10;
@@ -72,10 +75,14 @@ const ABOUT_OVERDUE = {
 function told(happened: string, groups: readonly StatusGroup[]): string[] {
   if (groups.length === 0) return [];
   const shown = groups.map(({ status, payments, ofInstruction }) => {
-    const rows = payments.slice(0, ROWS_NAMED).map(({ rowNo }) => rowNo);
-    return `${status} (${ofInstruction ? 'the instruction itself' : `rows ${rows.join(', ')}`})`;
+    return `${status} (${ofInstruction ? 'the instruction itself' : rowsOf(payments)})`;
   });
   return [`${happened}: ${shown.join(', ')}.`];
+}
+
+function rowsOf(payments: readonly FollowedPayment[]): string {
+  const rows = payments.map(({ rowNo }) => String(rowNo));
+  return `rows ${textOfFirstFew(rows, ROWS_NAMED)}`;
 }
 
 /**
@@ -95,15 +102,11 @@ export async function tellOfShownAfterEnd(
       await clear(tx, ['UNKNOWN_STATUS'], subjectId, 'the bank went on to a documented status');
   for (const [subjectId, those] of now) {
     const [{ shownStatus: status, status: end }] = those;
-    const rows = textOfFirstFew(
-      those.map(({ rowNo }) => String(rowNo)),
-      ROWS_NAMED,
-    );
     const alarm = {
       kind: 'UNKNOWN_STATUS',
       ...aboutInstruction(instruction),
       subjectId,
-      happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (rows ${rows}).`,
+      happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (${rowsOf(those)}).`,
       ...(end === 'SETTLED' ? { payments: 0, amountMinor: 0n } : heldUp(those)),
     } as const;
     await raiseNaming(tx, alarm, [` ${status} (`]);

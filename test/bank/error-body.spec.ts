@@ -4,9 +4,10 @@ import { maskBody, maskText } from '../../src/bank/mask';
 
 describe('an error body', () => {
   it('is read plain or under error', () => {
-    const plain = { code: 'LIMIT', message: 'too much', hint: 'less' };
-    expect(errorBodyOf(JSON.stringify(plain))).toMatchObject(plain);
-    expect(errorBodyOf(JSON.stringify({ error: plain }))).toMatchObject(plain);
+    const plain = { code: 'LIMIT', message: 'Too much.', hint: 'Send less.' };
+    const read = { code: 'LIMIT', words: 'Too much. Send less.' };
+    expect(errorBodyOf(JSON.stringify(plain))).toMatchObject(read);
+    expect(errorBodyOf(JSON.stringify({ error: plain }))).toMatchObject(read);
     expect(errorBodyOf('{"error":"invalid_token"}')).toMatchObject({ code: 'invalid_token' });
     expect(errorBodyOf('{"code":1042}')).toMatchObject({ code: '1042' });
   });
@@ -28,7 +29,7 @@ describe('an error body', () => {
       status: { value: 'INITIATED' },
     });
     const read = errorBodyOf(body);
-    expect(read.message).toBe("creditor '…' with FR…0189 may not get …");
+    expect(read.words).toBe("creditor '…' with FR…0189 may not get …");
     expect(read.raw).not.toMatch(/Ada \\|DE8937|150025|0532013000/);
     expect(read.raw).toContain('"status":{"value":"INITIATED"}');
   });

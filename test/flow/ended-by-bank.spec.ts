@@ -147,7 +147,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
 
   it('is not ended by people while a payment of it waits for its date', async () => {
     const { path } = await refused();
-    await payroll.letFollowersRest();
+    await payroll.letRest('FOLLOW');
     showsAs('WAREHOUSED', 'INITIATED');
     const moved = await decide(path, 'letter 4711 of the bank');
     expect([moved.status, moved.data.code]).toEqual([409, 'WAS_EXECUTED']);
@@ -157,7 +157,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
 
   it('is not declared not executed once the bank shows that a payment of it went on', async () => {
     const { id, path } = await refused();
-    await payroll.letFollowersRest();
+    await payroll.letRest('FOLLOW');
     const reads = payroll.services[0]!.app.get(BankReads);
     const { payments } = reads;
     jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {

@@ -106,7 +106,7 @@ describe('an instruction that somebody else submits while its run is amended', (
   };
 
   /** What was given up is not read again by itself before the next day. */
-  const nobodyFollows = () => payroll.letFollowersRest();
+  const nobodyFollows = () => payroll.letRest('FOLLOW');
 
   it.each(['before', 'after'])(
     'pays nobody of it again when people resume (%s it is given up)',

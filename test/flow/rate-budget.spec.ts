@@ -203,7 +203,7 @@ describe('the estimate of a run that pays again what another did not', () => {
       .as('preparer')
       .post(payroll.path(`/pay-runs/${parent}/successor`), { executionDate, submitAt: new Date() });
     expect([made.status, made.data.payments]).toEqual([201, 15]);
-    await payroll.letFollowersRest();
+    await payroll.letRest('FOLLOW');
     const { estimate } = await payroll.run(made.data.id);
     const before = await payroll.calls();
     await payroll.approve(made.data);

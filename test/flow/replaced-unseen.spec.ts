@@ -43,7 +43,7 @@ async function successor() {
   });
   expect(made.status).toBe(201);
   // Only the looks before a repay are to meet what is hidden.
-  await payroll.letFollowersRest();
+  await payroll.letRest('FOLLOW');
   const [{ bankInstructionId: replaced }] = (await payroll.run(parent)).instructions;
   const reads = payroll.services[0]!.app.get(BankReads);
   const { payments } = reads;
@@ -176,7 +176,7 @@ describe('a run that pays again what the bank does not show now', () => {
     await lookAgain();
     await hasWaitedLong();
     const path = await asked(run.id);
-    await sql(`UPDATE lease SET wake_at = 'infinity' WHERE kind IN ('RUN', 'INSTRUCTION')`);
+    await payroll.letRest('RUN', 'INSTRUCTION');
     show('SETTLED');
     const moved = await letter(path);
     expect([moved.status, moved.data.code]).toEqual([409, 'REPLACED_PAYMENT_MOVED']);

@@ -297,14 +297,14 @@ export class Payroll {
     return this.as('second').post(`${path}/actions/confirmation`);
   }
 
-  /** Nobody follows what was submitted from now on, until the leases of those who do are woken. */
-  letFollowersRest(): Promise<void> {
+  /** Nobody takes up work of these kinds from now on, until their leases are woken. */
+  letRest(...kinds: ('FOLLOW' | 'RUN' | 'INSTRUCTION')[]): Promise<void> {
     const { superuserUrl } = this.database;
-    const never = `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'FOLLOW' AND holder IS NULL`;
-    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < 'infinity')`;
+    const never = `UPDATE lease SET wake_at = 'infinity' WHERE kind = ANY ($1) AND holder IS NULL`;
+    const due = `SELECT FROM lease WHERE kind = ANY ($1) AND (holder IS NOT NULL OR wake_at < 'infinity')`;
     return eventually(async () => {
-      await execute(superuserUrl, never);
-      return (await select(superuserUrl, due)).length === 0;
+      await execute(superuserUrl, never, [kinds]);
+      return (await select(superuserUrl, due, [kinds])).length === 0;
     }, 10_000);
   }
 
