@@ -70,7 +70,7 @@ async function meet(stand: Stand, trial: Trial, report: Report): Promise<boolean
     line.add(finding);
     report.line(line);
     for (const remark of stand.takeRemarks()) report.say(remark);
-    const words = breaks(finding, trial.assumptions) ? [wordsOf(finding)] : [];
+    const words = breaks(finding, trial.assumptions) ? [wordsOf(finding), ...finding.standing] : [];
     words.push(...shortcomingsOf(trial, finding));
     if (words.length > 0) report.breakage(`${trial.fault}: ${words.join('; ')}`, again);
     return words.length === 0 && !finding.paidTwice && !finding.paidUnapproved;

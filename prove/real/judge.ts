@@ -25,6 +25,8 @@ export interface Judged {
 
 /** How things stand at one moment. */
 export interface Look extends Judged {
+  /** Of every run. */
+  statuses: readonly PayRunStatus[];
   /** Every run is final. */
   final: boolean;
   /** An attention about one of the runs, or about all, is open. */
@@ -88,6 +90,16 @@ export function conclusionOf(first: Look, last: Look, decided: boolean, raised: 
     stuck: [first, last].some(({ final, asked }) => !final && !asked),
     attention,
   };
+}
+
+/** What a run that is stuck stood at, at rest and at the end, in words; none where it is not. */
+export function standingOf(first: Look, last: Look, raised: readonly string[]): string[] {
+  const told = Object.entries({ 'at rest': first, 'at the end': last });
+  if (told.every(([, { final, asked }]) => final || asked)) return [];
+  const words = told.map(
+    ([when, { statuses, asked }]) => `${when} ${statuses.join(', ')}${asked ? ' and asked about' : ''}`,
+  );
+  return [...words, `since it began ${raised.join(', ') || 'nothing'} was asked`];
 }
 
 /** In words, where one of the kinds is that an invariant broke. */

@@ -181,7 +181,10 @@ async function mixInLane(seeds: () => number | undefined, line: Line, report: Re
 
 /** What broke in a mixture, in words: all that it mixes is inside the assumptions, so no invariant may break. */
 export function breakagesOf(finding: Conclusion): string[] {
-  return [...(breaks(finding, 'inside') ? [wordsOf(finding)] : []), ...breachesOf(finding.raised)];
+  return [
+    ...(breaks(finding, 'inside') ? [wordsOf(finding), ...finding.standing] : []),
+    ...breachesOf(finding.raised),
+  ];
 }
 
 async function playMixture(stand: Stand, seed: number, line: Line, report: Report): Promise<boolean> {

@@ -9,7 +9,7 @@ import {
   type ServiceProcess,
 } from '../../test/support/payroll';
 import { type Finding, wordsOf } from '../table';
-import { type Book, breachesOf, conclusionOf, judgeBook, type Look } from './judge';
+import { type Book, breachesOf, conclusionOf, judgeBook, type Look, standingOf } from './judge';
 import { reconciledSince, tellPasses } from './passes';
 import { type Asking, People } from './people';
 import { Proxy } from './proxy';
@@ -52,6 +52,8 @@ export interface Conclusion extends Finding {
   missed: string[];
   /** The kinds of what people were asked since the trial began. */
   raised: string[];
+  /** Where a run that is stuck stands, in words. */
+  standing: string[];
 }
 
 /** A service in a process of its own, a bank, the network between them, and the people. */
@@ -75,6 +77,8 @@ export class Stand {
     /** The way of the bank's webhooks. */
     readonly hooks: Relay,
     private readonly rowsPerInstruction: number,
+    /** Of every process of the service. */
+    private readonly settings: Record<string, string>,
     private readonly patienceMs: number,
   ) {
     this.people = new People(payroll, patienceMs);
@@ -91,23 +95,19 @@ export class Stand {
     const port = await freePort();
     const proxy = await Proxy.start(`http://127.0.0.1:${port}`);
     const hooks = await Relay.start();
-    const settings = {
-      ...SETTINGS,
-      BANK_BASE_URL: proxy.url,
-      ...(hooked === true && { PUBLIC_URL: hooks.url }),
-      ...options.settings,
-    };
+    const settings = { ...SETTINGS, ...options.settings };
+    // What is made ready here meets no fault, and may take its time on a busy machine: the short waits come after it.
     const payroll = await Payroll.start({
       rowsPerInstruction,
       ...options,
       sandbox: { ...options.sandbox, port },
-      settings,
+      settings: { BANK_BASE_URL: proxy.url, ...(hooked === true && { PUBLIC_URL: hooks.url }) },
     });
     await payroll.stopServices();
     await tellPasses(payroll);
     const patienceMs = waitsMs + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
     hooks.target = () => payroll.url;
-    const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, patienceMs);
+    const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, settings, patienceMs);
     await stand.spawn();
     return stand;
   }
@@ -115,7 +115,7 @@ export class Stand {
   async spawn(settings: Record<string, string> = {}): Promise<ServiceProcess> {
     for (let start = 1; ; start += 1) {
       try {
-        return await this.payroll.spawn(settings);
+        return await this.payroll.spawn({ ...this.settings, ...settings });
       } catch (error) {
         if (start === STARTS) throw error;
       }
@@ -221,6 +221,7 @@ export class Stand {
       recoveryS: (sinceMs - startedMs) / 1_000,
       missed,
       raised,
+      standing: standingOf(first, last, raised),
     };
   }
 
@@ -266,6 +267,7 @@ export class Stand {
     const statuses = await Promise.all(ids.map((id) => this.statusOf(id)));
     const asking = await Promise.all(ids.map((id) => this.asking(id)));
     return {
+      statuses,
       final: statuses.every(isPayRunFinal),
       asked: asking.some((open) => open.length > 0),
       ...judgeBook(await this.book(ids, statuses), rows, this.approved),

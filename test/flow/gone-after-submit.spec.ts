@@ -46,10 +46,7 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
     await start(are);
     const { id, path, bankInstructionId } = await parked();
     // Nothing else reads it between the submit and the decision.
-    await execute(
-      payroll.database.superuserUrl,
-      `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'INSTRUCTION' AND holder IS NULL`,
-    );
+    await payroll.letRest('INSTRUCTION');
     await payroll.submitAtBank(bankInstructionId);
     const answer = await decided(path, 'NOT_EXECUTED');
     expect([answer.status, answer.data.code]).toEqual([409, expect.stringMatching(/WAS_EXECUTED|RESOLVED/)]);

@@ -66,10 +66,7 @@ describe('a submit without an answer, of which the instruction itself tells noth
     async (what) => {
       const { id, path, bankInstructionId } = await parked();
       // Nothing else reads it between the submit and the decision.
-      await execute(
-        payroll.database.superuserUrl,
-        `UPDATE lease SET wake_at = 'infinity' WHERE kind = 'INSTRUCTION' AND holder IS NULL`,
-      );
+      await payroll.letRest('INSTRUCTION');
       await says(what);
       await payroll.submitAtBank(bankInstructionId);
       const answer = await decided(path);

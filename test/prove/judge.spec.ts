@@ -1,10 +1,17 @@
 import { shortcomingsOf } from '../../prove/real/faults';
-import { conclusionOf, judgeBook, Look } from '../../prove/real/judge';
+import { conclusionOf, judgeBook, Look, standingOf } from '../../prove/real/judge';
 import { breakagesOf } from '../../prove/real/mix';
 import type { PayRunStatus } from '../../src/domain/pay-run';
 import { payRows } from '../support/pay-rows';
 
-const well: Look = { final: true, asked: false, paidTwice: false, paidUnapproved: false, differs: false };
+const well: Look = {
+  statuses: ['SETTLED'],
+  final: true,
+  asked: false,
+  paidTwice: false,
+  paidUnapproved: false,
+  differs: false,
+};
 const [row] = payRows(1);
 const approved = new Map([[row!.iban, BigInt(row!.amount.replace('.', ''))]]);
 
@@ -26,6 +33,17 @@ describe('what a run of the proof came to', () => {
     expect(conclusionOf(asks, well, true, [])).toMatchObject({ stuck: false });
     expect(conclusionOf(asks, waits, true, [])).toMatchObject({ stuck: true });
     expect(conclusionOf(asks, asks, true, [])).toMatchObject({ stuck: false });
+  });
+
+  it('is told with its states and with what was asked where it is stuck', () => {
+    const waits: Look = { ...well, statuses: ['BUILDING'], final: false };
+    expect(standingOf({ ...waits, asked: true }, waits, ['ROW_UNSEEN'])).toEqual([
+      'at rest BUILDING and asked about',
+      'at the end BUILDING',
+      'since it began ROW_UNSEEN was asked',
+    ]);
+    expect(standingOf(waits, well, [])).toContain('since it began nothing was asked');
+    expect(standingOf({ ...waits, asked: true }, well, ['ROW_UNSEEN'])).toEqual([]);
   });
 
   it('is silent where it differs from the book in the end, whatever was asked and answered before', () => {
@@ -99,7 +117,12 @@ describe('what a run of the proof came to', () => {
 });
 
 describe('a mixture', () => {
-  const mixed = { ...conclusionOf(well, well, false, []), missed: ['add 403'], raised: ['SUBMIT_UNKNOWN'] };
+  const mixed = {
+    ...conclusionOf(well, well, false, []),
+    missed: ['add 403'],
+    raised: ['SUBMIT_UNKNOWN'],
+    standing: [],
+  };
 
   it('is well whatever did not strike and was asked, and breaks where an invariant broke and was resolved', () => {
     expect(breakagesOf(mixed)).toEqual([]);
