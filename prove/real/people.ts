@@ -10,7 +10,7 @@ export interface Asking {
   actions: string[];
 }
 
-const LOOK_MS = 60;
+const LOOK_MS = 240;
 
 /** The two people who decide what the service asks, by the bank's book. */
 export class People {
@@ -29,14 +29,16 @@ export class People {
         const concerned = one.payRunId === id || one.payRunId === null;
         decided = ((await this.answer(one)) && concerned) || decided;
       }
-      const { status } = await this.payroll.run(id);
-      if (open.length === 0 && (!decided || isPayRunFinal(status as PayRunStatus))) break;
-      await sleep(LOOK_MS * 4);
+      const run = await this.payroll.run(id);
+      // An amendment that excludes a refused row is approved by the other person, once all of the run is given up.
+      if (decided && run.status === 'READY') await this.payroll.approve(run);
+      if (open.length === 0 && (!decided || isPayRunFinal(run.status as PayRunStatus))) break;
+      await sleep(LOOK_MS);
     }
     return decided;
   }
 
-  private async answer({ id, actions, payRunId }: Asking): Promise<boolean> {
+  private async answer({ id, actions }: Asking): Promise<boolean> {
     const path = this.payroll.path(`/attention/${id}`);
     const choices = await this.choicesOf(id, actions);
     for (const action of choices) {
@@ -44,7 +46,6 @@ export class People {
       await this.payroll.as('operator').post(`${path}/actions`, word);
       const confirmed = await this.payroll.as('second').post(`${path}/actions/confirmation`);
       if (confirmed.status === 200) {
-        await this.approveAgain(payRunId);
         return true;
       }
       await this.payroll.as('operator').delete(`${path}/actions`);
@@ -73,16 +74,5 @@ export class People {
       submitted: (atBank?.submits ?? 0) > 0,
       paid: atBank?.rows.every(({ moved }) => moved > 0) ?? false,
     };
-  }
-
-  /** An amendment that excludes a refused row is approved by the other person. */
-  private async approveAgain(payRunId: string | null): Promise<void> {
-    if (payRunId === null) return;
-    for (let look = 0; look < 20; look += 1) {
-      const run = await this.payroll.run(payRunId);
-      if (run.status === 'READY') await this.payroll.approve({ ...run, total: run.total });
-      if (run.status !== 'BUILDING' || look > 5) return;
-      await sleep(LOOK_MS);
-    }
   }
 }
