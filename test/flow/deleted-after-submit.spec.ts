@@ -31,8 +31,12 @@ const reading = (holds: () => Promise<boolean>) =>
     return holds();
   }, 10_000);
 const readOn = async () => {
-  const before = (await payroll.calls()).getInstruction ?? 0;
-  await reading(async () => ((await payroll.calls()).getInstruction ?? 0) > before + 2);
+  const reads = async () => {
+    const { getInstruction = 0, listInstructionPaymentTransactions: listed = 0 } = await payroll.calls();
+    return getInstruction + listed;
+  };
+  const before = await reads();
+  await reading(async () => (await reads()) > before + 4);
 };
 
 describe('a submitted instruction that the bank does not have any more', () => {

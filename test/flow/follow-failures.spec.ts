@@ -410,7 +410,13 @@ describe('a submitted instruction whose own read fails, while its payments are l
     ['garbage', ['CONTRACT_DRIFT'], []],
   ])('is followed by these to its end, and its totals stay due (%s)', async (kind, asked, omitFromLists) => {
     // Its totals are in no answer to the submit.
-    const variants = { submitRuns: 'later', groupsFill: 'at-once', omitFromLists } as const;
+    const variants = {
+      submitRuns: 'later',
+      groupsFill: 'at-once',
+      groupsLeaveOut: 'nothing',
+      onceSubmitted: 'shown',
+      omitFromLists,
+    } as const;
     const id = await following({ sandbox: { variants } });
     await payroll.fault({ operation: 'getInstruction', kind, every: 1 });
     await later();
