@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, unless } from '../bank/errors';
+import { isHidden, isNotShown, isRequestRefused, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
@@ -63,13 +63,13 @@ export class RestoreSweep {
   ) {}
 
   /**
-   * Everything since `from`. What the bank refuses is not known; of any other answer that shows nothing the same is believed
+   * Everything since `from`, or all there is where the bank refuses to begin there. What it refuses is not known; of any other answer that shows nothing the same is believed
    * once such answers have lasted. @throws BankClientError that may pass
    */
   async since(from: Date, lasted: boolean): Promise<Sweep> {
     const sweep: Sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
     const showsNothing = lasted ? isNotShown : isHidden;
-    const groups = await unless(showsNothing, this.list(from));
+    const groups = await unless(showsNothing, this.listed(from));
     if (groups === undefined) return { ...sweep, readable: false };
     let reads = 0;
     const isKnown = await this.known(groups);
@@ -84,8 +84,17 @@ export class RestoreSweep {
     return sweep;
   }
 
+  private async listed(from: Date): Promise<Group[]> {
+    try {
+      return await this.list({ from: from.toISOString() });
+    } catch (error) {
+      if (isRequestRefused(error)) return this.list({});
+      throw error;
+    }
+  }
+
   /** Without what bears the marks of somebody else. */
-  private async list(from: Date): Promise<Group[]> {
+  private async list(bounds: { from?: string }): Promise<Group[]> {
     const groups = new Map<string, Group>();
     const strangers = new Set<string>();
     const isWanted = (marks: PaymentMarks): boolean => {
@@ -95,7 +104,7 @@ export class RestoreSweep {
       strangers.add(keyOf({ bankInstructionId, bankPaymentId }, undefined));
       return false;
     };
-    for await (const payment of this.gateway.listStatuses({ from: from.toISOString() }, isWanted)) {
+    for await (const payment of this.gateway.listStatuses(bounds, isWanted)) {
       const instructionId = readMessageId(payment.messageId ?? '')?.instructionId;
       const key = keyOf(payment, instructionId);
       const { bankInstructionId, ids, status } = payment;

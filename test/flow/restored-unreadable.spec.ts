@@ -1,3 +1,4 @@
+import type { Variants } from '../../src/bank-sandbox/variants';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
@@ -7,14 +8,14 @@ const EVIDENCE = 'letter of the bank, 4711';
 let payroll: Payroll;
 let restoring: Restoring;
 
-beforeEach(async () => {
+async function start(variants: Partial<Variants> = {}): Promise<void> {
   payroll = await Payroll.start({
     rowsPerInstruction: 2,
-    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
+    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent', ...variants } },
     settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '100' },
   });
   restoring = new Restoring(payroll);
-});
+}
 afterEach(() => restoring.close());
 
 const lasting = (operation: string, kind: string) => payroll.fault({ operation, kind, every: 1 });
@@ -42,6 +43,8 @@ async function goOn(): Promise<void> {
 }
 
 describe('a restored database, at a bank that always answers one read otherwise than it should', () => {
+  beforeEach(() => start());
+
   it.each(['409', 'garbage'])(
     'goes on by its word where that is one of a payment of somebody else (%s)',
     async (kind) => {
@@ -96,6 +99,20 @@ describe('a restored database, at a bank that always answers one read otherwise 
     expect(await restoring.answered()).toContain(
       'taken back into the record, to be followed: 2 with 4 payments',
     );
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});
+
+describe('a restored database, at a bank that lists no payments from a date on', () => {
+  it('takes back what was forgotten by all it lists', async () => {
+    await start({ fromDates: 'none' });
+    const id = await forgotten();
+    await restoring.restore();
+    const told = await restoring.answered();
+    expect(told).toContain('taken back into the record, to be followed: 2 with 4 payments');
+    expect(told).not.toContain('written word');
     expect(await restoring.resume()).toBe('RESUMED');
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
