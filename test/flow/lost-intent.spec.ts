@@ -9,7 +9,12 @@ const LOST_INITIATE = `DELETE FROM bank_call WHERE operation = 'initiate';
 const LOST_ADDS = 'DELETE FROM add_intent;';
 
 /** Where a bank shows less, people need its written word before they resume: see the stories of restores. */
-const SHOWN = { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } as const;
+const SHOWN = {
+  linkReads: 'allowed',
+  omitFromLists: [],
+  optionalFields: 'sent',
+  emptyLists: 'envelope',
+} as const;
 
 describe('an answer to a call whose intent a failover lost', () => {
   let payroll: Payroll;
