@@ -74,7 +74,8 @@ export class TotalsCheck {
 /**
  * What it means that groups lack some payments: `equal` where that is exactly what of them is known to have failed; absent
  * where it is what settled too, since of what was processed such a bank tells nothing, or, once all
- * have ended, only some of what failed, since it may have processed the others. Undefined where it is neither.
+ * have ended, only some of what failed, since it may have processed the others. Undefined where it is neither. What ended by
+ * the word of people the bank may count still, or not any more.
  */
 async function explained(
   tx: EmployerTransaction,
@@ -83,21 +84,32 @@ async function explained(
 ): Promise<'equal' | 'absent' | undefined> {
   if (groups.length === 0) return undefined;
   const rows = await tx.query<{ settled: boolean; count: number; total: string }>(
-    `SELECT status = 'SETTLED' AS settled, count(*)::int AS count, sum(amount_minor) AS total FROM payment
-     WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4
-       AND status IN ('SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID')
-     GROUP BY 1`,
+    `SELECT p.status = 'SETTLED' AS settled, count(*)::int AS count, sum(p.amount_minor) AS total
+     FROM payment p
+     LEFT JOIN payment_decision d ON d.employer_id = $1 AND d.payment_id = p.id
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4
+       AND p.status IN ('SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID')
+     GROUP BY p.status = 'SETTLED', d.payment_id IS NULL`,
     [tx.employerId, payRunId, firstRow, lastRow],
   );
   const ended = rows.map(({ settled, count, total }) => ({ settled, count, totalMinor: BigInt(total) }));
   const shown = sumOf(groups);
   const isLacking = (some: Totals): boolean =>
     some.count === rowCount - shown.count && some.totalMinor === totalMinor - shown.totalMinor;
-  if (ended.some((one) => !one.settled && isLacking(one))) return 'equal';
-  if ([...ended, sumOf(ended)].some(isLacking)) return 'absent';
+  const lacking = choicesOf(ended).filter((some) => isLacking(sumOf(some)));
+  if (lacking.length > 0)
+    return lacking.some((some) => some.every((one) => !one.settled)) ? 'equal' : 'absent';
   const settled = sumOf(ended.filter((one) => one.settled));
   const isSomeOfFailed = shown.count > settled.count && shown.totalMinor > settled.totalMinor;
   return isSomeOfFailed && sumOf(ended).count === rowCount ? 'absent' : undefined;
+}
+
+/** Some of several, in every way: at least one of them. */
+function choicesOf<T>(all: readonly T[]): T[][] {
+  return all.reduce<T[][]>(
+    (chosen, one) => [...chosen, ...chosen.map((some) => [...some, one]), [one]],
+    [],
+  );
 }
 
 function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {

@@ -17,6 +17,7 @@ export type ReadBack =
   | { kind: 'wait'; bankStatus: string }
   | { kind: 'moved'; bankStatus: string }
   | { kind: 'dead'; bankStatus: string }
+  | { kind: 'gone' }
   | { kind: 'unidentified'; why: string }
   | { kind: 'different'; why: string; foreign?: string };
 
@@ -39,7 +40,7 @@ export class InstructionReader {
     const past = [...shown, work.instruction.bankStatus ?? ''].find(isPastSubmit);
     if (past !== undefined) return { kind: 'moved', bankStatus: past };
     if (instruction === 'gone')
-      return (await this.movedAmong(work, isGone)) ?? { kind: 'dead', bankStatus: 'not found' };
+      return (await this.movedAmong(work, isGone)) ?? { kind: 'gone' };
     if (instruction) {
       const state = judgeUnsubmitted(instruction.status);
       if (state !== 'open')

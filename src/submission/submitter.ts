@@ -32,7 +32,7 @@ import { ReplacedLook } from './replaced-look';
 import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway, TURNED_AWAY } from './submit-record';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
-import { Verifier } from './verifier';
+import { IS_GONE, Verifier } from './verifier';
 import {
   assertAccountOpen,
   assertMayCall,
@@ -105,6 +105,8 @@ export class Submitter {
         return this.cutOff.moved(claim, work, reading.bankStatus);
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+      case 'gone':
+        return this.abandonment.rebuild(claim, work, IS_GONE);
       case 'unidentified':
         return this.abandonment.rebuild(claim, work, reading.why);
       case 'different':

@@ -26,6 +26,9 @@ const READ_AGAIN_MS = 1_000;
 /** Pause between reads of what moved without a submit of ours: people decide it, a read only tells what becomes of it. */
 const MOVED_PAUSE_MS = 60_000;
 
+/** Why an instruction is built again that the bank does not show, later than a read may be old. */
+export const IS_GONE = 'the bank ended it (not found)';
+
 const SHOWN_AS_APPROVED = 'a later read showed every row as approved';
 
 /** What is not yet, or not any more, shown as it was added. */
@@ -63,6 +66,10 @@ export class Verifier {
         return this.breach(claim, work, reading.bankStatus);
       case 'dead':
         return this.abandonment.rebuild(claim, work, `the bank ended it (${reading.bankStatus})`);
+      case 'gone':
+        // Until then a read may be older than the instruction.
+        if (lagLeftMs > 0) return Math.ceil(lagLeftMs);
+        return this.abandonment.rebuild(claim, work, IS_GONE);
       case 'unidentified':
         return this.abandonment.rebuild(claim, work, reading.why);
       case 'different':

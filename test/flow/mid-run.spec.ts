@@ -264,3 +264,19 @@ describe('an instruction that differs from what was approved', () => {
     expect(await kinds()).toEqual([]);
   });
 });
+
+describe('an instruction whose first add was lost', () => {
+  it('is not taken for gone where a read is older than it', async () => {
+    payroll = await Payroll.start({
+      settings: { BANK_LAG_BOUND_MS: '1000' },
+      sandbox: { variants: { linkReads: 'allowed', listingLagMs: 900 } },
+    });
+    await payroll.fault({ operation: 'add', kind: 'request-lost', nth: 1 });
+    await payroll.until(await payroll.paid(payFile(payRows(2))), ['SETTLED'], 20_000);
+    const ended = await select(
+      payroll.database.superuserUrl,
+      'SELECT ended_reason AS why FROM instruction WHERE ended_reason IS NOT NULL',
+    );
+    expect(ended).toEqual([{ why: 'an add without an answer was not seen within the lag bound' }]);
+  });
+});

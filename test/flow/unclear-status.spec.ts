@@ -149,15 +149,24 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
     expect(await kinds()).toEqual([]);
   });
 
-  it('agrees in silence with the bank that goes on with it later', async () => {
-    const { id, path } = await inReview();
-    expect((await decide(path, 'PAID')).status).toBe(200);
-    await payroll.until(id, ['SETTLED']);
-    shows('EXCHANGED');
-    await readAgain();
-    expect(await kinds()).toEqual([]);
-    expect(await report(id)).toMatchObject({ explained: true });
-  });
+  it.each([
+    ['counts all', {}],
+    [
+      'counts nothing that it has processed',
+      { linkReads: 'allowed', submitRuns: 'later', groupsFill: 'progressively', groupsLeaveOut: 'ended' },
+    ],
+  ] as const)(
+    'agrees in silence with the bank that goes on with it later and %s',
+    async (_counts, variants) => {
+      const { id, path } = await inReview(undefined, { sandbox: { variants } });
+      expect((await decide(path, 'PAID')).status).toBe(200);
+      await payroll.until(id, ['SETTLED']);
+      shows('EXCHANGED');
+      await readAgain();
+      expect(await kinds()).toEqual([]);
+      expect(await report(id)).toMatchObject({ explained: true });
+    },
+  );
 
   it('contradicts two people who said it is paid where the bank ends it unpaid', async () => {
     const { id, path } = await inReview();

@@ -57,9 +57,12 @@ describe('an unsubmitted instruction that is read back', () => {
     ['CANCELLED', new BankError(409, raw), gone],
     ['CANCELLED', new ContractDrift(['x']), gone],
     ['CANCELLED', refused, refused],
-    [gone, gone, gone],
   ])('is dead where the bank says so and shows no payment of it (%s, %s)', async (shown, own, general) => {
     expect(await reading(shown, own, general).readBack(work, [])).toMatchObject({ kind: 'dead' });
+  });
+
+  it('is gone where the bank shows neither it nor a payment of it', async () => {
+    expect(await reading(gone, gone, gone).readBack(work, [])).toEqual({ kind: 'gone' });
   });
 
   it.each([
