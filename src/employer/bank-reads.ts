@@ -17,7 +17,7 @@ import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
-import { isBeforeSubmit, isPastSubmit } from '../domain/bank-status';
+import { isBeforeSubmit, isEndedUnpaid, isPastSubmit } from '../domain/bank-status';
 import { BankRead, EmployerAccount } from './employer.entity';
 
 /** An instruction at the bank, and the ids its payments are known by. */
@@ -42,6 +42,17 @@ export interface Standing {
   /** Undefined where the bank does not show it. */
   shown?: BankInstruction;
   statuses: string[];
+  /** As the function of this name, where the bank says that there is no such instruction. */
+  isUnclear: boolean;
+}
+
+/**
+ * Whether payments are shown without their instruction, and as if it had never been submitted: a bank may show it no more
+ * once it was, and its payments as before while it waits for an approval, so that nobody can tell.
+ * @param statuses of the payments
+ */
+export function isUnclear(statuses: readonly string[]): boolean {
+  return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
 }
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
@@ -116,7 +127,7 @@ export class BankReads {
   ): Promise<Standing> {
     const { shown, failure } = await this.unlessRefused(account, at.bankInstructionId);
     if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
-      return { shown, statuses: [shown.status] };
+      return { shown, statuses: [shown.status], isUnclear: false };
     const gone = failure instanceof NotFound;
     const paid = await payments().catch((error: unknown) => {
       if (error instanceof NotFound || (shown && isNotShown(error))) return [];
@@ -126,7 +137,7 @@ export class BankReads {
     const statuses = paid.map(({ status }) => status);
     if (shown) statuses.unshift(shown.status);
     if (failure && !gone && !statuses.some(isPastSubmit)) throw failure;
-    return { shown, statuses };
+    return { shown, statuses, isUnclear: gone && isUnclear(statuses) };
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */

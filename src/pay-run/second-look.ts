@@ -6,7 +6,7 @@ import { isLeftBeforeTaken, isPastSubmit, NOT_PROCESSABLE, standingOf } from '..
 import { firstFew } from '../domain/first-few';
 import { lookAgain } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
-import { BankReads, InstructionAtBank } from '../employer/bank-reads';
+import { BankReads, InstructionAtBank, Standing } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
@@ -110,8 +110,10 @@ export class SecondLook {
 
   /** What was abandoned, void or released must not have got past a submit; gone or cancelled is how it should be. */
   private async unsubmitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
-    const bankStatus = await this.pastSubmit(account, instruction);
-    if (bankStatus === undefined) return { moved: [], unseen: [] };
+    const { statuses, isUnclear } = await this.standing(account, instruction);
+    const bankStatus = statuses.find(isPastSubmit);
+    if (bankStatus === undefined)
+      return { moved: [], unseen: isUnclear ? unseenOf(instruction, instruction.payments) : [] };
     const { instructionId, bankInstructionId, payments } = instruction;
     const moved = payments.map(({ paymentId }) => ({
       paymentId,
@@ -122,14 +124,11 @@ export class SecondLook {
     return { moved, unseen: [] };
   }
 
-  private async pastSubmit(
-    account: EmployerAccount,
-    instruction: EndedInstruction,
-  ): Promise<string | undefined> {
+  private async standing(account: EmployerAccount, instruction: EndedInstruction): Promise<Standing> {
     try {
-      return (await this.reads.standing(account, atBank(instruction))).statuses.find(isPastSubmit);
+      return await this.reads.standing(account, atBank(instruction));
     } catch (error) {
-      if (error instanceof NotFound) return undefined;
+      if (error instanceof NotFound) return { statuses: [], isUnclear: false };
       throw error;
     }
   }

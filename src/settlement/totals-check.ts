@@ -65,9 +65,16 @@ export class TotalsCheck {
    * or takes out what has failed or what it has processed, which only the end of all shows to be the whole difference.
    */
   private mayBeFewer(instruction: Instruction, bankStatus: string): boolean {
-    const { status, totalsCheckedAt } = instruction;
-    if (status === 'CLOSED' && totalsCheckedAt !== null) return true;
+    const { status, totalsCheckedAt, closedAt } = instruction;
+    if (status === 'CLOSED' && (totalsCheckedAt !== null || this.mayBeOlderThan(closedAt))) return true;
     return status === 'SUBMITTED' || !this.lateness.isOld(instruction) || isEndedUnpaid(bankStatus);
+  }
+
+  /** Whether a read may show what was before that, as lately as it was. */
+  private mayBeOlderThan(closedAt: Date | null): boolean {
+    const { BANK_LAG_BOUND_MS, BANK_TIMEOUT_MS } = this.config;
+    const agoMs = this.clock.now().getTime() - (closedAt?.getTime() ?? 0);
+    return agoMs < BANK_LAG_BOUND_MS + BANK_TIMEOUT_MS;
   }
 }
 
@@ -106,10 +113,7 @@ async function explained(
 
 /** Some of several, in every way: at least one of them. */
 function choicesOf<T>(all: readonly T[]): T[][] {
-  return all.reduce<T[][]>(
-    (chosen, one) => [...chosen, ...chosen.map((some) => [...some, one]), [one]],
-    [],
-  );
+  return all.reduce<T[][]>((chosen, one) => [...chosen, ...chosen.map((some) => [...some, one]), [one]], []);
 }
 
 function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {

@@ -100,11 +100,13 @@ export class Burial {
     );
   }
 
-  private async shownState(work: Work): Promise<'moved' | 'cancelled' | 'not found' | 'open'> {
+  private async shownState(work: Work): Promise<'moved' | 'cancelled' | 'not found' | 'not shown' | 'open'> {
     const { shown, statuses } = await this.reader.standing(work);
     if (statuses.some(isPastSubmit)) return 'moved';
-    if (!shown)
-      return statuses.length === 0 && work.account.reads.includes('INSTRUCTION') ? 'not found' : 'open';
+    if (!shown) {
+      if (!work.account.reads.includes('INSTRUCTION')) return 'open';
+      return statuses.length === 0 ? 'not found' : 'not shown';
+    }
     const reading = readBankStatus(shown.status);
     return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';
   }

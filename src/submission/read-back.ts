@@ -4,7 +4,7 @@ import { knownIds } from '../bank/payment-ids';
 import type { BankInstruction } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
-import { BankReads, InstructionAtBank, Standing } from '../employer/bank-reads';
+import { BankReads, InstructionAtBank, isUnclear, Standing } from '../employer/bank-reads';
 import { differenceIn, Judgement, judgePayments } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
@@ -14,7 +14,7 @@ import { expectedRows, PayableRow, Work } from './work';
 export type ReadBack =
   | { kind: 'equal'; instruction?: BankInstruction; judgement: Judgement & { kind: 'equal' } }
   | { kind: 'fewer'; judgement: Judgement & { kind: 'equal' | 'fewer' } }
-  | { kind: 'wait'; bankStatus: string }
+  | { kind: 'wait'; bankStatus: string | undefined }
   | { kind: 'moved'; bankStatus: string }
   | { kind: 'dead'; bankStatus: string }
   | { kind: 'gone' }
@@ -39,12 +39,17 @@ export class InstructionReader {
     // What was once seen past its submit stays so: its ladder only climbs, whatever an older read shows.
     const past = [...shown, work.instruction.bankStatus ?? ''].find(isPastSubmit);
     if (past !== undefined) return { kind: 'moved', bankStatus: past };
-    if (instruction === 'gone')
-      return (await this.movedAmong(work, isGone)) ?? { kind: 'gone' };
+    if (instruction === 'gone') {
+      const listed = await this.statusesOf(work, isGone);
+      if (isUnclear(listed)) return { kind: 'wait', bankStatus: undefined };
+      return movedAmong(listed) ?? { kind: 'gone' };
+    }
     if (instruction) {
       const state = judgeUnsubmitted(instruction.status);
-      if (state !== 'open')
-        return (await this.movedAmong(work, isNotShown)) ?? { kind: state, bankStatus: instruction.status };
+      if (state !== 'open') {
+        const moved = movedAmong(await this.statusesOf(work, isNotShown));
+        return moved ?? { kind: state, bankStatus: instruction.status };
+      }
     }
     const expected = expectedRows(work.instruction.id, rows);
     const reading = this.reads.payments(account, {
@@ -67,10 +72,16 @@ export class InstructionReader {
 
   /** A status past the submit, of it or of one of its payments, now or when it was read before. @throws BankClientError */
   async pastSubmit(work: Work): Promise<string | undefined> {
+    return (await this.submittedBefore(work)).moved;
+  }
+
+  /** As `pastSubmit`, and whether nobody can tell. @throws BankClientError */
+  async submittedBefore(work: Work): Promise<{ moved?: string; isUnclear: boolean }> {
     const { bankInstructionId, bankStatus } = work.instruction;
-    if (bankInstructionId === null) return undefined;
-    if (isPastSubmit(bankStatus ?? '')) return bankStatus ?? undefined;
-    return (await this.standing(work)).statuses.find(isPastSubmit);
+    if (bankInstructionId === null) return { isUnclear: false };
+    if (bankStatus !== null && isPastSubmit(bankStatus)) return { moved: bankStatus, isUnclear: false };
+    const { statuses, isUnclear } = await this.standing(work);
+    return { moved: statuses.find(isPastSubmit), isUnclear };
   }
 
   /** What the bank shows of whether the instruction was submitted. @throws BankClientError */
@@ -79,13 +90,9 @@ export class InstructionReader {
   }
 
   /** @param showsNone which failures mean that the bank shows no payment of it */
-  private async movedAmong(
-    work: Work,
-    showsNone: (error: unknown) => boolean,
-  ): Promise<ReadBack | undefined> {
+  private async statusesOf(work: Work, showsNone: (error: unknown) => boolean): Promise<string[]> {
     const seen = await unless(showsNone, this.reads.payments(work.account, await this.atBank(work)));
-    const bankStatus = seen?.map(({ status }) => status).find(isPastSubmit);
-    return bankStatus === undefined ? undefined : { kind: 'moved', bankStatus };
+    return (seen ?? []).map(({ status }) => status);
   }
 
   private async atBank({ instruction }: Work): Promise<InstructionAtBank> {
@@ -116,6 +123,11 @@ export class InstructionReader {
       throw error;
     }
   }
+}
+
+function movedAmong(statuses: readonly string[]): ReadBack | undefined {
+  const bankStatus = statuses.find(isPastSubmit);
+  return bankStatus === undefined ? undefined : { kind: 'moved', bankStatus };
 }
 
 function isGone(error: unknown): boolean {

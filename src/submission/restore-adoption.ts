@@ -179,7 +179,7 @@ export class RestoreAdoption {
   /** The one live instruction of these rows; what was built of them meanwhile is given up. */
   private async takeItsPlace(
     tx: EmployerTransaction,
-    { employerId, id, payRunId, plannedInstructionId }: Instruction,
+    { employerId, id, payRunId, plannedInstructionId, createdAt }: Instruction,
   ): Promise<Instruction | undefined> {
     const known = await tx.manager.findBy(Instruction, { employerId, plannedInstructionId });
     const own = known.find((one) => one.id === id);
@@ -201,6 +201,7 @@ export class RestoreAdoption {
         attempt,
         status,
         bankRank: 0,
+        createdAt,
       });
     }
     const instruction = await lockInstruction(tx, id);
@@ -232,7 +233,9 @@ async function workOf(tx: EmployerTransaction, forgotten: Forgotten): Promise<Wo
   const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
   const known = stored?.bankInstructionId ?? forgotten.bankInstructionId;
   if (known !== forgotten.bankInstructionId) return 'the database has another id of it';
-  const unborn = { employerId, id, payRunId: run.id, plannedInstructionId: planned.id };
+  // What is listed of it is as old as its run at most.
+  const { createdAt } = run;
+  const unborn = { employerId, id, payRunId: run.id, plannedInstructionId: planned.id, createdAt };
   return { run, planned, account, instruction: stored ?? tx.manager.create(Instruction, unborn) };
 }
 

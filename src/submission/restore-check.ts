@@ -146,8 +146,10 @@ export class RestoreCheck {
   /** A status that says, or leaves possible, that it was submitted. @throws BankClientError that may pass */
   private async statusOf(work: Work): Promise<{ status?: string; isHidden: boolean }> {
     try {
-      const { statuses } = await this.reader.standing(work);
-      return { status: mostSubmitted(statuses), isHidden: false };
+      const { statuses, isUnclear } = await this.reader.standing(work);
+      // Where no instruction may be read its payments alone do not tell: they may stay as they were until it is approved.
+      const isHidden = isUnclear || !work.account.reads.includes('INSTRUCTION');
+      return { status: mostSubmitted(statuses), isHidden };
     } catch (error) {
       if (isNotShown(error)) return { isHidden: true };
       throw error;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, isRequestRefused, unless } from '../bank/errors';
+import { isHidden, isNotShown, isRequestRefused, NotFound, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
@@ -88,7 +88,8 @@ export class RestoreSweep {
     try {
       return await this.list({ from: from.toISOString() });
     } catch (error) {
-      if (isRequestRefused(error)) return this.list({});
+      // Of a list that holds nothing since then a bank may say that there is none.
+      if (isRequestRefused(error) || error instanceof NotFound) return this.list({});
       throw error;
     }
   }
@@ -130,8 +131,12 @@ export class RestoreSweep {
   private async known(groups: readonly Group[]): Promise<(group: Group) => boolean> {
     return this.database.asWorker(async (tx) => {
       const instructions = await tx.query<{ id: string }>(
-        'SELECT bank_instruction_id AS id FROM instruction WHERE bank_instruction_id = ANY ($1)',
-        [groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? [])],
+        `SELECT unnest(ARRAY[bank_instruction_id, id::text]) AS id FROM instruction
+         WHERE bank_instruction_id = ANY ($1) OR id = ANY ($2) AND bank_instruction_id IS NOT NULL`,
+        [
+          groups.flatMap(({ bankInstructionId }) => bankInstructionId ?? []),
+          groups.flatMap(({ instructionId }) => instructionId ?? []),
+        ],
       );
       const payments = await tx.query<{ id: string }>(
         'SELECT bank_payment_id AS id FROM bank_payment WHERE bank_payment_id = ANY ($1)',
@@ -139,8 +144,10 @@ export class RestoreSweep {
       );
       const knownInstructions = new Set(instructions.map(({ id }) => id));
       const knownPayments = new Set(payments.map(({ id }) => id));
-      return ({ bankInstructionId, first }) =>
-        knownInstructions.has(bankInstructionId ?? '') || knownPayments.has(first.ids[0]);
+      return ({ bankInstructionId, instructionId, first }) =>
+        knownInstructions.has(bankInstructionId ?? '') ||
+        knownInstructions.has(instructionId ?? '') ||
+        knownPayments.has(first.ids[0]);
     });
   }
 

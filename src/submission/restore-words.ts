@@ -71,7 +71,7 @@ function unclear(ids: readonly string[]): string {
 function unread(ids: readonly string[]): string {
   if (ids.length === 0) return '';
   const named = textOfFirstFew(ids, MOST_NAMED);
-  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. None of them is submitted before it is read.`;
+  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. None of them is submitted before its payments are read; where its word is that one was submitted, cancel its run first.`;
 }
 
 function told(findings: readonly Finding[], as: string): string {

@@ -29,7 +29,7 @@ export class TryAgain {
   /**
    * Whether the instruction was submitted all the same, by somebody else: its rows are built by nobody then, and people are
    * told. What the bank refuses to show, or shows no more, is watched.
-   * @throws DomainError WAS_EXECUTED; Problem 503 while the bank cannot be read
+   * @throws DomainError WAS_EXECUTED, MAY_BE_SUBMITTED; Problem 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention): Promise<void> {
     const work = await this.database.inEmployer(employerId, async (tx) => {
@@ -38,7 +38,13 @@ export class TryAgain {
       return live && loadWork(tx, live.id);
     });
     if (!work || !INSTRUCTION_UNSENT.includes(work.instruction.status)) return;
-    const moved = await readToDecide(() => unless(isNotShown, this.reader.pastSubmit(work)));
+    const shown = await readToDecide(() => unless(isNotShown, this.reader.submittedBefore(work)));
+    if (shown?.isUnclear)
+      throw new DomainError(
+        'MAY_BE_SUBMITTED',
+        'The bank does not show this instruction any more, and shows its payments as before: somebody else may have submitted it. Ask the bank, and have it cancel them.',
+      );
+    const moved = shown?.moved;
     if (moved === undefined) return;
     await this.database.inEmployer(employerId, async (tx) => {
       await lockRun(tx, work.run.id);

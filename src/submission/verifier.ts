@@ -207,6 +207,14 @@ function lackIn({ instruction, planned }: Work, reading: Lacking): Unseen {
       happened: `Payments the bank confirmed when they were added are not shown by it${lost}.`,
     };
   }
+  if (reading.kind === 'wait' && reading.bankStatus === undefined)
+    return {
+      ...about,
+      happened:
+        'The bank does not show the instruction any more, and shows payments of it: it cannot be submitted.',
+      certain:
+        'No submit of it is in the record. Whether somebody else submitted it the bank does not show. It goes on by itself once the bank shows it as INITIATED.',
+    };
   const fell = before ? ', though it was INITIATED before' : '';
   return {
     ...about,

@@ -1,6 +1,7 @@
+import axios from 'axios';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { payFile, payRows } from '../support/pay-rows';
-import { Payroll } from '../support/payroll';
+import { eventually, Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
 
 const EVIDENCE = 'letter of the bank, 4711';
@@ -22,14 +23,14 @@ const lasting = (operation: string, kind: string) => payroll.fault({ operation, 
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
 const submits = async () => (await payroll.calls()).submit;
 
-/** A run of four that the database knows as verified, and the bank as paid. */
-async function forgotten(): Promise<string> {
+/** A run of four that the database knows as verified, and the bank as paid, or as something else since. */
+async function forgotten(since = 'SETTLED'): Promise<string> {
   await lasting('getAccount', '500-before');
   const id = await payroll.paid(payFile(payRows(4)));
   await payroll.until(id, ['VERIFIED'], 20_000);
   await restoring.backUp();
   await payroll.clearFaults();
-  await payroll.until(id, ['SETTLED'], 20_000);
+  await payroll.until(id, [since], 20_000);
   return id;
 }
 
@@ -116,5 +117,36 @@ describe('a restored database, at a bank that lists no payments from a date on',
     expect(await restoring.resume()).toBe('RESUMED');
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});
+
+describe('a restored database, at a bank where submitted payments rest as they were until they are approved there', () => {
+  it.each(['gone', 'gone-with-its-list'] as const)(
+    'takes the word of the bank, and pays nobody again: the instructions are %s',
+    async (onceSubmitted) => {
+      await start({ onceSubmitted, submitWaitsFor: 'approval' });
+      await forgotten('FOLLOWING');
+      const waiting = (await payroll.ledger()).instructions.filter(({ submits }) => submits > 0);
+      await restoring.restore();
+      expect(await restoring.answered()).toContain("takes the bank's written word");
+      await goOn();
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      for (const { id } of waiting)
+        await axios.post(`${payroll.bank.url}/sandbox/instructions/${id}/release`);
+      await eventually(
+        async () =>
+          (await payroll.attention()).filter(({ kind }) => kind === 'UNRECORDED_SUBMIT').length === 2,
+        10_000,
+      );
+      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    },
+  );
+
+  it('takes the word of the bank where no instruction may be read', async () => {
+    await start({ linkReads: 'refused', submitWaitsFor: 'approval' });
+    await forgotten('FOLLOWING');
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('The bank does not let 2 instructions be read');
+    expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
   });
 });

@@ -65,6 +65,23 @@ describe('an unsubmitted instruction that is read back', () => {
     expect(await reading(gone, gone, gone).readBack(work, [])).toEqual({ kind: 'gone' });
   });
 
+  it('is gone where all that is shown of it was ended before a submit', async () => {
+    expect(await reading(gone, gone, 'INI_NOT_IS_VALID').readBack(work, [])).toEqual({ kind: 'gone' });
+  });
+
+  it.each([
+    ['INITIATED', gone],
+    [gone, 'INITIATED'],
+    [refused, 'INITIATED'],
+  ])(
+    'is waited for where it is not shown, and its payments rest as they were (%s, %s)',
+    async (own, general) => {
+      const reader = reading(gone, own, general);
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'wait', bankStatus: undefined });
+      expect(await reader.submittedBefore(work)).toEqual({ moved: undefined, isUnclear: true });
+    },
+  );
+
   it.each([
     ['CANCELLED', 'SETTLED', gone],
     ['CANCELLED', refused, 'SETTLED'],

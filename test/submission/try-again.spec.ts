@@ -27,7 +27,7 @@ describe('trying again what the bank refused', () => {
   afterAll(() => office?.close());
 
   /** A desk where `meanwhile` happens between the reading of what is confirmed and its carrying out. */
-  const deskWhile = (meanwhile: () => Promise<void>): AttentionDesk => {
+  const deskWhile = (meanwhile: () => Promise<void>, isUnclear = false): AttentionDesk => {
     let transactions = 0;
     const inEmployer: Database['inEmployer'] = async (employerId, work) => {
       transactions += 1;
@@ -42,7 +42,7 @@ describe('trying again what the bank refused', () => {
       {} as StatusMeaning,
       {} as UnseenWord,
       new TryAgain(office.database, {
-        pastSubmit: () => Promise.resolve(undefined),
+        submittedBefore: () => Promise.resolve({ isUnclear }),
       } as unknown as InstructionReader),
       office.clock,
     );
@@ -80,6 +80,17 @@ describe('trying again what the bank refused', () => {
     const desk = deskWhile(() => Promise.resolve());
     await desk.confirm(company.employerId, attentionId, company.approver.personId);
     expect(await attempts(run)).toEqual(['1 ABANDONED', '2 PLANNED']);
+  });
+
+  it('builds nothing where the bank leaves open whether somebody else submitted it', async () => {
+    const { run, attentionId } = await refused();
+    const confirming = deskWhile(() => Promise.resolve(), true).confirm(
+      company.employerId,
+      attentionId,
+      company.approver.personId,
+    );
+    await expect(confirming).rejects.toMatchObject({ code: 'MAY_BE_SUBMITTED' });
+    expect(await attempts(run)).toEqual(['1 BUILDING']);
   });
 
   const nextDay = (tx: EmployerTransaction, run: PayRun) =>

@@ -1,0 +1,54 @@
+import { NotFound } from '../../src/bank/errors';
+import type { BankGateway } from '../../src/bank/gateway';
+import { Clock } from '../../src/config/clock';
+import type { BankLists } from '../../src/database/bank-lists';
+import type { Database } from '../../src/database/database';
+import { BankReads } from '../../src/employer/bank-reads';
+import type { EndedInstruction } from '../../src/pay-run/replaced.store';
+import { SecondLook } from '../../src/pay-run/second-look';
+
+const released = {
+  instructionId: '018f0000-0000-7000-8000-000000000001',
+  status: 'RELEASED',
+  bankInstructionId: '4711',
+  accountId: 'account',
+  createdAt: new Date(),
+  payments: [{ paymentId: 'payment', rowNo: 1, status: 'VOID', bankIds: ['815'], shownStatus: null }],
+} as unknown as EndedInstruction;
+
+/** At a bank that does not have the instruction any more, and shows its payment so, or not at all. */
+function lookAt(status: string | undefined) {
+  const gone = () => Promise.reject(new NotFound(404, { raw: '' }));
+  async function* listed() {
+    if (status !== undefined)
+      yield* await Promise.resolve([{ status, bankInstructionId: '4711', bankPaymentId: '815' }]);
+  }
+  const gateway = {
+    getInstruction: gone,
+    listInstructionPayments: listed,
+    listPayments: listed,
+  } as unknown as BankGateway;
+  const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+  const account = { id: 'account', reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
+  const database = {
+    inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
+      work({ manager: { findBy: () => Promise.resolve([account]) } }),
+  } as unknown as Database;
+  return new SecondLook(database, new BankReads(gateway, lists, new Clock())).at('employer', () =>
+    Promise.resolve([released]),
+  );
+}
+
+describe('what was given up before its submit, read again before it is paid otherwise', () => {
+  it('is as it was left where the bank shows nothing of it', async () => {
+    expect(await lookAt(undefined)).toEqual({ moved: [], unseen: [] });
+  });
+
+  it('has moved where a payment of it is past the submit', async () => {
+    expect(await lookAt('SETTLED')).toMatchObject({ moved: [{ paymentId: 'payment' }], unseen: [] });
+  });
+
+  it('is unseen where the bank shows its payment as before, and no instruction', async () => {
+    expect(await lookAt('INITIATED')).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
+  });
+});
