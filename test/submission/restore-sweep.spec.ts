@@ -1,0 +1,75 @@
+import { BankError, NotAllowed, NotFound } from '../../src/bank/errors';
+import type { BankGateway } from '../../src/bank/gateway';
+import type { Database } from '../../src/database/database';
+import { messageIdOf } from '../../src/pay-run/message-id';
+import { RestoreSweep } from '../../src/submission/restore-sweep';
+
+const raw = { raw: '' };
+const KNOWN = '018f0000-0000-7000-8000-000000000001';
+const FROM = new Date('2026-11-01T00:00:00Z');
+
+interface Listed {
+  status: string;
+  bankInstructionId?: string;
+  messageId?: string;
+  ids: readonly string[];
+  bankPaymentId: string;
+}
+
+const ours = (instructionId: string): Listed => ({
+  status: 'SETTLED',
+  messageId: messageIdOf(instructionId, 1),
+  ids: ['815'],
+  bankPaymentId: '815',
+});
+
+/** At a bank that answers so from a date on, and so without one; the database knows one instruction. */
+function sweep(since: readonly Listed[] | Error, all: readonly Listed[] | Error) {
+  const asked: (string | undefined)[] = [];
+  async function* listStatuses({ from }: { from?: string }, isWanted: (marks: Listed) => boolean) {
+    asked.push(from);
+    const answer = from === undefined ? all : since;
+    if (answer instanceof Error) throw answer;
+    yield* await Promise.resolve(answer.filter(isWanted));
+  }
+  const gateway = {
+    listStatuses,
+    getInstruction: () => Promise.reject(new NotFound(404, raw)),
+    getPayment: () => Promise.reject(new NotFound(404, raw)),
+  } as unknown as BankGateway;
+  const query = (_sql: string, [, instructionIds = []]: string[][]) =>
+    Promise.resolve(instructionIds.includes(KNOWN) ? [{ id: KNOWN }] : []);
+  const database = { asWorker: (work: (tx: unknown) => unknown) => work({ query }) } as unknown as Database;
+  return { asked, found: new RestoreSweep(database, gateway).since(FROM, false) };
+}
+
+describe('what a bank lists after a restore', () => {
+  it.each([
+    ['refuses to begin at a date', new BankError(400, raw)],
+    ['says that there is none since a date', new NotFound(404, raw)],
+  ])('is read whole where the bank %s', async (_how, refusal) => {
+    const { asked, found } = sweep(refusal, [ours(KNOWN)]);
+    expect(await found).toMatchObject({
+      readable: true,
+      moved: [{ instructionId: KNOWN, status: 'SETTLED' }],
+      unknown: [],
+      unidentified: [],
+    });
+    expect(asked).toEqual([FROM.toISOString(), undefined]);
+  });
+
+  it.each([
+    ['refused', new NotAllowed(403, raw), 1],
+    ['never there', new NotFound(404, raw), 2],
+  ])('is not known where it is %s', async (_how, refusal, reads) => {
+    const { asked, found } = sweep(refusal, refusal);
+    expect(await found).toMatchObject({ readable: false });
+    expect(asked).toHaveLength(reads);
+  });
+
+  it('is of nobody knows whom where it names an instruction that the database does not know, and no other', async () => {
+    const forgotten = '018f0000-0000-7000-8000-000000000002';
+    const { found } = sweep([ours(KNOWN), { ...ours(forgotten), ids: ['816'], bankPaymentId: '816' }], []);
+    expect(await found).toMatchObject({ readable: true, unknown: [], unidentified: ['816'] });
+  });
+});
