@@ -77,7 +77,9 @@ describe('a run with a payee of every kind of end', () => {
 
   it('pays the others, ends each payment as the bank says, and asks once about what is not documented', async () => {
     // What is not counted before the submit is asked about then, and what is left where it was only when its day is over.
-    payroll = await Payroll.start({ sandbox: { variants: { failedAtAdd: 'counted', failedChecks: 'end-it' } } });
+    payroll = await Payroll.start({
+      sandbox: { variants: { failedAtAdd: 'counted', failedChecks: 'end-it' } },
+    });
     const ordinary = payRows(5);
     const special = payRows(scripted.length, 100).map((row, n) => ({ ...row, iban: scripted[n]!.iban }));
     const id = await payroll.paid(payFile([...ordinary, ...special]));
