@@ -145,6 +145,23 @@ describe('a bank that counts no longer what it has processed', () => {
     expect([await kinds(), await submitsOff()]).toEqual([[], false]);
   });
 
+  it('stops nothing by what a read may show of the time before the end', async () => {
+    const settings = { SUBMIT_DOUBT_MS: '100', BANK_TIMEOUT_MS: '20000' };
+    payroll = await Payroll.start({
+      settings,
+      sandbox: { variants: { linkReads: 'allowed', submitRuns: 'later' } },
+    });
+    showsGroups(0, 0n);
+    await payroll.until(await payroll.paid(payFile(payRows(4))), ['SETTLED'], 20_000);
+    jest.restoreAllMocks();
+    showsGroups(2, 3n);
+    const reads = jest.spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf');
+    await readAgain(() => Promise.resolve(reads.mock.calls.length > 2));
+    expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+    aDayLater();
+    await readAgain(async () => (await kinds()).includes('TOTAL_MISMATCH_AFTER_SUBMIT'));
+  });
+
   it.each([
     ['more payments', 5, 1n],
     ['as many payments of another sum', 4, -1n],
