@@ -1,7 +1,4 @@
-import axios from 'axios';
-import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { BankGateway } from '../../src/bank/gateway';
-import { PATHS } from '../../src/bank/types';
 import { earliestExecutionDate } from '../../src/domain/business-day';
 import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
@@ -136,9 +133,7 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
     await payroll.approve(run);
     await payroll.until(run.id, ['SUBMITTING'], 20_000);
     const [built] = (await payroll.run(run.id)).instructions;
-    await axios.delete(payroll.bank.url + PATHS.creditTransfer(built.bankInstructionId), {
-      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
-    });
+    await payroll.deleteAtBank(built.bankInstructionId);
     await hinder();
     await payroll.letRunsGoOn();
     return run.id;

@@ -1,8 +1,5 @@
-import axios from 'axios';
-import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { NotFound } from '../../src/bank/errors';
 import type { BankPayment } from '../../src/bank/records';
-import { PATHS } from '../../src/bank/types';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -51,9 +48,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
     const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
     expect((await confirmed(path, 'EXECUTED')).status).toBe(200);
     const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
-    await axios.delete(payroll.bank.url + PATHS.creditTransfer(String(bankInstructionId)), {
-      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
-    });
+    await payroll.deleteAtBank(String(bankInstructionId));
     return id;
   }
 

@@ -163,12 +163,14 @@ describe('under faults of the bank and the network', () => {
   it('builds an instruction that was gone at the gate again and submits it, though its run submits already', async () => {
     const other = await Payroll.start({
       rowsPerInstruction: PER_INSTRUCTION,
-      sandbox: { variants: { linkReads: 'allowed', instructionList: 'paged' } },
+      sandbox: { variants: { linkReads: 'allowed' } },
     });
     try {
-      // The third read of two instructions is the first of the gate, where lists in pages need none to be believed.
-      await other.fault({ operation: 'getInstruction', kind: '404', nth: 3 });
+      await other.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
       const id = await other.paid(payFile(payRows(ROWS)));
+      await other.until(id, ['VERIFIED'], 20_000);
+      await other.deleteAtBank(String((await other.run(id)).instructions[0].bankInstructionId));
+      await other.clearFaults();
       await other.until(id, ['SETTLED'], 20_000);
       const { instructions } = await other.run(id);
       const attempts = (instructions as { attempt: number }[]).map(({ attempt }) => attempt);

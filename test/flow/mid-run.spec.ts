@@ -1,6 +1,3 @@
-import axios from 'axios';
-import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
-import { PATHS } from '../../src/bank/types';
 import { Database } from '../../src/database/database';
 import { recordAdds } from '../../src/submission/add-record';
 import { loadWork, Work } from '../../src/submission/work';
@@ -37,9 +34,7 @@ async function hindered(hinder: () => Promise<unknown>, options: PayrollOptions 
   const id = await payroll.paid(payFile(payRows(4)), terms);
   await payroll.until(id, ['SUBMITTING'], 20_000);
   const [, dropped] = await instructions(id);
-  await axios.delete(payroll.bank.url + PATHS.creditTransfer(dropped!.bankInstructionId), {
-    headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
-  });
+  await payroll.deleteAtBank(dropped!.bankInstructionId);
   await hinder();
   await payroll.letRunsGoOn();
   return id;

@@ -1,12 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import axios from 'axios';
 import { Client } from 'pg';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
-import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { Variants } from '../../src/bank-sandbox/variants';
-import { PATHS } from '../../src/bank/types';
 import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
@@ -476,9 +473,7 @@ describe('a restored run that is being submitted, of which a submit was forgotte
     await backedUp();
     // Its instruction is gone: what was submitted is another one, which the backup knows nothing of.
     const [built] = (await payroll.run(id)).instructions;
-    await axios.delete(payroll.bank.url + PATHS.creditTransfer(built.bankInstructionId), {
-      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
-    });
+    await payroll.deleteAtBank(built.bankInstructionId);
     await payroll.letRunsGoOn();
     await payroll.until(id, ['SETTLED'], 20_000);
 

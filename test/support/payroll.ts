@@ -361,6 +361,13 @@ export class Payroll {
     });
   }
 
+  /** Deletes an instruction at the bank behind the service's back. */
+  async deleteAtBank(bankInstructionId: string): Promise<void> {
+    await axios.delete(`${this.bank.url}${PATHS.creditTransfer(bankInstructionId)}`, {
+      headers: { authorization: `Bearer ${DEFAULT_TOKEN}` },
+    });
+  }
+
   /** A day passes: what ended is read once more. Returns when it was. */
   async aDayLater(): Promise<void> {
     this.clock.offsetMs += 86_400_000;
