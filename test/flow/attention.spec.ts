@@ -75,8 +75,11 @@ describe('a submit whose outcome nobody knows', () => {
 
   it('is declared not executed where the bank, once it is deleted, answers that it is gone', async () => {
     const { id, rows, path } = await parked('request-lost');
-    await payroll.fault({ operation: 'getInstruction', kind: '410', every: 1 });
+    await payroll.letRest('INSTRUCTION');
+    // It is read before it is deleted, and after.
+    await payroll.fault({ operation: 'getInstruction', kind: '410', nth: 2 });
     expect((await act(path, 'NOT_EXECUTED')).status).toBe(200);
+    expect((await payroll.faults())[0]?.hits).toBe(1);
     await payroll.until(id, ['FAILED'], 15_000);
     expect(await moved(rows)).toBe(0);
   });
