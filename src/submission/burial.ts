@@ -20,6 +20,9 @@ import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
 import { loadWork, Work } from './work';
 
+/** How an instruction stands at the bank. */
+type State = 'moved' | 'cancelled' | 'not found' | 'not shown' | 'open';
+
 /**
  * Declares a submit not executed, which is allowed only once the instruction is dead at the bank: deleted and read
  * back, ended by the bank, or the bank says so in writing (rule 8). Its payments become VOID.
@@ -55,9 +58,7 @@ export class Burial {
     if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;
     const deleted = await this.deleteAtBank(work, bankInstructionId);
-    // A read may be that old: one right after a delete that was not confirmed could show what is no longer so.
-    if (!deleted) await sleep(this.config.BANK_LAG_BOUND_MS);
-    const after = await this.stateOf(work, written);
+    const after = await this.stateAfter(work, written, deleted);
     if (after === 'moved') throw wasExecuted();
     // A bank may confirm the delete of what is gone, be it that it was submitted: only what was there was deleted.
     if (after === 'cancelled' || (before === 'open' && deleted && after === 'not found')) return;
@@ -88,10 +89,15 @@ export class Burial {
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
 
-  private async stateOf(
-    work: Work,
-    written: boolean,
-  ): Promise<'moved' | 'cancelled' | 'not found' | 'not shown' | 'open'> {
+  /** A read may be as old as the lag bound, and show what is no longer so: what a delete ended, or another one did. */
+  private async stateAfter(work: Work, written: boolean, deleted: boolean): Promise<State> {
+    const atOnce = deleted ? await this.stateOf(work, written) : 'open';
+    if (atOnce !== 'open') return atOnce;
+    await sleep(this.config.BANK_LAG_BOUND_MS);
+    return this.stateOf(work, written);
+  }
+
+  private async stateOf(work: Work, written: boolean): Promise<State> {
     return readToDecide(() =>
       this.shownState(work).catch((error: unknown) => {
         if (written && isRefusedRead(error)) return 'not shown';
@@ -100,7 +106,7 @@ export class Burial {
     );
   }
 
-  private async shownState(work: Work): Promise<'moved' | 'cancelled' | 'not found' | 'not shown' | 'open'> {
+  private async shownState(work: Work): Promise<State> {
     const { shown, statuses } = await this.reader.standing(work);
     if (statuses.some(isPastSubmit)) return 'moved';
     if (!shown) {

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { isNotShown, NotFound, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
-import type { BankInstruction } from '../bank/records';
+import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
 import { BankReads, InstructionAtBank, isUnclear, Standing } from '../employer/bank-reads';
-import { differenceIn, Judgement, judgePayments } from '../pay-run/match';
+import { differenceIn, ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
 import { expectedRows, PayableRow, Work } from './work';
@@ -62,12 +62,26 @@ export class InstructionReader {
     const seen = (await unless(isGone, reading)) ?? [];
     const moved = seen.map((payment) => payment.status).find(isPastSubmit);
     if (moved !== undefined) return { kind: 'moved', bankStatus: moved };
-    const judgement = judgePayments(expected, seen);
+    const listed = judgePayments(expected, seen);
+    // Where the list does not say which row a payment is, a read of it alone may.
+    const judgement =
+      listed.kind === 'unidentified' ? judgePayments(expected, await this.named(expected, seen)) : listed;
     const totals = judgeTotals(
       { count: planned.rowCount, totalMinor: planned.totalMinor },
       { count: instruction?.calculatedCount, totalMinor: instruction?.calculatedTotalMinor },
     );
     return conclude(judgement, totals, instruction);
+  }
+
+  /** @throws BankClientError that may pass */
+  private async named(
+    expected: readonly ExpectedRow[],
+    seen: readonly BankPayment[],
+  ): Promise<BankPayment[]> {
+    const known = rowsById(expected);
+    const isKnown = ({ bankPaymentId }: BankPayment): boolean => known.has(bankPaymentId);
+    const others = seen.filter((one) => !isKnown(one));
+    return [...seen.filter(isKnown), ...(await this.reads.withMessageIds(others))];
   }
 
   /** A status past the submit, of it or of one of its payments, now or when it was read before. @throws BankClientError */

@@ -40,6 +40,7 @@ describe('background work on the database', () => {
     const { database, done, release, begun } = await busy(5, 20);
     const answers = Promise.all([1, 2, 3].map(() => database.asWorker((tx) => tx.query('SELECT 1 AS one'))));
     expect(await answers).toEqual([1, 2, 3].map(() => [{ one: 1 }]));
+    while (begun() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(begun()).toBe(2);
     release();
     await done;

@@ -1,5 +1,7 @@
 import { NotFound } from '../../src/bank/errors';
-import type { BankPayment } from '../../src/bank/records';
+import { BankGateway } from '../../src/bank/gateway';
+import type { BankInstruction, BankPayment } from '../../src/bank/records';
+import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -151,4 +153,33 @@ describe('a submitted instruction that the bank does not have any more', () => {
       expect(await kinds()).toEqual([]);
     },
   );
+});
+
+describe('a lost submit that two people declare not executed', () => {
+  it('is proven by the delete, also where a read right after it still shows the instruction', async () => {
+    payroll = await Payroll.start({
+      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', BANK_LAG_BOUND_MS: '1000' },
+      sandbox: { variants: { linkReads: 'allowed', listingLagMs: 0 } },
+    });
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    await payroll.letRest('INSTRUCTION');
+    const { app } = payroll.services[0]!;
+    const [reads, gateway] = [app.get(BankReads), app.get(BankGateway)];
+    const { instruction } = reads;
+    const { deleteInstruction } = gateway;
+    let deletedMs = Infinity;
+    let before: BankInstruction | undefined;
+    jest.spyOn(gateway, 'deleteInstruction').mockImplementation((...asked) => {
+      deletedMs = Date.now();
+      return deleteInstruction.apply(gateway, asked);
+    });
+    jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
+      if (Date.now() < deletedMs) before = await instruction.apply(reads, asked);
+      return Date.now() < deletedMs + 500 ? before : instruction.apply(reads, asked);
+    });
+    expect((await confirmed(path, 'NOT_EXECUTED')).status).toBe(200);
+    expect((await payroll.ledger()).payees).toEqual([]);
+  });
 });

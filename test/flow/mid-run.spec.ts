@@ -260,7 +260,7 @@ describe('an instruction that differs from what was approved', () => {
   });
 });
 
-describe('an instruction whose first add was lost', () => {
+describe('an instruction of which an add was not answered', () => {
   it('is not taken for gone where a read is older than it', async () => {
     payroll = await Payroll.start({
       settings: { BANK_LAG_BOUND_MS: '1000' },
@@ -273,5 +273,22 @@ describe('an instruction whose first add was lost', () => {
       'SELECT ended_reason AS why FROM instruction WHERE ended_reason IS NOT NULL',
     );
     expect(ended).toEqual([{ why: 'an add without an answer was not seen within the lag bound' }]);
+  });
+
+  it('is adopted by what a read of the payment alone shows, where lists leave its mark out', async () => {
+    payroll = await Payroll.start({
+      settings: { BANK_LAG_BOUND_MS: '500' },
+      sandbox: { variants: { linkReads: 'allowed', omitFromLists: ['messageId'] } },
+    });
+    await payroll.fault({ operation: 'add', kind: 'answer-lost', nth: 2 });
+    await payroll.until(await payroll.paid(payFile(payRows(4))), ['SETTLED'], 20_000);
+    const added = await select(
+      payroll.database.superuserUrl,
+      'SELECT add_outcome AS how, count(*)::int AS n FROM bank_payment GROUP BY 1 ORDER BY 1',
+    );
+    expect(added).toEqual([
+      { how: 'ADDED', n: 3 },
+      { how: 'ADOPTED', n: 1 },
+    ]);
   });
 });
