@@ -25,6 +25,7 @@ import { totalsDiffer } from '../pay-run/stop';
 import { ForgottenRecord } from './forgotten-record';
 import { judgeTotals } from './decision';
 import { readReference } from './prepared-calls';
+import { isNameless } from './restore-sweep';
 import { expectedRows, hashOfRows, PayableRow, payableRows, Work } from './work';
 
 /** An instruction the bank shows as submitted, and the database does not. */
@@ -108,6 +109,7 @@ export class RestoreAdoption {
       (await wasAdopted(tx, forgotten)) ? undefined : workOf(tx, forgotten),
     );
     if (work === undefined || typeof work === 'string') return work;
+    if (isNameless(forgotten.bankInstructionId)) return 'the bank does not name it';
     const evidence = await this.evidenceOf(employerId, work, forgotten.bankInstructionId);
     return typeof evidence === 'string' ? evidence : { forgotten, work, evidence };
   }

@@ -67,7 +67,7 @@ export class RestoreCheck {
       finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
     }
     await this.database.inEmployer(employerId, async (tx) => {
-      await stopRuns(tx, forgotten);
+      await stopRuns(tx, findings);
       await tellUnrecorded(
         tx,
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
@@ -136,6 +136,7 @@ export class RestoreCheck {
         reference: undefined,
         status,
         submitted: true,
+        isUnclear: false,
         payments: planned.rowCount,
         refusal: undefined,
       });
@@ -230,15 +231,18 @@ async function keepForgotten(
 }
 
 /**
- * Runs of which something submitted could not be taken back into the record, and others that pay the same employees:
- * people are asked about each of those.
+ * Runs of which something submitted could not be taken back into the record, or may have been submitted, and others that
+ * pay the same employees as what was: people are asked about each of those.
  */
-async function stopRuns(tx: EmployerTransaction, forgotten: readonly Finding[]): Promise<void> {
-  if (forgotten.every(({ refusal }) => refusal === undefined)) return;
+async function stopRuns(tx: EmployerTransaction, findings: readonly Finding[]): Promise<void> {
+  const doubtful = findings.filter(({ isUnclear, refusal }) => isUnclear || refusal !== undefined);
+  if (doubtful.length === 0) return;
+  const unclear = doubtful.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
   const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2) AND repays_forgotten(employer_id, id)
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)
+       AND (id = ANY ($3) OR repays_forgotten(employer_id, id))
      ORDER BY id FOR NO KEY UPDATE`,
-    [tx.employerId, PAY_RUN_FINALS],
+    [tx.employerId, PAY_RUN_FINALS, unclear],
   );
   const ids = runs.map(({ id }) => id);
   await tx.query(
@@ -247,7 +251,7 @@ async function stopRuns(tx: EmployerTransaction, forgotten: readonly Finding[]):
     [tx.employerId, ids],
   );
   // Those of which something was forgotten are in the question about the restore.
-  const own = new Set(forgotten.map(({ payRunId }) => payRunId));
+  const own = new Set(findings.flatMap(({ submitted, payRunId }) => (submitted && payRunId) || []));
   for (const id of ids) if (!own.has(id)) await tellOfPaidAlready(tx, id);
 }
 
@@ -282,7 +286,8 @@ async function pass(
   sweep: Sweep,
   { findings, hidden }: { findings: readonly Finding[]; hidden: readonly string[] },
 ): Promise<void> {
-  const unread = hidden.length > 0 || findings.some(({ refusal }) => refusal === NOT_READ);
+  const unread =
+    hidden.length > 0 || findings.some(({ isUnclear, refusal }) => isUnclear || refusal === NOT_READ);
   const passed = await tx.query(
     `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3
      WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL RETURNING restore_id`,

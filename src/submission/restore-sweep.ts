@@ -13,6 +13,7 @@ const MOST_READS = 1_000;
 
 /** An instruction at the bank that this service made, by its marks, and that the database does not know. */
 export interface Unknown {
+  /** Where the bank does not name it, by one of its payments (`namelessId`). */
   bankInstructionId: string;
   /** Our id of it, where its payments bear message ids. */
   instructionId: string | undefined;
@@ -21,6 +22,8 @@ export interface Unknown {
   status: string;
   /** Whether it was submitted, or may have been as far as its status says. */
   submitted: boolean;
+  /** Whether it may have been all the same: payments shown without their instruction may rest until somebody approves it. */
+  isUnclear: boolean;
   payments: number;
 }
 
@@ -157,8 +160,11 @@ export class RestoreSweep {
     const { bankInstructionId, instructionId, marked } = await this.completed(group, showsNothing);
     // One payment that was read alone may be a stranger's in an instruction of ours: the reference is asked first.
     const unnamed = marked && instructionId === undefined ? 'foreign' : undefined;
-    if (bankInstructionId === undefined) return unnamed;
-    const shown = await unless(showsNothing, this.gateway.getInstruction(bankInstructionId));
+    if (bankInstructionId === undefined && instructionId === undefined) return unnamed;
+    const shown =
+      bankInstructionId === undefined
+        ? undefined
+        : await unless(showsNothing, this.gateway.getInstruction(bankInstructionId));
     const reference = shown?.reference;
     if (instructionId === undefined) {
       if (reference === undefined) return unnamed;
@@ -166,12 +172,13 @@ export class RestoreSweep {
     }
     const submitted = mostSubmitted([shown?.status, moved].filter((status) => status !== undefined));
     return {
-      bankInstructionId,
+      bankInstructionId: bankInstructionId ?? namelessId(first.ids[0]),
       instructionId,
       reference,
       debtorIban: shown?.debtorIban,
       status: submitted ?? shown?.status ?? first.status,
       submitted: submitted !== undefined,
+      isUnclear: submitted === undefined && shown === undefined,
       payments,
     };
   }
@@ -190,6 +197,16 @@ export class RestoreSweep {
       marked: instructionId !== undefined || alone?.messageId !== undefined,
     };
   }
+}
+
+/** What stands for the id of an instruction that the bank does not name; no id of the bank's has a space. */
+function namelessId(bankPaymentId: string): string {
+  return `payment ${bankPaymentId}`;
+}
+
+/** Whether the bank does not name an instruction, so that nothing can be read of it. */
+export function isNameless(bankInstructionId: string): boolean {
+  return bankInstructionId.startsWith(namelessId(''));
 }
 
 /** Payments with the same one are of one instruction; ids of different things may be equal. */

@@ -37,11 +37,13 @@ export function happenedAfter(
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
   const blocked = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal !== undefined);
   const ofNoRun = submitted.filter(({ payRunId }) => payRunId === null);
-  const open = findings.filter((one) => !one.submitted);
+  const unproven = findings.filter(({ isUnclear }) => isUnclear);
+  const open = findings.filter(({ submitted, isUnclear }) => !submitted && !isUnclear);
   const sentences = [
     what,
     submitted.length === 0 &&
       hidden.length === 0 &&
+      unproven.length === 0 &&
       isWhole(sweep) &&
       'The bank shows no submitted instruction of this employer that was forgotten.',
     told(adopted, 'submitted at the bank and taken back into the record, to be followed'),
@@ -52,6 +54,10 @@ export function happenedAfter(
     told(
       ofNoRun,
       'submitted at the bank for a run that was forgotten too: uploading its pay file again would pay twice; what older runs did not pay is held for a person',
+    ),
+    told(
+      unproven,
+      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; resume that too where the word is that nothing of it was submitted, and cancel it otherwise",
     ),
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&

@@ -34,6 +34,17 @@ async function forgotten(since = 'SETTLED'): Promise<string> {
   return id;
 }
 
+/** A run of four of which the database knows nothing at the bank yet, and the bank that it was submitted. */
+async function uninitiated(since: string): Promise<string> {
+  await lasting('initiate', '500-before');
+  const id = await payroll.paid(payFile(payRows(4)));
+  await payroll.until(id, ['BUILDING'], 20_000);
+  await restoring.backUp();
+  await payroll.clearFaults();
+  await payroll.until(id, [since], 20_000);
+  return id;
+}
+
 /** Two people go on by the word of the bank, and no otherwise. */
 async function goOn(): Promise<void> {
   expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
@@ -149,4 +160,36 @@ describe('a restored database, at a bank where submitted payments rest as they w
     expect(await restoring.answered()).toContain('The bank does not let 2 instructions be read');
     expect(await restoring.resume()).toBe('EVIDENCE_REQUIRED');
   });
+});
+
+describe('a restored database that knows of no instruction yet, at a bank that submitted them', () => {
+  it('pays nobody again where no payment says which instruction it is of', async () => {
+    await start({ optionalFields: 'left-out', omitFromLists: ['customerInstructionId'] });
+    const id = await uninitiated('SETTLED');
+    const before = await submits();
+    await restoring.restore();
+    expect(await restoring.answered()).toContain('the bank does not name it');
+    expect(await restoring.resume()).toBe('RESUMED');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED' });
+    expect([await submits(), await timesPaid()]).toEqual([before, [1, 1, 1, 1]]);
+  });
+
+  it.each([
+    ['as it may do once an instruction is submitted', { onceSubmitted: 'gone' }],
+    ['as it may do with every instruction', { linkReads: 'refused' }],
+  ] as const)(
+    'takes the word of the bank where that shows the payments without their instruction, %s',
+    async (_as, variants) => {
+      await start({ ...variants, submitWaitsFor: 'approval' });
+      const id = await uninitiated('FOLLOWING');
+      const before = await submits();
+      await restoring.restore();
+      expect(await restoring.answered()).toContain('not shown to be unsubmitted');
+      await goOn();
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED' });
+      expect(await submits()).toEqual(before);
+    },
+  );
 });

@@ -67,9 +67,26 @@ describe('what a bank lists after a restore', () => {
     expect(asked).toHaveLength(reads);
   });
 
-  it('is of nobody knows whom where it names an instruction that the database does not know, and no other', async () => {
-    const forgotten = '018f0000-0000-7000-8000-000000000002';
-    const { found } = sweep([ours(KNOWN), { ...ours(forgotten), ids: ['816'], bankPaymentId: '816' }], []);
+  it.each([
+    ['SETTLED', true, false],
+    ['INITIATED', false, true],
+  ])(
+    'is of an instruction that its message ids name where the bank does not: one that is %s',
+    async (status, submitted, isUnclear) => {
+      const instructionId = '018f0000-0000-7000-8000-000000000002';
+      const forgotten = { ...ours(instructionId), status, ids: ['816'], bankPaymentId: '816' };
+      const { found } = sweep([ours(KNOWN), forgotten], []);
+      const { unknown, unidentified } = await found;
+      expect(unknown).toMatchObject([
+        { bankInstructionId: 'payment 816', instructionId, status, submitted, isUnclear },
+      ]);
+      expect(unidentified).toEqual([]);
+    },
+  );
+
+  it('is of nobody knows whom where neither it nor a read of it alone names anything', async () => {
+    const nobodys = { ...ours(KNOWN), messageId: undefined, ids: ['816'], bankPaymentId: '816' };
+    const { found } = sweep([ours(KNOWN), nobodys], []);
     expect(await found).toMatchObject({ readable: true, unknown: [], unidentified: ['816'] });
   });
 });
