@@ -73,17 +73,18 @@ describe('payments that are shown, after their end, as they were before it', () 
 it('a date of settlement that the bank shows only after the end is written down', async () => {
   const source = payroll.services[0]!.app.get(PaymentSource);
   const { paymentsOf } = source;
+  const dates: { settlementDate: string | undefined } = { settlementDate: undefined };
   jest
     .spyOn(source, 'paymentsOf')
     .mockImplementation(async (...asked) =>
-      (await paymentsOf.apply(source, asked)).map((one) => ({ ...one, settlementDate: undefined })),
+      (await paymentsOf.apply(source, asked)).map((one) => ({ ...one, ...dates })),
     );
   const id = await payroll.paid(payFile(payRows(3)));
   await payroll.until(id, ['SETTLED'], 20_000);
   const dated = async () =>
     (await select(payroll.database.superuserUrl, 'SELECT FROM payment WHERE settled_on IS NOT NULL')).length;
   expect(await dated()).toBe(0);
-  jest.restoreAllMocks();
+  dates.settlementDate = payroll.executionDate();
   await eventuallyRead(async () => (await dated()) === 3);
 });
 

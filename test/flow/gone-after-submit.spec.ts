@@ -10,7 +10,7 @@ let payroll: Payroll;
 const start = async (onceSubmitted: Variants['onceSubmitted']) => {
   payroll = await Payroll.start({
     settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
-    sandbox: { variants: { onceSubmitted, linkReads: 'allowed', omitFromLists: [] } },
+    sandbox: { variants: { onceSubmitted, linkReads: 'allowed', omitFromLists: [], listingLagMs: 0 } },
   });
 };
 afterEach(() => payroll.close());

@@ -23,7 +23,7 @@ const decide = (path: string, action: string) =>
 
 /** A run of four past its gate; the bank drops its second instruction, and hinders it from being built again. */
 async function hindered(hinder: () => Promise<unknown>, options: PayrollOptions = {}): Promise<string> {
-  const variants = { linkReads: 'allowed', enforceControlTotals: false } as const;
+  const variants = { linkReads: 'allowed', enforceControlTotals: false, listingLagMs: 0 } as const;
   ({ payroll, date } = await Payroll.startOnPayday({
     rowsPerInstruction: 2,
     sandbox: { variants },

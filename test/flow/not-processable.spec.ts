@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const LEAVES: PayrollOptions = {
   settings: { RECONCILE_MS: '200' },
-  sandbox: { variants: { failedChecks: 'leave-it' } },
+  sandbox: { variants: { failedChecks: 'leave-it', optionalFields: 'sent' } },
 };
 /** An account at the bank of the employer, which is paid by channel BOOK. */
 const PAYEE_WITHIN = DEFAULT_SEED.users[0]!.account!.iban;

@@ -12,7 +12,10 @@ const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === e
 describe('rows the bank does not take', () => {
   let payroll: Payroll;
   beforeAll(async () => {
-    payroll = await Payroll.start({ rowsPerInstruction: 4 });
+    payroll = await Payroll.start({
+      rowsPerInstruction: 4,
+      sandbox: { variants: { failedChecks: 'end-it' } },
+    });
   });
   afterAll(() => payroll.close());
 
