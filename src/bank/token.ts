@@ -51,6 +51,10 @@ const ASSUMED_LIFE_S = 300;
 const RENEW_BEFORE_MS = 60_000;
 /** After a failure callers share it for this long instead of hammering an endpoint that may lock the client out. */
 const FAILURE_PAUSE_MS = 2_000;
+/** OAuth's own refusals of a client (RFC 6749, 5.2), and of what it sent. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 422]);
+/** Any other client error may be that of a gateway whose endpoint is away; one that lasts so long is a wrong address. */
+const ASTRAY_MS = 120_000;
 /** Every call waits for the token, so its turn comes before theirs; but not for long while an old one still serves. */
 const TURN_WAIT_MS = 5_000;
 
@@ -62,6 +66,7 @@ export class ClientCredentialsToken implements TokenSource {
   private token?: Token;
   private renewal?: Promise<Token>;
   private failure?: { error: TokenUnavailable; untilMs: number };
+  private astraySinceMs?: number;
 
   constructor(
     private readonly http: BankHttp,
@@ -134,9 +139,11 @@ export class ClientCredentialsToken implements TokenSource {
 
   private tokenOf(result: HttpResult): Token | TokenUnavailable {
     if (result.kind === 'failed') return new TokenUnavailable(result.why, false);
-    if (!isSuccess(result.status)) {
-      return new TokenUnavailable(`status ${result.status}`, isRefusal(result.status));
+    const { status } = result;
+    if (!isSuccess(status)) {
+      return new TokenUnavailable(`status ${status}`, REFUSALS.has(status) || this.hasLasted(status));
     }
+    this.astraySinceMs = undefined;
     const reply = replyOf(result.text);
     if (!reply) return new TokenUnavailable('unreadable reply', false);
     const now = this.clock.nowMs();
@@ -147,17 +154,24 @@ export class ClientCredentialsToken implements TokenSource {
       renewAtMs: now + Math.max(lifeMs - RENEW_BEFORE_MS, lifeMs / 2),
     };
   }
+
+  /** Whether an answer that is not the endpoint's own has been its answer for long. */
+  private hasLasted(status: number): boolean {
+    const nowMs = this.clock.nowMs();
+    this.astraySinceMs = isAstray(status) ? (this.astraySinceMs ?? nowMs) : undefined;
+    return this.astraySinceMs !== undefined && nowMs - this.astraySinceMs >= ASTRAY_MS;
+  }
+}
+
+/** A client error that is no refusal; 408, 425 and 429 ask for patience. */
+function isAstray(status: number): boolean {
+  return status >= 400 && status <= 499 && ![408, 425, 429].includes(status);
 }
 
 /** What holds for every request: to wait after a 429. The limit it names is that of tokens. */
 function pauseSignalOf(answer: HttpAnswer): RateSignal {
   const { status, retryAfterMs } = rateSignalOf(answer);
   return { status, retryAfterMs };
-}
-
-/** A 4xx that says that this request will never do; 408, 425 and 429 ask for patience. */
-function isRefusal(status: number): boolean {
-  return status >= 400 && status <= 499 && ![408, 425, 429].includes(status);
 }
 
 /** A header value must be visible ASCII; anything else would fail only when the token is used. */

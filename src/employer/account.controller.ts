@@ -9,6 +9,7 @@ import { PersonalData } from '../database/personal-data';
 import { parseDecimalAmount } from '../domain/money';
 import { Allow } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
+import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
 import {
   AccountBody,
@@ -42,7 +43,7 @@ class NewAccountBody extends createZodDto(
 ) {}
 class AccountChange extends createZodDto(z.strictObject({ bankIdentityId: bankId })) {}
 class BalanceCheck extends createZodDto(z.strictObject({ balance })) {}
-class DetachmentBody extends createZodDto(z.strictObject({ reason: z.string().trim().min(3).max(500) })) {}
+class DetachmentBody extends createZodDto(z.strictObject({ reason })) {}
 class DetachedBody extends createZodDto(z.object({ id: z.string(), detachedAt: z.iso.datetime() })) {}
 
 class AccountsBody extends createZodDto(z.object({ items: z.array(accountBody) })) {}

@@ -142,8 +142,7 @@ export class EmployerController {
   @Patch(':employerId')
   @Allow('operator', 'administrator')
   @ApiOperation({
-    summary:
-      'Changes settings; fewer approvals, higher limits, or IBANs not to be ticked, take an administrator',
+    summary: 'Changes settings; what loosens the checks of a run takes an administrator',
   })
   @ApiOkResponse({ type: EmployerBody })
   change(
@@ -156,7 +155,7 @@ export class EmployerController {
       const payLimits = changedLimits(employer, limits ?? {});
       if ((loosens(employer, settings) || isLooser(employer, payLimits)) && !me.administrator) {
         const detail =
-          'Only an administrator lowers the number of approvals, raises or takes away a limit, or lets new IBANs go unticked.';
+          'Only an administrator lowers the number of approvals, raises or takes away a limit, lets new IBANs go unticked, or larger changes of pay unnamed.';
         throw new Problem(403, 'ADMINISTRATOR_REQUIRED', detail);
       }
       await tx.manager.update(Employer, { id: employerId }, { ...settings, ...payLimits });
@@ -173,9 +172,10 @@ export class EmployerController {
 
 /** One person must not be able to take the second pair of eyes out of the way of their own payment. */
 function loosens(employer: Employer, change: EmployerChange): boolean {
-  const { approvalsRequired, tickIbans } = employer;
+  const { approvalsRequired, tickIbans, netChangeBasisPoints } = employer;
   return (
     (change.approvalsRequired ?? approvalsRequired) < approvalsRequired ||
-    (tickIbans && change.tickIbans === false)
+    (tickIbans && change.tickIbans === false) ||
+    (change.netChangeBasisPoints ?? netChangeBasisPoints) > netChangeBasisPoints
   );
 }

@@ -4,11 +4,12 @@ import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Allow } from '../http/allow';
 import { IdParam } from '../http/prefixed-id';
+import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
 import { employerBody, EmployerItem, showEmployer } from './employer-view';
 import { KillSwitch, ServiceSwitch } from './kill-switch';
 
-class Reason extends createZodDto(z.strictObject({ reason: z.string().trim().min(3).max(500) })) {}
+class Reason extends createZodDto(z.strictObject({ reason })) {}
 
 class EmployerBody extends createZodDto(employerBody) {}
 

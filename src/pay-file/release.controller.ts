@@ -6,6 +6,7 @@ import { Database } from '../database/database';
 import { MAX_EMPLOYEE_ID } from '../domain/pay-file';
 import { Allow } from '../http/allow';
 import { IdParam } from '../http/prefixed-id';
+import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
 import { releaseFurtherPay, withdrawFurtherPay } from './release';
 import { kindOfPayField, periodField } from './terms';
@@ -14,7 +15,7 @@ const releaseFields = z.strictObject({
   employeeId: z.string().min(1).max(MAX_EMPLOYEE_ID),
   period: periodField,
   kindOfPay: kindOfPayField,
-  reason: z.string().trim().min(3).max(500),
+  reason,
 });
 
 class ReleaseBody extends createZodDto(releaseFields) {}

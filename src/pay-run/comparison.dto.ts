@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DIFFERENCE_KINDS, DIFFERENCE_MEANING } from '../domain/difference';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
+import { reason } from '../http/reason';
 
 /** As many as a person marks in a sitting; more is a decision on all of them. */
 const MAX_TICKED = 10_000;
@@ -76,7 +77,7 @@ export class TicksRequest extends createZodDto(
       rootHash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the rootHash of the run'),
       paymentIds: z.array(idField('pay')).min(1).max(MAX_TICKED).optional(),
       all: z.literal(true).optional(),
-      reason: z.string().trim().min(3).max(500).optional(),
+      reason: reason.optional(),
     })
     .refine(
       ({ paymentIds, all, reason }) =>

@@ -4,7 +4,8 @@ import { HOLD_CODES, HoldCode } from '../domain/hold';
 import { PAYMENT_STATUSES } from '../domain/payment';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
-import { amount, instant, reason } from './pay-run.dto';
+import { reason } from '../http/reason';
+import { amount, instant } from './pay-run.dto';
 
 /** The code of a hold. */
 export const holdCode = z.enum(Object.keys(HOLD_CODES) as [HoldCode, ...HoldCode[]]);

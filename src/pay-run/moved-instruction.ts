@@ -6,9 +6,9 @@ import { tellOfPaidAlready } from './paid-already';
 import { stopUnlessDecided } from './stop';
 
 /**
- * What was given up is past its submit at the bank: everything stops until two people have decided it. Whom an abandoned
- * one may have paid stays written down, so that no run pays them again by that decision: those that would are stopped
- * and can be amended or cancelled.
+ * What was given up is past its submit at the bank: everything stops until two people have decided it. Whom it may have
+ * paid stays written down, so that no run pays them again by that decision: those that would are stopped and can be
+ * amended or cancelled.
  * @param bankStatus a status past the submit, of it or of one of its payments
  */
 export async function tellOfMovedTombstone(
@@ -17,23 +17,23 @@ export async function tellOfMovedTombstone(
   planned: PlannedInstruction,
   bankStatus: string,
 ): Promise<void> {
-  const isAbandoned = instruction.status === 'ABANDONED';
-  if (isAbandoned) await keepMoved(tx, instruction, bankStatus);
-  const unpaid = isAbandoned
-    ? ' Nobody of it is paid again by any run before it leaves them out, or a person released them.'
-    : '';
+  await keepMoved(tx, instruction, bankStatus);
   await stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',
     ...aboutInstruction(instruction, planned),
-    happened: `An instruction that was ${instruction.status.toLowerCase()} has moved at the bank.${unpaid}`,
+    happened: `An instruction that was ${instruction.status.toLowerCase()} has moved at the bank. Nobody of it is paid again by any run before it leaves them out, or a person released them.`,
   });
 }
 
 /**
- * Once: of other attempts the rows may have been submitted since, or may be left out and their run resumed. People are
- * asked about each run that would pay them again.
+ * Writes down that what was given up has moved, once: of other attempts the rows may have been submitted since, or may be
+ * left out and their run resumed. People are asked about each run that would pay them again.
  */
-async function keepMoved(tx: EmployerTransaction, { id }: Instruction, bankStatus: string): Promise<void> {
+export async function keepMoved(
+  tx: EmployerTransaction,
+  { id }: Instruction,
+  bankStatus: string,
+): Promise<void> {
   const kept = await tx.query(
     `INSERT INTO moved_instruction (employer_id, instruction_id, bank_status) VALUES ($1, $2, $3)
      ON CONFLICT DO NOTHING RETURNING instruction_id`,

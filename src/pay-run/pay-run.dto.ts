@@ -9,6 +9,7 @@ import { REPLACEMENT_REFUSALS, ReplacementRefusal } from '../domain/replacement'
 import { amountField } from '../http/amount-field';
 import { PageQuery } from '../http/cursor';
 import { idField } from '../http/prefixed-id';
+import { reason } from '../http/reason';
 import { comparison } from './comparison.dto';
 
 /** The bound of the column: ninety trillion euro, more than any payroll and safe in every sum. */
@@ -17,9 +18,6 @@ const TOTAL_BOUNDS: AmountBounds = { minMinor: 0n, maxMinor: 9_000_000_000_000_0
 const MAX_EXCLUDED = 10_000;
 
 const refusals = Object.keys(REPLACEMENT_REFUSALS) as [ReplacementRefusal, ...ReplacementRefusal[]];
-
-/** Why something is done. */
-export const reason = z.string().trim().min(3).max(500);
 
 /** The query of the list of runs. */
 export class RunListQuery extends createZodDto(

@@ -20,15 +20,21 @@ const DOUBTS: readonly AttentionKind[] = [
 /**
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. A difference
  * told of a single payment is one found after the submit; while an instruction is built it is told of the instruction.
+ * That something given up has moved stays a doubt when people let things go on: it may have paid what no sum counts.
  */
 export async function openDoubts(
   tx: EmployerTransaction,
   payRunIds: readonly string[],
 ): Promise<(payRunId: string) => readonly AttentionKind[]> {
   const rows = await tx.query<{ pay_run_id: string; kinds: AttentionKind[] }>(
-    `SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM attention
-     WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
-       AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL) GROUP BY pay_run_id`,
+    `SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM (
+       SELECT pay_run_id, kind FROM attention
+       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
+         AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL)
+       UNION ALL
+       SELECT i.pay_run_id, 'INVARIANT_BREACH' FROM moved_instruction m
+       JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
+       WHERE m.employer_id = $1 AND i.pay_run_id = ANY ($2)) doubt GROUP BY pay_run_id`,
     [tx.employerId, payRunIds, DOUBTS],
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));

@@ -15,7 +15,14 @@ import { tellOfStoppedRuns } from './stopped-runs';
 const KIND = 'PERIOD_OVERDUE';
 
 /** The states in which a run waits for people before anything of it is sent. */
-const UNAPPROVED: readonly PayRunStatus[] = ['DRAFT', 'READY'];
+const WAITING: readonly PayRunStatus[] = ['DRAFT', 'READY'];
+/** Those from which an amendment takes it back, once the bank shows that nothing of it was submitted. */
+const AMENDED: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+
+/** Whether the run `r` is not approved, or people amended it so long ago that the bank must be in the way. */
+const UNAPPROVED = `(r.status = ANY ($3) OR r.status = ANY ($4) AND EXISTS (SELECT FROM amendment a
+  WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.applied_as_version IS NULL
+    AND a.proposed_at <= $2::timestamptz - interval '10 minutes'))`;
 
 /** What was due longer ago was told then: who begins to use the service is not asked about the past. */
 const TOLD_WITHIN = `interval '31 days'`;
@@ -97,8 +104,8 @@ export class OverduePeriods {
     const due = schedule.active ? periods.filter(({ submitAt }) => submitAt <= this.clock.now()) : [];
     const bound = due.flatMap(({ payRunId }) => payRunId ?? []);
     const rows = await tx.query<{ id: string }>(
-      'SELECT id FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) AND status = ANY ($3)',
-      [tx.employerId, bound, UNAPPROVED],
+      `SELECT r.id FROM pay_run r WHERE r.employer_id = $1 AND ${UNAPPROVED} AND r.id = ANY ($5)`,
+      [tx.employerId, this.clock.now(), WAITING, AMENDED, bound],
     );
     const unapproved = new Set(rows.map(({ id }) => id));
     const empty = due.filter(({ payRunId }) => payRunId === null).map(({ period }) => period);
@@ -122,20 +129,20 @@ export class OverduePeriods {
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
        LEFT JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-       WHERE p.employer_id = $1 AND p.submit_at <= $2 AND (r.status = ANY ($3) OR r.id IS NULL AND NOT ${PAID_OTHERWISE})
+       WHERE p.employer_id = $1 AND p.submit_at <= $2 AND (${UNAPPROVED} OR r.id IS NULL AND NOT ${PAID_OTHERWISE})
        UNION ALL
        SELECT r.period, due.at, false, r.id, r.row_count, r.total_minor, r.id,
          due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}
        FROM pay_run r
-       CROSS JOIN LATERAL (SELECT coalesce(r.submit_at, r.execution_date::timestamp AT TIME ZONE $5) AS at) opens
+       CROSS JOIN LATERAL (SELECT coalesce(r.submit_at, r.execution_date::timestamp AT TIME ZONE $6) AS at) opens
        CROSS JOIN LATERAL (SELECT CASE WHEN opens.at > r.created_at THEN opens.at
-         ELSE (r.execution_date + $4::time) AT TIME ZONE $5 END AS at) due
-       WHERE r.employer_id = $1 AND r.status = ANY ($3) AND due.at <= $2
+         ELSE (r.execution_date + $5::time) AT TIME ZONE $6 END AS at) due
+       WHERE r.employer_id = $1 AND ${UNAPPROVED} AND due.at <= $2
          AND NOT EXISTS (SELECT FROM schedule_period p
            JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
            WHERE p.employer_id = $1 AND p.pay_run_id = r.id)
        ORDER BY submit_at, subject_id`,
-      [tx.employerId, this.clock.now(), UNAPPROVED, cutOff, timeZone],
+      [tx.employerId, this.clock.now(), WAITING, AMENDED, cutOff, timeZone],
     );
   }
 }

@@ -8,10 +8,10 @@ import { formatMinor } from '../domain/money';
 import { Allow } from '../http/allow';
 import { decodeCursor, limitParam, pageOf } from '../http/cursor';
 import { idField, IdParam, notFound, showId } from '../http/prefixed-id';
+import { reason, words } from '../http/reason';
 import { Me, type SignedIn } from '../http/signed-in';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, MEANINGS } from '../pay-run/attention-words';
-import { reason } from '../pay-run/pay-run.dto';
 import { seesPayments } from '../pay-run/withheld-sums';
 import { AttentionDesk } from './attention-desk';
 
@@ -37,7 +37,7 @@ class ActionBody extends createZodDto(
         'RESUME',
       ]),
       reason,
-      evidence: z.string().trim().min(3).max(200).optional(),
+      evidence: words(200).optional(),
       paymentIds: z
         .array(idField('pay'))
         .min(1)

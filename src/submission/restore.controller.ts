@@ -3,10 +3,11 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Allow } from '../http/allow';
+import { reason } from '../http/reason';
 import { Me, type SignedIn } from '../http/signed-in';
 import { Restores } from './restores';
 
-class RestoreReason extends createZodDto(z.strictObject({ reason: z.string().trim().min(3).max(500) })) {}
+class RestoreReason extends createZodDto(z.strictObject({ reason })) {}
 
 class RestoreBody extends createZodDto(z.object({ restoreId: z.uuid() })) {}
 

@@ -20,6 +20,7 @@ import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { standingApprovals } from '../pay-run/approval';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
+import { keepMoved } from '../pay-run/moved-instruction';
 import { mayBePaidAlready } from '../pay-run/paid-already';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
@@ -296,6 +297,7 @@ export class Submitter {
       });
       await clear(tx, ['SUBMIT_UNKNOWN'], instruction.id, 'the answer to the submit was recorded late');
     } else if (instruction.status === 'VOID') {
+      await keepMoved(tx, instruction, outcome.value.status);
       await stopUnlessDecided(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(instruction, work.planned),

@@ -93,7 +93,8 @@ describe('the access token', () => {
   it.each([
     { status: 400, refused: true },
     { status: 403, refused: true },
-    { status: 404, refused: true },
+    { status: 404, refused: false },
+    { status: 405, refused: false },
     { status: 422, refused: true },
     { status: 429, refused: false },
     { status: 500, refused: false },
@@ -101,6 +102,23 @@ describe('the access token', () => {
   ])('is refused for good by a $status: $refused', async ({ status, refused }) => {
     bank.handler = (_request, response) => answer(response, status, {});
     await expect(token.current()).rejects.toMatchObject({ refused });
+  });
+
+  it('is refused by an answer that is no refusal once that has lasted, and not by two that are far apart', async () => {
+    const astray: ScriptedBank['handler'] = (_request, response) => answer(response, 404, {});
+    const refused = async () => {
+      clock.ms += 119_000;
+      return token.current().then(
+        () => 'a token',
+        (error: TokenUnavailable) => error.refused,
+      );
+    };
+    bank.handler = astray;
+    expect([await refused(), await refused()]).toEqual([false, false]);
+    bank.handler = (_request, response) => answer(response, 500, {});
+    expect(await refused()).toBe(false);
+    bank.handler = astray;
+    expect([await refused(), await refused(), await refused()]).toEqual([false, false, true]);
   });
 
   it.each(['', '[]', 'null', '{"access_token":""}', '{"access_token":"a\\nb"}', '{"access_token":7}'])(

@@ -147,6 +147,12 @@ describe('employers', () => {
     const on = { tickIbans: true, netChangeBasisPoints: 500 };
     expect((await company.as('operator', 'PATCH', '', on)).body).toMatchObject(on);
     expect((await company.audited()).at(-1)).toMatchObject({ action: 'employer.changed', detail: on });
+    const blind = { netChangeBasisPoints: 501 };
+    expect(await company.as('operator', 'PATCH', '', blind)).toMatchObject({
+      status: 403,
+      body: { code: 'ADMINISTRATOR_REQUIRED' },
+    });
+    expect((await company.asAdministrator('PATCH', '', blind)).body).toMatchObject(blind);
   });
 
   it('takes a template of the remittance whose placeholders it knows, and gives it up', async () => {

@@ -54,14 +54,17 @@ describe('an access token from client credentials', () => {
     expect(await payroll.attention()).toEqual([]);
   });
 
-  it('whose endpoint is down for a while only delays the run', async () => {
-    await tokenEnds();
-    await payroll.fault({ operation: 'token', kind: '500-before', times: 2 });
-    const paid = rows();
-    await payroll.until(await payroll.paid(payFile(paid)), ['SETTLED']);
-    expect(await timesPaid(paid)).toEqual([1, 1, 1]);
-    expect(await payroll.attention()).toEqual([]);
-  });
+  it.each(['500-before', '404'])(
+    'whose endpoint is down for a while only delays the run (%s)',
+    async (kind) => {
+      await tokenEnds();
+      await payroll.fault({ operation: 'token', kind, times: 2 });
+      const paid = rows();
+      await payroll.until(await payroll.paid(payFile(paid)), ['SETTLED']);
+      expect(await timesPaid(paid)).toEqual([1, 1, 1]);
+      expect(await payroll.attention()).toEqual([]);
+    },
+  );
 });
 
 describe('an access token that the bank turns away', () => {

@@ -76,6 +76,33 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
     expect(await timesPaid()).toEqual([1, 1, 1]);
   });
 
+  it('pays nobody again whom it paid after it was declared otherwise, though people went on and it is shown no more', async () => {
+    await start('shown');
+    const { id, path, bankInstructionId } = await parked();
+    await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
+    const word = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'letter of today, B-9' };
+    await payroll.as('operator').post(`${path}/actions`, word);
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    await payroll.clearFaults();
+    await payroll.until(id, ['FAILED'], 20_000);
+    await payroll.submitAtBank(bankInstructionId);
+    await readNow();
+    const moved = await payroll.askedAbout(id, 'INVARIANT_BREACH');
+    expect((await decided(moved, 'RESUME')).status).toBe(200);
+    for (const operation of ['listPaymentTransactions', 'listInstructionPaymentTransactions'])
+      await payroll.fault({ operation, kind: '404', every: 1 });
+    for (const operation of ['getInstruction', 'getPaymentTransaction'])
+      await payroll.fault({ operation, kind: '404', every: 1 });
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data.explained).toBe(false);
+    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
+      executionDate: payroll.executionDate(),
+      submitAt: payroll.clock.now().toISOString(),
+    });
+    expect([made.status, made.data.payments[0].code]).toEqual([409, 'PAYMENT_STATUS_UNCLEAR']);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
+
   it.each(GONE)(
     'pays nobody again where it was executed after it was declared otherwise: %s',
     async (are) => {

@@ -69,6 +69,25 @@ it('tells once that no run is there when its submit is due, and then that it is 
   ]);
 });
 
+it('tells of a run that people amended, and that the bank does not let be taken back for long', async () => {
+  const id = await bound();
+  await moved(id, 'APPROVED');
+  await moved(id, 'BUILDING');
+  clock.set(MARCH_DUE);
+  const amend = (at: string) =>
+    query(
+      `INSERT INTO amendment (employer_id, id, pay_run_id, reason, proposed_by, proposed_at)
+       SELECT employer_id, id, id, 'it names one too many', (SELECT id FROM person LIMIT 1), $2 FROM pay_run WHERE id = $1`,
+      [id, at],
+    );
+  await amend('2026-03-23T07:51:00Z');
+  expect(await look()).toEqual([]);
+  clock.set('2026-03-23T08:01:00Z');
+  expect(await look()).toEqual([due('2026-03', MARCH_DUE, `${showId('run', id)} is not approved`)]);
+  await query('UPDATE amendment SET applied_as_version = 2');
+  expect(await look()).toEqual([]);
+});
+
 it('asks nothing of a month that a run of former terms pays already', async () => {
   const id = await bound();
   await moved(id, 'APPROVED');
