@@ -274,7 +274,7 @@ export type BankChange = 'none' | 'climbed' | 'terminal' | 'contradiction' | 'un
  * other way round, is `contradiction`, as is a step above where it ended as NOT_PROCESSABLE. No money moved under either
  * of two ends without payment (FAILED, REJECTED, CANCELLED): the second is no contradiction. All these leave the position
  * as it was, as do `unknown` (undocumented, or EXCHANGE_ERROR) and waiting statuses (`none`). A return settles what was
- * not settled yet. What ends as NOT_PROCESSABLE keeps the rank it was left at, so that a step above is told.
+ * not settled yet, and changes nothing of what ended unpaid: the money is back under either. What ends as NOT_PROCESSABLE keeps the rank it was left at, so that a step above is told.
  */
 export function climb(current: BankPosition, value: string): { next: BankPosition; change: BankChange } {
   const reading = readBankStatus(value);
@@ -318,7 +318,7 @@ function end(
 
 function bringBack(current: BankPosition): { next: BankPosition; change: BankChange } {
   if (current.terminal !== undefined && current.terminal !== 'SETTLED') {
-    return { next: current, change: 'contradiction' };
+    return { next: current, change: current.rank < TERMINAL_RANK ? 'contradiction' : 'fell' };
   }
   if (current.returned === true) return { next: current, change: 'none' };
   return { next: { rank: TERMINAL_RANK, terminal: 'SETTLED', returned: true }, change: 'returned' };

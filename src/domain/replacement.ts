@@ -1,4 +1,11 @@
-import { isBeforeSubmit, isBeforeTaken, isEndedUnpaid, isUnclear, readBankStatus } from './bank-status';
+import {
+  isBeforeSubmit,
+  isBeforeTaken,
+  isEndedUnpaid,
+  isUnclear,
+  NOT_PROCESSABLE,
+  readBankStatus,
+} from './bank-status';
 import { isPaymentFinal, PaymentStatus } from './payment';
 
 /** Why a payment may not be replaced by another, in words. The codes are stable. */
@@ -81,7 +88,7 @@ export type SecondLook = 'same' | 'moved';
 
 /**
  * Whether a status read again is still the end that was recorded (protocol: before any repay the bank is read again). Of
- * what failed, was rejected or cancelled, any end without payment is, no money moved under either, and a status of which two people decided that it means so. What was void in a submitted instruction stands as it was before the submit, or as it was left before the bank took it,
+ * what failed, was rejected or cancelled, any end without payment is, no money moved under either, that its money came back is, and a status of which two people decided that it means so. What was void in a submitted instruction stands as it was before the submit, or as it was left before the bank took it,
  * or in the status that two people decided to mean that it never will be paid, or ended unpaid. Anything else has moved,
  * also what is lower or unknown: only sameness allows to pay again.
  */
@@ -96,6 +103,7 @@ export function lookAgain(
     return left || isEndedUnpaid(shown) || shown === ended.decidedStatus ? 'same' : 'moved';
   }
   if (ended.returned) return reading.kind === 'returned' ? 'same' : 'moved';
-  const isUnpaid = isEndedUnpaid(shown) || shown === ended.decidedStatus;
+  const isBack = reading.kind === 'returned' && ended.bankStatus !== NOT_PROCESSABLE;
+  const isUnpaid = isEndedUnpaid(shown) || isBack || shown === ended.decidedStatus;
   return ENDED_UNPAID.includes(ended.status) && isUnpaid ? 'same' : 'moved';
 }

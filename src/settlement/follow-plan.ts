@@ -115,12 +115,12 @@ const ENDS: Partial<Record<PaymentStatus, BankOutcome>> = {
  * nothing; a stale read overwrites nothing, and what no read can be stale enough for contradicts the end. Undefined when there is nothing to write down.
  */
 export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
-  if (payment.status === 'VOID') return progressOfVoid(payment, seen);
   if (isBehindEnd(payment, seen.status)) {
     const { behindForMs } = payment;
     const isStale = behindForMs === null || behindForMs < (seen.maxAgeMs ?? Infinity);
     return isStale ? undefined : contradicted(payment, seen.status);
   }
+  if (payment.status === 'VOID') return progressOfVoid(payment, seen);
   const terminal = ENDS[payment.status];
   const position = { rank: payment.rank, terminal, returned: payment.returned };
   const { next, change } = climb(position, seen.status);
@@ -153,7 +153,7 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
 
 /**
  * Whether a status is one that a payment had before the end that the bank showed of it: a step or a wait, or that it was
- * settled where it came back since.
+ * settled where it came back since. Of what two people declared not paid before, the undocumented one they decided on too.
  */
 export function isBehindEnd(
   {
@@ -164,7 +164,9 @@ export function isBehindEnd(
   }: Pick<FollowedPayment, 'status' | 'rank' | 'returned' | 'bankStatus'>,
   shown: string,
 ): boolean {
-  if (ENDS[status] === undefined || rank < TERMINAL_RANK) return false;
+  if (rank < TERMINAL_RANK) return false;
+  if (status === 'VOID') return ['waiting', 'unclear', 'unknown'].includes(readBankStatus(shown).kind);
+  if (ENDS[status] === undefined) return false;
   if (isUnfinished(shown)) return true;
   return isSettledStatus(shown) && returned && shown !== bankStatus;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BANK_STATUSES, isEndedUnpaid, readBankStatus } from '../../src/domain/bank-status';
+import { BANK_STATUSES, isEndedUnpaid, NOT_PROCESSABLE, readBankStatus } from '../../src/domain/bank-status';
 import { PAYMENT_FINALS, PAYMENT_STATUSES } from '../../src/domain/payment';
 import { lookAgain, refusalOfReplacement, ReplaceablePayment } from '../../src/domain/replacement';
 
@@ -92,14 +92,16 @@ describe('what may be paid again', () => {
 
 describe('a second look', () => {
   it.each(['FAILED', 'REJECTED', 'CANCELLED'] as const)(
-    'of what ended as %s is the same only where the bank shows an end without payment',
+    'of what ended as %s is the same only where the bank shows an end without payment, or that its money came back',
     (status) => {
       const look = (shown: string) => lookAgain({ ...FAILED, status }, shown);
       const same = BANK_STATUSES.filter((shown) => look(shown) === 'same');
-      const unpaid = BANK_STATUSES.filter((shown) => isEndedUnpaid(shown));
+      const unpaid = BANK_STATUSES.filter((shown) => isEndedUnpaid(shown) || shown === 'RETURNED');
       expect(same).toEqual(unpaid);
+      const left = { ...FAILED, status, bankStatus: NOT_PROCESSABLE };
+      expect(lookAgain(left, 'RETURNED')).toBe('moved');
       for (const shown of ['PRO_ROUTING_FAILED', 'EXT_REFUSED', 'CANCELLED']) expect(same).toContain(shown);
-      for (const shown of ['SETTLED', 'EXCHANGED', 'EXCHANGE_ERROR', 'RETURNED', 'PRO_MANUAL_REVIEW'])
+      for (const shown of ['SETTLED', 'EXCHANGED', 'EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW'])
         expect([shown, look(shown)]).toEqual([shown, 'moved']);
     },
   );

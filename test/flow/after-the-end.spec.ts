@@ -70,6 +70,21 @@ describe('payments that are shown, after their end, as they were before it', () 
   });
 });
 
+it('that the money of a refused payment came back contradicts nothing, and whom it was for is paid by a successor', async () => {
+  const { iban } = MAGIC_CREDITORS.find(({ effect }) => effect === 'refusedAfterExchange')!;
+  const rows = payRows(3).map((row, n) => (n === 0 ? { ...row, iban } : row));
+  const id = await payroll.paid(payFile(rows));
+  await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+  await shows('EXT_REFUSED', 'RETURNED');
+  const made = await successorOf(id);
+  expect(made.status).toBe(201);
+  jest.restoreAllMocks();
+  await payroll.approve(made.data);
+  await payroll.until(made.data.id, ['FAILED'], 20_000);
+  await shows('EXT_REFUSED', 'RETURNED');
+  expect(await kinds()).toEqual([]);
+});
+
 it('a date of settlement that the bank shows only after the end is written down', async () => {
   const source = payroll.services[0]!.app.get(PaymentSource);
   const { paymentsOf } = source;

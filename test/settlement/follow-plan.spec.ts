@@ -206,6 +206,20 @@ describe('a newly read status', () => {
       expect(progressOf(declared, { status })).toMatchObject({ alarm: 'CONTRADICTION' });
   });
 
+  it('takes a stale read of what the bank ended after two people had declared it not paid for no contradiction, and one that lasts for one', () => {
+    const ended = { status: 'VOID', rank: 14, bankStatus: 'FAILED' } as const;
+    const shown = ['PRO_MANUAL_REVIEW', 'EXCHANGE_ERROR', 'SUB_STRONG_AUTH_REQUIRED', 'WAREHOUSED'];
+    for (const status of shown) {
+      const read = (behindForMs: number | null) =>
+        progressOf(followed({ ...ended, behindForMs }), { status, maxAgeMs: 30_000 });
+      expect([status, read(null), read(29_999)]).toEqual([status, undefined, undefined]);
+      expect(read(30_000)).toMatchObject({ alarm: 'CONTRADICTION', bankStatus: 'FAILED', rank: 14 });
+    }
+    expect(progressOf(followed({ ...ended, behindForMs: null }), { status: 'SETTLED' })?.alarm).toBe(
+      'CONTRADICTION',
+    );
+  });
+
   it('takes the step that a payment was left at for no news of what was shown as not processable', () => {
     const left = { rank: 7, bankStatus: NOT_PROCESSABLE };
     const step = { status: 'SUB_INT_CTRL_PASSED' };
