@@ -24,6 +24,8 @@ export interface Alarm {
   amountMinor?: bigint;
   /** Whether another amount is another question: `happened` cannot tell the two apart. */
   isAboutSum?: boolean;
+  /** Whether more payments, or more money, than was told is another question: who decides must have read of all. */
+  isAboutAll?: boolean;
 }
 
 /** What an alarm about an instruction says of it; with its plan, that it holds up all its payments. */
@@ -116,9 +118,18 @@ export async function raiseNaming(
   // Before the decisions: two people may decide what is open at this moment, and it must not be asked once more.
   const open = await tx.query<{ names_all: boolean }>(
     `SELECT NOT EXISTS (SELECT FROM unnest($4::text[]) AS word WHERE strpos(happened, word) = 0)
-       AND ($5::bigint IS NULL OR amount_minor = $5) AS names_all
+       AND ($5::bigint IS NULL OR amount_minor = $5)
+       AND ($6::bigint IS NULL OR payments >= $6 AND amount_minor >= $7) AS names_all
      FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
-    [tx.employerId, alarm.kind, alarm.subjectId, words, sumAsked(alarm)],
+    [
+      tx.employerId,
+      alarm.kind,
+      alarm.subjectId,
+      words,
+      sumAsked(alarm),
+      alarm.isAboutAll ? (alarm.payments ?? 0) : null,
+      alarm.amountMinor ?? 0n,
+    ],
   );
   if (open.some((one) => one.names_all)) return;
   if (until === 'decided' && (await isDecided(tx, alarm, words))) return;

@@ -54,9 +54,10 @@ export async function tellOfStatuses(
       ...(unclear.length === 0 && ABOUT_OVERDUE),
       // What waits for its instruction may be overdue by its own status too.
       ...heldUp([...new Set(alarming.flatMap(({ payments: those }) => those))]),
+      isAboutAll: kind === 'UNKNOWN_STATUS',
     };
     const words = alarming.map(({ status }) => ` ${status} (`);
-    // Not by the rows: they come and go, and each time somebody would be asked again.
+    // Not by the rows that go: each time somebody would be asked again.
     await raiseNaming(tx, alarm, words, kind === 'UNKNOWN_STATUS' ? 'over' : 'decided');
   }
 }

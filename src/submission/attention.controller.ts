@@ -51,6 +51,16 @@ class ActionBody extends createZodDto(
     ),
 ) {}
 
+class ConfirmationBody extends createZodDto(
+  z
+    .strictObject({
+      actionId: idField('act')
+        .optional()
+        .describe('The action that was read: 409 ACTION_CHANGED where another one is proposed by now.'),
+    })
+    .default({}),
+) {}
+
 /** Ids grow with time, so their order is that of opening. */
 const position = z.object({ id: z.uuid() });
 
@@ -123,8 +133,9 @@ export class AttentionController {
     @Me() me: SignedIn,
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('attentionId', new IdParam('att')) id: string,
+    @Body() { actionId }: ConfirmationBody,
   ) {
-    await this.desk.confirm(employerId, id, me.personId);
+    await this.desk.confirm(employerId, id, me.personId, actionId);
     return afterCommit(() => this.show(me, employerId, id));
   }
 
@@ -181,6 +192,7 @@ function actionView(row: AttentionActionRow) {
     reason: row.reason,
     evidence: row.evidence,
     payments: row.paymentIds?.length ?? null,
+    paymentIds: row.paymentIds?.map((id) => showId('pay', id)) ?? null,
     proposedBy: showId('per', row.proposedBy),
     proposedAt: row.proposedAt.toISOString(),
     confirmedBy: row.confirmedBy && showId('per', row.confirmedBy),

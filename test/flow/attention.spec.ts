@@ -94,6 +94,23 @@ describe('a submit whose outcome nobody knows', () => {
     expect(await moved(rows)).toBe(0);
   });
 
+  it('is confirmed as it was read, and not as somebody proposed it since', async () => {
+    const { id, rows, path } = await parked('request-lost');
+    const word = { reason: 'the bank said so', evidence: 'letter of today, reference B-9' };
+    const propose = (action: string) => payroll.as('operator').post(`${path}/actions`, { ...word, action });
+    const confirm = (actionId?: string) =>
+      payroll.as('second').post(`${path}/actions/confirmation`, { actionId });
+    const read = (await propose('EXECUTED')).data.id;
+    await payroll.as('operator').delete(`${path}/actions`);
+    const proposed = (await propose('NOT_EXECUTED')).data.id;
+    expect(await confirm(read)).toMatchObject({ status: 409, data: { code: 'ACTION_CHANGED' } });
+    expect((await confirm('the first')).status).toBe(422);
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
+    expect((await confirm(proposed)).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+    expect(await moved(rows)).toBe(0);
+  });
+
   it('answers that the bank cannot be read, instead of failing inside', async () => {
     const { path } = await parked('request-lost');
     await payroll.fault({ operation: 'getInstruction', kind: 'redirect', every: 1 });

@@ -33,6 +33,34 @@ it('the question what a status means says how many rows there are beside those i
   ]);
 });
 
+it('what a status means is asked anew for more payments than were told, and for fewer it is not', async () => {
+  const odd = (...rows: number[]) =>
+    rows.map((rowNo) =>
+      followed({ rowNo, amountMinor: 100n * BigInt(rowNo), bankStatus: 'PRO_ODD', rank: 4 }),
+    );
+  const asked = async () => {
+    const all = await select<{ resolution: string | null; happened: string }>(
+      office.server.superuserUrl,
+      `SELECT resolution, happened FROM attention WHERE kind = 'UNKNOWN_STATUS' AND resolution IS DISTINCT FROM 'before the test' ORDER BY id`,
+    );
+    return all.map(({ resolution, happened }) => [resolution, /\(rows [^)]*\)/.exec(happened)?.[0]]);
+  };
+  const more = 'there is more to it: told anew';
+  await tell(odd(1, 3));
+  await tell(odd(3));
+  expect(await asked()).toEqual([[null, '(rows 1, 3)']]);
+  await tell(odd(1, 2, 3));
+  const three = [
+    [more, '(rows 1, 3)'],
+    [null, '(rows 1, 2, 3)'],
+  ];
+  expect(await asked()).toEqual(three);
+  await tell(odd(1, 2));
+  expect(await asked()).toEqual(three);
+  await tell(odd(2, 3, 4));
+  expect((await asked()).at(-1)).toEqual([null, '(rows 2, 3, 4)']);
+});
+
 describe('what is held up by statuses that do not say what became of payments', () => {
   it.each(['EXCHANGE_ERROR', 'PRO_MANUAL_REVIEW'])(
     'is counted once where the overdue payments and their instruction (%s) are asked about together',
