@@ -149,12 +149,12 @@ export class PayRunController {
     @Me() me: SignedIn,
   ): Promise<HistoryPage> {
     const after = cursor === undefined ? 0 : decodeCursor(cursor, bySeq).seq;
-    const singlePayments = seesPayments(me);
+    const mayAll = seesPayments(me);
     const rows = await this.database.inEmployer(employerId, async (tx) => {
       await findRun(tx, runId);
-      return listChanges(tx, runId, { after, singlePayments }, limit + 1);
+      return listChanges(tx, runId, { after, singlePayments: mayAll }, limit + 1);
     });
     const { items, nextCursor } = pageOf(rows, limit, ({ seq }) => ({ seq: Number(seq) }));
-    return { items: items.map(showChange), nextCursor };
+    return { items: items.map((row) => showChange(row, mayAll)), nextCursor };
   }
 }

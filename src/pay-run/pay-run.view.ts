@@ -173,8 +173,11 @@ const SUBJECT_PREFIX: Readonly<Record<Subject, IdPrefix | undefined>> = {
   payments_of_instruction: undefined,
 };
 
-/** A line of history. */
-export function showChange(row: ChangeRow): ChangeDocument {
+/**
+ * A line of history. Without its sum for who may see no payments: that of one version and of the next, which leaves one
+ * payment out, would tell that payment.
+ */
+export function showChange(row: ChangeRow, withSum: boolean): ChangeDocument {
   const prefix = SUBJECT_PREFIX[row.subject];
   const [kind, personId] = row.actor.split(':');
   return {
@@ -186,7 +189,7 @@ export function showChange(row: ChangeRow): ChangeDocument {
     from: row.from_status,
     to: row.to_status,
     payments: row.payments,
-    amount: formatMinor(BigInt(row.amount_minor)),
+    amount: withSum ? formatMinor(BigInt(row.amount_minor)) : null,
     actor: kind === 'person' && personId !== undefined ? showId('per', personId) : 'service',
     reason: row.reason,
   };

@@ -4,16 +4,25 @@ import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { climb, isBeforeSubmit, isUnfinished, unclearStatusOf } from '../domain/bank-status';
+import { PersonalData } from '../database/personal-data';
+import {
+  climb,
+  isBeforeSubmit,
+  isEndedUnpaid,
+  isUnfinished,
+  readBankStatus,
+  unclearStatusOf,
+} from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { isAfterEnd } from '../pay-run/attention-words';
 import { lockInstruction } from '../pay-run/instruction.store';
+import { contradictions } from '../pay-run/match';
 import { messageIdOf, namesOf } from '../pay-run/message-id';
 import { movePayments } from '../pay-run/payment.store';
-import { loadWork, Work } from './work';
+import { expectedRows, loadWork, payableRows, Work } from './work';
 import { paymentsOfWord, WrittenWord } from './written-word';
 
 /** A submitted payment that waits for what a status means. */
@@ -38,6 +47,7 @@ export class StatusMeaning {
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
+    private readonly personal: PersonalData,
   ) {}
 
   /**
@@ -54,26 +64,37 @@ export class StatusMeaning {
   /**
    * Reads at the bank whether what was proposed still waits: a status that says what became of a payment needs no decision,
    * and one that is further on than was asked about speaks against NOT_PAID.
-   * @throws DomainError STATUS_IS_CLEAR, WAS_EXECUTED; Problem 503 while the bank cannot be read
+   * @throws DomainError STATUS_IS_CLEAR, WAS_EXECUTED, SHOWN_OTHERWISE; Problem 503 while the bank cannot be read
    */
   async prove(employerId: string, attention: Attention, action: AttentionActionRow): Promise<void> {
-    const { work, waiting } = await this.database.inEmployer(employerId, async (tx) => ({
-      work: await loadWork(tx, attention.instructionId ?? ''),
-      waiting: await decidedBy(tx, attention, action),
-    }));
-    if (!work || waiting.length === 0) throw nothingToDecide();
+    const { work, waiting, rows } = await this.database.inEmployer(employerId, async (tx) => {
+      const found = await loadWork(tx, attention.instructionId ?? '');
+      return {
+        work: found,
+        waiting: await decidedBy(tx, attention, action),
+        rows: found && expectedRows(found.instruction.id, await payableRows(tx, this.personal, found)),
+      };
+    });
+    if (!work || !rows || waiting.length === 0) throw nothingToDecide();
     const { ofInstruction, payments } = await this.shownOf(work, waiting);
     const shown = new Map(
-      payments.flatMap(({ bankPaymentId, messageId, status }) => [
-        [messageId ?? '', status],
-        [bankPaymentId, status],
+      payments.flatMap((payment) => [
+        [payment.messageId ?? '', payment],
+        [payment.bankPaymentId, payment],
       ]),
     );
-    const seen = waiting.flatMap((one) => {
-      const status =
-        shown.get(one.bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, one.rowNo));
-      return status === undefined ? [] : [{ asked: one, status }];
+    const byRow = new Map(rows.map((row) => [row.rowNo, row]));
+    const all = waiting.flatMap((asked) => {
+      const payment =
+        shown.get(asked.bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, asked.rowNo));
+      const row = byRow.get(asked.rowNo);
+      if (payment === undefined || row === undefined) return [];
+      return [{ asked, status: payment.status, differs: contradictions(row, payment).length > 0 }];
     });
+    // What is shown otherwise than it was sent is recorded by nobody, so that people must say what became of it.
+    const seen = all.filter(({ differs }) => !differs);
+    const opposite = all.filter(({ differs, status }) => differs && isOpposite(action, status));
+    if (opposite.length > 0) throw shownOtherwise(opposite.length);
     const isUnderWay = ({ asked, status }: (typeof seen)[number]) =>
       isUnfinished(asked.status) && isUnfinished(status);
     const clear = seen.filter(
@@ -198,6 +219,20 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
 /** Whether a payment is shown further on than it was asked about, and at no step that a stale read may show. */
 function wentOn({ status: asked, rank }: Waiting, status: string): boolean {
   return status !== asked && !isBeforeSubmit(status) && climb({ rank }, status).change !== 'fell';
+}
+
+/** Whether a status says that a payment became of what the proposal says it did not. */
+function isOpposite({ action }: Pick<AttentionActionRow, 'action'>, status: string): boolean {
+  const { kind } = readBankStatus(status);
+  if (kind !== 'terminal' && kind !== 'returned') return false;
+  return isEndedUnpaid(status) === (action === 'PAID');
+}
+
+function shownOtherwise(payments: number): DomainError {
+  return new DomainError(
+    'SHOWN_OTHERWISE',
+    `The bank shows, with other details than they were sent with, that the opposite became of ${payments} of these payments. Withdraw this, and ask the bank again.`,
+  );
 }
 
 function statusIsClear(payments: number): DomainError {

@@ -1,3 +1,4 @@
+import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
 import { germanIban, payFile, payRows } from '../support/pay-rows';
@@ -55,6 +56,29 @@ const decide = async (path: string, action: string) => {
 };
 
 describe('a submitted payment that the bank shows with another IBAN', () => {
+  it('ends by the word of the bank where it goes on to show it so, and never by the opposite of what is shown', async () => {
+    await start(10);
+    changesIbans();
+    const id = await payroll.paid(payFile(payRows(2)));
+    await decide(await payroll.askedAbout(id, 'ECHO_MISMATCH'), 'RESUME');
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { payments } = reads;
+    jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {
+      const [first, ...others] = await payments.apply(reads, asked);
+      return first ? [{ ...first, iban: germanIban(999_999) }, ...others] : [];
+    });
+    const settled = async () => (await report(id)).table.settled.payments as number;
+    await eventually(async () => (await settled()) === 1, 20_000);
+    payroll.clock.offsetMs += 7 * 86_400_000;
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    const word = { reason: 'the bank was asked', evidence: 'letter of the bank, 4711' };
+    const unpaid = await payroll.decide(path, { ...word, action: 'NOT_PAID' });
+    expect([unpaid.status, unpaid.data.code]).toEqual([409, 'SHOWN_OTHERWISE']);
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await payroll.decide(path, { ...word, action: 'PAID' })).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+  });
+
   it('is told as it is, and holds back what of its run was not submitted until two people resume it', async () => {
     await start(600_000);
     await submitOne();

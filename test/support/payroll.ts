@@ -294,7 +294,7 @@ export class Payroll {
   async decide(path: string, proposal: Record<string, unknown>): Promise<AxiosResponse> {
     const proposed = await this.as('operator').post(`${path}/actions`, proposal);
     if (proposed.status !== 201 && proposed.data.code !== 'ACTION_IS_PROPOSED') return proposed;
-    return this.as('second').post(`${path}/actions/confirmation`);
+    return this.as('second').post(`${path}/actions/confirmation`, { actionId: proposed.data.id });
   }
 
   /** Nobody takes up work of these kinds from now on, until their leases are woken. */
