@@ -95,7 +95,7 @@ async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> 
   const press = buttons.press.bind(buttons);
   const company = { name: 'Aspen Tools SARL', timeZone: 'Europe/Paris' };
   await press('administrator', 'POST /v1/employers', {}, { data: company, makes: { employers: 1 } });
-  await press('operator', `PATCH ${EMPLOYER}`, {}, { data: { netChangeBasisPoints: 2_500 }, anew: true });
+  await press('operator', `PATCH ${EMPLOYER}`, {}, { data: { netChangeBasisPoints: 1_500 }, anew: true });
   const { data: me } = await payroll.as('second').get('/v1/me');
   const person = { personId: String(me.person.id), role: 'finance' };
   const roles = `${EMPLOYER}/people/{personId}/roles`;
