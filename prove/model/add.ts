@@ -127,7 +127,7 @@ function send({ bank, without }: Context, instruction: Instruction, row: Payment
     ids: [id],
     ...echo,
     status: '',
-    history: [],
+    wasSettled: false,
   });
   return faults.length === 0 ? outcome : { kind: 'in-doubt', why: 'echo-differs' };
 }

@@ -125,6 +125,7 @@ function followed(instruction: Instruction, payment: Payment): FollowedPayment {
     shownStatus: null,
     decidedStatus: null,
     behindForMs: null,
+    shownOtherwise: null,
     rank,
     returned: false,
     settledOn: null,

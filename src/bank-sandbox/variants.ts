@@ -57,7 +57,7 @@ export interface Variants {
   respaceNames: boolean;
   /** Answers write names in capitals. */
   upperCaseNames: boolean;
-  /** Answers write the references of instructions in capitals. */
+  /** Answers write the references of instructions, and the message ids of payments, in capitals. */
   upperCaseReferences: boolean;
   /** A submit, direct too, whose requested count or total differs from the calculated one answers 422. */
   enforceControlTotals: boolean;

@@ -131,10 +131,14 @@ export function isRequestRefused(error: unknown): error is BankError {
   return error instanceof BankError && REQUEST_REFUSED.has(error.status);
 }
 
-/** A fault of the bank's own, or no answer to what was sent: of one read, where it lasts, perhaps not of others. */
+/**
+ * A fault of the bank's own, a redirect or time-out of what stands before it, or no answer to what was sent: of one read,
+ * where it lasts, perhaps not of others.
+ */
 export function isServersFault(error: unknown): error is BankError | BankUnreachable {
   if (error instanceof BankUnreachable) return error.sent;
-  return error instanceof BankError && error.status >= 500;
+  if (!(error instanceof BankError) || error instanceof Unauthorised) return false;
+  return error.status >= 500 || error.status < 400 || (PASSING.has(error.status) && error.status !== 429);
 }
 
 /** Whether the bank refuses our access, so that going on would only make noise. */

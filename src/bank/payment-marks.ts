@@ -37,7 +37,8 @@ export function marksOf(record: unknown): PaymentMarks {
     bankInstructionId:
       textOf(fieldOf(record, 'customerInstructionId')) ??
       textOf(fieldOf(identification, 'customerInstructionId')),
-    messageId: messageId === NOT_PROVIDED ? undefined : messageId,
+    // Ours are in small letters: that a bank writes them in capitals tells nothing apart.
+    messageId: messageId === NOT_PROVIDED ? undefined : messageId?.toLowerCase(),
     direction,
     ...(direction === INWARD && { creditorIban: creditorIbanOf(record), ...amountOf(record) }),
   };

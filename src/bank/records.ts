@@ -4,14 +4,7 @@ import type { AmountCodec, AmountText } from './amount-codec';
 import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
 import { marksOf, type PaymentMarks } from './payment-marks';
-import type { Account, CustomerInstruction, HistoryEntry, PaymentTransaction } from './schema';
-
-/** One step of a record's history, oldest first as the bank lists it. */
-export interface BankStep {
-  status: string;
-  /** The bank's timestamp as received. */
-  at?: string;
-}
+import type { Account, CustomerInstruction, PaymentTransaction } from './schema';
 
 /** Which payment a record is of, and how far it has got. */
 export interface BankPaymentStatus {
@@ -35,7 +28,8 @@ export interface BankPayment extends BankPaymentStatus {
   groupStatus?: string;
   /** Such as `ACCOUNT_TO_EXTERNAL` (Transaction types). */
   transactionType?: string;
-  history: BankStep[];
+  /** Whether its history says that it was settled, whatever its status is now (Payment transaction, `history`). */
+  wasSettled: boolean;
   /** Calendar date `YYYY-MM-DD`. */
   settlementDate?: string;
   chargesMinor?: bigint;
@@ -64,7 +58,6 @@ export interface BankInstruction {
   debtorIban?: string;
   /** Absent until the submission has been taken in. */
   groups?: BankPaymentGroup[];
-  history: BankStep[];
 }
 
 /** An account at the bank; balances in minor units. */
@@ -87,6 +80,11 @@ const OWN_ENTRIES: ReadonlySet<string> = new Set(['FEE', 'REFUND']);
 /** Whether a record is the bank's own entry: a fee, or the refund of a previous transaction. */
 export function isOwnEntry({ transactionType }: Pick<BankPayment, 'transactionType'>): boolean {
   return transactionType !== undefined && OWN_ENTRIES.has(transactionType);
+}
+
+/** Whether it is a fee: the bank books one for what it does, such as to cancel, and it proves no payment. */
+export function isFee({ transactionType }: Pick<BankPayment, 'transactionType'>): boolean {
+  return transactionType === 'FEE';
 }
 
 /** A payment without its amounts, which nothing of this depends on. */
@@ -121,7 +119,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
     name: textOf(creditor?.name),
     groupStatus: textOf(internal.groupStatus?.value),
     transactionType: textOf(record.paymentTransactionInformation?.transactionType),
-    history: stepsOf(internal.history),
+    wasSettled: (internal.history ?? []).some(({ status }) => status.value === 'SETTLED'),
     settlementDate: dateOf(record.paymentTransactionDateInformation?.settlementDate),
     chargesMinor: chargesOf(amounts?.chargesAmount, codec),
   };
@@ -147,7 +145,6 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
       count: group.nbTransactions,
       totalMinor: codec.decode(group.totalAmount).amountMinor,
     })),
-    history: stepsOf(record.history),
   };
 }
 
@@ -200,8 +197,4 @@ function chargesOf(amount: AmountText | null | undefined, codec: AmountCodec): b
     if (error instanceof ContractDrift) return undefined;
     throw error;
   }
-}
-
-function stepsOf(history: readonly HistoryEntry[] | null | undefined): BankStep[] {
-  return (history ?? []).map((entry) => ({ status: entry.status.value, at: textOf(entry.date) }));
 }

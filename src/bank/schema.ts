@@ -232,15 +232,18 @@ export const webhookSubscription = z.looseObject({
 export const webhookSubscriptions = z.array(webhookSubscription);
 export const hookMessage = z.looseObject({ message: text, hookId: maybeId, identityId: maybeId });
 
-/** Conventions: List envelope. `count` may mean the page or the whole list. */
+/** Conventions: List envelope, or the array alone, as of hooks. `count` may mean the page or the whole list. */
 export const listOf = <T extends z.ZodType>(item: T) =>
-  z.looseObject({
-    items: z.array(item),
-    count: count.nullish().catch(undefined),
-    limit: count.nullish().catch(undefined),
-    offset: count.nullish().catch(undefined),
-    sort: text,
-  });
+  z.preprocess(
+    (body) => (Array.isArray(body) ? { items: body } : body),
+    z.looseObject({
+      items: z.array(item),
+      count: count.nullish().catch(undefined),
+      limit: count.nullish().catch(undefined),
+      offset: count.nullish().catch(undefined),
+      sort: text,
+    }),
+  );
 
 export const productList = listOf(product);
 export const accountList = listOf(account);

@@ -10,6 +10,8 @@ export type WakeIn = number | 'never';
 
 interface WorkerOptions {
   kind: LeaseKind;
+  /** Which of the kind, as `Leases.claim` takes it; all of it unless it is said. */
+  among?: string;
   holder: string;
   leaseMs: number;
   /** Steps under way at once in this process. */
@@ -61,8 +63,8 @@ export class LeaseWorker {
   }
 
   private async claim(room: number): Promise<number> {
-    const { kind, holder, leaseMs } = this.options;
-    const claims = await this.leases.claim(kind, holder, room, leaseMs);
+    const { kind, holder, leaseMs, among } = this.options;
+    const claims = await this.leases.claim(kind, holder, room, leaseMs, among);
     if (this.stopping) {
       await Promise.all(claims.map((claim) => this.leases.release(claim, 0)));
       return 0;

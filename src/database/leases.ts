@@ -53,8 +53,15 @@ export class Leases {
   /**
    * Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so; none while
    * this process's clock is a minute or more from the database's.
+   * @param among SQL that says which rows of `lease` are claimed; all of the kind unless it is said
    */
-  async claim(kind: LeaseKind, holder: string, limit: number, leaseMs: number): Promise<Claim[]> {
+  async claim(
+    kind: LeaseKind,
+    holder: string,
+    limit: number,
+    leaseMs: number,
+    among = 'true',
+  ): Promise<Claim[]> {
     const rows = await this.database.asWorker((tx) =>
       tx.query<ClaimedRow>(
         // An array, which is made once: a join may run it again for each row, or go through all leases for each of it.
@@ -64,7 +71,7 @@ export class Leases {
          WHERE subject_id = ANY (ARRAY(
            SELECT subject_id FROM lease
            WHERE kind = $1 AND coalesce(leased_until, wake_at) <= statement_timestamp()
-             AND abs(extract(epoch FROM statement_timestamp())::float8 * 1000 - $5::float8) < $6::float8
+             AND abs(extract(epoch FROM statement_timestamp())::float8 * 1000 - $5::float8) < $6::float8 AND ${among}
            ORDER BY coalesce(leased_until, wake_at) LIMIT $3 FOR UPDATE SKIP LOCKED))
          RETURNING subject_id, employer_id, epoch, woken_at::text, missing,
            extract(epoch FROM clock_timestamp() - missing_since) * 1000 AS missing_for_ms`,

@@ -94,9 +94,8 @@ export class RestoreGuard {
   }
 
   /** Remembers a committed mark outside the database. @throws Error of the file system */
-  async keep(seq: bigint): Promise<void> {
-    if (this.witness.seq !== undefined && seq <= this.witness.seq) return;
-    await this.witness.remember(seq);
+  keep(seq: bigint): Promise<void> {
+    return this.witness.remember(seq);
   }
 
   private async look(tx: Transaction): Promise<Found> {

@@ -20,6 +20,8 @@ export class RestoreWitness {
   id = WITHOUT_FILE;
   /** The highest number known to be committed; undefined before the first look. */
   seq: bigint | undefined;
+  /** The highest number that is in the file. */
+  private written: bigint | undefined;
   private readonly path: string | undefined;
   private writing = Promise.resolve();
 
@@ -44,6 +46,7 @@ export class RestoreWitness {
       const { id, seq } = remembered.parse(JSON.parse(text));
       this.id = id;
       this.seq = seq;
+      this.written = seq;
     } catch {
       throw new Error(
         'RESTORE_WITNESS_FILE is not what this service wrote: see whether the database was restored',
@@ -54,24 +57,31 @@ export class RestoreWitness {
   /** Remembers a number that is committed; resolves when it is on the disk. @throws Error of the file system */
   async remember(seq: bigint): Promise<void> {
     if (this.seq === undefined || seq > this.seq) this.seq = seq;
-    if (this.path === undefined) return;
+    if (this.path === undefined || this.isWritten(seq)) return;
     const { path } = this;
     const write = () => this.write(path);
     this.writing = this.writing.then(write, write);
     await this.writing;
   }
 
+  private isWritten(seq: bigint): boolean {
+    return this.written !== undefined && this.written >= seq;
+  }
+
   private async write(path: string): Promise<void> {
+    const { seq } = this;
+    if (seq === undefined || this.isWritten(seq)) return;
     await mkdir(dirname(path), { recursive: true });
     const unfinished = `${path}.${process.pid}`;
     const file = await open(unfinished, 'w', 0o600);
     try {
-      await file.writeFile(JSON.stringify({ id: this.id, seq: String(this.seq) }));
+      await file.writeFile(JSON.stringify({ id: this.id, seq: String(seq) }));
       await file.sync();
     } finally {
       await file.close();
     }
     await rename(unfinished, path);
+    this.written = seq;
   }
 }
 

@@ -263,9 +263,6 @@ export interface BankPosition {
   returned?: boolean;
 }
 
-/** Where a payment stands before the bank has said anything. */
-export const BANK_POSITION_START: BankPosition = { rank: 0 };
-
 export type BankChange = 'none' | 'climbed' | 'terminal' | 'contradiction' | 'unknown' | 'returned' | 'fell';
 
 /**

@@ -1,3 +1,6 @@
+/** How many a message names at most; of more their number is told. */
+export const MOST_NAMED = 20;
+
 /** The first `most` of some words, and as the last one, where there are more, how many: a list that stays short. */
 export function firstFew(words: readonly string[], most: number): string[] {
   const more = words.length - most;

@@ -88,9 +88,6 @@ const STRUCTURES: ReadonlyMap<string, NationalStructure> = new Map(
   Object.entries(SEPA_STRUCTURES).map(([country, notation]) => [country, compile(notation)]),
 );
 
-/** The two-letter codes under which SEPA accounts have IBANs, in alphabetical order. */
-export const SEPA_IBAN_COUNTRIES: readonly string[] = [...STRUCTURES.keys()];
-
 // An IBAN has at most 34 characters; 64 leaves room for the spaces of any grouping.
 const MAX_IBAN_TEXT = 64;
 

@@ -1,10 +1,3 @@
-/** The account a payment goes to. */
-export interface Creditor {
-  name: string;
-  iban: string;
-  bic?: string;
-}
-
 const ELECTRONIC_IBAN = /^[A-Z0-9]*$/;
 
 /** ASCII with single spaces within. */
@@ -30,7 +23,8 @@ export function sameIban(a: string, b: string): boolean {
   return foldIban(a) === foldIban(b);
 }
 
-function foldIban(iban: string): string {
+/** An IBAN in its electronic form: capitals without spaces. */
+export function foldIban(iban: string): string {
   if (ELECTRONIC_IBAN.test(iban)) return iban;
   return iban.replaceAll(' ', '').replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }

@@ -16,8 +16,6 @@ export const PAYMENT_STATUSES = [
 ] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
-export const PAYMENT_INITIAL: PaymentStatus = 'READY';
-
 /**
  * Every move a payment may make. AT_BANK goes back to APPROVED only when its instruction is abandoned, and to
  * VOID when its instruction is void or released, because such a payment was never seen submitted.

@@ -1,8 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { BankClient } from '../bank/client';
 import type { Product } from '../bank/schema';
 import { PATHS } from '../bank/types';
 import { Clock } from '../config/clock';
+import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
@@ -43,6 +44,8 @@ export type Opening =
 /** Opens accounts at the bank for the users of employers; an opening is sent once and never repeated by itself. */
 @Injectable()
 export class AccountOpening {
+  private readonly logger = new Logger(AccountOpening.name);
+
   constructor(
     private readonly database: Database,
     private readonly client: BankClient,
@@ -129,8 +132,9 @@ export class AccountOpening {
     try {
       return { kind: 'attached', account: await this.attachment.attach(employerId, personId, wanted) };
     } catch (error) {
-      if (error instanceof Problem) return { kind: 'opened', bankAccountId: wanted.bankAccountId };
-      throw error;
+      if (!(error instanceof Problem))
+        this.logger.error({ message: 'an opened account was not attached', error: describeError(error) });
+      return { kind: 'opened', bankAccountId: wanted.bankAccountId };
     }
   }
 

@@ -3,6 +3,7 @@ import { EmployerTransaction, Transaction } from '../database/database';
 import { wake } from '../database/leases';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { notFound } from '../http/prefixed-id';
+import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { EmployerAccount } from './employer.entity';
 
@@ -41,12 +42,14 @@ export async function assertNoOpenRun(tx: EmployerTransaction, accountId: string
     tx.employerId,
     accountId,
   ]);
-  const open = await tx.query(
-    `SELECT 1 FROM pay_run WHERE employer_id = $1 AND account_id = $2 AND status <> ALL ($3) LIMIT 1`,
+  const [open] = await tx.query<{ id: string; status: string }>(
+    `SELECT id, status FROM pay_run WHERE employer_id = $1 AND account_id = $2 AND status <> ALL ($3)
+     ORDER BY id LIMIT 1`,
     [tx.employerId, accountId, PAY_RUN_FINALS],
   );
-  if (open.length === 0) return;
-  throw new Problem(409, 'ACCOUNT_HAS_OPEN_RUNS', 'A pay run on this account has not ended yet.');
+  if (!open) return;
+  const detail = `${showId('run', open.id)} on this account is ${open.status}: wait for its end, or cancel it where nothing of it was submitted.`;
+  throw new Problem(409, 'ACCOUNT_HAS_OPEN_RUNS', detail);
 }
 
 /** Every account the transaction's employer ever had, oldest first. */

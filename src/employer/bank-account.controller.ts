@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Inject, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Inject, Logger, Param, Post, Res } from '@nestjs/common';
 import {
   ApiAcceptedResponse,
   ApiCreatedResponse,
@@ -9,6 +9,7 @@ import {
 import type { Response } from 'express';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
+import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { PersonalData } from '../database/personal-data';
 import { Allow } from '../http/allow';
@@ -19,6 +20,7 @@ import { AccountClosing } from './account-closing';
 import { AccountOpening } from './account-opening';
 import { AccountProbe } from './account-probe';
 import { AccountItem, showAccount } from './account-view';
+import { EmployerAccount } from './employer.entity';
 
 /** Users and products are integers in the bank's paths and bodies; more digits than a 64-bit one has none. */
 const integerId = z.string().regex(/^(0|[1-9]\d{0,18})$/, 'must be an integer, written as digits');
@@ -48,6 +50,8 @@ class UnattachedBody extends createZodDto(
 
 const OPENED_ONLY =
   'The account is open at the bank but could not be attached: attach it by its id. Do not open another.';
+const NOT_PROBED =
+  'The account is open at the bank and attached, but what the bank allows on it could not be found out now: probe it. Do not open another.';
 const IN_DOUBT = 'The bank did not answer clearly. Look at bank-accounts before opening an account again.';
 
 /** Accounts opened and closed at the bank itself. */
@@ -55,6 +59,8 @@ const IN_DOUBT = 'The bank did not answer clearly. Look at bank-accounts before 
 @Allow('operator')
 @Controller('v1/employers/:employerId')
 export class BankAccountController {
+  private readonly logger = new Logger(BankAccountController.name);
+
   constructor(
     private readonly opening: AccountOpening,
     private readonly closing: AccountClosing,
@@ -90,11 +96,26 @@ export class BankAccountController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<ProbedBody | UnattachedBody> {
     const opening = await this.opening.open(employerId, me.personId, body);
-    if (opening.kind === 'attached') return this.probe.probed(opening.account, me.personId);
+    if (opening.kind === 'attached') return this.probed(opening.account, me, response);
     response.status(202);
     return opening.kind === 'opened'
       ? { opened: 'YES', bankAccountId: opening.bankAccountId, detail: OPENED_ONLY }
       : { opened: 'IN_DOUBT', bankAccountId: null, detail: IN_DOUBT };
+  }
+
+  /** A probe that fails, for whatever cause, does not make the opening one that failed. */
+  private async probed(
+    account: EmployerAccount,
+    me: SignedIn,
+    response: Response,
+  ): Promise<ProbedBody | UnattachedBody> {
+    try {
+      return await this.probe.probed(account, me.personId);
+    } catch (error) {
+      this.logger.error({ message: 'an opened account was not probed', error: describeError(error) });
+      response.status(202);
+      return { opened: 'YES', bankAccountId: account.bankAccountId, detail: NOT_PROBED };
+    }
   }
 
   @Delete('accounts/:accountId')

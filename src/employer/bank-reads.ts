@@ -14,7 +14,7 @@ import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
 import type { KnownIds } from '../bank/payment-ids';
 import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
-import type { BankInstruction, BankPayment } from '../bank/records';
+import { type BankInstruction, type BankPayment, isFee } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
 import { isBeforeSubmit, isEndedUnpaid, isPastSubmit } from '../domain/bank-status';
@@ -53,6 +53,12 @@ export interface Standing {
  */
 export function isUnclear(statuses: readonly string[]): boolean {
   return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
+}
+
+/** What of an instruction's payments tells whether it was submitted: a fee that the bank booked in it does not. */
+export function withoutFees(paid: readonly BankPayment[], bankIds: readonly KnownIds[]): BankPayment[] {
+  const known = knownTo(bankIds);
+  return paid.filter((one) => !isFee(one) || known(one.bankPaymentId));
 }
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
@@ -134,7 +140,7 @@ export class BankReads {
       // That there is no instruction says nothing of payments that are not shown for another reason.
       throw failure === undefined || gone || !isNotShown(error) ? error : failure;
     });
-    const statuses = paid.map(({ status }) => status);
+    const statuses = withoutFees(paid, at.bankIds).map(({ status }) => status);
     if (shown) statuses.unshift(shown.status);
     if (failure && !gone && !statuses.some(isPastSubmit)) throw failure;
     return { shown, statuses, isUnclear: gone && isUnclear(statuses) };

@@ -3,11 +3,11 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Allow } from '../http/allow';
-import { IdParam } from '../http/prefixed-id';
+import { IdParam, showId } from '../http/prefixed-id';
 import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
 import { employerBody, EmployerItem, showEmployer } from './employer-view';
-import { KillSwitch, ServiceSwitch } from './kill-switch';
+import { KillSwitch, ServiceStop, ServiceSwitch } from './kill-switch';
 
 class Reason extends createZodDto(z.strictObject({ reason })) {}
 
@@ -18,6 +18,14 @@ const serviceBody = z.object({
   reason: z.string().nullable(),
   changedAt: z.iso.datetime(),
 });
+const stopBody = z.object({ employerId: z.string(), kind: z.string(), stoppedAt: z.iso.datetime() });
+const serviceStateBody = serviceBody.extend({
+  stops: z
+    .array(stopBody)
+    .nullable()
+    .describe('What keeps submits off besides a person; for administrators.'),
+});
+class ServiceStateBody extends createZodDto(serviceStateBody) {}
 class ServiceBody extends createZodDto(serviceBody) {}
 
 /** The kill switch of one employer: one person stops, another one resumes. */
@@ -62,9 +70,10 @@ export class ServiceSwitchController {
   @Get()
   @Allow('any')
   @ApiOperation({ summary: 'Whether submits are off for everybody' })
-  @ApiOkResponse({ type: ServiceBody })
-  async get(): Promise<z.infer<typeof serviceBody>> {
-    return show(await this.killSwitch.service());
+  @ApiOkResponse({ type: ServiceStateBody })
+  async get(@Me() me: SignedIn): Promise<z.infer<typeof serviceStateBody>> {
+    const stops = me.administrator ? await this.killSwitch.stops() : undefined;
+    return { ...show(await this.killSwitch.service()), stops: stops?.map(showStop) ?? null };
   }
 
   @Post('stop')
@@ -84,6 +93,10 @@ export class ServiceSwitchController {
   async resume(@Me() me: SignedIn, @Body() { reason }: Reason): Promise<z.infer<typeof serviceBody>> {
     return show(await this.killSwitch.resumeService(me.personId, reason));
   }
+}
+
+function showStop({ employerId, kind, stoppedAt }: ServiceStop): z.infer<typeof stopBody> {
+  return { employerId: showId('emp', employerId), kind, stoppedAt: stoppedAt.toISOString() };
 }
 
 function show({ submitsOff, reason, changedAt }: ServiceSwitch): z.infer<typeof serviceBody> {

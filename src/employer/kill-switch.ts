@@ -18,6 +18,16 @@ export interface ServiceSwitch {
   readonly changedAt: Date;
 }
 
+/** An open attention of an employer that keeps every submit off. */
+export interface ServiceStop {
+  readonly employerId: string;
+  readonly kind: string;
+  readonly stoppedAt: Date;
+}
+
+/** Stops that are told at once. */
+const MOST_TOLD = 100;
+
 /**
  * The kill switches. They are read inside the transaction of every intent and kept to its commit, so that nothing
  * new is sent to the bank once a stop has been answered; what was sent before takes its course.
@@ -60,7 +70,8 @@ export class KillSwitch {
       if (employer.stoppedAt === null) throw notStopped();
       const subject = showId('emp', employerId);
       const stoppedBy = await whoStopped(tx, 'employer', subject, employer.stoppedAt);
-      if (stoppedBy === undefined || (await breachIsOpen(tx))) throw attentionDecides();
+      const open = await openBreaches(tx);
+      if (stoppedBy === undefined || open.length > 0) throw attentionDecides({ attentionIds: open });
       if (stoppedBy === personId) {
         throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
       }
@@ -75,6 +86,11 @@ export class KillSwitch {
   /** The switch of the whole installation. */
   service(): Promise<ServiceSwitch> {
     return this.database.outsideEmployers(readSwitch);
+  }
+
+  /** What keeps every submit off besides a person, oldest first. */
+  stops(): Promise<ServiceStop[]> {
+    return this.database.outsideEmployers(standingStops);
   }
 
   /**
@@ -104,9 +120,12 @@ export class KillSwitch {
     return this.database.outsideEmployers(async (tx) => {
       const now = await readSwitch(tx, 'FOR UPDATE');
       if (!now.submitsOff) throw notStopped();
-      const breaches = await tx.query('SELECT FROM service_stop WHERE lifted_at IS NULL LIMIT 1');
+      const stops = await standingStops(tx);
       const stoppedBy = await whoStoppedService(tx, now);
-      if (stoppedBy === undefined || breaches.length > 0) throw attentionDecides();
+      if (stoppedBy === undefined || stops.length > 0)
+        throw attentionDecides({
+          stops: stops.map(({ employerId, kind }) => ({ employerId: showId('emp', employerId), kind })),
+        });
       await tx.query(
         `UPDATE service_switch
          SET submits_off = false, reason = NULL, stopped_by = NULL, changed_at = clock_timestamp() WHERE submits_off`,
@@ -118,13 +137,21 @@ export class KillSwitch {
   }
 }
 
-/** Whether something is open with which the service stops an employer or everything; two people resume on it. */
-async function breachIsOpen(tx: EmployerTransaction): Promise<boolean> {
-  const open = await tx.query(
-    `SELECT 1 FROM attention WHERE employer_id = $1 AND kind = ANY ($2) AND resolved_at IS NULL LIMIT 1`,
+/** What is open with which the service stops an employer or everything; two people resume on it. */
+async function openBreaches(tx: EmployerTransaction): Promise<string[]> {
+  const open = await tx.query<{ id: string }>(
+    `SELECT id FROM attention WHERE employer_id = $1 AND kind = ANY ($2) AND resolved_at IS NULL
+     ORDER BY id LIMIT ${MOST_TOLD}`,
     [tx.employerId, [...STOPS_EMPLOYER, ...STOPS_EVERYTHING]],
   );
-  return open.length > 0;
+  return open.map(({ id }) => showId('att', id));
+}
+
+function standingStops(tx: Transaction): Promise<ServiceStop[]> {
+  return tx.query<ServiceStop>(
+    `SELECT employer_id AS "employerId", kind, stopped_at AS "stoppedAt" FROM service_stop WHERE lifted_at IS NULL
+     ORDER BY stopped_at, id LIMIT ${MOST_TOLD}`,
+  );
 }
 
 function whoStoppedService(tx: Transaction, { changedAt }: ServiceSwitch): Promise<string | undefined> {
@@ -139,9 +166,10 @@ async function readSwitch(tx: Transaction, lock: 'FOR UPDATE' | '' = ''): Promis
   return { submitsOff: row.submits_off, reason: row.reason, changedAt: row.changed_at };
 }
 
-function attentionDecides(): Problem {
+/** @param told where the open attention is to be found */
+function attentionDecides(told: { attentionIds: string[] } | { stops: object[] }): Problem {
   const detail = 'The service stopped it by itself: two people decide that on the open attention.';
-  return new Problem(409, 'ATTENTION_DECIDES', detail);
+  return new Problem(409, 'ATTENTION_DECIDES', detail, told);
 }
 
 function notStopped(): Problem {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
-import { BankClientError, BankError, NotFound } from '../bank/errors';
+import { BankClientError, BankError, isNotShown, NotFound } from '../bank/errors';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { Account } from '../bank/schema';
 import { Clock } from '../config/clock';
@@ -117,15 +117,18 @@ export class Onboarding {
     for await (const _ of this.client.customerInstructions.listPaymentTransactions(bankInstructionId)) return;
   }
 
-  /** A 404 of a record just made means that the read is not offered only once the lag bound has passed. */
+  /**
+   * How a path that is only a link answers is not shown: whatever says that it will not show more is a refusal. A 404 of a
+   * record just made means that the read is not offered only once the lag bound has passed.
+   */
   private async askUntilShown<T>(read: () => Promise<T>): Promise<Asked<T>> {
     const attempts = Math.ceil(this.config.BANK_LAG_BOUND_MS / LOOK_AGAIN_MS);
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const asked = await ask(read);
+      const asked = await ask(read, isNotShown);
       if (!asked.missing) return asked;
       await pause(LOOK_AGAIN_MS);
     }
-    return ask(read);
+    return ask(read, isNotShown);
   }
 
   private keep(
@@ -166,12 +169,20 @@ function balanceFinding(detail: Asked<Account>): Finding {
   return detail.value.availableBalance ? 'allowed' : 'refused';
 }
 
-async function ask<T>(read: () => Promise<T>): Promise<Asked<T>> {
+/** @param isRefused which failures mean that the bank does not offer the read */
+async function ask<T>(
+  read: () => Promise<T>,
+  isRefused: (error: unknown) => boolean = isNotOffered,
+): Promise<Asked<T>> {
   try {
     return { finding: 'allowed', value: await read() };
   } catch (error) {
     if (!(error instanceof BankClientError)) throw error;
-    const finding = error instanceof BankError && NOT_OFFERED.has(error.status) ? 'refused' : 'unknown';
+    const finding = isRefused(error) ? 'refused' : 'unknown';
     return { finding, missing: error instanceof NotFound };
   }
+}
+
+function isNotOffered(error: unknown): boolean {
+  return error instanceof BankError && NOT_OFFERED.has(error.status);
 }

@@ -28,6 +28,14 @@ const ALLOW_A_READ =
 /** Reads that show the payments of an instruction; without any, no submit could be checked beforehand. */
 const READS_OF_PAYMENTS: readonly BankRead[] = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'];
 
+/** Whether the unit of amounts was checked under the setting that amounts are written by now. */
+export function isUnitConfirmed(
+  { unitConfirmed }: Pick<EmployerAccount, 'unitConfirmed'>,
+  config: Pick<Config, 'BANK_AMOUNT_UNIT'>,
+): boolean {
+  return unitConfirmed === config.BANK_AMOUNT_UNIT;
+}
+
 /** Every reason why submits from the account are refused; empty when it is ready. */
 export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AMOUNT_UNIT'>): NotReady[] {
   const reasons: NotReady[] = [];
@@ -38,7 +46,7 @@ export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AM
   }
   if (account.unitConfirmed === null) {
     say('UNIT_NOT_CONFIRMED', 'nobody has checked the unit of amounts against its balance');
-  } else if (account.unitConfirmed !== config.BANK_AMOUNT_UNIT) {
+  } else if (!isUnitConfirmed(account, config)) {
     const detail = 'the unit of amounts was checked under another BANK_AMOUNT_UNIT';
     say('UNIT_CONFIRMED_FOR_ANOTHER_SETTING', detail);
   }

@@ -47,13 +47,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
         throw new Problem(
           422,
           'IDEMPOTENCY_KEY_REUSED',
-          'This Idempotency-Key was used for another request.',
+          'This Idempotency-Key was used for another request: send this one with a new key.',
         );
       case 'in-progress':
         throw new Problem(
           409,
           'IDEMPOTENCY_IN_PROGRESS',
-          'The first request with this key is still running.',
+          'The first request with this key is still running: repeat this one with the same key in a moment.',
         );
     }
   }

@@ -186,7 +186,13 @@ async function findEarlier(
   });
   if (!file) return null;
   const run = await tx.manager.findOneByOrFail(PayRun, { employerId: tx.employerId, id: file.payRunId });
-  return run.parentRunId === (terms.parent?.id ?? null) ? file : null;
+  if (run.parentRunId !== (terms.parent?.id ?? null)) return null;
+  if (run.status === 'CANCELLING') {
+    const payRunId = showId('run', run.id);
+    const detail = `The file is ${payRunId}, which is being cancelled: upload it again once that run is CANCELLED.`;
+    throw new Problem(409, 'RUN_IS_MOVING', detail, { payRunId });
+  }
+  return file;
 }
 
 /** What refuses a payment to somebody whom another writer pays meanwhile. */

@@ -3,6 +3,7 @@ import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
+import { RELEASE_STANDS } from '../pay-run/pay-release';
 import { PAYABLE_COLUMNS } from './payable-row';
 
 /**
@@ -14,7 +15,7 @@ export async function takeReleases(tx: EmployerTransaction, key: PayKey, uploade
     `UPDATE pg_temp.uploaded_row u SET release_sequence = unused.sequence
      FROM (SELECT r.employee_id, min(r.sequence) AS sequence FROM pay_release r
            WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.released_by <> $4
-             AND r.withdrawn_at IS NULL
+             AND ${RELEASE_STANDS}
              AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
                AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
                AND p.release_sequence = r.sequence AND p.live)

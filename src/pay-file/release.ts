@@ -1,7 +1,13 @@
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { lockPayKey } from '../pay-run/pay-key';
-import { grantRelease, Release, ReleaseRequest, withdrawReleases } from '../pay-run/pay-release';
+import {
+  grantRelease,
+  Release,
+  RELEASE_STANDS,
+  ReleaseRequest,
+  withdrawReleases,
+} from '../pay-run/pay-release';
 
 /**
  * Allows one further payment to an employee who has a live payment of the period and kind of pay. The next upload
@@ -42,9 +48,9 @@ async function assertReleasable(tx: EmployerTransaction, request: ReleaseRequest
     `WITH live AS (SELECT release_sequence FROM payment WHERE employer_id = $1 AND period = $2
        AND kind_of_pay = $3 AND employee_id = $4 AND live)
      SELECT EXISTS (SELECT FROM live) AS live,
-       EXISTS (SELECT FROM pay_release WHERE employer_id = $1 AND period = $2 AND kind_of_pay = $3
-         AND employee_id = $4 AND withdrawn_at IS NULL
-         AND sequence NOT IN (SELECT release_sequence FROM live)) AS unused`,
+       EXISTS (SELECT FROM pay_release r WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3
+         AND r.employee_id = $4 AND ${RELEASE_STANDS}
+         AND r.sequence NOT IN (SELECT release_sequence FROM live)) AS unused`,
     [tx.employerId, request.period, request.kindOfPay, request.employeeId],
   );
   if (!found?.live) {

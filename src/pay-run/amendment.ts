@@ -3,7 +3,10 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { isInstructionFinal } from '../domain/instruction';
+import { PAY_RUN_SUBMITTED } from '../domain/pay-run';
+import { showId } from '../http/prefixed-id';
 import { voidApprovals } from './approval';
 import { clearBuilding } from './attention.store';
 import { markLeftOut } from './hold.store';
@@ -22,6 +25,12 @@ export interface Proposal {
   reason: string;
 }
 
+/** What is left to do with a run of which something may have been submitted; empty for any other. */
+export function insteadOf({ status }: PayRun): string {
+  if (!PAY_RUN_SUBMITTED.includes(status)) return '';
+  return ' What of it was not submitted can be stopped, and ends at the cut-off; what it does not pay, a successor or a supplement pays.';
+}
+
 const AMENDABLE = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED'];
 
 /**
@@ -37,7 +46,10 @@ export async function amend(
   proposal: Proposal,
 ): Promise<Amendment> {
   if (!AMENDABLE.includes(run.status)) {
-    throw new DomainError('NOT_AMENDABLE', `The run is ${run.status} and can no longer be amended.`);
+    throw new DomainError(
+      'NOT_AMENDABLE',
+      `The run is ${run.status} and can no longer be amended.${insteadOf(run)}`,
+    );
   }
   if (await openAmendment(tx, run.id)) {
     throw new DomainError('AMENDMENT_IS_OPEN', 'Another amendment of this run is still being applied.');
@@ -151,15 +163,19 @@ export async function liveInstructions(tx: EmployerTransaction, run: PayRun): Pr
 }
 
 async function assertExcludable(tx: EmployerTransaction, run: PayRun, paymentIds: string[]): Promise<void> {
-  const [row] = await tx.query<{ named: number; others: number }>(
-    `SELECT count(*) FILTER (WHERE id = ANY ($3))::int AS named, count(*) FILTER (WHERE id <> ALL ($3))::int AS others
+  const [row] = await tx.query<{ named: string[]; others: number }>(
+    `SELECT coalesce(array_agg(id) FILTER (WHERE id = ANY ($3)), '{}') AS named,
+       count(*) FILTER (WHERE id <> ALL ($3))::int AS others
      FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND status IN ('READY', 'HELD', 'APPROVED', 'AT_BANK')`,
     [tx.employerId, run.id, paymentIds],
   );
-  if (row?.named !== new Set(paymentIds).size) {
-    throw new DomainError('PAYMENT_NOT_IN_RUN', 'A payment to exclude is not a payable payment of this run.');
+  const payable = new Set(row?.named);
+  const others = paymentIds.filter((id) => !payable.has(id)).map((id) => showId('pay', id));
+  if (others.length > 0) {
+    const message = `Not every payment to exclude is a payable payment of this run: ${textOfFirstFew(others, MOST_NAMED)}.`;
+    throw new DomainError('PAYMENT_NOT_IN_RUN', message);
   }
-  if (row.others === 0) {
+  if (row?.others === 0) {
     throw new DomainError('NOTHING_TO_PAY', 'No payment would be left: cancel the run instead.');
   }
 }

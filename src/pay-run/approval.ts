@@ -4,14 +4,13 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { Employer } from '../employer/employer.entity';
 import { clear } from './attention.store';
 import { Actor } from './history';
 import { countOpenHolds } from './hold.store';
 import { assertTicked } from './iban-ticks';
 import { plannedInstructions } from './instruction.store';
 import { Approval, PayRun } from './pay-run.entity';
-import { assertAwaitsApproval, currentVersion, moveRun } from './pay-run.store';
+import { assertAwaitsApproval, currentVersion, lacksApprovals, moveRun } from './pay-run.store';
 import { movePaymentSet } from './payment.store';
 import { approvedHash } from './plan';
 
@@ -22,7 +21,7 @@ export interface Seen {
 }
 
 /**
- * Records one person's approval of the standing version; the run becomes APPROVED with the last one required.
+ * Records one person's approval of the standing version; a READY run becomes APPROVED with the last one required.
  * The database refuses an approver who prepared any version of the run, or a row left out elsewhere that it copies
  * (`approver_is_not_preparer`).
  * @throws DomainError NOT_AWAITING_APPROVAL, HOLDS_OPEN, NOTHING_TO_PAY, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED,
@@ -35,7 +34,7 @@ export async function approve(
   personId: string,
   seen: Seen,
 ): Promise<void> {
-  assertAwaitsApproval(run);
+  await assertAwaitsApproval(tx, run);
   const holds = await countOpenHolds(tx, run.id);
   if (holds > 0) {
     const message = `The run has ${holds} open holds: each is released, or its row left out, before the approval.`;
@@ -73,9 +72,7 @@ export async function approve(
     preparedBy: version.preparedBy,
     rootHash: version.rootHash,
   });
-  const standing = await standingApprovals(tx, run);
-  const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
-  if (standing.length < employer.approvalsRequired) return;
+  if (run.status !== 'READY' || (await lacksApprovals(tx, run))) return;
   const actor: Actor = `person:${personId}`;
   await movePaymentSet(tx, { payRunId: run.id, from: 'READY', to: 'APPROVED', actor });
   await moveRun(tx, run, 'APPROVED', actor);

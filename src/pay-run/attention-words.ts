@@ -73,28 +73,31 @@ export const ATTENTION_WORDS = {
   ROW_REFUSED_BY_BANK: {
     certain:
       'Nobody of this run is paid before it is decided. The refused payment is in no submitted instruction.',
-    askBank: 'Why is this payment refused? The answer of the bank is kept with it.',
+    askBank:
+      'Why is this payment refused in customer instruction {ref}? The answer of the bank is kept with it.',
     actions: ['EXCLUDE_PAYMENT', 'TRY_AGAIN'],
   },
   ROW_REFUSED_IN_MID_RUN: {
     certain: UNPAID_IN_MID_RUN,
-    askBank: 'Why is this payment refused? The answer of the bank is kept with it.',
+    askBank:
+      'Why is this payment refused in customer instruction {ref}? The answer of the bank is kept with it.',
     actions: ['TRY_AGAIN'],
   },
   INITIATE_REFUSED: {
     certain: 'No instruction exists and nothing is paid.',
-    askBank: 'Why is the initiation of a credit-transfer instruction refused for this account?',
+    askBank: 'Why is the initiation of a credit-transfer instruction refused for account {ref}?',
     actions: ['TRY_AGAIN'],
   },
   REBUILD_LIMIT: {
     certain: 'Every attempt was abandoned before any submit: none of it is paid.',
-    askBank: 'Why do additions to an instruction stay unanswered or differ from what was sent?',
+    askBank:
+      'Why do additions to an instruction, last to {ref}, stay unanswered or differ from what was sent?',
     actions: ['TRY_AGAIN'],
   },
   ROW_UNSEEN: {
     certain: 'Not being listed proves nothing: the payment may exist all the same, so it is not paid again.',
     askBank: 'What became of the payments of customer instruction {ref} that are not listed or not finished?',
-    actions: ['ACKNOWLEDGE'],
+    actions: ['TRY_AGAIN', 'ACKNOWLEDGE'],
   },
   REPLACED_UNSEEN: {
     certain:
@@ -160,7 +163,8 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   APPROVAL_LAPSED: {
-    certain: 'No submit of this run was sent. It waits for an amendment and a new approval.',
+    certain:
+      'No submit of this run was sent. It waits for a new approval, and for an amendment where its terms changed.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
@@ -188,19 +192,20 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   CREDENTIALS: {
-    certain: 'The bank refuses our access. Nothing more is sent for this employer until somebody resumes it.',
+    certain:
+      'The bank refuses our access. Nothing more is sent for this employer until two people resume it on this attention.',
     askBank: 'Is our access token valid, with the scopes of the interface, for this account?',
     actions: ['RESUME'],
   },
   ACCOUNT_UNUSABLE: {
     certain:
       'Nothing more is submitted from this account. It goes on by itself once the account can be used.',
-    askBank: 'Is the account open, and are credit transfers allowed on it?',
+    askBank: 'Is account {ref} open, and are credit transfers allowed on it?',
     actions: ['ACKNOWLEDGE'],
   },
   UNKNOWN_EVENT: {
     certain: 'The event is stored and changed nothing. What it could concern is read from the bank.',
-    askBank: 'What does this event mean? Its name is not in the interface document.',
+    askBank: 'What does the event {ref} mean? Its name is not in the interface document.',
     actions: ['ACKNOWLEDGE'],
   },
   CONTRACT_DRIFT: {
@@ -236,18 +241,22 @@ interface Asked {
   happened: string;
 }
 
+/** How the question begins that is asked of an instruction before its submit: its rows can be built again. */
+export const BEFORE_SUBMIT = 'Before its submit ';
+
 /** How the question begins that is asked because a successor was refused: no run waits for its answer. */
 export const SUCCESSOR_REFUSED = 'A successor of ';
 
 /**
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
  * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
- * that they stay so.
+ * that they stay so. What is not shown is built again before the submit only.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
   const { kind, payments, happened } = asked;
   const { actions } = ATTENTION_WORDS[kind];
   if (kind === 'REPLACED_UNSEEN' && !happened.startsWith(SUCCESSOR_REFUSED)) return ['NOT_PAID'];
+  if (kind === 'ROW_UNSEEN' && !happened.startsWith(BEFORE_SUBMIT)) return ['ACKNOWLEDGE'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
   const waiting = payments > 0;
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];

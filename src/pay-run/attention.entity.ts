@@ -20,6 +20,8 @@ export class Attention {
   @Column('text') askBank!: string;
   @Column('integer') payments!: number;
   @Column('bigint', { transformer: bigintColumn }) amountMinor!: bigint;
+  /** What the available balance fell short by, in minor units; null where no balance is asked about. */
+  @Column('bigint', { transformer: bigintColumn, nullable: true }) lackingMinor!: bigint | null;
   @Column('timestamptz') openedAt!: Date;
   @Column('timestamptz', { nullable: true }) resolvedAt!: Date | null;
   @Column('text', { nullable: true }) resolution!: string | null;

@@ -22,6 +22,8 @@ export interface Alarm {
   bankReference?: string | null;
   payments?: number;
   amountMinor?: bigint;
+  /** What the available balance falls short by, charges to be expected included. */
+  lackingMinor?: bigint;
   /** Whether another amount is another question: `happened` cannot tell the two apart. */
   isAboutSum?: boolean;
   /** Whether more payments, or more money, than was told is another question: who decides must have read of all. */
@@ -64,6 +66,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       askBank: (alarm.askBank ?? words.askBank).replaceAll('{ref}', alarm.bankReference ?? 'of this run'),
       payments: alarm.payments ?? 0,
       amountMinor: alarm.amountMinor ?? 0n,
+      lackingMinor: alarm.lackingMinor ?? null,
     })
     .orIgnore()
     .updateEntity(false)

@@ -3,7 +3,7 @@ import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
 import { mayMove } from '../domain/state-table';
 import { PAY_RUN_TRANSITIONS } from '../domain/pay-run';
-import { liveInstructions } from './amendment';
+import { insteadOf, liveInstructions } from './amendment';
 import { clear, clearBuilding } from './attention.store';
 import { Actor } from './history';
 import { markCancelled } from './hold.store';
@@ -23,7 +23,10 @@ export async function cancelRun(
   reason: string,
 ): Promise<void> {
   if (!mayMove(PAY_RUN_TRANSITIONS, run.status, 'CANCELLING')) {
-    throw new DomainError('NOT_CANCELLABLE', `The run is ${run.status}: it can no longer be cancelled.`);
+    throw new DomainError(
+      'NOT_CANCELLABLE',
+      `The run is ${run.status}: it can no longer be cancelled.${insteadOf(run)}`,
+    );
   }
   await moveRun(tx, run, 'CANCELLING', actor, reason);
   const alive = await liveInstructions(tx, run);

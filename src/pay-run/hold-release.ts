@@ -5,7 +5,7 @@ import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../d
 import { showId } from '../http/prefixed-id';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
-import { grantRelease, unusedRelease } from './pay-release';
+import { grantRelease, RELEASE_STANDS, unusedRelease } from './pay-release';
 import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
@@ -79,7 +79,7 @@ async function takePlace(
   // One that was given beforehand is used up: left open, it would let a later file pay the employee once more.
   const sequence =
     (await unusedRelease(tx, key)) ??
-    (await grantRelease(tx, secondPay.personId, { ...key, reason: secondPay.reason })).sequence;
+    (await grantRelease(tx, secondPay.personId, { ...key, reason: secondPay.reason }, paymentId)).sequence;
   await tx.query(`UPDATE payment SET release_sequence = $3 WHERE employer_id = $1 AND id = $2`, [
     tx.employerId,
     paymentId,
@@ -88,8 +88,9 @@ async function takePlace(
 }
 
 /**
- * Whether another run came to pay the employee after the row was held: of several runs that hold the same row each says
- * what paid then, and who releases it in each of them would have allowed one further payment, not as many as there are.
+ * Whether another run came to pay the employee, or to pay more, after the row was held: of several runs that hold the same
+ * row each says which payment there was, and who releases it in each of them would have allowed one further payment, not
+ * as many as there are.
  */
 async function isPaidUnseen(
   tx: EmployerTransaction,
@@ -98,8 +99,8 @@ async function isPaidUnseen(
   held: HeldPayment,
 ): Promise<boolean> {
   const [newest] = await tx.query<{ unseen: boolean }>(
-    `SELECT h.beside_run_id IS DISTINCT FROM o.pay_run_id
-       AND (h.beside_run_id IS NOT NULL OR o.release_sequence > $6) AS unseen
+    `SELECT CASE WHEN h.beside_run_id IS NULL THEN o.release_sequence >= $6
+       ELSE h.beside_run_id <> o.pay_run_id OR h.beside_line <> o.line END AS unseen
      FROM payment o LEFT JOIN pay_hold h ON h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
        AND h.code = ANY ($8)
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
@@ -124,7 +125,7 @@ const OWN_PLACE = 'p.release_sequence = $5';
 /** A place that was given after the held one, and that the next upload or successor may pay in. */
 const OPEN_PLACE_ABOVE = `p.release_sequence > $5 AND EXISTS (SELECT FROM pay_release r
     WHERE r.employer_id = p.employer_id AND r.period = p.period AND r.kind_of_pay = p.kind_of_pay
-      AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence AND r.withdrawn_at IS NULL)
+      AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence AND ${RELEASE_STANDS})
   AND NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
     AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live
     AND o.release_sequence = p.release_sequence)`;

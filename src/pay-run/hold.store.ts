@@ -2,6 +2,7 @@ import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { PaymentStatus } from '../domain/payment';
+import { RELEASE_STANDS } from './pay-release';
 
 /** What became of a hold that was decided; CANCELLED with its run. */
 export type HoldOutcome = 'RELEASED' | 'LEFT_OUT' | 'CANCELLED';
@@ -156,7 +157,7 @@ export async function readHeld(
        EXISTS (${other} AND o.live AND o.release_sequence = p.release_sequence) OR ${mayBePaid} AS place_taken,
        EXISTS (SELECT FROM pay_release r WHERE r.employer_id = p.employer_id AND r.period = p.period
          AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence
-         AND r.withdrawn_at IS NULL) AS release_stands
+         AND ${RELEASE_STANDS}) AS release_stands
      FROM payment p WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = $3 AND p.status = 'HELD'`,
     [tx.employerId, payRunId, paymentId],
   );

@@ -1,7 +1,9 @@
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { TICKED_KINDS } from '../domain/difference';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { Employer } from '../employer/employer.entity';
+import { showId } from '../http/prefixed-id';
 import { readBefore, readComparison } from './comparison.reads';
 import { PayRun } from './pay-run.entity';
 import { assertAwaitsApproval, currentVersion } from './pay-run.store';
@@ -26,7 +28,7 @@ export async function tickIbans(
   personId: string,
   ticks: Ticks,
 ): Promise<number> {
-  assertAwaitsApproval(run);
+  await assertAwaitsApproval(tx, run);
   const { rootHash } = await currentVersion(tx, run);
   if (rootHash.toString('hex') !== ticks.rootHash) {
     const message = 'The run is not what you looked at: its hash differs. Read it again before you tick.';
@@ -51,13 +53,16 @@ async function assertToTick(
     const message = 'No earlier pay tells which IBANs are new: decide on all of them at once, with a reason.';
     throw new DomainError('EVERY_IBAN_IS_NEW', message);
   }
-  const [found] = await tx.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM run_difference
+  const found = await tx.query<{ id: string }>(
+    `SELECT payment_id AS id FROM run_difference
      WHERE employer_id = $1 AND pay_run_id = $2 AND run_version = $3 AND payment_id = ANY ($4) AND kind = ANY ($5)`,
     [tx.employerId, run.id, run.runVersion, paymentIds, TICKED_KINDS],
   );
-  if (found?.count !== new Set(paymentIds).size) {
-    throw new DomainError('PAYMENT_NOT_TO_TICK', 'A payment to tick is none of the run with a new IBAN.');
+  const toTick = new Set(found.map(({ id }) => id));
+  const others = paymentIds.filter((id) => !toTick.has(id)).map((id) => showId('pay', id));
+  if (others.length > 0) {
+    const message = `Not every payment to tick is one of the run with a new IBAN: ${textOfFirstFew(others, MOST_NAMED)}.`;
+    throw new DomainError('PAYMENT_NOT_TO_TICK', message);
   }
 }
 

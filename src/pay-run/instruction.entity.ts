@@ -67,9 +67,13 @@ export class BankPaymentRow {
   @Column('text', { nullable: true }) bankPaymentId!: string | null;
   @Column('text', { nullable: true }) bankTransactionId!: string | null;
   @Column('text') addOutcome!: AddOutcome;
+  /** The status of an answer that leaves it in doubt. */
+  @Column('text', { nullable: true }) addDoubt!: string | null;
   @Column('text', { nullable: true }) bankStatus!: string | null;
   @Column('text', { nullable: true }) shownStatus!: string | null;
   @Column('timestamptz', { nullable: true }) behindSince!: Date | null;
+  /** The fields that are shown otherwise than they were sent, by commas. */
+  @Column('text', { nullable: true }) shownOtherwise!: string | null;
   @Column('smallint') bankRank!: number;
   @Column('timestamptz', { nullable: true }) bankStatusAt!: Date | null;
   @Column('timestamptz', { nullable: true }) lastSeenAt!: Date | null;

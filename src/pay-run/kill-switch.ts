@@ -3,6 +3,7 @@ import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
 import { InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal } from '../domain/pay-run';
+import { showId } from '../http/prefixed-id';
 import { repaysForgotten } from './forgotten-pay';
 import { PayRun } from './pay-run.entity';
 import { DECIDED_BY_RESUMING, whoStoppedRun } from './stop';
@@ -37,9 +38,9 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
  */
 export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
-  const open = await tx.query<{ kind: string }>(
-    `SELECT DISTINCT kind FROM attention
-     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL AND kind = ANY ($3) ORDER BY kind`,
+  const open = await tx.query<{ id: string; kind: string }>(
+    `SELECT id, kind FROM attention
+     WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL AND kind = ANY ($3) ORDER BY kind, id`,
     [tx.employerId, run.id, DECIDED_BY_RESUMING],
   );
   if (open.length > 0) {
@@ -47,7 +48,8 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
       'ATTENTION_DECIDES',
       'Two people decide this: resolve the open attention instead.',
       {
-        attentions: open.map(({ kind }) => kind),
+        attentions: [...new Set(open.map(({ kind }) => kind))],
+        attentionIds: open.map(({ id }) => showId('att', id)),
       },
     );
   }

@@ -1,6 +1,6 @@
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
-import { textOfFirstFew } from '../domain/first-few';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
 import { Alarm, clear, raiseNaming } from './attention.store';
@@ -29,9 +29,6 @@ const ASKED: Record<PaidAlready['cause'], string> = {
     'What became of what these payments pay again, of which statuses were shown that contradict one another, and where is the money?',
   FORGOTTEN: ATTENTION_WORDS.POSSIBLE_DUPLICATE_PAY.askBank,
 };
-
-/** Payments that are named; of more their number is told. */
-export const MOST_NAMED = 20;
 
 /** What of a run may not be submitted: payments that are named, or any of it where it repays a forgotten submit. */
 interface Found {

@@ -20,19 +20,33 @@ export interface Release {
   releasedAt: Date;
 }
 
-/** Makes the next release of an employee, period and kind of pay, whose key is locked, with its audit entry. */
+/**
+ * Whether a release `r` allows a payment still: it was not withdrawn, and the payment it was made with, if with one, was
+ * neither left out nor cancelled with its run. Sought by key: joined, the planner may read every payment.
+ */
+export const RELEASE_STANDS = `r.withdrawn_at IS NULL AND (r.payment_id IS NULL OR (
+  SELECT m.live OR m.status <> 'EXCLUDED' AND (
+    SELECT c.status FROM pay_run c WHERE c.employer_id = m.employer_id AND c.id = m.pay_run_id) <> 'CANCELLED'
+  FROM payment m WHERE m.employer_id = r.employer_id AND m.id = r.payment_id))`;
+
+/**
+ * Makes the next release of an employee, period and kind of pay, whose key is locked, with its audit entry.
+ * @param paymentId the payment that it is made with; beforehand, for whichever file comes next, it is of none
+ */
 export async function grantRelease(
   tx: EmployerTransaction,
   personId: string,
   request: ReleaseRequest,
+  paymentId?: string,
 ): Promise<Release> {
   const { employeeId, period, kindOfPay, reason } = request;
   const [made] = await tx.query<{ sequence: number; released_at: Date }>(
-    `INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by)
-     SELECT $1, $2, $3::text, $4, $5, coalesce(max(sequence), 0) + 1, $6, $7 FROM pay_release
+    `INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by,
+       payment_id)
+     SELECT $1, $2, $3::text, $4, $5, coalesce(max(sequence), 0) + 1, $6, $7, $8::uuid FROM pay_release
      WHERE employer_id = $1 AND period = $3::text AND kind_of_pay = $4 AND employee_id = $5
      RETURNING sequence, released_at`,
-    [tx.employerId, newId(), period, kindOfPay, employeeId, reason, personId],
+    [tx.employerId, newId(), period, kindOfPay, employeeId, reason, personId, paymentId ?? null],
   );
   if (!made) throw new Error('the release was not inserted');
   const { sequence, released_at: releasedAt } = made;
@@ -52,10 +66,25 @@ export async function unusedRelease(
 ): Promise<number | undefined> {
   const [unused] = await tx.query<{ sequence: number | null }>(
     `SELECT min(r.sequence) AS sequence FROM pay_release r
-     WHERE ${OF_KEY} AND r.withdrawn_at IS NULL AND NOT (${isTaken(['HELD'])})`,
+     WHERE ${OF_KEY} AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD'])})`,
     [tx.employerId, period, kindOfPay, employeeId],
   );
   return unused?.sequence ?? undefined;
+}
+
+/** Which of some payments took a release that does not stand any more: only another one lets them be paid. */
+export async function withoutRelease(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT p.id FROM payment p WHERE p.employer_id = $1 AND p.id = ANY ($2) AND p.release_sequence > 0
+       AND p.status <> 'SETTLED' AND NOT EXISTS (SELECT FROM pay_release r WHERE r.employer_id = p.employer_id
+         AND r.period = p.period AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id
+         AND r.sequence = p.release_sequence AND ${RELEASE_STANDS})`,
+    [tx.employerId, paymentIds],
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /**
@@ -70,7 +99,7 @@ export async function withdrawReleases(
 ): Promise<number[]> {
   const withdrawn = await tx.query<{ sequence: number }>(
     `UPDATE pay_release r SET withdrawn_at = clock_timestamp(), withdrawn_by = $5, withdrawn_reason = $6
-     WHERE ${OF_KEY} AND r.withdrawn_at IS NULL AND NOT (${isTaken(['HELD', 'EXCLUDED'])})
+     WHERE ${OF_KEY} AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})
      RETURNING r.sequence`,
     [tx.employerId, period, kindOfPay, employeeId, personId, reason],
   );

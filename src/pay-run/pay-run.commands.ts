@@ -46,7 +46,8 @@ export class PayRunCommands {
   ) {}
 
   /**
-   * Approves the version that was looked at, if it can still be sent before the cut-off: else nothing is stored.
+   * Approves the version that was looked at, if it can still be sent before the cut-off: else nothing is stored. One that
+   * is being submitted is released at the cut-off as far as it was not sent.
    * @throws those of `assertCanPay`, `approve` and `assertSendable`; 409 APPROVER_IS_PREPARER by constraint
    */
   async approve(command: Command, seen: Seen): Promise<RunRecord> {
@@ -55,7 +56,7 @@ export class PayRunCommands {
       const instead = 'cancel the run and upload its file with another account of the employer';
       assertCanPay(await readById(tx, EmployerAccount, run.accountId), instead);
       await approve(tx, this.personal, run, command.personId, seen);
-      await assertSendable(tx, run, this.config, this.clock.now());
+      if (run.status !== 'SUBMITTING') await assertSendable(tx, run, this.config, this.clock.now());
       return { runVersion, rootHash: seen.rootHash, payments: run.rowCount, status: run.status };
     });
     crashPoint('approval.recorded');

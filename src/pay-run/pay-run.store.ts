@@ -46,10 +46,25 @@ export async function moveRun(
   wake(tx, 'RUN', tx.employerId, [run.id]);
 }
 
-/** @throws DomainError NOT_AWAITING_APPROVAL unless the run is READY */
-export function assertAwaitsApproval({ status }: PayRun): void {
-  if (status === 'READY') return;
-  throw new DomainError('NOT_AWAITING_APPROVAL', `The run is ${status}; only a READY run is approved.`);
+/**
+ * @throws DomainError NOT_AWAITING_APPROVAL unless the run is READY, or its employer came to require more approvals than
+ * stand while it is submitted
+ */
+export async function assertAwaitsApproval(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  if (run.status === 'READY' || (run.status === 'SUBMITTING' && (await lacksApprovals(tx, run)))) return;
+  const message = `The run is ${run.status}; only a READY run, or one being submitted that lacks approvals, is approved.`;
+  throw new DomainError('NOT_AWAITING_APPROVAL', message);
+}
+
+/** Whether fewer approvals of the standing version and its root hash stand than the employer requires now. */
+export async function lacksApprovals(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  const [found] = await tx.query<{ lacks: boolean }>(
+    `SELECT approvals_required > (SELECT count(*) FROM approval WHERE employer_id = $1 AND pay_run_id = $2
+       AND run_version = $3 AND root_hash = $4 AND voided_at IS NULL) AS lacks
+     FROM employer WHERE id = $1`,
+    [tx.employerId, run.id, run.runVersion, run.rootHash],
+  );
+  return found?.lacks ?? true;
 }
 
 /** The amendment waiting to be applied to a run, if there is one. */

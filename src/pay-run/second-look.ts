@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { NotAllowed, NotFound } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
-import { isLeftBeforeTaken, isPastSubmit, NOT_PROCESSABLE, standingOf } from '../domain/bank-status';
+import {
+  readBankStatus,
+  isLeftBeforeTaken,
+  isPastSubmit,
+  NOT_PROCESSABLE,
+  standingOf,
+} from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
 import { lookAgain } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
@@ -192,6 +198,8 @@ function statusesBy(
   const statuses = new Map<string, string[]>();
   for (const one of seen) {
     const shown = statuses.get(idOf(one)) ?? [];
+    // What was settled, and is shown otherwise now, may have been paid: both are shown.
+    if (one.wasSettled && readBankStatus(one.status).kind !== 'returned') shown.push('SETTLED');
     shown.push(standingOf(one));
     statuses.set(idOf(one), shown);
   }

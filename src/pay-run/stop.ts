@@ -57,22 +57,24 @@ export async function stopUnlessDecided(
 
 /**
  * Stops what of a run was not submitted for what every read shows again as long as it lasts, and tells a person, unless
- * it is decided. A run of which nothing is left to be sent is not stopped.
+ * it is decided; anew where the open question lacks one of the words that matter. A run of which nothing is left to be
+ * sent is not stopped.
  */
 export async function stopRunUnlessDecided(
   tx: EmployerTransaction,
   alarm: Alarm & { payRunId: string },
+  words: readonly string[],
 ): Promise<void> {
-  if (await isDecided(tx, alarm)) return;
+  if (await isDecided(tx, alarm, words)) return;
   await awaitTurnOfRun(tx, alarm.payRunId);
   // Two people may have decided it while this waited for its turn.
-  if (await isDecided(tx, alarm)) return;
+  if (await isDecided(tx, alarm, words)) return;
   await tx.query(
     `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = $3
      WHERE employer_id = $1 AND id = $2 AND status = 'SUBMITTING' AND stopped_at IS NULL`,
     [tx.employerId, alarm.payRunId, alarm.kind],
   );
-  await raiseUndecided(tx, alarm);
+  await raiseNaming(tx, alarm, words);
 }
 
 /** Stops what of a run was not submitted. One that is stopped already keeps its reason. */
@@ -121,17 +123,17 @@ export async function stopEmployer(
 }
 
 /**
- * A submitted instruction holds something else than was approved: everything stops and a person is told, unless two have
- * decided it, as `happened` has it.
+ * A submitted instruction pays, or may have paid, something else than was approved: everything stops and a person is
+ * told, unless two have decided it, as `happened` has it.
  */
 export function totalsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
-  happened: string,
+  told: Pick<Alarm, 'happened' | 'certain' | 'askBank'>,
 ): Promise<void> {
   const kind = 'TOTAL_MISMATCH_AFTER_SUBMIT';
-  return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), happened });
+  return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), ...told });
 }
 
 /**

@@ -5,7 +5,7 @@ import { PersonalData } from '../database/personal-data';
 import { Problem } from '../http/problem';
 import { approvedFields, StoredFields } from './approved-fields';
 import { PayKey } from './pay-key';
-import { grantRelease } from './pay-release';
+import { grantRelease, RELEASE_STANDS } from './pay-release';
 import { Candidate } from './replaced.store';
 import { rowHash } from './run-hash';
 
@@ -49,8 +49,11 @@ async function copyPart(
 ): Promise<void> {
   const part = copies.replaced.slice(from, from + COPIED_AT_ONCE);
   const hashes = await successorHashes(tx, personal, part);
+  const ids = part.map(() => newId());
+  // What is made is released before it is inserted.
+  await tx.query('SET CONSTRAINTS release_is_of_a_payment DEFERRED');
   const releases: number[] = [];
-  for (const one of part) releases.push(await releaseOf(tx, copies, one));
+  for (const [index, one] of part.entries()) releases.push(await releaseOf(tx, copies, one, ids[index]));
   await tx.query(
     `INSERT INTO payment (employer_id, id, pay_run_id, row_no, line, period, kind_of_pay, employee_id, name_sealed,
        written_name_sealed, name_hash, iban_sealed, iban_hash, bic, amount_minor, currency, remittance, row_hash,
@@ -64,7 +67,7 @@ async function copyPart(
     [
       tx.employerId,
       copies.payRunId,
-      part.map(() => newId()),
+      ids,
       part.map(({ id }) => id),
       part.map((_, index) => from + index + 1),
       part.map(({ id }) => hashes.get(id)),
@@ -98,14 +101,19 @@ async function successorHashes(
 }
 
 /** What was never paid keeps its place; what was paid and came back still holds it, so that it takes a release. */
-async function releaseOf(tx: EmployerTransaction, copies: Copies, replaced: Candidate): Promise<number> {
+async function releaseOf(
+  tx: EmployerTransaction,
+  copies: Copies,
+  replaced: Candidate,
+  madeWith: string | undefined,
+): Promise<number> {
   if (replaced.status !== 'SETTLED') return replaced.releaseSequence;
   const { period, kindOfPay } = copies.key;
   const { employeeId } = replaced;
   const [unused] = await tx.query<{ sequence: number | null }>(
     `SELECT min(r.sequence) AS sequence FROM pay_release r
      WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = $4
-       AND r.withdrawn_at IS NULL
+       AND ${RELEASE_STANDS}
        AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
          AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
          AND p.release_sequence = r.sequence AND p.live)`,
@@ -113,5 +121,6 @@ async function releaseOf(tx: EmployerTransaction, copies: Copies, replaced: Cand
   );
   if (unused?.sequence != null) return unused.sequence;
   const reason = copies.reason ?? '';
-  return (await grantRelease(tx, copies.personId, { employeeId, period, kindOfPay, reason })).sequence;
+  const request = { employeeId, period, kindOfPay, reason };
+  return (await grantRelease(tx, copies.personId, request, madeWith)).sequence;
 }

@@ -29,6 +29,7 @@ import { readRun, RunRecord } from './pay-run.reads';
 import { findRun } from './pay-run.store';
 import { Candidate, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
+import { withoutRelease } from './pay-release';
 import { namesOfUnseen, SecondLook, UnseenPayment } from './second-look';
 import { SendSettings } from './send-outlook';
 import { tellOfMoved } from './stop-successors';
@@ -197,6 +198,8 @@ async function tellOfUnseen(
     payRunId,
     bankReference: names,
     happened: `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show now, of customer instruction ${names}.`,
+    certain:
+      'Nothing was stored and nobody is paid again: what is not shown may have been paid after all. Ask for the successor again once the bank shows how each of these payments ended, or two people have its word.',
     payments: sum?.payments ?? 0,
     amountMinor: BigInt(sum?.minor ?? 0),
   } as const;
@@ -261,9 +264,11 @@ async function withoutHeld(
   const free = judged.flatMap(({ candidate, code }) => (code === undefined ? [candidate.id] : []));
   const maybePaid = await mayBePaidByAnother(tx, free);
   const leftOut = await leftOutWhileHeld(tx, parent.id, free);
+  const unreleased = await withoutRelease(tx, free);
   return judged.map(({ candidate, code }) => {
     if (maybePaid.has(candidate.id)) return { candidate, code: 'EMPLOYEE_MAY_BE_PAID' };
-    return { candidate, code: leftOut.has(candidate.id) ? 'HOLD_NEEDS_RELEASE' : code };
+    const needsRelease = leftOut.has(candidate.id) || unreleased.has(candidate.id);
+    return { candidate, code: needsRelease ? 'HOLD_NEEDS_RELEASE' : code };
   });
 }
 

@@ -20,17 +20,26 @@ const DOUBTS: readonly AttentionKind[] = [
 /**
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. A difference
  * told of a single payment is one found after the submit; while an instruction is built it is told of the instruction.
- * That something given up has moved stays a doubt when people let things go on: it may have paid what no sum counts.
+ * What a status means is a doubt where it is asked of what had ended: what is open no sum counts yet. Two doubts outlast
+ * what people decide: that something given up has moved, which may have paid what no sum counts, and a payment that the
+ * bank goes on to show otherwise than it was sent, unless they have its word that it is not paid.
  */
 export async function openDoubts(
   tx: EmployerTransaction,
   payRunIds: readonly string[],
 ): Promise<(payRunId: string) => readonly AttentionKind[]> {
   const rows = await tx.query<{ pay_run_id: string; kinds: AttentionKind[] }>(
-    `SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM (
+    `WITH otherwise AS MATERIALIZED (
+       SELECT (SELECT i.pay_run_id FROM instruction i WHERE i.employer_id = $1 AND i.id = b.instruction_id) AS pay_run_id,
+         (SELECT p.status FROM payment p WHERE p.employer_id = $1 AND p.id = b.payment_id) AS status
+       FROM bank_payment b WHERE b.employer_id = $1 AND b.shown_otherwise IS NOT NULL)
+     SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM (
        SELECT pay_run_id, kind FROM attention
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
-         AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL)
+         AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL
+           OR kind = 'UNKNOWN_STATUS' AND subject_id <> instruction_id)
+       UNION ALL
+       SELECT pay_run_id, 'ECHO_MISMATCH' FROM otherwise WHERE pay_run_id = ANY ($2) AND status <> 'VOID'
        UNION ALL
        SELECT i.pay_run_id, 'INVARIANT_BREACH' FROM moved_instruction m
        JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id

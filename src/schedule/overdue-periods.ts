@@ -27,6 +27,9 @@ const UNAPPROVED = `(r.status = ANY ($3) OR r.status = ANY ($4) AND EXISTS (SELE
 /** What was due longer ago was told then: who begins to use the service is not asked about the past. */
 const TOLD_WITHIN = `interval '31 days'`;
 
+/** How long a run that is made, or amended, after it was due may wait for its approval before people are told. */
+const TIME_TO_APPROVE = `interval '1 hour'`;
+
 /** Whether people are asked already why an approval of the run `r` lapsed. */
 const LAPSED = `EXISTS (SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'APPROVAL_LAPSED'
   AND a.subject_id = r.id AND a.resolved_at IS NULL)`;
@@ -44,6 +47,7 @@ interface Overdue {
   of_schedule: boolean;
   subject_id: string;
   pay_run_id: string | null;
+  status: PayRunStatus | null;
   row_count: number;
   total_minor: string;
   to_tell: boolean;
@@ -79,9 +83,9 @@ export class OverduePeriods {
 
   /**
    * Tells people of each overdue period of the transaction's employer, once, and closes what is overdue no more. A
-   * period that was overdue when its schedule was made is nobody's omission, and of an approval that lapsed they know. A
-   * run of no schedule is due at its `submitAt`, or else when the day of its execution begins; one that was made later
-   * than that, at the bank's cut-off.
+   * period without a run that was overdue when its schedule was made is nobody's omission, and of an approval that lapsed
+   * they know. A run is due when its month is, or at its `submitAt`; where it was made or amended later than that, when
+   * the day of its execution begins; and later still, an hour after that or at the bank's cut-off.
    */
   async tell(tx: EmployerTransaction): Promise<void> {
     const overdue = await this.read(tx);
@@ -121,36 +125,46 @@ export class OverduePeriods {
   private read(tx: EmployerTransaction): Promise<Overdue[]> {
     const { cutOff, timeZone } = bankHours(this.config);
     return tx.query<Overdue>(
-      `SELECT p.period, p.submit_at, true AS of_schedule, r.id AS pay_run_id, coalesce(r.row_count, 0) AS row_count,
-         coalesce(r.total_minor, 0) AS total_minor,
-         coalesce(r.id, md5(p.schedule_id::text || p.period)::uuid) AS subject_id,
-         p.submit_at > s.created_at AND p.submit_at > $2::timestamptz - ${TOLD_WITHIN}
-           AND NOT ${LAPSED} AS to_tell
+      `SELECT p.period, p.submit_at, true AS of_schedule, NULL::uuid AS pay_run_id, NULL AS status, 0 AS row_count,
+         0 AS total_minor, md5(p.schedule_id::text || p.period)::uuid AS subject_id,
+         p.submit_at > s.created_at AND p.submit_at > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
-       LEFT JOIN pay_run r ON r.employer_id = p.employer_id AND r.id = p.pay_run_id
-       WHERE p.employer_id = $1 AND p.submit_at <= $2 AND (${UNAPPROVED} OR r.id IS NULL AND NOT ${PAID_OTHERWISE})
+       WHERE p.employer_id = $1 AND p.pay_run_id IS NULL AND p.submit_at <= $2 AND NOT ${PAID_OTHERWISE}
        UNION ALL
-       SELECT r.period, due.at, false, r.id, r.row_count, r.total_minor, r.id,
+       SELECT r.period, due.at, month.submit_at IS NOT NULL, r.id, r.status, r.row_count, r.total_minor, r.id,
          due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}
        FROM pay_run r
-       CROSS JOIN LATERAL (SELECT coalesce(r.submit_at, r.execution_date::timestamp AT TIME ZONE $6) AS at) opens
-       CROSS JOIN LATERAL (SELECT CASE WHEN opens.at > r.created_at THEN opens.at
-         ELSE (r.execution_date + $5::time) AT TIME ZONE $6 END AS at) due
-       WHERE r.employer_id = $1 AND ${UNAPPROVED} AND due.at <= $2
-         AND NOT EXISTS (SELECT FROM schedule_period p
-           JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
-           WHERE p.employer_id = $1 AND p.pay_run_id = r.id)
+       LEFT JOIN LATERAL (SELECT p.submit_at FROM schedule_period p
+         JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
+         WHERE p.employer_id = $1 AND p.pay_run_id = r.id LIMIT 1) month ON true
+       CROSS JOIN LATERAL (SELECT coalesce(max(v.created_at), r.created_at) AS made FROM pay_run_version v
+         WHERE v.employer_id = $1 AND v.pay_run_id = r.id) version
+       CROSS JOIN LATERAL (SELECT coalesce(month.submit_at, r.submit_at) AS planned,
+         r.execution_date::timestamp AT TIME ZONE $6 AS day,
+         (r.execution_date + $5::time) AT TIME ZONE $6 AS cut_off) opens
+       CROSS JOIN LATERAL (SELECT CASE WHEN opens.planned > version.made THEN opens.planned
+         WHEN opens.day > version.made THEN opens.day
+         ELSE least(opens.cut_off, version.made + ${TIME_TO_APPROVE}) END AS at) due
+       WHERE r.employer_id = $1 AND due.at <= $2
+         AND (${UNAPPROVED} OR r.status = 'CANCELLING' AND month.submit_at IS NOT NULL)
        ORDER BY submit_at, subject_id`,
       [tx.employerId, this.clock.now(), WAITING, AMENDED, cutOff, timeZone],
     );
   }
 }
 
+const MISSING = {
+  none: 'there is none',
+  unapproved: 'is not approved',
+  cancelling: 'is being cancelled, which ends once the bank has shown what became of it',
+};
+
 function alarmOf(overdue: Overdue): Alarm {
   const { period, pay_run_id: payRunId } = overdue;
   const due = `The run of period ${period} was to be submitted at ${overdue.submit_at.toISOString()}`;
-  const missing = payRunId === null ? 'there is none' : `${showId('run', payRunId)} is not approved`;
+  const why = overdue.status === 'CANCELLING' ? MISSING.cancelling : MISSING.unapproved;
+  const missing = payRunId === null ? MISSING.none : `${showId('run', payRunId)} ${why}`;
   return {
     kind: KIND,
     subjectId: overdue.subject_id,

@@ -110,7 +110,8 @@ export class AccountWatch {
       kind: 'ACCOUNT_UNUSABLE',
       subjectId: account.id,
       payRunId: held.runIds.length === 1 ? first : undefined,
-      happened: `The bank says the account is ${status}; ${held.runIds.length} approved runs wait for it.`,
+      bankReference: account.bankAccountId,
+      happened: `The bank says that account ${showId('acc', account.id)} is ${status}; ${held.runIds.length} approved runs wait for it.`,
       payments: held.payments,
       amountMinor: held.amountMinor,
     });

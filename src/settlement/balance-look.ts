@@ -139,9 +139,14 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
   });
 }
 
-const PAID_AGAIN =
-  'Its account lost, besides what the payments took, exactly as much again as this instruction pays: the bank may have ' +
-  'executed its submit twice.';
+const PAID_AGAIN = {
+  happened:
+    'Its account lost, besides what the payments took, exactly as much again as this instruction pays: the bank may have ' +
+    'executed its submit twice.',
+  certain: 'The submit was sent once, and every payment is shown once. All submits are stopped.',
+  askBank:
+    'Was customer instruction {ref} executed twice? The account lost its sum a second time: what was booked on it since? Please take back what was paid twice.',
+};
 
 /** Whether a run `r` is paid from the account at the bank. */
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(

@@ -50,6 +50,7 @@ export async function keepEvent(
   await raiseUndecided(tx, {
     kind: 'UNKNOWN_EVENT',
     subjectId: namedSubject(event),
+    bankReference: plainName(event),
     happened: `The bank sent the event ${plainName(event)}, which its interface document does not name.`,
   });
 }

@@ -1,8 +1,11 @@
 import type { NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
+import { PersonalData } from '../database/personal-data';
 import { firstFew, textOfFirstFew } from '../domain/first-few';
+import { maskIban } from '../domain/iban';
 import { formatMinor, sumMinor } from '../domain/money';
+import { foldIban } from '../domain/party';
 import { aboutInstruction, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { PayRun } from '../pay-run/pay-run.entity';
@@ -71,26 +74,43 @@ function namesOf(records: readonly Pick<BankPayment, 'bankPaymentId'>[]): string
 
 /**
  * A payment is shown with `fields` that contradict what was sent: its status moves nothing, and what of its run was not
- * submitted is held back (rule 6).
+ * submitted is held back (rule 6). What is shown is told to whom may see payments; by a keyed fingerprint of it everybody
+ * can tell one difference from another, which is asked about anew.
  */
 export function tellOfDifference(
   tx: EmployerTransaction,
+  personal: PersonalData,
   instruction: Instruction,
   payment: FollowedPayment,
-  fields: readonly string[],
+  { shown, fields }: { shown: BankPayment; fields: readonly string[] },
 ): Promise<void> {
-  return stopRunUnlessDecided(tx, {
+  const { bankPaymentId, messageId, amountMinor, currency, iban = '' } = shown;
+  const values = { bankPaymentId, messageId, amount: String(amountMinor), currency, iban: foldIban(iban) };
+  const read = Object.entries(values).filter(([field]) => fields.includes(field));
+  const reading = `(reading ${personal.hash(JSON.stringify(read)).toString('hex').slice(0, FINGERPRINT)})`;
+  const alarm = {
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')}.`,
+    happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')} ${reading}.`,
+    bankWords: wordsOf(shown),
     certain:
       'It was submitted once and is never sent again. What the bank pays, and to whom, is not certain. What of the run was not submitted is not sent until two people resume it.',
     askBank: `Which amount, and to which IBAN, does the bank pay for payment ${payment.bankIds[0] ?? payment.messageId} of customer instruction {ref}? If it is not what we sent, please stop it.`,
     payments: 1,
     amountMinor: payment.amountMinor,
-  });
+  } as const;
+  return stopRunUnlessDecided(tx, alarm, [reading]);
+}
+
+/** Hexadecimal digits of a fingerprint: enough to tell what is shown from what was. */
+const FINGERPRINT = 8;
+
+function wordsOf({ amountMinor, currency, iban }: BankPayment): string {
+  const amount =
+    amountMinor === undefined ? 'no amount' : `${formatMinor(amountMinor)} ${currency ?? ''}`.trim();
+  return `Shown: ${amount}, to ${iban === undefined ? 'no IBAN' : maskIban(iban)}.`;
 }
 
 /** Nothing the bank shows would tell of a payment it made twice, so a person asks it. */

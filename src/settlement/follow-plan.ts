@@ -33,6 +33,8 @@ export interface FollowedPayment {
   decidedStatus: string | null;
   /** For how long, in milliseconds, the bank has shown it now and then as before its end; null where it has not. */
   behindForMs: number | null;
+  /** The fields that the bank has shown otherwise than they were sent, by commas, and not as sent since; null for none. */
+  shownOtherwise: string | null;
   rank: number;
   returned: boolean;
   /** Calendar date `YYYY-MM-DD`; null where the bank has shown none. */
@@ -48,6 +50,8 @@ export interface SeenStatus {
   maxAgeMs?: number;
   settlementDate?: string;
   chargesMinor?: bigint;
+  /** Whether its history says that it was settled, whatever its status is now. */
+  wasSettled?: boolean;
 }
 
 /** A read of a payment that may say in which group it is. */
@@ -111,10 +115,23 @@ const ENDS: Partial<Record<PaymentStatus, BankOutcome>> = {
 };
 
 /**
+ * As `progressOfStatus`, of what a read shows with its history: what was settled, and is shown as ended unpaid or in a
+ * status that does not say what became of it, was settled first, also where no read fell between the two.
+ */
+export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
+  const hidesSettled = seen.wasSettled === true && (isEndedUnpaid(seen.status) || isUnclear(seen.status));
+  if (!hidesSettled || payment.status === 'SETTLED') return progressOfStatus(payment, seen);
+  const first = progressOfStatus(payment, { ...seen, status: 'SETTLED' });
+  if (first === undefined || first.alarm !== undefined) return first;
+  const then = progressOfStatus(advanced([payment], [first])[0] ?? payment, seen);
+  return then === undefined ? first : { ...then, payment, move: first.move };
+}
+
+/**
  * Translates one newly read status (rule 12): the rank never falls, the first terminal is kept, the unknown changes
  * nothing; a stale read overwrites nothing, and what no read can be stale enough for contradicts the end. Undefined when there is nothing to write down.
  */
-export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
+function progressOfStatus(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
   if (isBehindEnd(payment, seen.status)) {
     const { behindForMs } = payment;
     const isStale = behindForMs === null || behindForMs < (seen.maxAgeMs ?? Infinity);

@@ -3,13 +3,12 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { textOfFirstFew } from '../domain/first-few';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
-import { MOST_NAMED } from '../pay-run/paid-already';
 import { movePayments, RowRange } from '../pay-run/payment.store';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
 import { FollowedPayment, isBehindEnd, isPaidByWord, Progress } from './follow-plan';
@@ -26,6 +25,7 @@ interface StoredRecord extends StoredIds {
   shown_status: string | null;
   decided_status: string | null;
   behind_for_ms: string | null;
+  shown_otherwise: string | null;
   bank_rank: number;
 }
 
@@ -73,6 +73,7 @@ export async function followedPayments(
   const records = await tx.query<StoredRecord>(
     `SELECT row_no, payment_id, bank_payment_id, bank_transaction_id, bank_status, shown_status, bank_rank,
        extract(epoch FROM clock_timestamp() - behind_since) * 1000 AS behind_for_ms,
+       shown_otherwise,
        CASE WHEN shown_status IS NOT NULL THEN (SELECT d.bank_status FROM payment_decision d
          WHERE d.employer_id = $1 AND d.instruction_id = $2 AND d.row_no = b.row_no) END AS decided_status
      FROM bank_payment b WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
@@ -97,6 +98,7 @@ export async function followedPayments(
       shownStatus: record.shown_status,
       decidedStatus: record.decided_status,
       behindForMs: record.behind_for_ms === null ? null : Number(record.behind_for_ms),
+      shownOtherwise: record.shown_otherwise,
       rank: record.bank_rank,
       returned: payment.returned,
       settledOn: payment.settled_on,
@@ -251,6 +253,22 @@ async function stopContradicted(
   });
 }
 
+/** Remembers of rows of an instruction which fields are shown otherwise than they were sent; null for none any more. */
+export async function recordOtherwise(
+  tx: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+  byRow: ReadonlyMap<number, string | null>,
+): Promise<void> {
+  if (byRow.size === 0) return;
+  await queryByHash(
+    tx,
+    `UPDATE bank_payment b SET shown_otherwise = s.fields
+     FROM unnest($3::int[], $4::text[]) AS s(row_no, fields)
+     WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.row_no = s.row_no`,
+    [tx.employerId, id, [...byRow.keys()], [...byRow.values()]],
+  );
+}
+
 /** What an alarm says to people. */
 export const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {
   CONTRADICTION: 'The bank showed a second final status that differs from the first in whether it was paid',
@@ -269,7 +287,7 @@ function raiseContradiction(
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    ...(isBehindEnd(payment, shown) && { certain: KEPT, askBank: WHICH_IS_RIGHT }),
+    ...wordsBeyondTwoEnds(payment, shown),
     happened: `${wordsOfContradiction(payment, shown)}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
@@ -277,6 +295,20 @@ function raiseContradiction(
   return raiseNaming(tx, alarm, [` ${status} (`]);
 }
 
+/** What is certain and what to ask where the bank did not show two ends of its own; nothing where it did. */
+function wordsBeyondTwoEnds(
+  payment: FollowedPayment,
+  shown: string,
+): Partial<Record<'certain' | 'askBank', string>> {
+  if (isBehindEnd(payment, shown)) return { certain: KEPT, askBank: WHICH_IS_RIGHT };
+  if (payment.status === 'VOID') return { certain: DECLARED, askBank: WAS_IT_PAID };
+  return isPaidByWord(payment) ? { certain: DECLARED, askBank: WAS_IT_PAID } : {};
+}
+
+const DECLARED =
+  'What two people declared is kept, and the bank shows otherwise. The payment can never be replaced by another.';
+const WAS_IT_PAID =
+  'Was this payment in {ref} paid, against what you confirmed to us, and where is the money?';
 const KEPT =
   'Its end is kept, and the bank has shown otherwise for longer than what it shows can be old. The payment can never be replaced by another.';
 const WHICH_IS_RIGHT =

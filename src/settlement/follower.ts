@@ -43,6 +43,7 @@ import {
   followedPayments,
   recordAfterEnd,
   recordBehind,
+  recordOtherwise,
   recordProgress,
 } from './follow.store';
 import type { Followed } from './followed';
@@ -255,6 +256,7 @@ export class Follower {
     const progress = new Map<number, Progress>();
     const added = new Map<number, AddedAfterEnd>();
     const behind = new Set<number>();
+    const otherwise = new Map<number, string | null>();
     const shownIds = new Set<string>();
     const foreign: BankPayment[] = [];
     for (const one of seen) {
@@ -265,8 +267,10 @@ export class Follower {
       }
       shownIds.add(one.bankPaymentId);
       const fields = contradictions(payment, one);
+      const now = nowOtherwise(payment, one, fields);
+      if (now !== payment.shownOtherwise) otherwise.set(payment.rowNo, now);
       if (fields.length > 0) {
-        await tellOfDifference(tx, instruction, payment, fields);
+        await tellOfDifference(tx, this.personal, instruction, payment, { shown: one, fields });
         continue;
       }
       const shown = { ...one, status: shownOf(payment, one, isDone), maxAgeMs };
@@ -279,6 +283,7 @@ export class Follower {
     }
     const entries = foreign.filter(isOwnEntry);
     if (entries.length > 0) await tellOfEntries(tx, instruction, entries);
+    await recordOtherwise(tx, instruction, otherwise);
     const strangers = foreign.filter((one) => !isOwnEntry(one));
     if (strangers.length > 0) await tellOfForeign(tx, instruction, strangers);
     return {
@@ -319,4 +324,16 @@ export class Follower {
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
     return true;
   }
+}
+
+/** Which fields stay shown otherwise: what a read leaves out it does not show as it was sent. */
+function nowOtherwise(
+  { shownOtherwise }: FollowedPayment,
+  seen: BankPayment,
+  fields: readonly string[],
+): string | null {
+  const shown = new Map<string, unknown>(Object.entries({ ...seen, amount: seen.amountMinor }));
+  const before = shownOtherwise?.split(',') ?? [];
+  const still = [...before.filter((field) => shown.get(field) === undefined), ...fields];
+  return still.length === 0 ? null : [...new Set(still)].sort().join(',');
 }

@@ -79,7 +79,7 @@ export class Sweeps {
     };
     const mayBeOurs = (marks: PaymentMarks) => isUnmarked(marks) || joinerOf(marks) !== undefined;
     for await (const payment of this.gateway.listPayments(this.bounds(joiners), mayBeOurs))
-      joinerOf(payment)?.found.push({ ...payment, history: [] });
+      joinerOf(payment)?.found.push(payment);
   }
 
   private bounds(joiners: readonly Joiner[]): { from?: string } {

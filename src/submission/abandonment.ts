@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isNotShown, unless } from '../bank/errors';
+import { isBankError, isNotShown, unless } from '../bank/errors';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence } from '../database/leases';
+import { textOfFirstFew } from '../domain/first-few';
+import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
@@ -12,7 +14,14 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused, stopRunByService } from '../pay-run/stop';
 import { InstructionReader, ReadBack } from './read-back';
+import { tellOfUnseen } from './unseen';
 import { assertUnchanged, obstacleOf, Work } from './work';
+
+/** Rows named in a question; of more their number is told. */
+const ROWS_NAMED = 5;
+
+const STOPPED_IN_MID_RUN =
+  'The instruction was abandoned before any submit: none of it is paid. Others of the run are submitted, and the run is stopped. Once two people resume it, what is left is built again; what is not submitted by the cut-off becomes VOID and can be paid by a successor.';
 
 /** Ends instructions that must not be submitted, and has their rows built again where nobody doubts. */
 @Injectable()
@@ -47,6 +56,7 @@ export class Abandonment {
         kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
         ...aboutInstruction(work.instruction, work.planned),
         happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
+        ...(run.status === 'SUBMITTING' && { certain: STOPPED_IN_MID_RUN }),
       });
       if (run.status === 'SUBMITTING')
         await stopRunByService(tx, run.id, `an instruction differed from what was approved: ${reading.why}`);
@@ -72,7 +82,7 @@ export class Abandonment {
         kind: 'REBUILD_LIMIT',
         ...aboutInstruction(instruction, planned),
         subjectId: planned.id,
-        happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.`,
+        happened: `${attempts} attempts to build this instruction were abandoned; the last because ${reason}.${await answeredAlike(tx, instruction)}`,
       });
       return;
     }
@@ -85,7 +95,7 @@ export class Abandonment {
    * be reached, or refuses our access to everything; what it refuses to show ends all the same, and is watched
    */
   async end(claim: Claim, work: Work): Promise<'never'> {
-    const moved = await unless(isNotShown, this.reader.pastSubmit(work));
+    const moved = await this.movedAtTheEnd(claim, work);
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
@@ -98,10 +108,46 @@ export class Abandonment {
     return 'never';
   }
 
+  /** A read that fails for ten minutes is told: the run neither ends nor is built again meanwhile. */
+  private async movedAtTheEnd(claim: Claim, work: Work): Promise<string | undefined> {
+    try {
+      return await unless(isNotShown, this.reader.pastSubmit(work));
+    } catch (error) {
+      if (isBankError(error)) {
+        const unseen = {
+          ...aboutInstruction(work.instruction, work.planned),
+          happened: `The run is to be cancelled or amended, and this instruction of it cannot be read: ${error.message}.`,
+          certain: 'Nothing more is sent for it. It ends by itself once the bank shows what became of it.',
+        };
+        await this.database.inEmployer(claim.employerId, (tx) => tellOfUnseen(tx, claim, 'ROWS', unseen));
+      }
+      throw error;
+    }
+  }
+
   /** Stops the employer: the bank refuses our access, and going on would only make noise. */
   async park(tx: EmployerTransaction, work: Work, happened: string): Promise<void> {
     await accessRefused(tx, work.run, work.instruction, happened);
   }
+}
+
+/** Rows that the bank has answered in doubt whenever they were added: an amendment may take them out. */
+async function answeredAlike(
+  tx: EmployerTransaction,
+  { plannedInstructionId }: Pick<Instruction, 'plannedInstructionId'>,
+): Promise<string> {
+  const rows = await tx.query<{ row_no: number; payment_id: string; doubt: string; times: number }>(
+    `SELECT b.row_no, b.payment_id, max(b.add_doubt) AS doubt, count(*)::int AS times
+     FROM instruction i JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
+     WHERE i.employer_id = $1 AND i.planned_instruction_id = $2 AND b.add_doubt IS NOT NULL
+     GROUP BY b.row_no, b.payment_id HAVING count(*) > 1 ORDER BY times DESC, b.row_no`,
+    [tx.employerId, plannedInstructionId],
+  );
+  if (rows.length === 0) return '';
+  const named = rows.map(
+    (row) => `row ${row.row_no} (${showId('pay', row.payment_id)}) with ${row.doubt} ${row.times} times`,
+  );
+  return ` The bank answered ${textOfFirstFew(named, ROWS_NAMED)}: without them, which an amendment takes out as long as nothing is submitted, it may take the others.`;
 }
 
 /** How often these rows were built under the approvals that stand: what was built under those that lapsed does not count. */

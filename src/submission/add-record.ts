@@ -1,4 +1,4 @@
-import type { Outcome } from '../bank/outcome';
+import { isSuccess, type Outcome } from '../bank/outcome';
 import type { PreparedAdd } from '../bank/prepared';
 import type { BankPayment } from '../bank/records';
 import { arraysOf } from '../database/binary-array';
@@ -22,6 +22,8 @@ interface Recorded {
   payment?: BankPayment;
   why?: string;
   bankWords?: string;
+  /** How the bank answered what is in doubt all the same; undefined where it did not, or as of a success. */
+  doubt?: string;
 }
 
 /**
@@ -82,6 +84,29 @@ export async function recordTaken(
   await tx.query(...recording(tx, work, batch, results.flatMap(recordOf)));
 }
 
+/** Records rows that the bank provably did not take, and will not, as refused, and asks about each. */
+export async function recordRefused(
+  tx: EmployerTransaction,
+  work: Work,
+  results: readonly AddResult[],
+): Promise<void> {
+  const refused = results.map(({ row, outcome }) => {
+    return { row, outcome: 'REFUSED', why: whyOf(outcome), bankWords: saidIn(outcome) } as const;
+  });
+  await tx.query(
+    `INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome)
+     SELECT $1, $2, r.row_no, r.payment_id, 'REFUSED' FROM unnest($3::int[], $4::uuid[]) AS r(row_no, payment_id)
+     ON CONFLICT (employer_id, instruction_id, row_no) DO NOTHING`,
+    [
+      tx.employerId,
+      work.instruction.id,
+      refused.map(({ row }) => row.rowNo),
+      refused.map(({ row }) => row.paymentId),
+    ],
+  );
+  await raiseOf(tx, work, refused);
+}
+
 function recording(
   tx: EmployerTransaction,
   { instruction }: Work,
@@ -89,16 +114,17 @@ function recording(
   recorded: readonly Recorded[],
 ): Statement {
   const arrayOf = arraysOf(recorded);
+  const answered = recorded.some(({ doubt }) => doubt !== undefined);
   return [
     `WITH closed AS (
        UPDATE add_intent SET finished_at = clock_timestamp()
        WHERE employer_id = $1 AND instruction_id = $2 AND batch = $3 RETURNING batch)
      INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, bank_payment_id,
-       bank_transaction_id, add_outcome, bank_status, last_seen_at)
+       bank_transaction_id, add_outcome, bank_status, last_seen_at${answered ? ', add_doubt' : ''})
      SELECT $1, $2, r.row_no, r.payment_id, r.bank_payment_id, r.bank_transaction_id, r.outcome, r.status,
-       CASE WHEN r.bank_payment_id IS NOT NULL THEN clock_timestamp() END
-     FROM closed, unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[])
-       AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status)
+       CASE WHEN r.bank_payment_id IS NOT NULL THEN clock_timestamp() END${answered ? ', r.doubt' : ''}
+     FROM closed, unnest($4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[]${answered ? ', $10::text[]' : ''})
+       AS r(row_no, payment_id, bank_payment_id, bank_transaction_id, outcome, status${answered ? ', doubt' : ''})
      ON CONFLICT (employer_id, instruction_id, row_no) DO NOTHING`,
     [
       tx.employerId,
@@ -110,6 +136,7 @@ function recording(
       arrayOf('text', (one) => one.payment?.ids[1] ?? null),
       arrayOf('text', (one) => one.outcome),
       arrayOf('text', (one) => one.payment?.status ?? null),
+      ...(answered ? [arrayOf('text', (one) => one.doubt ?? null)] : []),
     ],
     'kept',
   ];
@@ -120,11 +147,15 @@ function recordOf({ row, outcome }: AddResult): Recorded[] {
     case 'yes':
       return [{ row, outcome: 'ADDED', payment: outcome.value }];
     case 'in-doubt':
-      return [{ row, outcome: 'IN_DOUBT', why: outcome.why }];
+      return [{ row, outcome: 'IN_DOUBT', why: outcome.why, doubt: answeredDoubt(outcome) }];
     case 'no':
       if (outcome.reason !== 'invalid') return [];
       return [{ row, outcome: 'REFUSED', why: whyOf(outcome), bankWords: saidIn(outcome) }];
   }
+}
+
+function answeredDoubt({ status }: Outcome<BankPayment>): string | undefined {
+  return status === undefined || isSuccess(status) ? undefined : `status ${status}`;
 }
 
 function isEcho({ why }: Recorded): boolean {

@@ -46,7 +46,7 @@ export class Adder {
     private readonly window: AddWindow,
   ) {}
 
-  /** Begins no more batches; those under way are finished. */
+  /** Begins no more adds; those under way are finished. */
   stop(): void {
     this.window.close();
   }
@@ -135,12 +135,15 @@ export class Adder {
     }
   }
 
-  /** Sends until one answer shows that going on is pointless; rows not sent by then were provably not executed. */
+  /**
+   * Sends until one answer shows that going on is pointless, or the process is to end; rows not sent by then were provably
+   * not executed, and are added later.
+   */
   private async sendAll(job: Job, { rows, prepared }: Prepared): Promise<AddResult[]> {
     const results: AddResult[] = [];
     const send = async (row: PayableRow, n: number) => {
       const add = prepared[n];
-      if (job.stopped || add === undefined) return;
+      if (job.stopped || !this.window.open || add === undefined) return;
       const outcome = await this.gateway.sendAdd(add);
       results.push({ row, outcome });
       if (outcome.kind !== 'no' || outcome.reason === 'invalid') return;

@@ -171,6 +171,7 @@ function viewOf(attention: Attention, me: SignedIn) {
     actions: actionsFor(attention),
     payments: attention.payments,
     amount: mayThis ? formatMinor(attention.amountMinor) : null,
+    lacking: mayThis && attention.lackingMinor !== null ? formatMinor(attention.lackingMinor) : null,
     openedAt: attention.openedAt.toISOString(),
     resolvedAt: attention.resolvedAt?.toISOString() ?? null,
     resolution: attention.resolution,

@@ -12,19 +12,31 @@ import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { AttentionKind, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
-import { Instruction } from '../pay-run/instruction.entity';
+import { BankPaymentRow, Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { Abandonment } from './abandonment';
+import { AddResult, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, saidIn, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
 import { initiateOf, referenceOf } from './prepared-calls';
-import { assertAccountOpen, assertMayCall, PayableRow, payableRows, withAnswers, Work } from './work';
+import {
+  assertAccountOpen,
+  assertMayCall,
+  assertUnchanged,
+  PayableRow,
+  payableRows,
+  withAnswers,
+  Work,
+} from './work';
 import { Verifier } from './verifier';
 
 const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIATE_REFUSED'];
+
+/** With more of them, and none taken beside them, it is our access that is refused. */
+const MOST_FORBIDDEN = 5;
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
@@ -108,7 +120,8 @@ export class Builder {
         return 0;
       }
       const next = afterBuildAnswer(outcome);
-      if (next.kind === 'refused') await raiseRefused(tx, work, outcome);
+      // Another worker may have had an answer first: nobody is asked, and it goes on with what was opened.
+      if (next.kind === 'refused' && !(await raiseRefused(tx, work, outcome))) return 0;
       if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt, outcome);
       return this.pauseAfter(tx, work, next, whyOf(outcome));
     });
@@ -146,12 +159,60 @@ export class Builder {
   private async addOpen(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn | undefined> {
     const open = rows.filter((row) => row.addOutcome === null);
     if (open.length === 0) return undefined;
-    const [refusal] = await this.adder.add(claim, work, open);
+    const refusal = await this.addTaken(claim, work, open);
     if (refusal === undefined || refusal.outcome.kind !== 'no') return undefined;
     const { outcome } = refusal;
     return this.database.inEmployer(claim.employerId, (tx) =>
       this.pauseAfter(tx, work, afterBuildAnswer(outcome), whyOf(outcome)),
     );
+  }
+
+  /**
+   * Adds rows. What is forbidden while other adds of the instruction are taken is the payment, not our access: the others
+   * are added, and it is refused.
+   * @returns the answer to which nothing more was taken; undefined where there was none
+   */
+  private async addTaken(
+    claim: Claim,
+    work: Work,
+    open: readonly PayableRow[],
+  ): Promise<AddResult | undefined> {
+    const forbidden: AddResult[] = [];
+    for (let left = open; left.length > 0;) {
+      const refusals = await this.adder.add(claim, work, left);
+      const other = refusals.find((one) => !isForbidden(one));
+      if (other !== undefined || refusals.length === 0) {
+        if (other !== undefined) return other;
+        break;
+      }
+      forbidden.push(...refusals);
+      const over = new Set(forbidden.map(({ row }) => row.rowNo));
+      const before = left.length;
+      left = (await this.answersTo(claim, work, left)).filter(
+        (row) => row.addOutcome === null && !over.has(row.rowNo),
+      );
+      const taken = before - left.length > refusals.length;
+      if (!taken && forbidden.length > MOST_FORBIDDEN) return forbidden[0];
+    }
+    return forbidden.length > 0 && !(await this.refuse(claim, work, forbidden)) ? forbidden[0] : undefined;
+  }
+
+  private answersTo(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<PayableRow[]> {
+    return this.database.inEmployer(claim.employerId, (tx) => withAnswers(tx, work.instruction, rows));
+  }
+
+  /** Records what is forbidden as refused. @returns whether it could: anything else of the instruction was taken */
+  private refuse(claim: Claim, work: Work, forbidden: readonly AddResult[]): Promise<boolean> {
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      await assertUnchanged(tx, claim, work);
+      const taken = await tx.manager.existsBy(BankPaymentRow, {
+        employerId: claim.employerId,
+        instructionId: work.instruction.id,
+        addOutcome: 'ADDED',
+      });
+      if (taken) await recordRefused(tx, work, forbidden);
+      return taken;
+    });
   }
 
   /** The rows with their answers so far, those of intents that were left open in doubt. */
@@ -225,18 +286,27 @@ async function isBeingInitiated(
   return now.status === 'BUILDING' && now.bankInstructionId === null;
 }
 
-/** Asks about a refused initiation, unless another worker had an answer first, or the instruction was given up. */
+/**
+ * Asks about a refused initiation, unless another worker had an answer first, or the instruction was given up.
+ * @returns whether it is asked about
+ */
 async function raiseRefused(
   tx: EmployerTransaction,
-  { instruction, planned, run }: Work,
+  { instruction, planned, run, account }: Work,
   outcome: Outcome<BankInstruction>,
-): Promise<void> {
-  if (!(await isBeingInitiated(tx, { instruction }))) return;
+): Promise<boolean> {
+  if (!(await isBeingInitiated(tx, { instruction }))) return false;
   await raise(tx, {
     kind: 'INITIATE_REFUSED',
     ...aboutInstruction(instruction, planned),
+    bankReference: account.bankAccountId,
     ...(run.status === 'SUBMITTING' && { certain: UNPAID_IN_MID_RUN }),
     happened: `The bank refused to open an instruction: ${whyOf(outcome)}.`,
     bankWords: saidIn(outcome),
   });
+  return true;
+}
+
+function isForbidden({ outcome }: AddResult): boolean {
+  return outcome.kind === 'no' && outcome.reason === 'forbidden';
 }

@@ -6,7 +6,7 @@ import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
-import { BankReads } from '../employer/bank-reads';
+import { BankReads, withoutFees } from '../employer/bank-reads';
 import { AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
@@ -69,16 +69,17 @@ export class EndedInstruction {
         [tx.employerId, instruction.id],
       ),
     );
+    const bankIds = known.map(({ id, other }) => knownIds(id, other));
     return readToDecide(async () => {
       const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
       const reading = this.reads.payments(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,
-        bankIds: known.map(({ id, other }) => knownIds(id, other)),
+        bankIds,
         byAnyList: true,
         isNamedBy: namesOf(instruction.id),
       });
-      const payments = (await unless(isHidden, reading)) ?? [];
+      const payments = withoutFees((await unless(isHidden, reading)) ?? [], bankIds);
       const left = payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
       return { ended: shown ? isEndedUnpaid(shown.status) : kept || payments.length === 0, left };
     });

@@ -19,15 +19,28 @@ export function whyLapsed({ kind }: Window, cutOff: 'cannot be met' | 'passed'):
   }
 }
 
-/** Marks the approval of a run as lapsed and tells why. */
-export async function lapseRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
+const MENDS = {
+  amend: 'Amend the run and have it approved again.',
+  approve: 'Have the run approved again as it stands.',
+};
+
+/**
+ * Marks the approval of a run as lapsed and tells why.
+ * @param mend what lets it be paid all the same: as it is where only its approvals no longer suffice
+ */
+export async function lapseRun(
+  tx: EmployerTransaction,
+  run: PayRun,
+  reason: string,
+  mend: 'amend' | 'approve' = 'amend',
+): Promise<void> {
   run.lapseReason = reason;
   await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: reason });
   await raise(tx, {
     kind: 'APPROVAL_LAPSED',
     subjectId: run.id,
     payRunId: run.id,
-    happened: `The approval lapsed: ${reason}. Amend the run and have it approved again.`,
+    happened: `The approval lapsed: ${reason}. ${MENDS[mend]}`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
   });

@@ -4,7 +4,7 @@ import { knownIds } from '../bank/payment-ids';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
 import { isPastSubmit } from '../domain/bank-status';
-import { BankReads, InstructionAtBank, isUnclear, Standing } from '../employer/bank-reads';
+import { BankReads, InstructionAtBank, isUnclear, Standing, withoutFees } from '../employer/bank-reads';
 import { differenceIn, ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
@@ -52,15 +52,18 @@ export class InstructionReader {
       }
     }
     const expected = expectedRows(work.instruction.id, rows);
+    const bankIds = expected.map((row) => row.bankIds);
     const reading = this.reads.payments(account, {
       bankInstructionId,
       createdAt: work.instruction.createdAt,
-      bankIds: expected.map((row) => row.bankIds),
+      bankIds,
       isNamedBy: namesOf(work.instruction.id),
     });
     // A bank may answer 404 where nothing is listed: that no payment is shown proves nothing either way.
     const seen = (await unless(isGone, reading)) ?? [];
-    const moved = seen.map((payment) => payment.status).find(isPastSubmit);
+    const moved = withoutFees(seen, bankIds)
+      .map((payment) => payment.status)
+      .find(isPastSubmit);
     if (moved !== undefined) return { kind: 'moved', bankStatus: moved };
     const listed = judgePayments(expected, seen);
     // Where the list does not say which row a payment is, a read of it alone may.
@@ -105,8 +108,9 @@ export class InstructionReader {
 
   /** @param showsNone which failures mean that the bank shows no payment of it */
   private async statusesOf(work: Work, showsNone: (error: unknown) => boolean): Promise<string[]> {
-    const seen = await unless(showsNone, this.reads.payments(work.account, await this.atBank(work)));
-    return (seen ?? []).map(({ status }) => status);
+    const at = await this.atBank(work);
+    const seen = await unless(showsNone, this.reads.payments(work.account, at));
+    return withoutFees(seen ?? [], at.bankIds).map(({ status }) => status);
   }
 
   private async atBank({ instruction }: Work): Promise<InstructionAtBank> {

@@ -172,7 +172,7 @@ export class RestoreAdoption {
     await record.submit(evidence.shown, this.clock.now());
     if (differs !== undefined) {
       const happened = `${occasion.cause}, and ${differs}.`;
-      await totalsDiffer(tx, instruction, work.planned, happened);
+      await totalsDiffer(tx, instruction, work.planned, { happened });
     }
     await planTheRest(tx, run);
     return undefined;

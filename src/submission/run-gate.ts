@@ -13,6 +13,7 @@ import { PersonalData } from '../database/personal-data';
 import { BANK_LADDER } from '../domain/bank-status';
 import { isOverdue, localDate } from '../domain/business-day';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
+import { isUnitConfirmed } from '../employer/readiness';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { everyInstructionIs, plannedInstructions } from '../pay-run/instruction.store';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
@@ -26,7 +27,7 @@ import { lapseRun, whyLapsed } from './lapse';
 import { ReplacedLook } from './replaced-look';
 import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
-import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
+import { hashOfRows, obstacleOf, payableRows, raiseNotReady, raiseUnusable } from './work';
 
 /** How often a run that waits for money or for its account is tried again. */
 const TRY_AGAIN_MS = 15_000;
@@ -46,6 +47,9 @@ const CHARGES_NOT_COVERED =
   'The available balance covers this run and what other runs have reserved, but not the charges to be expected on ' +
   `top: the highest the bank took for one payment of this account in the last ${CHARGES_OF_DAYS} days, for each payment.`;
 
+const TOO_FEW_APPROVALS = 'fewer approvals stand than its employer requires';
+const NOT_ENTITLED = 'an approver is no longer entitled to approve';
+
 /** The run gate, once per run, in VERIFIED → SUBMITTING (rule 7). */
 @Injectable()
 export class RunGate {
@@ -62,6 +66,10 @@ export class RunGate {
     const account = await this.database.inEmployer(claim.employerId, (tx) =>
       tx.manager.findOneByOrFail(EmployerAccount, { employerId: claim.employerId, id: run.accountId }),
     );
+    if (!isUnitConfirmed(account, this.config)) {
+      await this.database.inEmployer(claim.employerId, (tx) => raiseNotReady(tx, run, account, this.config));
+      return TRY_AGAIN_MS;
+    }
     const replaced = await this.replaced.of(run);
     const { computed, tampered } = await this.readRun(run);
     // Last: what the bank holds for others after this read may not count as reserved any more, and not as taken yet.
@@ -81,7 +89,7 @@ export class RunGate {
       await lockAccount(tx, now);
       const refusal = await this.refusalOf(tx, now, computed);
       if (refusal) {
-        await lapseRun(tx, now, refusal);
+        await lapseRun(tx, now, refusal, isOfApprovers(refusal) ? 'approve' : 'amend');
         return 0;
       }
       if (!(await this.funded(tx, claim, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
@@ -119,8 +127,8 @@ export class RunGate {
     const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
     const entitled = await this.entitledApprovals(tx, run, run.rootHash);
     const { length: standing } = await standingApprovals(tx, run);
-    if (standing < employer.approvalsRequired) return 'fewer approvals stand than its employer requires';
-    if (entitled < employer.approvalsRequired) return 'an approver is no longer entitled to approve';
+    if (standing < employer.approvalsRequired) return TOO_FEW_APPROVALS;
+    if (entitled < employer.approvalsRequired) return NOT_ENTITLED;
     const { ms } = await expectedSubmits(tx, run, this.config);
     const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
     return whyLapsed(window, 'cannot be met');
@@ -161,7 +169,8 @@ export class RunGate {
     if (available !== undefined && available < needed + charges) {
       const coversAlone = available >= run.totalMinor + charge * BigInt(run.rowCount);
       if (coversAlone && (await awaitsHolds(tx, claim, reserved))) return false;
-      await tellOfLack(tx, run, available < needed ? NOT_COVERED : CHARGES_NOT_COVERED);
+      const lack = available < needed ? NOT_COVERED : CHARGES_NOT_COVERED;
+      await tellOfLack(tx, run, lack, needed + charges - available);
       return false;
     }
     await isThere(tx, claim, MONEY);
@@ -264,7 +273,12 @@ async function awaitsHolds(tx: EmployerTransaction, claim: Claim, { submitted }:
 }
 
 /** Asks once under an approval: an amended run, or one that is approved anew, may lack money anew. */
-async function tellOfLack(tx: EmployerTransaction, run: PayRun, lack: string): Promise<void> {
+async function tellOfLack(
+  tx: EmployerTransaction,
+  run: PayRun,
+  lack: string,
+  lackingMinor: bigint,
+): Promise<void> {
   await raiseUndecided(tx, {
     kind: 'LOW_BALANCE',
     subjectId: run.id,
@@ -272,5 +286,11 @@ async function tellOfLack(tx: EmployerTransaction, run: PayRun, lack: string): P
     happened: `${lack} ${await approvedVersion(tx, run)} waits for it.`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
+    lackingMinor,
   });
+}
+
+/** Whether a refusal is of who approved, and not of what was approved. */
+function isOfApprovers(refusal: string): boolean {
+  return refusal === TOO_FEW_APPROVALS || refusal === NOT_ENTITLED;
 }

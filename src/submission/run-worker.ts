@@ -27,7 +27,7 @@ import { expectedSend } from '../pay-run/send-outlook';
 import { lapseRun, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
 import { submitWindow, Window } from './submit-window';
-import { mayBeForgotten, Obstacle, obstacleOf, raiseWaiting } from './work';
+import { mayBeForgotten, Obstacle, obstacleOf, raiseNotReady } from './work';
 
 /** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */
 const LOOK_AGAIN_TICKS = 10;
@@ -106,12 +106,11 @@ export class RunWorker {
       employerId: tx.employerId,
       id: run.accountId,
     });
-    const reasons = notReady(account, this.config).map((reason) => reason.detail);
-    if (reasons.length === 0) {
+    if (notReady(account, this.config).length === 0) {
       await clear(tx, ['ACCOUNT_UNUSABLE'], run.accountId, 'the account can be used');
       return true;
     }
-    await raiseWaiting(tx, run, `which is not ready: ${reasons.join('; ')}`);
+    await raiseNotReady(tx, run, account, this.config);
     return false;
   }
 

@@ -89,7 +89,8 @@ export class StatusMeaning {
         shown.get(asked.bankPaymentId ?? '') ?? shown.get(messageIdOf(work.instruction.id, asked.rowNo));
       const row = byRow.get(asked.rowNo);
       if (payment === undefined || row === undefined) return [];
-      return [{ asked, status: payment.status, differs: contradictions(row, payment).length > 0 }];
+      const { status, wasSettled } = payment;
+      return [{ asked, status, wasSettled, differs: contradictions(row, payment).length > 0 }];
     });
     // What is shown otherwise than it was sent is recorded by nobody, so that people must say what became of it.
     const seen = all.filter(({ differs }) => !differs);
@@ -100,7 +101,8 @@ export class StatusMeaning {
     const clear = seen.filter(
       (one) => !isUnderWay(one) && unclearStatusOf(one.status, ofInstruction) === undefined,
     );
-    const isAhead = (one: (typeof seen)[number]) => isUnderWay(one) && wentOn(one.asked, one.status);
+    const isAhead = (one: (typeof seen)[number]) =>
+      one.wasSettled || (isUnderWay(one) && wentOn(one.asked, one.status));
     const ahead = action.action === 'NOT_PAID' ? seen.filter(isAhead) : [];
     if (clear.length === 0 && ahead.length === 0) return;
     await this.database.inEmployer(employerId, (tx) => {

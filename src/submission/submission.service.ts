@@ -11,17 +11,35 @@ import { CutOff } from './cut-off';
 import { Recovery } from './recovery';
 import { RunWorker } from './run-worker';
 import { Submitter } from './submitter';
+import { isUnitConfirmed } from '../employer/readiness';
 import { approvedVersion } from '../pay-run/approval';
 import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
-import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, raiseWaiting, Work } from './work';
+import {
+  Halted,
+  loadWork,
+  Obstacle,
+  obstacleOf,
+  raiseNotReady,
+  raiseUnusable,
+  raiseWaiting,
+  Work,
+} from './work';
 
-/** Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. */
+/**
+ * Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. A build holds
+ * its place until all its rows are added, so that what is submitted, or is to be ended, has places of its own.
+ */
 const RUNS_AT_ONCE = 8;
-const INSTRUCTIONS_AT_ONCE = 4;
+const BUILDS_AT_ONCE = 4;
+const OTHERS_AT_ONCE = 4;
+
+/** Of leases of instructions those that are built: found once for each claim, and not for each lease. */
+const BUILT = `lease.subject_id = ANY (ARRAY(
+  SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING')))`;
 
 /** Work that a switch stopped is looked at again after so long. */
 const STOPPED_PAUSE_MS = 5_000;
@@ -36,7 +54,8 @@ const CERTAIN_OF_HIDDEN =
 @Injectable()
 export class SubmissionService {
   private readonly runs: LeaseWorker;
-  private readonly instructions: LeaseWorker;
+  private readonly builds: LeaseWorker;
+  private readonly others: LeaseWorker;
 
   constructor(
     private readonly database: Database,
@@ -49,7 +68,7 @@ export class SubmissionService {
     private readonly recovery: Recovery,
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     const holder = leaseHolder();
     const leaseMs = config.LEASE_MS;
@@ -60,23 +79,28 @@ export class SubmissionService {
       atOnce: RUNS_AT_ONCE,
       step: (claim) => this.stepRun(claim),
       foreseen: isBankError,
-      onIdle: () => this.instructions.tick(),
+      onIdle: () => Promise.all([this.builds.tick(), this.others.tick()]),
     });
-    this.instructions = new LeaseWorker(leases, {
+    const ofInstructions = {
       kind: 'INSTRUCTION',
       holder,
       leaseMs,
-      atOnce: INSTRUCTIONS_AT_ONCE,
-      step: (claim) => this.stepInstruction(claim),
+      step: (claim: Claim) => this.stepInstruction(claim),
       foreseen: isBankError,
       onIdle: () => this.runs.tick(),
+    } as const;
+    this.builds = new LeaseWorker(leases, { ...ofInstructions, atOnce: BUILDS_AT_ONCE, among: BUILT });
+    this.others = new LeaseWorker(leases, {
+      ...ofInstructions,
+      atOnce: OTHERS_AT_ONCE,
+      among: `NOT ${BUILT}`,
     });
   }
 
   /** Claims what is due and starts on it; does not wait for it. */
   async tick(): Promise<void> {
     await this.runs.tick();
-    await this.instructions.tick();
+    await Promise.all([this.builds.tick(), this.others.tick()]);
   }
 
   /** Clears up what is left of submits that were not sent and could not be written down as such. */
@@ -87,7 +111,7 @@ export class SubmissionService {
   /** Takes no more work, waits for what is under way, and then writes down what only this process knows. */
   async drain(): Promise<void> {
     this.adder.stop();
-    await Promise.all([this.runs.drain(), this.instructions.drain()]);
+    await Promise.all([this.runs.drain(), this.builds.drain(), this.others.drain()]);
     await this.unsent.drain();
   }
 
@@ -152,9 +176,16 @@ export class SubmissionService {
   private async stepUnsent(claim: Claim, work: Work, obstacle: Obstacle | undefined): Promise<WakeIn> {
     const late = this.cutOff.isTooLate(work);
     if (obstacle !== undefined && !(obstacle === 'STOPPED' && late)) return STOPPED_PAUSE_MS;
+    if (!late && !isUnitConfirmed(work.account, this.config)) return this.inAnotherUnit(work);
     if (work.instruction.status !== 'VERIFIED')
       return late ? this.cutOff.giveUp(claim, work) : this.builder.step(claim, work);
     return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
+  }
+
+  /** A process that is set otherwise than the account was checked would write amounts nobody approved. */
+  private async inAnotherUnit({ run, account }: Work): Promise<WakeIn> {
+    await this.database.inEmployer(run.employerId, (tx) => raiseNotReady(tx, run, account, this.config));
+    return STOPPED_PAUSE_MS;
   }
 
   private async halted(work: Work, obstacle: Obstacle): Promise<WakeIn> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
 import type { Outcome } from '../bank/outcome';
 import type { PreparedSubmit } from '../bank/prepared';
@@ -6,6 +6,7 @@ import type { BankInstruction } from '../bank/records';
 import type { Leaving } from '../bank/session';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
+import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, wake } from '../database/leases';
@@ -15,15 +16,12 @@ import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
 import { writeOutcome } from '../employer/bank-calls';
-import { Employer } from '../employer/employer.entity';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
-import { standingApprovals } from '../pay-run/approval';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { keepMoved } from '../pay-run/moved-instruction';
 import { mayBePaidAlready } from '../pay-run/paid-already';
-import { PayRun } from '../pay-run/pay-run.entity';
-import { findRun } from '../pay-run/pay-run.store';
+import { findRun, lacksApprovals } from '../pay-run/pay-run.store';
 import { stopRunByService, stopUnlessDecided } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
@@ -61,9 +59,14 @@ const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent'
 /** Pause before a submit that never left is tried again. */
 const UNSENT_PAUSE_MS = 2_000;
 
+/** A file that cannot be written is for somebody to mend, whom the log tells. */
+const UNREMEMBERED_PAUSE_MS = 15_000;
+
 /** The instruction gate and the one submit (rules 7, 8 and 9). */
 @Injectable()
 export class Submitter {
+  private readonly logger = new Logger(Submitter.name);
+
   constructor(
     private readonly database: Database,
     private readonly gateway: BankGateway,
@@ -160,8 +163,10 @@ export class Submitter {
   ): Promise<Outcome<BankInstruction>> {
     try {
       await this.guard.keep(mark);
-    } catch {
-      return { kind: 'no', reason: 'not-sent', why: 'RESTORE_WITNESS_FILE could not be written' };
+    } catch (error) {
+      const why = 'RESTORE_WITNESS_FILE could not be written';
+      this.logger.error({ message: `${why}: nothing is submitted`, error: describeError(error) });
+      return { kind: 'no', reason: 'not-sent', why, retryAfterMs: UNREMEMBERED_PAUSE_MS };
     }
     return this.gateway.sendSubmit(prepared, leaving);
   }
@@ -185,7 +190,7 @@ export class Submitter {
       await this.cutOff.release(tx, work, instruction);
       return 'ended';
     }
-    if (!(await this.approved(tx, run))) return 'unapproved';
+    if (await lacksApprovals(tx, run)) return 'unapproved';
     assertAccountOpen(right);
     if (await mayBePaidAlready(tx, work.planned)) return 'paid already';
     await moveInstruction(tx, instruction, 'SUBMIT_INTENT', 'service');
@@ -216,15 +221,10 @@ export class Submitter {
     }
   }
 
-  private async approved(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
-    const { approvalsRequired } = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
-    const approvals = await standingApprovals(tx, run);
-    return approvals.filter((one) => run.rootHash?.equals(one.rootHash)).length >= approvalsRequired;
-  }
-
   /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
   private async unapproved(work: Work): Promise<void> {
-    const happened = 'The run is being submitted, but fewer approvals stand than its employer requires.';
+    const happened =
+      'The run is being submitted, but fewer approvals stand than its employer requires. Once another approver has approved it as it stands, it can be resumed.';
     await this.database.inEmployer(work.instruction.employerId, async (tx) => {
       await stopRunByService(tx, work.run.id, happened);
       await raise(tx, {

@@ -6,6 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
+import { BEFORE_SUBMIT } from '../pay-run/attention-words';
 import { isEndedBeforeSubmit } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -204,22 +205,22 @@ function lackIn({ instruction, planned }: Work, reading: Lacking): Unseen {
     const lost = before ? ' any more' : '';
     return {
       ...about,
-      happened: `Payments the bank confirmed when they were added are not shown by it${lost}.`,
+      happened: `${BEFORE_SUBMIT}payments the bank confirmed when they were added are not shown by it${lost}.`,
     };
   }
   if (reading.kind === 'wait' && reading.bankStatus === undefined)
     return {
       ...about,
-      happened:
-        'The bank does not show the instruction any more, and shows payments of it: it cannot be submitted.',
+      happened: `${BEFORE_SUBMIT}the bank does not show the instruction any more, and shows payments of it: it cannot be submitted.`,
       certain:
         'No submit of it is in the record. Whether somebody else submitted it the bank does not show. It goes on by itself once the bank shows it as INITIATED.',
     };
   const fell = before ? ', though it was INITIATED before' : '';
   return {
     ...about,
-    happened: `The bank shows the instruction as ${reading.bankStatus}${fell}: it cannot be submitted.`,
-    certain: 'Nothing of it was submitted. It goes on by itself once the bank shows it as INITIATED.',
+    happened: `${BEFORE_SUBMIT}the bank shows the instruction as ${reading.bankStatus}${fell}: it cannot be submitted.`,
+    certain:
+      'Nothing of it was submitted. It goes on by itself once the bank shows it as INITIATED, or is built again by TRY_AGAIN.',
   };
 }
 

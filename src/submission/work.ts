@@ -1,9 +1,11 @@
 import { knownIds } from '../bank/payment-ids';
+import { Config } from '../config/env';
 import { findById, readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { EmployerAccount } from '../employer/employer.entity';
+import { notReady } from '../employer/readiness';
 import { showId } from '../http/prefixed-id';
 import type { StoredFields } from '../pay-run/approved-fields';
 import { approvedVersion } from '../pay-run/approval';
@@ -141,6 +143,17 @@ export async function raiseUnusable(tx: EmployerTransaction, run: PayRun): Promi
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
 }
 
+/** Tells people why a run waits for an account that is not ready. */
+export function raiseNotReady(
+  tx: EmployerTransaction,
+  run: PayRun,
+  account: EmployerAccount,
+  config: Pick<Config, 'BANK_AMOUNT_UNIT'>,
+): Promise<void> {
+  const reasons = notReady(account, config).map((reason) => reason.detail);
+  return raiseWaiting(tx, run, `which is not ready: ${reasons.join('; ')}`);
+}
+
 /**
  * Tells people once that a run waits for its account. What is decided of one run, or under one approval, says nothing
  * of the next.
@@ -152,11 +165,13 @@ export async function raiseWaiting(
   certain?: string,
 ): Promise<void> {
   const version = await approvedVersion(tx, run, showId('run', run.id));
+  const { id, bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
   await raiseUndecided(tx, {
     kind: 'ACCOUNT_UNUSABLE',
-    subjectId: run.accountId,
+    subjectId: id,
     payRunId: run.id,
-    happened: `${version} waits for its account, ${why}.`,
+    bankReference: bankAccountId,
+    happened: `${version} waits for its account ${showId('acc', id)}, ${why}.`,
     certain,
     payments: run.rowCount,
     amountMinor: run.totalMinor,

@@ -1,4 +1,6 @@
 import { DomainError } from '../domain/errors';
+import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
+import { showId } from '../http/prefixed-id';
 
 /** What a person proposes on the bank's written word, which is named by its reference, of which payments. */
 export interface WrittenWord {
@@ -14,7 +16,10 @@ export function paymentsOfWord({ evidence, paymentIds }: WrittenWord, waiting: r
   if (evidence === undefined)
     throw new DomainError('EVIDENCE_NEEDED', 'Give the reference of the bank’s written word as evidence.');
   const asked = new Set(waiting);
-  if (paymentIds?.some((id) => !asked.has(id)))
-    throw new DomainError('PAYMENT_NOT_WAITING', 'Not every payment that was named waits for this answer.');
+  const others = (paymentIds ?? []).filter((id) => !asked.has(id)).map((id) => showId('pay', id));
+  if (others.length > 0) {
+    const message = `Not every payment that was named waits for this answer: ${textOfFirstFew(others, MOST_NAMED)}.`;
+    throw new DomainError('PAYMENT_NOT_WAITING', message);
+  }
   return [...new Set(paymentIds ?? waiting)];
 }

@@ -99,7 +99,7 @@ describe('the gateway', () => {
         messageId: 'm-1',
         amountMinor: 150_025n,
         status: 'INITIATED',
-        history: [{ status: 'INI_STARTED', at: '2026-03-02T10:00:01+00:00' }],
+        wasSettled: false,
         chargesMinor: 0n,
       },
     });
@@ -232,7 +232,7 @@ describe('the gateway', () => {
       bankPaymentId: '901',
       ids: ['901'],
       status: 'INITIATED',
-      history: payment.history,
+      wasSettled: false,
     });
     answering({
       id: 4711,

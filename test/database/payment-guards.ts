@@ -81,6 +81,20 @@ export const PAYMENT_GUARDS: Guard[] = [
     forbidden: `${withdrawn(2)}; ${insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 })}`,
   },
   {
+    name: 'a release that was made with a payment allows no other once that is left out',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unreleased_second_pay',
+    says: 'second_pay_is_released',
+    given: [
+      insertion('payment', { ...unrelated, id: NEXT, row_no: 4, status: 'READY', employee_id: 'E8' }),
+      insertion('pay_release', { ...release, sequence: 2, payment_id: NEXT }),
+    ],
+    lawful: insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 }),
+    forbidden: `UPDATE payment SET status = 'EXCLUDED', live = false, excluded_reason = 'sent twice' WHERE id = '${NEXT}';
+      ${insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 })}`,
+  },
+  {
     name: 'a held payment does not join by a release that was withdrawn',
     kind: 'trigger',
     on: 'payment',

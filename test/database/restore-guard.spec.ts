@@ -66,6 +66,24 @@ async function loadedInto(target: string): Promise<void> {
   }
 }
 
+describe('a mark that was committed', () => {
+  it('is on the disk before who keeps it goes on, also where another was to be written first', async () => {
+    const witness = new RestoreWitness({ RESTORE_WITNESS_FILE: witnessFile() });
+    await witness.recall();
+    const inFile = async () => JSON.parse(await readFile(witnessFile(), 'utf8')) as { seq: string };
+    void witness.remember(11n);
+    await witness.remember(10n);
+    expect(await inFile()).toMatchObject({ seq: '11' });
+    await rm(directory, { recursive: true });
+    await writeFile(directory, 'in the way');
+    await expect(witness.remember(13n)).rejects.toThrow();
+    await expect(witness.remember(12n)).rejects.toThrow();
+    await rm(directory);
+    await witness.remember(12n);
+    expect(await inFile()).toMatchObject({ seq: '13' });
+  });
+});
+
 describe('a service on the database it last ran on', () => {
   it('knows it at its first start, at every other, and from several replicas at once', async () => {
     expect(await isKnown()).toBe(true);

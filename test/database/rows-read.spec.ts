@@ -97,7 +97,7 @@ async function rowsRead(tx: EmployerTransaction): Promise<number> {
 
 function answered(row: PayableRow): { row: PayableRow; outcome: Outcome<BankPayment> } {
   const bankPaymentId = row.paymentId;
-  const value: BankPayment = { bankPaymentId, ids: [bankPaymentId], status: 'INITIATED', history: [] };
+  const value: BankPayment = { bankPaymentId, ids: [bankPaymentId], status: 'INITIATED', wasSettled: false };
   return { row, outcome: { kind: 'yes', value, status: 201 } };
 }
 

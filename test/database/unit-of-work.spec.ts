@@ -8,7 +8,6 @@ import { runMigrations } from '../../src/database/migrate';
 import { startTemporaryServer } from '../../src/database/temporary-server';
 import { INSTRUCTION_INITIAL } from '../../src/domain/instruction';
 import { PAY_RUN_INITIAL } from '../../src/domain/pay-run';
-import { PAYMENT_INITIAL } from '../../src/domain/payment';
 import { ENTITIES } from '../../src/entities';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
 import { firstRows, idsOf, insertion, Row, secondRows, twoEmployers, uuid } from './two-employers';
@@ -25,7 +24,7 @@ const EMPLOYER_TABLES = Object.entries<Row>(firstRows(1)).filter(([table]) => !S
 const INITIAL: Record<string, Row> = {
   pay_run: { status: PAY_RUN_INITIAL },
   instruction: { status: INSTRUCTION_INITIAL },
-  payment: { status: PAYMENT_INITIAL },
+  payment: { status: 'READY' },
   pay_hold: { outcome: null, reason: null, decided_by: null, decided_at: null },
   forgotten_instruction: { adopted_at: null },
 };

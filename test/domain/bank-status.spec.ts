@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import {
   BANK_LADDER,
-  BANK_POSITION_START,
   BANK_STATUSES,
   BankPosition,
   climb,
@@ -21,6 +20,9 @@ const anyStatus = fc.oneof(
   fc.constantFrom<string>(...BANK_STATUSES),
   fc.constantFrom('NEW_STATUS', 'settled', '', 'constructor', '__proto__'),
 );
+
+/** Before the bank has said anything. */
+const BANK_POSITION_START: BankPosition = { rank: 0 };
 
 function walk(values: readonly string[], from: BankPosition = BANK_POSITION_START): BankPosition {
   return values.reduce((position, value) => climb(position, value).next, from);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { countrySpecs, isValidIBAN } from 'ibantools';
 import { validateBic } from '../../src/domain/bic';
-import { ibanCountryOf, maskIban, SEPA_IBAN_COUNTRIES, validateIban } from '../../src/domain/iban';
+import { ibanCountryOf, maskIban, validateIban } from '../../src/domain/iban';
 
 /** The registry's own examples, and national ones, of every country a SEPA credit transfer reaches. */
 const EXAMPLES = [
@@ -60,8 +60,11 @@ describe('an IBAN', () => {
     expect(validateIban(iban)).toEqual({ ok: true, iban, country: iban.slice(0, 2) });
   });
 
-  it('has an example here for every SEPA country', () => {
-    expect(EXAMPLES.map(ibanCountryOf)).toEqual(SEPA_IBAN_COUNTRIES);
+  it('has an example here for every country that is taken', () => {
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    const all = letters.flatMap((one) => letters.map((other) => one + other));
+    const taken = all.filter((country) => !codeOf(`${country}00`).startsWith('IBAN_COUNTRY_'));
+    expect(EXAMPLES.map(ibanCountryOf)).toEqual(taken);
   });
 
   it('is normalised from lower case and groups of four, which loses nothing', () => {
@@ -155,7 +158,7 @@ describe('an IBAN', () => {
         for (const { place, char } of damage) if (place >= 2) chars[place % chars.length] = char;
         const text = chars.join('').replaceAll(' ', '');
         const country = text.slice(0, 2);
-        fc.pre(SEPA_IBAN_COUNTRIES.includes(country) && country !== 'IE');
+        fc.pre(EXAMPLES.some((one) => one.startsWith(country)) && country !== 'IE');
         fc.pre(!['00', '01', '99'].includes(text.slice(2, 4)));
         if (isValidIBAN(text)) expect(codeOf(text)).toBe('OK');
         // The library also knows check digits inside some countries' national part, which we leave to the bank.

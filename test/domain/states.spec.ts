@@ -39,7 +39,7 @@ const MACHINES: [string, Machine][] = [
     'payment',
     {
       statuses: payment.PAYMENT_STATUSES,
-      initial: payment.PAYMENT_INITIAL,
+      initial: 'READY',
       table: payment.PAYMENT_TRANSITIONS,
       meaning: payment.PAYMENT_MEANING,
       finals: ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID', 'EXCLUDED'],

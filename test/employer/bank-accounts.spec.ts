@@ -1,5 +1,9 @@
+import { Logger } from '@nestjs/common';
 import { BankClient } from '../../src/bank/client';
 import { newId } from '../../src/database/new-id';
+import { DatabaseAway } from '../../src/database/outage';
+import { AccountProbe } from '../../src/employer/account-probe';
+import { Attachment } from '../../src/employer/attachment';
 import { readId } from '../../src/http/prefixed-id';
 import { execute } from '../support/database';
 import { Answer, Body, Company, Desk } from './desk';
@@ -166,6 +170,19 @@ describe('opening an account at the bank', () => {
       debtorName: 'Dogwood GmbH',
     });
     expect(attached.status).toBe(201);
+  });
+
+  it.each([
+    ['attached', Attachment, 'attach'],
+    ['probed', AccountProbe, 'probed'],
+  ] as const)('is open also where the database is away before it is %s', async (_, service, method) => {
+    jest.spyOn(Logger.prototype, 'error').mockImplementation();
+    const failing = desk.app.get<Record<string, () => Promise<never>>>(service);
+    const away = jest.spyOn(failing, method).mockRejectedValueOnce(new DatabaseAway(new Error('a test')));
+    const { status, body } = await open();
+    expect([status, body.opened, body.bankAccountId]).toEqual([202, 'YES', expect.any(String)]);
+    expect(await openings()).toBe(1);
+    away.mockRestore();
   });
 });
 

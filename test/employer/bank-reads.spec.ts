@@ -154,7 +154,8 @@ describe('whether an instruction was submitted', () => {
     what instanceof Error ? Promise.reject(what) : Promise.resolve({ status: what });
   async function* listed(what: string | Error) {
     if (what instanceof Error) throw what;
-    yield* await Promise.resolve([{ status: what, bankInstructionId: '4711' }]);
+    const [status = '', transactionType] = what.split(' of a ');
+    yield* await Promise.resolve([{ status, transactionType, bankInstructionId: '4711' }]);
   }
   /** What is concluded of an instruction, its own list and the list of everybody, each a status or a failure. */
   const standing = async (
@@ -207,6 +208,8 @@ describe('whether an instruction was submitted', () => {
     ['CANCELLED', new ContractDrift(['x']), gone, ['CANCELLED']],
     ['CANCELLED', 'SETTLED', gone, ['CANCELLED', 'SETTLED']],
     ['INITIATED', broken, broken, ['INITIATED']],
+    ['CANCELLED', 'SETTLED of a FEE', gone, ['CANCELLED']],
+    ['CANCELLED', 'SETTLED of a REFUND', gone, ['CANCELLED', 'SETTLED']],
   ])('is what is shown (%s, %s, %s)', async (instruction, own, general, expected) => {
     expect(await standing(instruction, own, general)).toEqual(expected);
   });
@@ -225,6 +228,8 @@ describe('whether an instruction was submitted', () => {
   it.each([
     [broken, 'INITIATED', ['INITIATED']],
     [slow, 'INITIATED', ['INITIATED']],
+    [new BankError(302, raw), 'INITIATED', ['INITIATED']],
+    [new BankError(408, raw), 'INITIATED', ['INITIATED']],
     [broken, broken, broken],
     [refused, 'INITIATED', refused],
   ])(

@@ -2,8 +2,10 @@ import { Leases, wake } from '../../src/database/leases';
 import { newId } from '../../src/database/new-id';
 import { DatabaseAway } from '../../src/database/outage';
 import { apiDocument } from '../../src/http/openapi';
+import { showId } from '../../src/http/prefixed-id';
 import { People } from '../../src/identity/people.service';
 import { makePerson } from '../http/test-app';
+import { execute } from '../support/database';
 import { Body, Company, Desk, person } from './desk';
 
 let desk: Desk;
@@ -284,6 +286,24 @@ describe('the kill switch of an employer', () => {
       reason: 'all is well',
     });
     expect(refused).toMatchObject({ status: 409, body: { code: 'ATTENTION_DECIDES' } });
+    await company.query(`UPDATE service_switch SET submits_off = false, reason = NULL`);
+  });
+
+  it('of everything tells administrators, and nobody else, of which employers the attention is', async () => {
+    await company.query(
+      `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ($1, $2, 'FOREIGN_RECORD', $1)`,
+      [newId(), company.uuid],
+    );
+    await company.query(`UPDATE service_switch SET submits_off = true, reason = 'FOREIGN_RECORD'`);
+    const stop = { employerId: showId('emp', company.uuid), kind: 'FOREIGN_RECORD' };
+    const told = await desk.call('GET', '/v1/service', desk.administrator);
+    expect(told.body.stops).toMatchObject([stop]);
+    expect(
+      (await desk.call('GET', '/v1/service', company.people.operator.authorization)).body.stops,
+    ).toBeNull();
+    const refused = await desk.call('POST', '/v1/service/resume', desk.administrator, { reason: 'well' });
+    expect(refused).toMatchObject({ status: 409, body: { stops: [stop] } });
+    await execute(desk.store.superuserUrl, 'DELETE FROM service_stop');
     await company.query(`UPDATE service_switch SET submits_off = false, reason = NULL`);
   });
 

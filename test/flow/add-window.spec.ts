@@ -48,6 +48,34 @@ describe('rows on their way to the bank', () => {
   });
 });
 
+describe('rows that are intended when the service is stopped', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('are not sent any more unless they are on their way, and are added by the next one to the same instruction', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 250, settings: { BANK_ADDS_IN_FLIGHT: '8' } });
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const sendAdd = gateway.sendAdd.bind(gateway);
+    let sent = 0;
+    gateway.sendAdd = async (prepared) => {
+      sent += 1;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return sendAdd(prepared);
+    };
+    await payroll.paid(payFile(payRows(250)));
+    await eventually(() => Promise.resolve(sent > 20), 15_000);
+    const before = sent;
+    await payroll.stopServices();
+    expect(sent - before).toBeLessThanOrEqual(16);
+    await payroll.addReplica();
+    const { superuserUrl } = payroll.database;
+    const settled = `SELECT FROM pay_run WHERE status = 'SETTLED'`;
+    await eventually(async () => (await select(superuserUrl, settled)).length === 1, 30_000);
+    expect(await select(superuserUrl, 'SELECT attempt FROM instruction')).toEqual([{ attempt: 1 }]);
+    expect((await payroll.calls())['add']).toBe(250);
+  });
+});
+
 describe('an instruction with an add whose answer was lost', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());

@@ -119,3 +119,32 @@ describe('between two batches of adds', () => {
     expect(together).toBe(FIRST_BATCHES / 2);
   });
 });
+
+describe('a run that may be submitted while another one is built', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is submitted and paid, however many instructions wait to be built', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 2 });
+    await payroll.stopPastTheGate();
+    const first = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(first, ['SUBMITTING'], 20_000);
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const sendAdd = gateway.sendAdd.bind(gateway);
+    let goOn: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    let waiting = 0;
+    gateway.sendAdd = async (prepared) => {
+      waiting += 1;
+      await held;
+      return sendAdd(prepared);
+    };
+    const second = await payroll.paid(payFile(payRows(24, 100)), { kindOfPay: 'BONUS' });
+    await eventually(() => Promise.resolve(waiting > 1), 15_000);
+    await payroll.letRunsGoOn();
+    await payroll.until(first, ['SETTLED'], 15_000);
+    expect((await payroll.run(second)).status).toBe('BUILDING');
+    goOn?.();
+    await payroll.until(second, ['SUBMITTING', 'FOLLOWING', 'SETTLED'], 30_000);
+  });
+});

@@ -85,6 +85,22 @@ it('that the money of a refused payment came back contradicts nothing, and whom 
   expect(await kinds()).toEqual([]);
 });
 
+it('that a payment was settled before it failed is found in its history, and it is never paid again', async () => {
+  const source = payroll.services[0]!.app.get(PaymentSource);
+  const { paymentsOf } = source;
+  jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+    const [first, ...others] = await paymentsOf.apply(source, asked);
+    return first ? [{ ...first, ...(first.status === 'SETTLED' && { status: 'FAILED' }) }, ...others] : [];
+  });
+  const id = await payroll.paid(payFile(payRows(2)));
+  await payroll.until(id, ['SETTLED'], 20_000);
+  const { happened } = (await payroll.attention()).find(({ kind }) => kind === 'CONTRADICTION')!;
+  expect(happened).toMatch(/: FAILED after SETTLED \(row 1, payment \d+\)\.$/);
+  expect((await successorOf(id)).data.code).toBe('NOTHING_TO_REPLACE');
+  const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+  expect(report.data).toMatchObject({ explained: false, openDoubts: ['CONTRADICTION'] });
+});
+
 it('a date of settlement that the bank shows only after the end is written down', async () => {
   const source = payroll.services[0]!.app.get(PaymentSource);
   const { paymentsOf } = source;
@@ -145,6 +161,8 @@ describe('payments that are shown, after their end, in a status that nobody docu
         payments: 1,
         actions: ['NOT_PAID'],
       });
+      const unexplained = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(unexplained.data).toMatchObject({ explained: false, openDoubts: ['UNKNOWN_STATUS'] });
       const early = await successorOf(id);
       expect([early.status, early.data.payments.map(({ code }: { code: string }) => code)]).toEqual([
         409,

@@ -152,7 +152,7 @@ describe('nothing is paid that was not approved', () => {
     expect(rows.map(({ iban }) => payees.get(iban))).toEqual([1, 1, 1]);
   });
 
-  it('not when more approvals are required once submitting has begun: the run is stopped until two people decide', async () => {
+  it('not when more approvals are required once submitting has begun: the run is stopped until another approves it and two people resume it', async () => {
     const { superuserUrl } = payroll.database;
     await execute(
       superuserUrl,
@@ -171,16 +171,20 @@ describe('nothing is paid that was not approved', () => {
       return breach !== undefined && (await payroll.run(run.id)).stopped !== null;
     }, 20_000);
     expect(await submits(run.id)).toEqual([]);
-    await execute(
-      superuserUrl,
-      `DROP TRIGGER require_another ON pay_run; UPDATE employer SET approvals_required = 1`,
-    );
+    await execute(superuserUrl, 'DROP TRIGGER require_another ON pay_run');
+    const { rootHash, total } = run;
+    const approveAs = (role: 'approver' | 'second') =>
+      payroll.as(role).post(payroll.path(`/pay-runs/${run.id}/approvals`), { rootHash, total });
+    expect((await approveAs('approver')).status).toBe(409);
+    expect((await approveAs('second')).data).toMatchObject({ status: 'SUBMITTING' });
+    expect((await approveAs('second')).data.code).toBe('NOT_AWAITING_APPROVAL');
     const path = payroll.path(`/attention/${breach!.id}`);
     expect(
-      (await payroll.decide(path, { action: 'RESUME', reason: 'one approval is enough again' })).status,
+      (await payroll.decide(path, { action: 'RESUME', reason: 'another person approved it' })).status,
     ).toBe(200);
     await payroll.until(run.id, ['SETTLED'], 20_000);
     expect(await submits(run.id)).toHaveLength(1);
+    await execute(superuserUrl, 'UPDATE employer SET approvals_required = 1');
   });
 
   it('an amendment voids the approval, and what it takes out is not paid', async () => {

@@ -1,3 +1,4 @@
+import type { BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
@@ -146,5 +147,53 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
     await payroll.askedAbout(id, 'ECHO_MISMATCH');
     expect(await report(id)).toMatchObject({ explained: false, openDoubts: ['ECHO_MISMATCH'] });
     expect((await payroll.run(id)).stopped).toBeNull();
+  });
+
+  it('is asked anew where it differs otherwise, and stays unexplained by what people decide until it is shown as sent', async () => {
+    await start(0);
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    let [shown, more]: [bigint | undefined, Partial<BankPayment>] = [1n, {}];
+    const reading = jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+      const [first, ...others] = await paymentsOf.apply(source, asked);
+      if (!first) return [];
+      const amountMinor = shown === undefined ? undefined : (first.amountMinor ?? 0n) + shown;
+      return [{ ...first, ...more, amountMinor }, ...others];
+    });
+    const reads = async (times: number) => {
+      reading.mockClear();
+      await eventually(async () => {
+        await readAgain();
+        return reading.mock.calls.length > times;
+      }, 20_000);
+    };
+    const readAgain = () =>
+      execute(
+        payroll.database.superuserUrl,
+        `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW'`,
+      );
+    await readAgain();
+    const first = await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    const told = (await payroll.as('finance').get(first)).data;
+    expect(told.bankWords).toMatch(/^Shown: \d+\.\d\d EUR, to DE…\d{4}\.$/);
+    expect(told.happened).toMatch(/with another amount \(reading [0-9a-f]{8}\)\.$/);
+    more = { messageId: undefined, iban: undefined };
+    await reads(2);
+    expect(await payroll.askedAbout(id, 'ECHO_MISMATCH')).toBe(first);
+    await decide(first, 'RESUME');
+    more = {};
+    shown = undefined;
+    await reads(2);
+    expect(await kinds()).toEqual([]);
+    expect(await report(id)).toMatchObject({ explained: false, openDoubts: ['ECHO_MISMATCH'] });
+    shown = 2n;
+    await readAgain();
+    await eventually(async () => (await kinds()).includes('ECHO_MISMATCH'), 20_000);
+    await decide(await payroll.askedAbout(id, 'ECHO_MISMATCH'), 'RESUME');
+    shown = 0n;
+    await readAgain();
+    await eventually(async () => (await report(id)).explained === true, 20_000);
   });
 });

@@ -104,7 +104,9 @@ describe('a run beside one that was submitted and not read since', () => {
       `UPDATE lease SET missing_since = missing_since - interval '2 minutes' WHERE missing = 'MONEY'`,
     );
     await gateLooks();
-    await payroll.askedAbout(id, 'LOW_BALANCE');
+    const path = await payroll.askedAbout(id, 'LOW_BALANCE');
+    const lacking = async (role: 'finance' | 'operator') => (await payroll.as(role).get(path)).data.lacking;
+    expect([await lacking('finance'), await lacking('operator')]).toEqual(['200.01', null]);
   });
 });
 

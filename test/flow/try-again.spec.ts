@@ -42,6 +42,71 @@ describe('what the bank refused while a run was built', () => {
     },
   );
 
+  it('is a payment alone where the bank forbids its add and takes the others, also those that were to come after it', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 4 });
+    await payroll.fault({ operation: 'add', kind: '403', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    const path = await payroll.askedAbout(id, 'ROW_REFUSED_BY_BANK');
+    const { data } = await payroll.as('finance').get(path);
+    expect(data).toMatchObject({ actions: ['EXCLUDE_PAYMENT', 'TRY_AGAIN'], paymentId: expect.any(String) });
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['ROW_REFUSED_BY_BANK']);
+    expect((await propose(path)).status).toBe(201);
+    expect((await confirm(path)).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+  });
+
+  it.each([
+    ['two of four, one add at a time', [0, 3], { BANK_ADDS_IN_FLIGHT: '1' }, undefined],
+    ['six of twelve', [0, 2, 4, 6, 8, 10], {}, undefined],
+    ['one, and the rate is limited for the others', [0], { BANK_ADDS_IN_FLIGHT: '1' }, 'rate-limited'],
+  ] as const)('is asked about each payment that is forbidden: %s', async (_, forbidden, settings, then) => {
+    payroll = await Payroll.start({ rowsPerInstruction: 12, settings });
+    const rows = payRows(forbidden.length > 2 ? 12 : 4);
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { sendAdd } = gateway;
+    let limited = then === undefined;
+    jest.spyOn(gateway, 'sendAdd').mockImplementation((add) => {
+      if (forbidden.some((n) => add.body.includes(rows[n]!.iban)))
+        return Promise.resolve({ kind: 'no', reason: 'forbidden', status: 403 });
+      if (!limited && add.body.includes(rows[2]!.iban)) {
+        limited = true;
+        return Promise.resolve({ kind: 'no', reason: 'rate-limited', status: 429, retryAfterMs: 100 });
+      }
+      return sendAdd.call(gateway, add);
+    });
+    const id = await payroll.paid(payFile(rows));
+    await eventually(async () => (await payroll.attention()).length === forbidden.length, 20_000);
+    expect(new Set((await payroll.attention()).map(({ kind }) => kind))).toEqual(
+      new Set(['ROW_REFUSED_BY_BANK']),
+    );
+    expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
+    expect((await payroll.run(id)).status).toBe('BUILDING');
+    jest.restoreAllMocks();
+  });
+
+  it('is named where the bank answers the same payment in doubt whenever it is added', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 4, settings: { REBUILD_LIMIT: '1' } });
+    const rows = payRows(4);
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { sendAdd } = gateway;
+    jest
+      .spyOn(gateway, 'sendAdd')
+      .mockImplementation((add) =>
+        add.body.includes(rows[2]!.iban)
+          ? Promise.resolve({ kind: 'in-doubt', why: 'status 409', status: 409 })
+          : sendAdd.call(gateway, add),
+      );
+    const id = await payroll.paid(payFile(rows));
+    const path = await payroll.askedAbout(id, 'REBUILD_LIMIT');
+    const { happened } = (await payroll.as('operator').get(path)).data;
+    expect(happened).toMatch(/The bank answered row 3 \(pay_\w+\) with status 409 2 times: without them/);
+    jest.restoreAllMocks();
+    expect((await propose(path)).status).toBe(201);
+    expect((await confirm(path)).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 20_000);
+  });
+
   it('is built again before anything is submitted, also where people say so while the gate reads the bank', async () => {
     payroll = await Payroll.start({ rowsPerInstruction: 1 });
     const { app } = payroll.services[0]!;

@@ -44,7 +44,7 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { linkReads: 'refused', omitFromLists: ['parties', 'messageId'], maxPageSize: 5 },
     ],
     ['writes IBANs in groups and names in capitals', { respaceIbans: true, upperCaseNames: true }],
-    ['writes references in capitals', { upperCaseReferences: true }],
+    ['writes references and message ids in capitals', { upperCaseReferences: true }],
     ['enforces control totals and nests its errors', { enforceControlTotals: true, errorShape: 'nested' }],
     ['answers a submit with 202', { submitStatus: 202, subIsValidRepeats: 3 }],
     ['shows no instruction any more once it was submitted', { onceSubmitted: 'gone' }],

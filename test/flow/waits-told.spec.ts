@@ -1,6 +1,6 @@
 import { BankGateway } from '../../src/bank/gateway';
 import { InstructionReader, ReadBack } from '../../src/submission/read-back';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -36,6 +36,40 @@ describe('a run that cannot pass its gate, for the bank cannot be read', () => {
     if (asked === 'CREDENTIALS') await decide(path, 'RESUME');
     await settled(id);
     expect(await kinds()).toEqual([]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+});
+
+describe('a run whose process is set to another unit of amounts than its account was checked under', () => {
+  it.each([
+    ['while it is built', 'BUILDING', 'add'],
+    ['at its gate', 'VERIFIED', 'submit'],
+    ['once it is being submitted', 'SUBMITTING', 'submit'],
+  ] as const)('writes no amount and sends no submit, and is asked about: %s', async (_, status, never) => {
+    payroll = await Payroll.start();
+    const { superuserUrl } = payroll.database;
+    const [account] = await select<{ unit: string }>(
+      superuserUrl,
+      'SELECT unit_confirmed AS unit FROM employer_account',
+    );
+    const unit = account!.unit;
+    await execute(
+      superuserUrl,
+      `CREATE FUNCTION other_unit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         UPDATE employer_account SET unit_confirmed = '${unit === 'minor' ? 'major' : 'minor'}'; RETURN NULL; END $$;
+       CREATE TRIGGER other_unit AFTER UPDATE ON pay_run FOR EACH ROW
+         WHEN (NEW.status = '${status}' AND OLD.status <> NEW.status) EXECUTE FUNCTION other_unit()`,
+    );
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'ACCOUNT_UNUSABLE');
+    const { happened } = (await payroll.as('operator').get(path)).data;
+    expect(happened).toMatch(/the unit of amounts was checked under another BANK_AMOUNT_UNIT/);
+    expect((await payroll.calls())[never] ?? 0).toBe(0);
+    await execute(
+      superuserUrl,
+      `DROP TRIGGER other_unit ON pay_run; UPDATE employer_account SET unit_confirmed = '${unit}'`,
+    );
+    await settled(id);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
   });
 });
@@ -89,6 +123,22 @@ describe('an instruction that the bank does not show whole before its submit', (
     await settled(id);
     expect(await kinds()).toEqual([]);
   });
+
+  it.each(['BUILDING', 'VERIFIED'])(
+    'is built again by two people where waiting does not help (%s)',
+    async (status) => {
+      const { id, asItIs } = await reading(status, waits);
+      await hasWaitedLong();
+      const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
+      expect((await payroll.as('operator').get(path)).data.actions).toEqual(['TRY_AGAIN', 'ACKNOWLEDGE']);
+      await decide(path, 'TRY_AGAIN');
+      asItIs();
+      await settled(id);
+      expect((await payroll.run(id)).instructions).toMatchObject([{ attempt: 2 }]);
+      expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+      expect(await kinds()).toEqual([]);
+    },
+  );
 
   it('is asked about no more once its run is cancelled', async () => {
     const { id } = await reading('BUILDING', fewer);

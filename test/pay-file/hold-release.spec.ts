@@ -219,10 +219,41 @@ describe('an employee who is paid already', () => {
     expect(await desk.query(employer, 'SELECT FROM payment WHERE live')).toHaveLength(2);
   });
 
-  it('is paid once more by a later release where the row of an earlier one was left out and that withdrawn', async () => {
+  it('is not paid by a row held beside one of its file that was left out, and that another run pays since', async () => {
+    const id = await upload([row('E1', '1.00'), row('E1', '2.00'), row('E2')]);
+    await leaveOut(id, 2);
+    expect(await rowsOf(await upload([row('E1', '3.00')]))).toEqual(['2 READY 0']);
+    await expect(release(id, 'EMPLOYEE_TWICE', 3)).rejects.toMatchObject({ code: 'HELD_PAYMENT_OUTDATED' });
+  });
+
+  it('is not paid a third time where the run that the hold speaks of came to pay twice', async () => {
+    const first = await upload([row('E1', '1.00'), row('E1', '2.00')]);
+    const second = await upload([row('E1', '3.00')]);
+    await release(first, 'EMPLOYEE_TWICE', 3);
+    await expect(release(second, 'EMPLOYEE_ALREADY_PAID', 2)).rejects.toMatchObject({
+      code: 'HELD_PAYMENT_OUTDATED',
+    });
+  });
+
+  it('is not paid by a release whose row was left out or cancelled: the next file is held again', async () => {
     await upload([row('E1', '1.00')]);
-    const [left, held] = [await upload([row('E1', '2.00'), row('E2')]), await upload([row('E1', '3.00')])];
+    const left = await upload([row('E1', '2.00'), row('E2')]);
     await release(left, 'EMPLOYEE_ALREADY_PAID', 2);
+    await leaveOut(left, 2);
+    const cancelled = await upload([row('E1', '3.00')]);
+    expect(await rowsOf(cancelled)).toEqual(['2 HELD 0']);
+    await release(cancelled, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect(await rowsOf(cancelled)).toEqual(['2 READY 2']);
+    await withRun(cancelled, (tx, run) => cancelRun(tx, run, 'service', 'the wrong file'));
+    expect(await rowsOf(await upload([row('E1', '4.00')]))).toEqual(['2 HELD 0']);
+  });
+
+  it('is paid once more by a release that was made beforehand, and whose row was left out, until it is withdrawn', async () => {
+    await upload([row('E1', '1.00')]);
+    const held = await upload([row('E1', '3.00')]);
+    await allowFurtherPay();
+    const left = await upload([row('E1', '2.00'), row('E2')]);
+    expect(await rowsOf(left)).toEqual(['2 READY 1', '3 READY 0']);
     await leaveOut(left, 2);
     await expect(release(held, 'EMPLOYEE_ALREADY_PAID', 2)).rejects.toMatchObject({
       code: 'HELD_PAYMENT_OUTDATED',

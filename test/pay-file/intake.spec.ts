@@ -211,6 +211,17 @@ describe('the same upload again', () => {
     expect(again.answer.id).not.toBe(first.answer.id);
   });
 
+  it('is taken once the cancelling of its run has ended, and not answered by a run that is about to be none', async () => {
+    const first = await desk.upload(employer, sample('payroll-5.csv'));
+    await desk.query(employer, `UPDATE pay_run SET status = 'CANCELLING'`);
+    const refused = await desk.refusal(employer, sample('payroll-5.csv'));
+    expect(refused).toMatchObject({
+      status: 409,
+      code: 'RUN_IS_MOVING',
+      extra: { payRunId: first.answer.id },
+    });
+  });
+
   it('is not stopped by its own refusal', async () => {
     await desk.refusal(employer, sample('payroll-5.csv'), { executionDate: '2026-11-28' });
     await expect(desk.upload(employer, sample('payroll-5.csv'))).resolves.toMatchObject({ replayed: false });

@@ -254,7 +254,10 @@ describe('changing a pay run', () => {
         }),
       );
       const { body } = await office.as(company, 'approver').post(pathOf(run, '/resume'), resume).expect(409);
-      expect(body).toMatchObject({ code: 'ATTENTION_DECIDES', context: { attentions: ['ECHO_MISMATCH'] } });
+      expect(body).toMatchObject({
+        code: 'ATTENTION_DECIDES',
+        context: { attentions: ['ECHO_MISMATCH'], attentionIds: [expect.stringMatching(/^att_/)] },
+      });
     });
 
     it('is not resumed by one person where the service alone stopped it, whatever was decided since', async () => {

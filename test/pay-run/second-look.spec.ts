@@ -17,11 +17,11 @@ const released = {
 } as unknown as EndedInstruction;
 
 /** At a bank that does not have the instruction any more, and shows its payment so, or not at all. */
-function lookAt(status: string | undefined) {
+function lookAt(status: string | undefined, asked = released, wasSettled = false) {
   const gone = () => Promise.reject(new NotFound(404, { raw: '' }));
   async function* listed() {
     if (status !== undefined)
-      yield* await Promise.resolve([{ status, bankInstructionId: '4711', bankPaymentId: '815' }]);
+      yield* await Promise.resolve([{ status, wasSettled, bankInstructionId: '4711', bankPaymentId: '815' }]);
   }
   const gateway = {
     getInstruction: gone,
@@ -35,7 +35,7 @@ function lookAt(status: string | undefined) {
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
   } as unknown as Database;
   return new SecondLook(database, new BankReads(gateway, lists, new Clock())).at('employer', () =>
-    Promise.resolve([released]),
+    Promise.resolve([asked]),
   );
 }
 
@@ -50,5 +50,35 @@ describe('what was given up before its submit, read again before it is paid othe
 
   it('is unseen where the bank shows its payment as before, and no instruction', async () => {
     expect(await lookAt('INITIATED')).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
+  });
+});
+
+describe('what failed after its submit, read again before it is paid otherwise', () => {
+  const failed = {
+    ...released,
+    status: 'CLOSED',
+    payments: [{ ...released.payments[0], status: 'FAILED', bankStatus: 'FAILED', returned: false }],
+  } as EndedInstruction;
+
+  it('is as it was while it is shown as failed', async () => {
+    expect(await lookAt('FAILED', failed)).toEqual({ moved: [], unseen: [] });
+  });
+
+  it('has moved where it was declared not paid, and its history says that it was settled', async () => {
+    const [payment] = failed.payments;
+    const declared = {
+      ...failed,
+      payments: [
+        { ...payment, status: 'VOID', bankStatus: 'EXCHANGE_ERROR', decidedStatus: 'EXCHANGE_ERROR' },
+      ],
+    } as EndedInstruction;
+    expect(await lookAt('EXCHANGE_ERROR', declared)).toEqual({ moved: [], unseen: [] });
+    expect(await lookAt('EXCHANGE_ERROR', declared, true)).toMatchObject({
+      moved: [{ bankStatus: 'SETTLED' }],
+    });
+  });
+
+  it('has moved where its history says that it was settled', async () => {
+    expect(await lookAt('FAILED', failed, true)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
 });

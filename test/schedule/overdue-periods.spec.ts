@@ -46,8 +46,9 @@ const due = (period: string, at: string, missing: string) =>
   `The run of period ${period} was to be submitted at ${at}, and ${missing}.`;
 const moved = (payRunId: string, status: string) =>
   query('UPDATE pay_run SET status = $2 WHERE id = $1', [payRunId, status]);
-const bound = async () => {
-  const id = await bindRun(one.database, schedule.employerId, '2026-03');
+/** A run of March, made at ten on the tenth unless it is said when. */
+const bound = async (madeAt = '2026-03-10T10:00:00Z') => {
+  const id = await bindRun(one.database, schedule.employerId, '2026-03', madeAt);
   await moved(id, 'READY');
   return id;
 };
@@ -133,6 +134,11 @@ it('tells of each month by itself', async () => {
 it('does not ask again what two people decided', async () => {
   clock.set(MARCH_DUE);
   await look();
+  await decided();
+  expect(await look()).toEqual([]);
+});
+
+async function decided(): Promise<void> {
   await query(
     `WITH decided AS (
        UPDATE attention SET resolved_at = now(), resolution = 'two people said so' RETURNING employer_id, id)
@@ -141,8 +147,7 @@ it('does not ask again what two people decided', async () => {
      SELECT employer_id, $1, id, 'ACKNOWLEDGE', 'nobody is paid in March', $2, $3, now() FROM decided`,
     [newId(), schedule.createdBy, await person()],
   );
-  expect(await look()).toEqual([]);
-});
+}
 
 it('leaves it to the attention of a lapsed approval while that is open', async () => {
   const id = await bound();
@@ -162,6 +167,55 @@ it('tells of no month that was due before its schedule was made, or long ago', a
   expect(await look()).toEqual([due('2026-05', '2026-05-21T07:00:00.000Z', 'there is none')]);
   clock.set('2026-06-21T07:00:00Z');
   expect(await look()).toHaveLength(1);
+});
+
+it('tells of a run that was uploaded after its month was due, also where the schedule is younger', async () => {
+  await query('UPDATE pay_schedule SET created_at = $1', ['2026-03-23T09:00:00Z']);
+  const { execution_date: day } = (
+    await query<{ execution_date: string }>(
+      `SELECT execution_date::text AS execution_date FROM schedule_period WHERE period = '2026-03'`,
+    )
+  )[0]!;
+  const id = await bound('2026-03-23T09:00:00Z');
+  const begins = new Date(Date.parse(`${day}T00:00:00Z`) - 3_600_000).toISOString();
+  clock.set(new Date(Date.parse(begins) - 1).toISOString());
+  expect(await look()).toEqual([]);
+  clock.set(begins);
+  expect(await look()).toEqual([due('2026-03', begins, `${showId('run', id)} is not approved`)]);
+});
+
+it('asks anew of a run that two people acknowledged and that was amended to a later date', async () => {
+  const id = await bound();
+  clock.set(MARCH_DUE);
+  expect(await look()).toHaveLength(1);
+  await decided();
+  expect(await look()).toEqual([]);
+  await query(
+    `INSERT INTO pay_run_version (employer_id, pay_run_id, run_version, root_hash, row_count, total_minor,
+       execution_date, prepared_by, reason, created_at)
+     SELECT employer_id, id, 2, decode(repeat('00', 32), 'hex'), 0, 0, '2026-04-09', created_by, 'later', $2
+     FROM pay_run WHERE id = $1`,
+    [id, '2026-03-23T12:00:00Z'],
+  );
+  await query(`UPDATE pay_run SET execution_date = '2026-04-09' WHERE id = $1`, [id]);
+  clock.set('2026-04-08T21:59:59Z');
+  expect(await look()).toEqual([]);
+  clock.set('2026-04-08T22:00:00Z');
+  const again = due('2026-03', '2026-04-08T22:00:00.000Z', `${showId('run', id)} is not approved`);
+  expect(await look()).toEqual([again]);
+});
+
+it('tells of a month whose run is being cancelled, which the bank holds up', async () => {
+  const id = await bound();
+  clock.set(MARCH_DUE);
+  await moved(id, 'CANCELLING');
+  expect(await look()).toEqual([
+    due(
+      '2026-03',
+      MARCH_DUE,
+      `${showId('run', id)} is being cancelled, which ends once the bank has shown what became of it`,
+    ),
+  ]);
 });
 
 describe('a run of no schedule', () => {
@@ -184,10 +238,16 @@ describe('a run of no schedule', () => {
     ['at its submit', '2026-03-20T08:00:00.000Z', '2026-03-25', '2026-03-20T08:00:00.000Z'],
     ['when its execution date begins', null, '2026-03-25', '2026-03-24T23:00:00.000Z'],
     [
-      'at the cut-off, made after its submit',
+      'an hour after it was made, after its submit',
       '2026-03-10T09:00:00.000Z',
       '2026-03-10',
-      '2026-03-10T15:00:00.000Z',
+      '2026-03-10T11:00:00.000Z',
+    ],
+    [
+      'when its execution date begins, made after its submit',
+      '2026-03-10T09:00:00.000Z',
+      '2026-03-25',
+      '2026-03-24T23:00:00.000Z',
     ],
   ])('is told once as not approved: %s', async (_when, submitAt, executionDate, at) => {
     const id = await unscheduled(submitAt, executionDate);

@@ -110,15 +110,20 @@ export function periodsOf(database: Database, { employerId, id }: PaySchedule): 
 }
 
 /** Binds a DRAFT run of no rows to a month of the employer's schedule. @returns its id */
-export async function bindRun(database: Database, employerId: string, period: string): Promise<string> {
+export async function bindRun(
+  database: Database,
+  employerId: string,
+  period: string,
+  madeAt?: string,
+): Promise<string> {
   const id = newId();
   await database.inEmployer(employerId, async (tx) => {
     await tx.query(
       `INSERT INTO pay_run (employer_id, id, account_id, period, kind_of_pay, execution_date, submit_at, schedule_id,
-         status, row_count, total_minor, currency, created_by)
+         status, row_count, total_minor, currency, created_by, created_at)
        SELECT s.employer_id, $1, account_id, p.period, kind_of_pay, execution_date, submit_at, schedule_id, 'DRAFT', 0,
-         0, 'EUR', created_by FROM pay_schedule s JOIN schedule_period p ON p.schedule_id = s.id WHERE p.period = $2`,
-      [id, period],
+         0, 'EUR', created_by, coalesce($3::timestamptz, now()) FROM pay_schedule s JOIN schedule_period p ON p.schedule_id = s.id WHERE p.period = $2`,
+      [id, period, madeAt ?? null],
     );
     await tx.manager.update(SchedulePeriod, { employerId, period }, { payRunId: id });
   });

@@ -18,7 +18,7 @@ beforeEach(async () => {
   replica = await openReplica(store.url, clock, testConfig());
   schedule = await makeSchedule(replica.database, '2026-03-10T10:00:00Z');
   await replica.maker.tick();
-  id = await bindRun(replica.database, schedule.employerId, '2026-03');
+  id = await bindRun(replica.database, schedule.employerId, '2026-03', '2026-03-10T10:00:00Z');
   await moved('READY', 'APPROVED');
 });
 

@@ -82,6 +82,40 @@ describe('a newly read status', () => {
     },
   );
 
+  it.each(['FAILED', 'EXT_REFUSED', 'CANCELLED'])(
+    'finds in the history that it was settled before it is shown as %s, where no read fell between',
+    (status) => {
+      const seen = { status, wasSettled: true, settlementDate: '2026-11-20' };
+      const step = progressOf(followed({ rank: 13, bankStatus: 'EXCHANGED' }), seen);
+      expect(step).toMatchObject({ alarm: 'CONTRADICTION', bankStatus: 'SETTLED', shown: status, rank: 14 });
+      expect(step?.move).toMatchObject({ to: 'SETTLED', settledOn: '2026-11-20' });
+      const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
+      expect(progressOf(settled, seen)).toMatchObject({ alarm: 'CONTRADICTION', shown: status });
+    },
+  );
+
+  it('settles by its history what is shown in a status that says nothing, which is asked about', () => {
+    const step = progressOf(followed({ rank: 13 }), { status: 'ARCHIVED', wasSettled: true });
+    expect(step).toMatchObject({ alarm: 'UNKNOWN_STATUS', bankStatus: 'SETTLED', shownStatus: 'ARCHIVED' });
+    expect(step?.move?.to).toBe('SETTLED');
+  });
+
+  it('finds in the history what contradicts an end without payment, and what two people declared', () => {
+    const seen = { status: 'FAILED', wasSettled: true };
+    const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'FAILED' });
+    const declared = followed({ status: 'VOID', rank: 13, bankStatus: 'EXCHANGED' });
+    for (const payment of [failed, declared])
+      expect(progressOf(payment, seen)).toMatchObject({ alarm: 'CONTRADICTION', shown: 'SETTLED' });
+  });
+
+  it('takes the history of what came back, or is shown as settled, for what it is', () => {
+    const open = followed({ rank: 13 });
+    for (const status of ['SETTLED', 'RETURNED'])
+      expect(progressOf(open, { status, wasSettled: true })).toEqual(progressOf(open, { status }));
+    const back = followed({ status: 'SETTLED', rank: 14, bankStatus: 'RETURNED', returned: true });
+    expect(progressOf(back, { status: 'RETURNED', wasSettled: true })).toBeUndefined();
+  });
+
   it('notes a return beside SETTLED, once', () => {
     const settled = followed({ status: 'SETTLED', rank: 14, bankStatus: 'SETTLED' });
     expect(progressOf(settled, { status: 'RETURNED' })).toMatchObject({ returned: true });

@@ -16,6 +16,7 @@ export function followed(change: Partial<FollowedPayment> = {}): FollowedPayment
     shownStatus: null,
     decidedStatus: null,
     behindForMs: null,
+    shownOtherwise: null,
     rank: 0,
     returned: false,
     settledOn: null,

@@ -58,6 +58,7 @@ describe('money that came in for payments whose money is not kept', () => {
     shownStatus: null,
     decidedStatus: null,
     behindForMs: null,
+    shownOtherwise: null,
     rank: 14,
     returned: false,
     settledOn: null,

@@ -58,7 +58,7 @@ export class Views {
     const counted = seen.filter((payment) => isCounted(payment, this.variants));
     const grouped = this.groupedAt(record, seen, asOfMs);
     const { requestedTotalMinor, customerInstructionReference: sent, ...information } = record.information;
-    const reference = this.variants.upperCaseReferences ? sent?.toUpperCase() : sent;
+    const reference = this.inItsCase(sent);
     return {
       id: record.id,
       status: statusObject(status),
@@ -124,12 +124,16 @@ export class Views {
     return this.variants.respaceIbans ? spacedIban(electronicIban(iban)) : iban;
   }
 
+  private inItsCase(text: string | undefined): string | undefined {
+    return this.variants.upperCaseReferences ? text?.toUpperCase() : text;
+  }
+
   private information(record: PaymentRecord, withoutMessageId: boolean) {
     const ordered = record.instruction?.information.customerInstructionTypeInformation?.serviceLevel;
     return {
       paymentInstrument: 'CreditTransfer',
       paymentTransactionIdentification: {
-        messageId: (withoutMessageId ? undefined : record.messageId) ?? NOT_PROVIDED,
+        messageId: (withoutMessageId ? undefined : this.inItsCase(record.messageId)) ?? NOT_PROVIDED,
         endToEndId: NOT_PROVIDED,
         clearingChannel: record.channel,
         ...(record.direction === 'INWARD' && { externalTransactionId: `EXT-${record.id}` }),
