@@ -22,7 +22,7 @@ export const REPLACEMENT_REFUSALS = {
   EMPLOYEE_MAY_BE_PAID:
     'A run that a restored database has forgotten, or had and that is cancelled, may have paid the employee: upload the row with supplementOf, where it is held until a person releases it.',
   HOLD_NEEDS_RELEASE:
-    'The payment was held and left out: upload the row with supplementOf, where it is held until a person releases it.',
+    'The payment was held, or was released as further pay, and left out: upload the row with supplementOf, where it is held until a person releases it.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
   RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
   RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',

@@ -106,8 +106,7 @@ export class AccountController {
     @Me() me: SignedIn,
   ): Promise<AccountDetail> {
     const account = await this.find(employerId, accountId);
-    const withBalance = me.roles.has('finance') || me.roles.has('operator');
-    return { ...this.show(account), atBank: await this.probing.live(account, withBalance) };
+    return { ...this.show(account), atBank: await this.probing.live(account, me.roles.has('finance')) };
   }
 
   @Post('accounts')

@@ -30,9 +30,10 @@ const NOT_OFFERED: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 export type Finding = 'allowed' | 'refused' | 'unknown' | 'empty';
 export type Findings = Readonly<Record<BankRead, Finding>>;
 
+/** `odd`: an answer that says that no more is shown, and not in a way that is known to mean so. */
 type Asked<T> =
-  | { finding: 'allowed'; value: T; missing?: undefined }
-  | { finding: 'refused' | 'unknown'; value?: undefined; missing: boolean };
+  | { finding: 'allowed'; value: T; missing?: undefined; odd?: undefined }
+  | { finding: 'refused' | 'unknown'; value?: undefined; missing: boolean; odd: boolean };
 
 /** How an instruction is checked before its submit: ready is who allows them, or is known not to. */
 const OF_INSTRUCTION = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'] as const satisfies readonly BankRead[];
@@ -100,8 +101,8 @@ export class Onboarding {
     const id = await this.calls.initiate(account, probeId, date);
     if (id === undefined) return { INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'unknown' };
     const [instruction, payments] = await Promise.all([
-      this.askUntilShown(() => this.client.customerInstructions.get(id)),
-      this.askUntilShown(() => this.firstPaymentOf(id)),
+      this.askUntilShown(account, 'INSTRUCTION', () => this.client.customerInstructions.get(id)),
+      this.askUntilShown(account, 'INSTRUCTION_PAYMENTS', () => this.firstPaymentOf(id)),
     ]);
     await this.calls.delete(account, probeId, id);
     // What says nothing of the instruction itself says nothing of its list; what shows it may have an empty one.
@@ -118,17 +119,21 @@ export class Onboarding {
   }
 
   /**
-   * How a path that is only a link answers is not shown: whatever says that it will not show more is a refusal. A 404 of a
-   * record just made means that the read is not offered only once the lag bound has passed.
+   * How a path that is only a link answers is not shown: whatever says that it will not show more is a refusal, once the
+   * lag bound has passed since the record was made. An odd answer takes no read away that the bank is known to allow.
    */
-  private async askUntilShown<T>(read: () => Promise<T>): Promise<Asked<T>> {
+  private async askUntilShown<T>(
+    { reads }: EmployerAccount,
+    read: BankRead,
+    asking: () => Promise<T>,
+  ): Promise<Asked<T>> {
     const attempts = Math.ceil(this.config.BANK_LAG_BOUND_MS / LOOK_AGAIN_MS);
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const asked = await ask(read, isNotShown);
-      if (!asked.missing) return asked;
+    let asked = await ask(asking);
+    for (let attempt = 0; attempt < attempts && (asked.missing || asked.odd); attempt += 1) {
       await pause(LOOK_AGAIN_MS);
+      asked = await ask(asking);
     }
-    return ask(read, isNotShown);
+    return asked.odd && !reads.includes(read) ? { ...asked, finding: 'refused' } : asked;
   }
 
   private keep(
@@ -169,17 +174,17 @@ function balanceFinding(detail: Asked<Account>): Finding {
   return detail.value.availableBalance ? 'allowed' : 'refused';
 }
 
-/** @param isRefused which failures mean that the bank does not offer the read */
-async function ask<T>(
-  read: () => Promise<T>,
-  isRefused: (error: unknown) => boolean = isNotOffered,
-): Promise<Asked<T>> {
+async function ask<T>(read: () => Promise<T>): Promise<Asked<T>> {
   try {
     return { finding: 'allowed', value: await read() };
   } catch (error) {
     if (!(error instanceof BankClientError)) throw error;
-    const finding = isRefused(error) ? 'refused' : 'unknown';
-    return { finding, missing: error instanceof NotFound };
+    const isOffered = !isNotOffered(error);
+    return {
+      finding: isOffered ? 'unknown' : 'refused',
+      missing: error instanceof NotFound,
+      odd: isOffered && isNotShown(error),
+    };
   }
 }
 

@@ -36,6 +36,14 @@ export function isUnitConfirmed(
   return unitConfirmed === config.BANK_AMOUNT_UNIT;
 }
 
+/** Whether it was checked under another one; an account that nobody has checked anew is read as it was. */
+export function isOfAnotherUnit(
+  account: Pick<EmployerAccount, 'unitConfirmed'>,
+  config: Pick<Config, 'BANK_AMOUNT_UNIT'>,
+): boolean {
+  return account.unitConfirmed !== null && !isUnitConfirmed(account, config);
+}
+
 /** Every reason why submits from the account are refused; empty when it is ready. */
 export function notReady(account: EmployerAccount, config: Pick<Config, 'BANK_AMOUNT_UNIT'>): NotReady[] {
   const reasons: NotReady[] = [];

@@ -5,6 +5,8 @@ export type Cell = string | number | bigint | null;
 
 /** What a spreadsheet takes for a formula: these signs, after any space or invisible character, also full-width. */
 const FORMULA = /^(?:[\s\p{C}\p{Z}]*[=+\-@＝＋－＠]|[\t\r\n])/u;
+/** The same behind what a spreadsheet may take for the end of a cell. */
+const FORMULA_WITHIN = /(?!^)([;\t|])(?=[\s\p{C}\p{Z}]*[=+\-@＝＋－＠])/gu;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
 /** One line of CSV (RFC 4180). Amounts are plain decimals; text that a spreadsheet would run gets an apostrophe. */
@@ -16,6 +18,7 @@ function csvCell(cell: Cell): string {
   if (cell === null) return '';
   if (typeof cell === 'bigint') return formatMinor(cell);
   if (typeof cell === 'number') return String(cell);
-  const harmless = FORMULA.test(cell) ? `'${cell}` : cell;
+  const within = cell.replace(FORMULA_WITHIN, "$1'");
+  const harmless = FORMULA.test(cell) ? `'${within}` : within;
   return NEEDS_QUOTES.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

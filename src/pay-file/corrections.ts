@@ -19,6 +19,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
+import { Layout, layoutOf } from './faulty-row';
 import { markOfFile } from './file-rows';
 import { lostRace } from './intake';
 import { makeRun, openRun, payRows } from './make-run';
@@ -111,6 +112,7 @@ export class Corrections {
     if (copied.faults.refuseFile) throw refusePayFile(copied.faults);
     const unchanged = await joiningByHash(tx, () => matchRows(tx, faulty.id));
     const read = await checkRows(tx, this.personal, file, context, copied);
+    if (read.faultyRows > 0) assertLaidOutAs(faulty.layout, layoutOf(read.file));
     await joiningByHash(tx, () => keepStillFaulty(tx, faulty.id));
     const corrected = read.rows - read.faultyRows - unchanged;
     const paid = corrected > 0 ? await this.payCorrected(tx, correction, corrected) : undefined;
@@ -215,6 +217,22 @@ export class Corrections {
     });
     return { run, held: held.payments };
   }
+}
+
+/**
+ * What stays kept back is given back under the header and in the encoding of the first file: cells that came under another
+ * header would stand in columns they are not of, and letters that the encoding lacks would be lost.
+ * @throws Problem 422 `CORRECTIONS_LAID_OUT_OTHERWISE`
+ */
+function assertLaidOutAs(first: Layout, now: Layout | undefined): void {
+  const header = foldedHeader(first);
+  if (now && foldedHeader(now) === header && [now.encoding, 'utf-8'].includes(first.encoding)) return;
+  const detail = `Some rows are still faulty, and are given back as the first file was written: send all in its columns (${first.header.join(', ')}) and its encoding (${first.encoding}), or send those first that are mended.`;
+  throw new Problem(422, 'CORRECTIONS_LAID_OUT_OTHERWISE', detail);
+}
+
+function foldedHeader({ header }: Layout): string {
+  return JSON.stringify(header.map((cell) => cell.trim().toLowerCase()));
 }
 
 /** A corrections file is written as the file it corrects, without the lines before its header and after its rows. */

@@ -6,18 +6,18 @@ import { SignedIn, SignedInRequest } from '../http/signed-in';
 /** Who may know what a person earns. An operator keeps the service running and needs no salaries for it. */
 export const SEE_PAYMENTS = ['preparer', 'approver', 'finance'] as const satisfies EmployerRole[];
 
-/** A sum of one tells what that person earns, and a sum of two tells it to each of them. */
-const FEWEST_PAYEES = 3;
-
-/** Fields that are sums where they are texts. */
-const SUMS: readonly string[] = ['amount', 'total', 'before'];
+/**
+ * What tells what people earn where it is a text: sums, of which the difference of any two may be one person's pay, and the
+ * hash over the rows, which tells the amount to whoever knows the rest of a row and tries every amount.
+ */
+const TELLING: readonly string[] = ['amount', 'total', 'before', 'rootHash'];
 
 /** Whether somebody may know what single people earn. */
 export function seesPayments({ roles }: Pick<SignedIn, 'roles'>): boolean {
   return SEE_PAYMENTS.some((role) => roles.has(role));
 }
 
-/** Answers with null for the sums of few payments to whoever may not see payments. */
+/** Answers with null for every sum, and every hash of rows, to whoever may not see payments. */
 @Injectable()
 export class WithheldSums implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -27,28 +27,14 @@ export class WithheldSums implements NestInterceptor {
   }
 }
 
-/** A document, or each one of a page, without the sums of few payments. */
+/** A document without what tells what people earn. */
 export function withholdSums(shown: unknown): unknown {
-  if (typeof shown !== 'object' || shown === null || !('items' in shown) || !Array.isArray(shown.items))
-    return withhold(shown, isOfFew(shown));
-  return { ...shown, items: shown.items.map((one: unknown) => withhold(one, isOfFew(one))) };
-}
-
-/** What stands side by side are parts of one whole: who knows it and all of them but one knows that one, too. */
-function withhold(shown: unknown, sums: boolean): unknown {
+  if (Array.isArray(shown)) return shown.map(withholdSums);
   if (typeof shown !== 'object' || shown === null) return shown;
-  const parts = Object.values(shown).some(isOfFew);
-  if (Array.isArray(shown)) return shown.map((one: unknown) => withhold(one, parts));
   return Object.fromEntries(
     Object.entries(shown).map(([name, value]: [string, unknown]) => {
-      const isSum = typeof value === 'string' && SUMS.includes(name);
-      return [name, isSum && sums ? null : withhold(value, parts)];
+      const tells = typeof value === 'string' && TELLING.includes(name);
+      return [name, tells ? null : withholdSums(value)];
     }),
   );
-}
-
-function isOfFew(shown: unknown): boolean {
-  if (typeof shown !== 'object' || shown === null || !('payments' in shown)) return false;
-  const { payments } = shown;
-  return typeof payments === 'number' && payments > 0 && payments < FEWEST_PAYEES;
 }

@@ -86,14 +86,17 @@ export function tellOfDifference(
 ): Promise<void> {
   const { bankPaymentId, messageId, amountMinor, currency, iban = '' } = shown;
   const values = { bankPaymentId, messageId, amount: String(amountMinor), currency, iban: foldIban(iban) };
-  const read = Object.entries(values).filter(([field]) => fields.includes(field));
-  const reading = `(reading ${personal.hash(JSON.stringify(read)).toString('hex').slice(0, FINGERPRINT)})`;
+  const readings = Object.entries(values)
+    .filter(([field]) => fields.includes(field))
+    .map(
+      ([field, value]) => `${field} ${personal.hash(String(value)).toString('hex').slice(0, FINGERPRINT)}`,
+    );
   const alarm = {
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')} ${reading}.`,
+    happened: `After the submit, row ${payment.rowNo} is shown with another ${fields.join(', ')} (reading ${readings.join(', ')}).`,
     bankWords: wordsOf(shown),
     certain:
       'It was submitted once and is never sent again. What the bank pays, and to whom, is not certain. What of the run was not submitted is not sent until two people resume it.',
@@ -101,7 +104,7 @@ export function tellOfDifference(
     payments: 1,
     amountMinor: payment.amountMinor,
   } as const;
-  return stopRunUnlessDecided(tx, alarm, [reading]);
+  return stopRunUnlessDecided(tx, alarm, readings);
 }
 
 /** Hexadecimal digits of a fingerprint: enough to tell what is shown from what was. */

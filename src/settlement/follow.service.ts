@@ -19,7 +19,9 @@ import { isPassing, NotDurable } from '../database/outage';
 import { InstructionStatus } from '../domain/instruction';
 import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { lastMovedAt } from '../pay-run/history';
+import { isOfAnotherUnit } from '../employer/readiness';
 import { Instruction } from '../pay-run/instruction.entity';
+import { raiseNotReady } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
@@ -84,6 +86,12 @@ export class FollowService {
     await this.worker.tick();
   }
 
+  /** A process that is set otherwise than the account was checked would read other amounts than there are. */
+  private async inAnotherUnit({ employerId }: Claim, { run, account }: Followed): Promise<WakeIn> {
+    await this.database.inEmployer(employerId, (tx) => raiseNotReady(tx, run, account, this.config));
+    return DRIFT_PAUSE_MS;
+  }
+
   /** Takes no more work and waits for what is under way. */
   drain(): Promise<void> {
     return this.worker.drain();
@@ -93,6 +101,7 @@ export class FollowService {
     const { employerId, subjectId: id } = claim;
     const followed = await this.database.inEmployer(employerId, (tx) => loadFollowed(tx, id));
     if (!followed) return 'never';
+    if (isOfAnotherUnit(followed.account, this.config)) return this.inAnotherUnit(claim, followed);
     let read: Read;
     try {
       read = await this.read(claim, followed);

@@ -35,8 +35,8 @@ import { Verifier } from './verifier';
 
 const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIATE_REFUSED'];
 
-/** With more of them, and none taken beside them, it is our access that is refused. */
-const MOST_FORBIDDEN = 5;
+/** After so many turns in which some are forbidden and none is taken it is our access that is refused. */
+const MOST_FRUITLESS = 5;
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
@@ -178,7 +178,8 @@ export class Builder {
     open: readonly PayableRow[],
   ): Promise<AddResult | undefined> {
     const forbidden: AddResult[] = [];
-    for (let left = open; left.length > 0;) {
+    let fruitless = 0;
+    for (let left = [...open]; left.length > 0;) {
       const refusals = await this.adder.add(claim, work, left);
       const other = refusals.find((one) => !isForbidden(one));
       if (other !== undefined || refusals.length === 0) {
@@ -191,8 +192,10 @@ export class Builder {
       left = (await this.answersTo(claim, work, left)).filter(
         (row) => row.addOutcome === null && !over.has(row.rowNo),
       );
-      const taken = before - left.length > refusals.length;
-      if (!taken && forbidden.length > MOST_FORBIDDEN) return forbidden[0];
+      fruitless = before - left.length > refusals.length ? 0 : fruitless + 1;
+      if (fruitless === MOST_FRUITLESS && left.length > 0) return forbidden[0];
+      // What is forbidden may lie together: the next are tried from the other end.
+      if (fruitless > 0) left.reverse();
     }
     return forbidden.length > 0 && !(await this.refuse(claim, work, forbidden)) ? forbidden[0] : undefined;
   }

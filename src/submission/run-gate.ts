@@ -27,7 +27,8 @@ import { lapseRun, whyLapsed } from './lapse';
 import { ReplacedLook } from './replaced-look';
 import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
-import { hashOfRows, obstacleOf, payableRows, raiseNotReady, raiseUnusable } from './work';
+import { raiseNotReady } from '../pay-run/waits-for-account';
+import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
 
 /** How often a run that waits for money or for its account is tried again. */
 const TRY_AGAIN_MS = 15_000;

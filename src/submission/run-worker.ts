@@ -24,10 +24,11 @@ import { everyInstructionIs, planTheRest } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
+import { raiseNotReady } from '../pay-run/waits-for-account';
 import { lapseRun, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
 import { submitWindow, Window } from './submit-window';
-import { mayBeForgotten, Obstacle, obstacleOf, raiseNotReady } from './work';
+import { mayBeForgotten, Obstacle, obstacleOf } from './work';
 
 /** A waiting run is looked at every so many ticks at least, so that a clock that is set or a switch is noticed. */
 const LOOK_AGAIN_TICKS = 10;

@@ -18,16 +18,8 @@ import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
-import {
-  Halted,
-  loadWork,
-  Obstacle,
-  obstacleOf,
-  raiseNotReady,
-  raiseUnusable,
-  raiseWaiting,
-  Work,
-} from './work';
+import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
+import { raiseNotReady, raiseWaiting } from '../pay-run/waits-for-account';
 
 /**
  * Runs and instructions worked on at once by one process; each instruction adds rows side by side in itself. A build holds
@@ -40,6 +32,10 @@ const OTHERS_AT_ONCE = 4;
 /** Of leases of instructions those that are built: found once for each claim, and not for each lease. */
 const BUILT = `lease.subject_id = ANY (ARRAY(
   SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING')))`;
+
+/** The others: sought in a hash of those that are built, which may be as many as wait. */
+const NOT_BUILT = `lease.subject_id NOT IN (
+  SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING'))`;
 
 /** Work that a switch stopped is looked at again after so long. */
 const STOPPED_PAUSE_MS = 5_000;
@@ -93,7 +89,7 @@ export class SubmissionService {
     this.others = new LeaseWorker(leases, {
       ...ofInstructions,
       atOnce: OTHERS_AT_ONCE,
-      among: `NOT ${BUILT}`,
+      among: NOT_BUILT,
     });
   }
 
@@ -161,7 +157,9 @@ export class SubmissionService {
       case 'SUBMIT_INTENT':
       case 'SUBMIT_UNKNOWN':
       case 'SUBMIT_REFUSED':
-        return this.recovery.step(claim, work);
+        return isUnitConfirmed(work.account, this.config)
+          ? this.recovery.step(claim, work)
+          : this.inAnotherUnit(work);
       case 'SUBMITTED':
       case 'CLOSED':
       case 'ABANDONED':
@@ -176,13 +174,14 @@ export class SubmissionService {
   private async stepUnsent(claim: Claim, work: Work, obstacle: Obstacle | undefined): Promise<WakeIn> {
     const late = this.cutOff.isTooLate(work);
     if (obstacle !== undefined && !(obstacle === 'STOPPED' && late)) return STOPPED_PAUSE_MS;
-    if (!late && !isUnitConfirmed(work.account, this.config)) return this.inAnotherUnit(work);
+    if (!isUnitConfirmed(work.account, this.config))
+      return late ? this.cutOff.giveUp(claim, work) : this.inAnotherUnit(work);
     if (work.instruction.status !== 'VERIFIED')
       return late ? this.cutOff.giveUp(claim, work) : this.builder.step(claim, work);
     return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
   }
 
-  /** A process that is set otherwise than the account was checked would write amounts nobody approved. */
+  /** A process that is set otherwise than the account was checked would write, or read, other amounts than there are. */
   private async inAnotherUnit({ run, account }: Work): Promise<WakeIn> {
     await this.database.inEmployer(run.employerId, (tx) => raiseNotReady(tx, run, account, this.config));
     return STOPPED_PAUSE_MS;

@@ -1,19 +1,15 @@
 import { knownIds } from '../bank/payment-ids';
-import { Config } from '../config/env';
 import { findById, readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { Claim, fence, Fenced, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { EmployerAccount } from '../employer/employer.entity';
-import { notReady } from '../employer/readiness';
-import { showId } from '../http/prefixed-id';
 import type { StoredFields } from '../pay-run/approved-fields';
-import { approvedVersion } from '../pay-run/approval';
-import { raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, planOf } from '../pay-run/instruction.store';
 import { messageIdOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { raiseWaiting } from '../pay-run/waits-for-account';
 import { instructionHash, rowHash } from '../pay-run/run-hash';
 import type { AddOutcome } from '../pay-run/instruction.entity';
 import type { ExpectedRow } from '../pay-run/match';
@@ -141,41 +137,6 @@ export function assertAccountOpen({ accountOpen }: { accountOpen: boolean }): vo
 export async function raiseUnusable(tx: EmployerTransaction, run: PayRun): Promise<void> {
   await raiseWaiting(tx, run, 'which the bank said is not open');
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
-}
-
-/** Tells people why a run waits for an account that is not ready. */
-export function raiseNotReady(
-  tx: EmployerTransaction,
-  run: PayRun,
-  account: EmployerAccount,
-  config: Pick<Config, 'BANK_AMOUNT_UNIT'>,
-): Promise<void> {
-  const reasons = notReady(account, config).map((reason) => reason.detail);
-  return raiseWaiting(tx, run, `which is not ready: ${reasons.join('; ')}`);
-}
-
-/**
- * Tells people once that a run waits for its account. What is decided of one run, or under one approval, says nothing
- * of the next.
- */
-export async function raiseWaiting(
-  tx: EmployerTransaction,
-  run: PayRun,
-  why: string,
-  certain?: string,
-): Promise<void> {
-  const version = await approvedVersion(tx, run, showId('run', run.id));
-  const { id, bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
-  await raiseUndecided(tx, {
-    kind: 'ACCOUNT_UNUSABLE',
-    subjectId: id,
-    payRunId: run.id,
-    bankReference: bankAccountId,
-    happened: `${version} waits for its account ${showId('acc', id)}, ${why}.`,
-    certain,
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
-  });
 }
 
 /**

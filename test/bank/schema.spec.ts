@@ -77,6 +77,12 @@ describe('reading an answer', () => {
     }
   });
 
+  it('takes an array alone for a list', () => {
+    const [one] = readAs(paymentTransactionList, `[${JSON.stringify(PAYMENT_BODY)}]`).items;
+    expect(one).toEqual(readAs(paymentTransaction, JSON.stringify(PAYMENT_BODY)));
+    expect(readAs(accountList, '[]')).toEqual({ items: [] });
+  });
+
   it('does without usable count, limit and offset', () => {
     const read = readAs(accountList, '{"items":[],"count":"many","limit":null,"offset":-20}');
     expect(read).toMatchObject({ items: [], limit: null });

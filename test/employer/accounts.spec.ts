@@ -288,4 +288,30 @@ describe('the probe', () => {
     expect(again.body.findings).toMatchObject({ INSTRUCTION: 'refused', INSTRUCTION_PAYMENTS: 'allowed' });
     expect(again.body.reads).not.toContain('INSTRUCTION');
   });
+
+  it.each(['409', '422'])(
+    'makes ready where the list of an instruction is answered with %s, and takes it away from nobody who had it',
+    async (kind) => {
+      desk = await Desk.open({ BANK_LAG_BOUND_MS: '1000' });
+      const company = await desk.employer('Alder Logistics GmbH');
+      const answers = (times: object) =>
+        desk!.sandbox('POST', '/sandbox/faults', {
+          operation: 'listInstructionPaymentTransactions',
+          kind,
+          ...times,
+        });
+      await answers({ every: 1 });
+      const { body } = await company.attach();
+      expect(body.findings).toMatchObject({ INSTRUCTION_PAYMENTS: 'refused', PAYMENT_LIST: 'allowed' });
+      expect(body.reads).toEqual(['INSTRUCTION', 'PAYMENT_LIST', 'BALANCE']);
+      await desk.sandbox('DELETE', '/sandbox/faults');
+      await answers({ times: 1 });
+      const probe = () => company.as('operator', 'POST', `/accounts/${body.id}/probe`);
+      expect((await probe()).body.findings).toMatchObject({ INSTRUCTION_PAYMENTS: 'allowed' });
+      await answers({ every: 1 });
+      const again = await probe();
+      expect(again.body.findings).toMatchObject({ INSTRUCTION_PAYMENTS: 'unknown' });
+      expect(again.body.reads).toContain('INSTRUCTION_PAYMENTS');
+    },
+  );
 });

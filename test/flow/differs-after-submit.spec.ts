@@ -178,7 +178,7 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
     const first = await payroll.askedAbout(id, 'ECHO_MISMATCH');
     const told = (await payroll.as('finance').get(first)).data;
     expect(told.bankWords).toMatch(/^Shown: \d+\.\d\d EUR, to DE…\d{4}\.$/);
-    expect(told.happened).toMatch(/with another amount \(reading [0-9a-f]{8}\)\.$/);
+    expect(told.happened).toMatch(/with another amount \(reading amount [0-9a-f]{8}\)\.$/);
     more = { messageId: undefined, iban: undefined };
     await reads(2);
     expect(await payroll.askedAbout(id, 'ECHO_MISMATCH')).toBe(first);

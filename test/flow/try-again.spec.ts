@@ -59,6 +59,8 @@ describe('what the bank refused while a run was built', () => {
   it.each([
     ['two of four, one add at a time', [0, 3], { BANK_ADDS_IN_FLIGHT: '1' }, undefined],
     ['six of twelve', [0, 2, 4, 6, 8, 10], {}, undefined],
+    ['seven, one add at a time', [0, 2, 4, 6, 8, 10, 11], { BANK_ADDS_IN_FLIGHT: '1' }, undefined],
+    ['eight that lie together', [0, 1, 2, 3, 4, 5, 6, 7], { BANK_ADDS_IN_FLIGHT: '4' }, undefined],
     ['one, and the rate is limited for the others', [0], { BANK_ADDS_IN_FLIGHT: '1' }, 'rate-limited'],
   ] as const)('is asked about each payment that is forbidden: %s', async (_, forbidden, settings, then) => {
     payroll = await Payroll.start({ rowsPerInstruction: 12, settings });

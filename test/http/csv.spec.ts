@@ -24,6 +24,17 @@ describe('CSV for spreadsheets', () => {
     expect(written(text)).toBe(`'${text}`);
   });
 
+  it.each([
+    [';', "1;=cmd|'/C calc'!A0;"],
+    [';', 'a; +1;b'],
+    ['\t', 'a\t@b'],
+    ['|', 'a|-1'],
+  ])('disarms what a spreadsheet that splits at %j takes for a cell of %j', (delimiter, text) => {
+    const cells = csvLine(['x', text]).trimEnd().split(delimiter);
+    expect(cells.filter((cell) => /^"?\s*[=+\-@]/.test(cell))).toEqual([]);
+    expect(written(text).replaceAll("'", '')).toBe(text.replaceAll("'", ''));
+  });
+
   it.each(['', 'Zoe Muller', 'O-Brien', '1-1', "'=1", 'a=b', '12.50'])(
     'leaves the text %j as it is',
     (text) => {

@@ -95,6 +95,22 @@ describe('corrections before the approval', () => {
     expect(last).toMatchObject({ corrected: 1, keptBack: 0, run: { rowCount: 5, runVersion: 3 } });
   });
 
+  it('are refused where rows stay faulty and would be given back under other headers, and taken where none does', async () => {
+    const id = await held();
+    const turned = async (...replaced: [string, string][]) => {
+      const lines = (await mended(id, ...replaced)).toString().trimEnd().split('\n');
+      // The first two columns change places.
+      return Buffer.from(lines.map((line) => line.replace(/^([^,]*),([^,]*),/, '$2,$1,')).join('\n') + '\n');
+    };
+    const faulty = await turned([',0.00,', ',20.00,']);
+    await expect(desk.correct(employer, id, faulty)).rejects.toMatchObject({
+      status: 422,
+      code: 'CORRECTIONS_LAID_OUT_OTHERWISE',
+    });
+    const done = await desk.correct(employer, id, await turned([',0.00,', ',20.00,'], [',-1,', ',1.00,']));
+    expect(done).toMatchObject({ stillFaulty: 0, keptBack: 0 });
+  });
+
   it('change nothing the second time', async () => {
     const id = await held();
     const file = await mended(id, [',0.00,', ',20.00,']);

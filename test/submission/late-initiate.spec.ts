@@ -4,7 +4,7 @@ import { Builder } from '../../src/submission/builder';
 import { loadWork, Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { Payroll } from '../support/payroll';
+import { eventually, Payroll } from '../support/payroll';
 
 /** What a worker does that was overtaken while it waited for the bank. */
 interface Overtaken {
@@ -45,6 +45,24 @@ describe('an initiation that is answered after its instruction was given up', ()
     );
     const late = { callId: last!.callId, attempt: 2 };
     await overtaken.recordInitiate(work!, late, { kind: 'in-doubt', why: 'time-out' });
+    expect(await payroll.attention()).toEqual([]);
+  });
+
+  it('goes on at once with what another worker opened where the later initiation is refused, and asks nobody', async () => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'add', kind: '429', every: 1, retryAfterS: 600 });
+    await payroll.paid(payFile(payRows(1)));
+    const { superuserUrl } = payroll.database;
+    const opened = `SELECT i.employer_id AS "employerId", i.id, c.id AS "callId" FROM instruction i
+      JOIN bank_call c ON c.instruction_id = i.id AND c.operation = 'initiate' WHERE i.bank_instruction_id IS NOT NULL`;
+    type Opened = { employerId: string; id: string; callId: string };
+    await eventually(async () => (await select<Opened>(superuserUrl, opened)).length === 1, 15_000);
+    const [{ employerId, id, callId }] = (await select<Opened>(superuserUrl, opened)) as [Opened];
+    const { app } = payroll.services[0]!;
+    const work = await app.get(Database).inEmployer(employerId, (tx) => loadWork(tx, id));
+    const refused = { kind: 'no', reason: 'invalid', status: 422 } as const;
+    const overtaken = app.get<Builder, Overtaken>(Builder);
+    expect(await overtaken.recordInitiate(work!, { callId, attempt: 2 }, refused)).toBe(0);
     expect(await payroll.attention()).toEqual([]);
   });
 });
