@@ -245,8 +245,8 @@ async function pressAfterwards(buttons: Buttons, { payroll }: Stand, runId: stri
   const proposal = { ...word, makes: { actions: 1 } };
   await press('operator', `POST ${actions}`, ids, proposal);
   await press('operator', `DELETE ${actions}`, ids);
-  await press('operator', `POST ${actions}`, ids, proposal);
-  await press('second', `POST ${actions}/confirmation`, ids);
+  const { data: proposed } = await press('operator', `POST ${actions}`, ids, proposal);
+  await press('second', `POST ${actions}/confirmation`, ids, { data: { actionId: proposed.id } });
   await payroll.until(runId, ['PARTLY_SETTLED', 'FAILED'], 30_000);
   const executionDate = payroll.executionDate();
   const again = await press(

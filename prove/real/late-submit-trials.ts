@@ -101,7 +101,7 @@ async function declared({ payroll }: Stand, runId: string): Promise<boolean> {
   const asked = await payroll.askedAbout(runId, 'SUBMIT_UNKNOWN').catch(() => undefined);
   if (asked === undefined) return false;
   await payroll.as('operator').post(`${asked}/actions`, word);
-  const { status } = await payroll.as('second').post(`${asked}/actions/confirmation`);
+  const { status } = await payroll.confirm(asked);
   if (status !== 200) await payroll.as('operator').delete(`${asked}/actions`);
   return status === 200;
 }

@@ -76,10 +76,10 @@ async function resumedAndCancelled(stand: Stand, rows: readonly Row[], afterMs: 
   await payroll.fault({ operation: 'add', kind: 'echo-corrupted', field: 'amount', nth: 2 });
   const id = await stand.pay(rows);
   const asked = await payroll.askedAbout(id, 'ECHO_MISMATCH');
-  await payroll.as('operator').post(`${asked}/actions`, { action: 'RESUME', reason });
+  const { data: read } = await payroll.as('operator').post(`${asked}/actions`, { action: 'RESUME', reason });
   const [resumption, cancellation] = await pressed(
     afterMs,
-    () => payroll.as('second').post(`${asked}/actions/confirmation`),
+    () => payroll.as('second').post(`${asked}/actions/confirmation`, { actionId: read.id }),
     () => cancelled(stand, id),
   );
   if (cancellation.status !== 200 && resumption.status !== 200) throw refused(cancellation);
@@ -94,12 +94,13 @@ async function excludedAndTriedAgain(stand: Stand, rows: readonly Row[], afterMs
   const id = await stand.pay(rows);
   const asked = await bothAsked(stand, id);
   const actions = ['EXCLUDE_PAYMENT', 'TRY_AGAIN'];
-  for (const [n, path] of asked.entries())
-    await payroll.as('operator').post(path, { action: actions[n], reason });
-  const [out, again] = await pressed(
-    afterMs,
-    ...(asked.map((path) => () => payroll.as('second').post(`${path}/confirmation`)) as [Press, Press]),
-  );
+  const confirmations: Press[] = [];
+  for (const [n, path] of asked.entries()) {
+    const { data: read } = await payroll.as('operator').post(path, { action: actions[n], reason });
+    const confirm = () => payroll.as('second').post(`${path}/confirmation`, { actionId: read.id });
+    confirmations.push(confirm);
+  }
+  const [out, again] = await pressed(afterMs, ...(confirmations as [Press, Press]));
   if (out.status !== 200 && again.status !== 200) throw refused(out);
   if (out.status === 200) await paidWithoutIt(stand, id, rows);
   else await payroll.until(id, ['SETTLED'], 20_000);

@@ -44,7 +44,7 @@ export class People {
     for (const action of choices) {
       const word = { action, reason: 'decided in the proof', evidence: 'by the book of the bank' };
       await this.payroll.as('operator').post(`${path}/actions`, word);
-      const confirmed = await this.payroll.as('second').post(`${path}/actions/confirmation`);
+      const confirmed = await this.payroll.confirm(path);
       if (confirmed.status === 200) {
         return true;
       }

@@ -25,6 +25,7 @@ export const SUBMIT_DOUBT_MS = 1_200;
 
 /** Short enough for many trials; in the proportions of the product's defaults. */
 const SETTINGS = {
+  TICK_MS: '100',
   BANK_TIMEOUT_MS: '500',
   SUBMIT_DOUBT_MS: String(SUBMIT_DOUBT_MS),
   BANK_LAG_BOUND_MS: '300',

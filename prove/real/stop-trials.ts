@@ -56,7 +56,7 @@ export function stopTrials(): Trial[] {
         const asked = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
         const word = { action: 'NOT_EXECUTED', reason: 'decided in the proof' };
         await payroll.as('operator').post(`${asked}/actions`, word);
-        const { status } = await payroll.as('second').post(`${asked}/actions/confirmation`);
+        const { status } = await payroll.confirm(asked);
         if (status !== 200) throw new Error(`it was not declared: ${status}`);
         const calls = (await payroll.calls()).submit ?? 0;
         await sleep(TOO_LATE_MS);

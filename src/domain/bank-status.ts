@@ -173,6 +173,14 @@ export function mayBeSubmitted(value: string): boolean {
   return isPastSubmit(value) || readBankStatus(value).kind === 'unknown';
 }
 
+/**
+ * The statuses a payment is shown with: what its history says was settled, and is shown otherwise now, may have been paid,
+ * so that it is both, unless it came back.
+ */
+export function statusesShown(status: string, wasSettled: boolean): string[] {
+  return wasSettled && readBankStatus(status).kind !== 'returned' ? ['SETTLED', status] : [status];
+}
+
 /** The one of several statuses that says most of a submit: one past it, else one that leaves it possible. */
 export function mostSubmitted(values: readonly string[]): string | undefined {
   return values.find(isPastSubmit) ?? values.find(mayBeSubmitted);

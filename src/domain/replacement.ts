@@ -21,6 +21,8 @@ export const REPLACEMENT_REFUSALS = {
   EMPLOYEE_PAID_OTHERWISE: 'The employee has another payment of the period and kind of pay.',
   EMPLOYEE_MAY_BE_PAID:
     'A run that a restored database has forgotten, or had and that is cancelled, may have paid the employee: upload the row with supplementOf, where it is held until a person releases it.',
+  PAID_AS_ANOTHER:
+    'Another run of the period pays the same amount to the same account, under another employee id or as another kind of pay: upload the row with supplementOf, where it is held until a person releases it.',
   HOLD_NEEDS_RELEASE:
     'The payment was held, or was released as further pay, and left out: upload the row with supplementOf, where it is held until a person releases it.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',

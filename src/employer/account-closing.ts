@@ -57,8 +57,8 @@ export class AccountClosing {
     );
     if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not close the account');
     if (outcome.kind === 'yes' || (await this.isClosed(account))) return;
-    const detail = 'The bank did not answer. Look at the status of the account before trying again.';
-    throw new Problem(409, 'CLOSING_IN_DOUBT', detail);
+    const detail = 'The bank did not answer clearly. Look at the status of the account before trying again.';
+    throw new Problem(409, 'CLOSING_IN_DOUBT', `${detail} What came of it: ${outcome.why}.`);
   }
 
   /** Undefined where the bank shows it no more after a close of ours. */

@@ -39,7 +39,7 @@ export interface WantedAccount {
 export type Opening =
   | { kind: 'attached'; account: EmployerAccount }
   | { kind: 'opened'; bankAccountId: string }
-  | { kind: 'in-doubt' };
+  | { kind: 'in-doubt'; why: string };
 
 /** Opens accounts at the bank for the users of employers; an opening is sent once and never repeated by itself. */
 @Injectable()
@@ -85,7 +85,7 @@ export class AccountOpening {
       () => this.client.accounts.create(wanted.bankUserId, wanted.productId),
       (tx) => this.refuseBesideAnother(tx, call, wanted.lookedAtList),
     );
-    if (outcome.kind === 'in-doubt') return { kind: 'in-doubt' };
+    if (outcome.kind === 'in-doubt') return { kind: 'in-doubt', why: outcome.why };
     if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not open the account');
     const { bankIdentityId } = wanted;
     return this.attach(employerId, personId, { bankAccountId: outcome.value.id, debtorName, bankIdentityId });
@@ -157,6 +157,6 @@ function justOpened(): Problem {
 
 function inDoubt(): Problem {
   const detail =
-    'An earlier opening of such an account is under way or was not answered. Look at bank-accounts whether it is there; if it is not, ask again a little later with lookedAtList.';
+    'An earlier opening of such an account is under way or was not answered clearly. Look at bank-accounts whether it is there; if it is not, ask again a little later with lookedAtList.';
   return new Problem(409, 'OPENING_IN_DOUBT', detail);
 }

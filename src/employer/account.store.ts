@@ -2,8 +2,7 @@ import { IsNull } from 'typeorm';
 import { EmployerTransaction, Transaction } from '../database/database';
 import { wake } from '../database/leases';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
-import { notFound } from '../http/prefixed-id';
-import { showId } from '../http/prefixed-id';
+import { notFound, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { EmployerAccount } from './employer.entity';
 

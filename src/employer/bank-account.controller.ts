@@ -100,7 +100,7 @@ export class BankAccountController {
     response.status(202);
     return opening.kind === 'opened'
       ? { opened: 'YES', bankAccountId: opening.bankAccountId, detail: OPENED_ONLY }
-      : { opened: 'IN_DOUBT', bankAccountId: null, detail: IN_DOUBT };
+      : { opened: 'IN_DOUBT', bankAccountId: null, detail: `${IN_DOUBT} What came of it: ${opening.why}.` };
   }
 
   /** A probe that fails, for whatever cause, does not make the opening one that failed. */

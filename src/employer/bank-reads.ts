@@ -17,7 +17,7 @@ import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks
 import { type BankInstruction, type BankPayment, isFee } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
-import { isBeforeSubmit, isEndedUnpaid, isPastSubmit } from '../domain/bank-status';
+import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../domain/bank-status';
 import { BankRead, EmployerAccount } from './employer.entity';
 
 /** An instruction at the bank, and the ids its payments are known by. */
@@ -140,7 +140,9 @@ export class BankReads {
       // That there is no instruction says nothing of payments that are not shown for another reason.
       throw failure === undefined || gone || !isNotShown(error) ? error : failure;
     });
-    const statuses = withoutFees(paid, at.bankIds).map(({ status }) => status);
+    const statuses = withoutFees(paid, at.bankIds).flatMap((one) =>
+      statusesShown(one.status, one.wasSettled),
+    );
     if (shown) statuses.unshift(shown.status);
     if (failure && !gone && !statuses.some(isPastSubmit)) throw failure;
     return { shown, statuses, isUnclear: gone && isUnclear(statuses) };

@@ -6,6 +6,7 @@ import { Allow } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
 import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
+import { SkipIdempotency } from '../identity/idempotency.interceptor';
 import { employerBody, EmployerItem, showEmployer } from './employer-view';
 import { KillSwitch, ServiceStop, ServiceSwitch } from './kill-switch';
 
@@ -35,6 +36,7 @@ export class EmployerSwitchController {
   constructor(private readonly killSwitch: KillSwitch) {}
 
   @Post('stop')
+  @SkipIdempotency()
   @HttpCode(200)
   @Allow('operator', 'approver', 'finance')
   @ApiOperation({ summary: 'Stops whatever pay runs of this employer send to the bank' })

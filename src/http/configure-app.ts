@@ -1,5 +1,6 @@
 import { NestApplicationOptions } from '@nestjs/common';
 import { NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
 import helmet, { contentSecurityPolicy } from 'helmet';
 import { Logger } from 'nestjs-pino';
 import { jsonBody, refusedBody, webhookBody } from './body-parsers';
@@ -35,6 +36,11 @@ export function configureApp(app: NestExpressApplication): void {
   app.use(endLogContexts);
   app.use(app.get(Metrics).measure);
   app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: POLICY } }));
+  // Almost every answer holds salaries, or what tells of them.
+  app.use('/v1', (_: Request, response: Response, next: NextFunction) => {
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  });
   app.use(DOCS_PATH, contentSecurityPolicy({ useDefaults: false, directives: DOCS_POLICY }));
   app.use('/webhooks', webhookBody());
   app.use(jsonBody());

@@ -132,12 +132,8 @@ export class CorrectionsController {
     return showCorrected(done);
   }
 
-  /** What holds salaries stays out of caches. */
   private async send(employerId: string, file: FaultyFile, name: string, response: Response): Promise<void> {
-    response
-      .attachment(`corrections-${name}.csv`)
-      .type(`text/csv; charset=${file.layout.encoding}`)
-      .setHeader('Cache-Control', 'no-store');
+    response.attachment(`corrections-${name}.csv`).type(`text/csv; charset=${file.layout.encoding}`);
     try {
       await withTidyHeap(file.rowCount * ROW_BYTES, () =>
         pipeline(correctionsFile(this.database, this.personal, employerId, file), response),

@@ -151,7 +151,9 @@ export class Corrections {
   ): Promise<UploadTerms> {
     const { id: supplementOf, period, kindOfPay } = parent;
     const terms = await resolveTerms(tx, { ...fields, period, kindOfPay, supplementOf });
-    assertTerms(terms, { now: this.clock.now(), ...bankHours(this.config) }, await findEmployer(tx));
+    const bank = { now: this.clock.now(), ...bankHours(this.config) };
+    const instead = `upload the rows without their column payrun_errors, with supplementOf=${showId('run', parent.id)} and another account of the employer`;
+    assertTerms(terms, bank, await findEmployer(tx), instead);
     return terms;
   }
 

@@ -241,6 +241,7 @@ async function findScheduled(
 
 /**
  * Checks the account and the dates of a new run.
+ * @param instead what a person can do about an account that pays nothing more
  * @throws Problem 409 `PERIOD_HAS_A_RUN`, 422 `EXECUTION_DATE_NOT_SCHEDULED`, and those of `assertCanPay`,
  * `assertExecutionDate` and `assertSubmitInTime`
  */
@@ -248,8 +249,9 @@ export function assertTerms(
   terms: UploadTerms,
   bank: BankCalendar,
   limits: Pick<Employer, 'daysAheadLimit'>,
+  instead?: string,
 ): void {
-  assertCanPay(terms.account);
+  assertCanPay(terms.account, instead);
   if (terms.scheduled) assertSchedulable(terms.executionDate, terms.scheduled, bank);
   assertExecutionDate(terms.executionDate, bank, limits);
   assertSubmitInTime(terms.executionDate, terms.submitAt, bank);

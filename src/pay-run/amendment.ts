@@ -3,14 +3,13 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { isInstructionFinal } from '../domain/instruction';
 import { PAY_RUN_SUBMITTED } from '../domain/pay-run';
-import { showId } from '../http/prefixed-id';
 import { voidApprovals } from './approval';
 import { clearBuilding } from './attention.store';
 import { markLeftOut } from './hold.store';
 import { Instruction } from './instruction.entity';
+import { assertAllAmong } from './named-payments';
 import { Amendment, PayRun } from './pay-run.entity';
 import { moveRun, openAmendment } from './pay-run.store';
 import { tellOfPaidAlready } from './paid-already';
@@ -169,12 +168,8 @@ async function assertExcludable(tx: EmployerTransaction, run: PayRun, paymentIds
      FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND status IN ('READY', 'HELD', 'APPROVED', 'AT_BANK')`,
     [tx.employerId, run.id, paymentIds],
   );
-  const payable = new Set(row?.named);
-  const others = paymentIds.filter((id) => !payable.has(id)).map((id) => showId('pay', id));
-  if (others.length > 0) {
-    const message = `Not every payment to exclude is a payable payment of this run: ${textOfFirstFew(others, MOST_NAMED)}.`;
-    throw new DomainError('PAYMENT_NOT_IN_RUN', message);
-  }
+  const not = 'Not every payment to exclude is a payable payment of this run';
+  assertAllAmong(paymentIds, new Set(row?.named), { code: 'PAYMENT_NOT_IN_RUN', not });
   if (row?.others === 0) {
     throw new DomainError('NOTHING_TO_PAY', 'No payment would be left: cancel the run instead.');
   }

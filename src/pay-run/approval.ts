@@ -9,8 +9,8 @@ import { Actor } from './history';
 import { countOpenHolds } from './hold.store';
 import { assertTicked } from './iban-ticks';
 import { plannedInstructions } from './instruction.store';
-import { Approval, PayRun } from './pay-run.entity';
-import { assertAwaitsApproval, currentVersion, lacksApprovals, moveRun } from './pay-run.store';
+import { Approval, PayRun, PayRunVersion } from './pay-run.entity';
+import { assertAwaitsApproval, currentVersion, lacksEntitledApprovals, moveRun } from './pay-run.store';
 import { movePaymentSet } from './payment.store';
 import { approvedHash } from './plan';
 
@@ -63,6 +63,25 @@ export async function approve(
     );
   }
   await assertTicked(tx, run, personId);
+  // Fewer may be required than when this person approved it.
+  const suffices = run.status === 'READY' && !(await lacksEntitledApprovals(tx, run));
+  const approved = (await standingApprovals(tx, run)).some(({ approverId }) => approverId === personId);
+  if (!suffices || !approved) await insertApproval(tx, run, version, personId);
+  if (run.status !== 'READY' || (await lacksEntitledApprovals(tx, run))) return;
+  const actor: Actor = `person:${personId}`;
+  await movePaymentSet(tx, { payRunId: run.id, from: 'READY', to: 'APPROVED', actor });
+  await moveRun(tx, run, 'APPROVED', actor);
+  wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
+  await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
+  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was approved');
+}
+
+async function insertApproval(
+  tx: EmployerTransaction,
+  run: PayRun,
+  version: PayRunVersion,
+  personId: string,
+): Promise<void> {
   await tx.manager.insert(Approval, {
     employerId: tx.employerId,
     id: newId(),
@@ -72,13 +91,6 @@ export async function approve(
     preparedBy: version.preparedBy,
     rootHash: version.rootHash,
   });
-  if (run.status !== 'READY' || (await lacksApprovals(tx, run))) return;
-  const actor: Actor = `person:${personId}`;
-  await movePaymentSet(tx, { payRunId: run.id, from: 'READY', to: 'APPROVED', actor });
-  await moveRun(tx, run, 'APPROVED', actor);
-  wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
-  await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
-  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was approved');
 }
 
 /** The approvals of the standing version that were not voided. */

@@ -1,10 +1,9 @@
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { TICKED_KINDS } from '../domain/difference';
-import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { Employer } from '../employer/employer.entity';
-import { showId } from '../http/prefixed-id';
 import { readBefore, readComparison } from './comparison.reads';
+import { assertAllAmong } from './named-payments';
 import { PayRun } from './pay-run.entity';
 import { assertAwaitsApproval, currentVersion } from './pay-run.store';
 
@@ -59,11 +58,8 @@ async function assertToTick(
     [tx.employerId, run.id, run.runVersion, paymentIds, TICKED_KINDS],
   );
   const toTick = new Set(found.map(({ id }) => id));
-  const others = paymentIds.filter((id) => !toTick.has(id)).map((id) => showId('pay', id));
-  if (others.length > 0) {
-    const message = `Not every payment to tick is one of the run with a new IBAN: ${textOfFirstFew(others, MOST_NAMED)}.`;
-    throw new DomainError('PAYMENT_NOT_TO_TICK', message);
-  }
+  const not = 'Not every payment to tick is one of the run with a new IBAN';
+  assertAllAmong(paymentIds, toTick, { code: 'PAYMENT_NOT_TO_TICK', not });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { KnownIds, PaymentIds } from '../bank/payment-ids';
 import { sumMinor } from '../domain/money';
-import { sameIban, sameName } from '../domain/party';
+import { foldIban, sameIban, sameName } from '../domain/party';
 
 /** A row as it was approved and added, to be found again in what the bank shows. Amounts in minor units. */
 export interface ExpectedRow {
@@ -101,6 +101,17 @@ export function contradictions(row: ExpectedRow, payment: SeenPayment): string[]
   if (payment.currency !== undefined && payment.currency !== row.currency) fields.push('currency');
   if (payment.iban !== undefined && !sameIban(payment.iban, row.iban)) fields.push('iban');
   return fields;
+}
+
+/** What a payment shows of the fields that `contradictions` names; undefined where the bank leaves one out. */
+export function shownFields({ bankPaymentId, messageId, amountMinor, currency, iban }: SeenPayment) {
+  return {
+    bankPaymentId,
+    messageId,
+    amount: amountMinor?.toString(),
+    currency,
+    iban: iban === undefined ? undefined : foldIban(iban),
+  };
 }
 
 /**

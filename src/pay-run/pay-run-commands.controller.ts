@@ -3,6 +3,7 @@ import { ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nest
 import { Response } from 'express';
 import { Allow } from '../http/allow';
 import { etagOf } from '../http/etag';
+import { SkipIdempotency } from '../identity/idempotency.interceptor';
 import { TicksRequest } from './comparison.dto';
 import { PayRunCommands } from './pay-run.commands';
 import { AmendmentRequest, ApprovalRequest, ReasonRequest, RunBody } from './pay-run.dto';
@@ -91,6 +92,7 @@ export class PayRunCommandsController {
   }
 
   @Post('stop')
+  @SkipIdempotency()
   @HttpCode(200)
   @Allow('any')
   @ApiOperation({ summary: 'The kill switch: nothing more of this run is sent to the bank' })

@@ -10,6 +10,7 @@ import { readById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import type { PayRunStatus } from '../domain/pay-run';
 import { assertCanPay } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
 import { findEmployer } from '../employer/employer.store';
@@ -32,6 +33,9 @@ import { Command } from './run-command';
 import { assertSendable, SendSettings } from './send-outlook';
 import { whoStoppedRun } from './stop';
 
+/** What is to be sent whole: of what is built, the gate counts the submits only. */
+const NOT_BUILT_YET: readonly PayRunStatus[] = ['READY', 'APPROVED'];
+
 /** What is written to the audit chain of what was done; no name, IBAN or amount of a person. */
 type Audited = Record<string, Json | undefined>;
 
@@ -47,7 +51,7 @@ export class PayRunCommands {
 
   /**
    * Approves the version that was looked at, if it can still be sent before the cut-off: else nothing is stored. One that
-   * is being submitted is released at the cut-off as far as it was not sent.
+   * is built lapses at its gate, and one that is being submitted is released at the cut-off as far as it was not sent.
    * @throws those of `assertCanPay`, `approve` and `assertSendable`; 409 APPROVER_IS_PREPARER by constraint
    */
   async approve(command: Command, seen: Seen): Promise<RunRecord> {
@@ -56,7 +60,7 @@ export class PayRunCommands {
       const instead = 'cancel the run and upload its file with another account of the employer';
       assertCanPay(await readById(tx, EmployerAccount, run.accountId), instead);
       await approve(tx, this.personal, run, command.personId, seen);
-      if (run.status !== 'SUBMITTING') await assertSendable(tx, run, this.config, this.clock.now());
+      if (NOT_BUILT_YET.includes(run.status)) await assertSendable(tx, run, this.config, this.clock.now());
       return { runVersion, rootHash: seen.rootHash, payments: run.rowCount, status: run.status };
     });
     crashPoint('approval.recorded');

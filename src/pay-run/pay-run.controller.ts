@@ -125,11 +125,7 @@ export class PayRunController {
     @Res() response: Response,
   ): Promise<void> {
     const run = await this.database.inEmployer(employerId, (tx) => findRun(tx, runId));
-    // What holds salaries stays out of caches.
-    response
-      .attachment(`differences-${showId('run', runId)}.csv`)
-      .type('text/csv; charset=utf-8')
-      .setHeader('Cache-Control', 'no-store');
+    response.attachment(`differences-${showId('run', runId)}.csv`).type('text/csv; charset=utf-8');
     try {
       const lines = differencesFile(this.database, this.personal, employerId, run);
       await pipeline(Readable.from(lines), response);
@@ -149,12 +145,12 @@ export class PayRunController {
     @Me() me: SignedIn,
   ): Promise<HistoryPage> {
     const after = cursor === undefined ? 0 : decodeCursor(cursor, bySeq).seq;
-    const mayAll = seesPayments(me);
+    const singlePayments = seesPayments(me);
     const rows = await this.database.inEmployer(employerId, async (tx) => {
       await findRun(tx, runId);
-      return listChanges(tx, runId, { after, singlePayments: mayAll }, limit + 1);
+      return listChanges(tx, runId, { after, singlePayments }, limit + 1);
     });
     const { items, nextCursor } = pageOf(rows, limit, ({ seq }) => ({ seq: Number(seq) }));
-    return { items: items.map((row) => showChange(row, mayAll)), nextCursor };
+    return { items: items.map(showChange), nextCursor };
   }
 }

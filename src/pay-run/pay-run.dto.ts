@@ -81,7 +81,7 @@ export class SuccessorFields extends createZodDto(
 
 /** An amount as it is shown, such as `1234.50`. */
 export const amount = z.string().regex(/^\d+\.\d{2}$/);
-/** A sum, null for a role that sees no payments where it is of fewer than three, or would tell such a one. */
+/** A sum, null for a role that sees no payments. */
 const sum = amount.nullable();
 const counted = z.object({ payments: z.int(), amount: sum });
 /** An instant as it is shown. */
@@ -101,7 +101,7 @@ const runSummary = z.object({
   sequence: z.int(),
   runVersion: z.int(),
   payments: z.int(),
-  total: sum.describe('Null, as other sums are, of fewer than three payments for a role that sees none.'),
+  total: sum.describe('Null, as other sums are, for a role that sees no payments.'),
   currency: z.literal('EUR'),
   stopped: z.object({ at: instant, reason: z.string() }).nullable(),
   createdBy: z.string(),

@@ -46,14 +46,39 @@ export async function moveRun(
   wake(tx, 'RUN', tx.employerId, [run.id]);
 }
 
+/** The states of an approved run before its gate, which looks at who approved it. */
+const BEFORE_ITS_GATE: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+
 /**
  * @throws DomainError NOT_AWAITING_APPROVAL unless the run is READY, or its employer came to require more approvals than
- * stand while it is submitted
+ * stand: before it is submitted, of people who may still approve
  */
 export async function assertAwaitsApproval(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  if (run.status === 'READY' || (run.status === 'SUBMITTING' && (await lacksApprovals(tx, run)))) return;
-  const message = `The run is ${run.status}; only a READY run, or one being submitted that lacks approvals, is approved.`;
+  if (run.status === 'READY') return;
+  if (run.status === 'SUBMITTING' && (await lacksApprovals(tx, run))) return;
+  if (BEFORE_ITS_GATE.includes(run.status) && (await goesOnOnceApproved(tx, run))) return;
+  const message = `The run is ${run.status}; only a READY run, or an approved one that came to lack approvals, is approved.`;
   throw new DomainError('NOT_AWAITING_APPROVAL', message);
+}
+
+/** Not of one whose approvals are taken back as soon as its instructions have ended. */
+async function goesOnOnceApproved(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  if (run.lapseReason !== null || (await openAmendment(tx, run.id))) return false;
+  return lacksEntitledApprovals(tx, run);
+}
+
+/** As `lacksApprovals`, of approvals whose people may still approve. */
+export async function lacksEntitledApprovals(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  const [found] = await tx.query<{ lacks: boolean }>(
+    `SELECT approvals_required > (SELECT count(*) FROM approval a
+       JOIN person p ON p.id = a.approver_id AND p.disabled_at IS NULL
+       JOIN person_role r ON r.employer_id = a.employer_id AND r.person_id = a.approver_id AND r.role = 'approver'
+       WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.root_hash = $4
+         AND a.voided_at IS NULL AND NOT has_prepared(a.employer_id, a.pay_run_id, a.approver_id)) AS lacks
+     FROM employer WHERE id = $1`,
+    [tx.employerId, run.id, run.runVersion, run.rootHash],
+  );
+  return found?.lacks ?? true;
 }
 
 /** Whether fewer approvals of the standing version and its root hash stand than the employer requires now. */

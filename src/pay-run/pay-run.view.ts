@@ -173,11 +173,8 @@ const SUBJECT_PREFIX: Readonly<Record<Subject, IdPrefix | undefined>> = {
   payments_of_instruction: undefined,
 };
 
-/**
- * A line of history. Without its sum for who may see no payments: that of one version and of the next, which leaves one
- * payment out, would tell that payment.
- */
-export function showChange(row: ChangeRow, withSum: boolean): ChangeDocument {
+/** A line of history. */
+export function showChange(row: ChangeRow): ChangeDocument {
   const prefix = SUBJECT_PREFIX[row.subject];
   const [kind, personId] = row.actor.split(':');
   return {
@@ -189,7 +186,7 @@ export function showChange(row: ChangeRow, withSum: boolean): ChangeDocument {
     from: row.from_status,
     to: row.to_status,
     payments: row.payments,
-    amount: withSum ? formatMinor(BigInt(row.amount_minor)) : null,
+    amount: formatMinor(BigInt(row.amount_minor)),
     actor: kind === 'person' && personId !== undefined ? showId('per', personId) : 'service',
     reason: row.reason,
   };

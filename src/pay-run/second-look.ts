@@ -3,11 +3,12 @@ import { NotAllowed, NotFound } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import {
-  readBankStatus,
   isLeftBeforeTaken,
   isPastSubmit,
+  mayBeSubmitted,
   NOT_PROCESSABLE,
   standingOf,
+  statusesShown,
 } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
 import { lookAgain } from '../domain/replacement';
@@ -118,8 +119,10 @@ export class SecondLook {
   private async unsubmitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { statuses, isUnclear } = await this.standing(account, instruction);
     const bankStatus = statuses.find(isPastSubmit);
+    // A status that no document names says of a submit in doubt neither that it was executed nor that it was not.
+    const unseen = isUnclear || (instruction.status === 'VOID' && statuses.some(mayBeSubmitted));
     if (bankStatus === undefined)
-      return { moved: [], unseen: isUnclear ? unseenOf(instruction, instruction.payments) : [] };
+      return { moved: [], unseen: unseen ? unseenOf(instruction, instruction.payments) : [] };
     const { instructionId, bankInstructionId, payments } = instruction;
     const moved = payments.map(({ paymentId }) => ({
       paymentId,
@@ -198,9 +201,7 @@ function statusesBy(
   const statuses = new Map<string, string[]>();
   for (const one of seen) {
     const shown = statuses.get(idOf(one)) ?? [];
-    // What was settled, and is shown otherwise now, may have been paid: both are shown.
-    if (one.wasSettled && readBankStatus(one.status).kind !== 'returned') shown.push('SETTLED');
-    shown.push(standingOf(one));
+    shown.push(...statusesShown(standingOf(one), one.wasSettled));
     statuses.set(idOf(one), shown);
   }
   return statuses;

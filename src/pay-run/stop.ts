@@ -230,6 +230,12 @@ async function resumeRunAfter(
   await resumeUnlessPersons(tx, payRunId);
 }
 
+/**
+ * The stop of a run that may have been submitted before a restore, and of which nothing says so: no change of it and no
+ * other decision takes that back, but somebody who resumes it.
+ */
+export const RESTORED_UNCLEAR = 'RESTORED_UNCLEAR';
+
 /** Stops of a run because a submit that is not in the record may have paid whom it pays. */
 const STOPS_REPAYING = ['RESTORED', 'POSSIBLE_DUPLICATE_PAY'] as const;
 
@@ -257,7 +263,8 @@ export async function resumeUnlessPersons(
      WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`,
     [tx.employerId, payRunId],
   );
-  if (!run?.stoppedAt || (reasons && !reasons.includes(run.reason ?? ''))) return;
+  if (!run?.stoppedAt || run.reason === RESTORED_UNCLEAR) return;
+  if (reasons && !reasons.includes(run.reason ?? '')) return;
   if ((await whoStoppedRun(tx, { id: payRunId, stoppedAt: run.stoppedAt })) !== undefined) return;
   const repaying = STOPS_REPAYING.find((one) => one === run.reason) ?? 'POSSIBLE_DUPLICATE_PAY';
   const still = (await repaysForgotten(tx, payRunId)) ? repaying : null;

@@ -5,7 +5,7 @@ import { PersonalData } from '../database/personal-data';
 import { Problem } from '../http/problem';
 import { approvedFields, StoredFields } from './approved-fields';
 import { PayKey } from './pay-key';
-import { grantRelease, RELEASE_STANDS } from './pay-release';
+import { grantRelease, unusedRelease } from './pay-release';
 import { Candidate } from './replaced.store';
 import { rowHash } from './run-hash';
 
@@ -110,16 +110,9 @@ async function releaseOf(
   if (replaced.status !== 'SETTLED') return replaced.releaseSequence;
   const { period, kindOfPay } = copies.key;
   const { employeeId } = replaced;
-  const [unused] = await tx.query<{ sequence: number | null }>(
-    `SELECT min(r.sequence) AS sequence FROM pay_release r
-     WHERE r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = $4
-       AND ${RELEASE_STANDS}
-       AND NOT EXISTS (SELECT FROM payment p WHERE p.employer_id = r.employer_id AND p.period = r.period
-         AND p.kind_of_pay = r.kind_of_pay AND p.employee_id = r.employee_id
-         AND p.release_sequence = r.sequence AND p.live)`,
-    [tx.employerId, period, kindOfPay, employeeId],
-  );
-  if (unused?.sequence != null) return unused.sequence;
+  // A place that a payment had which ended unpaid is kept for what replaces that one.
+  const unused = await unusedRelease(tx, { employeeId, period, kindOfPay });
+  if (unused !== undefined) return unused;
   const reason = copies.reason ?? '';
   const request = { employeeId, period, kindOfPay, reason };
   return (await grantRelease(tx, copies.personId, request, madeWith)).sequence;

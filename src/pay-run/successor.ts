@@ -23,6 +23,7 @@ import { finishDraft, openDraft } from './draft';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
 import { mayBePaidByAnother } from './forgotten-pay';
 import { leftOutWhileHeld } from './hold.store';
+import { paidAsAnother } from './paid-as-another';
 import { lockPayKey, nextSequence } from './pay-key';
 import { PayRun } from './pay-run.entity';
 import { readRun, RunRecord } from './pay-run.reads';
@@ -156,7 +157,7 @@ export class Successors {
       throw new Problem(
         503,
         'BANK_UNREADABLE',
-        `The bank does not show ${unseen.length} of the payments now: absence proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.`,
+        `The bank does not show ${unseen.length} of the payments now, or in a status that no document names: that proves nothing. Try again, or have its word in writing: REPLACED_UNSEEN asks for that.`,
       );
     }
   }
@@ -197,7 +198,7 @@ async function tellOfUnseen(
     subjectId: payRunId,
     payRunId,
     bankReference: names,
-    happened: `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show now, of customer instruction ${names}.`,
+    happened: `${SUCCESSOR_REFUSED}${showId('run', payRunId)} would pay again ${unseen.length} payments that the bank does not show now, or in a status that no document names, of customer instruction ${names}.`,
     certain:
       'Nothing was stored and nobody is paid again: what is not shown may have been paid after all. Ask for the successor again once the bank shows how each of these payments ended, or two people have its word.',
     payments: sum?.payments ?? 0,
@@ -253,8 +254,8 @@ interface Judged {
 }
 
 /**
- * A successor holds nobody: who was held and left out, and whom a restore leaves in doubt, is paid by an upload, once a
- * person released the row.
+ * A successor holds nobody: who was held and left out, whom a restore leaves in doubt, and whose account was paid as
+ * somebody else's, is paid by an upload, once a person released the row.
  */
 async function withoutHeld(
   tx: EmployerTransaction,
@@ -265,8 +266,10 @@ async function withoutHeld(
   const maybePaid = await mayBePaidByAnother(tx, free);
   const leftOut = await leftOutWhileHeld(tx, parent.id, free);
   const unreleased = await withoutRelease(tx, free);
+  const asAnother = await paidAsAnother(tx, parent, free);
   return judged.map(({ candidate, code }) => {
     if (maybePaid.has(candidate.id)) return { candidate, code: 'EMPLOYEE_MAY_BE_PAID' };
+    if (asAnother.has(candidate.id)) return { candidate, code: 'PAID_AS_ANOTHER' };
     const needsRelease = leftOut.has(candidate.id) || unreleased.has(candidate.id);
     return { candidate, code: needsRelease ? 'HOLD_NEEDS_RELEASE' : code };
   });

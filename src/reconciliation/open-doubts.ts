@@ -20,9 +20,10 @@ const DOUBTS: readonly AttentionKind[] = [
 /**
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. A difference
  * told of a single payment is one found after the submit; while an instruction is built it is told of the instruction.
- * What a status means is a doubt where it is asked of what had ended: what is open no sum counts yet. Two doubts outlast
- * what people decide: that something given up has moved, which may have paid what no sum counts, and a payment that the
- * bank goes on to show otherwise than it was sent, unless they have its word that it is not paid.
+ * What a status means is a doubt where it is asked of what had ended: what is open no sum counts yet. Three doubts outlast
+ * what people decide: that something given up has moved, or was submitted without being in the record, which may have paid
+ * what no sum counts, and a payment that the bank goes on to show otherwise than it was sent, unless they have its word
+ * that it is not paid.
  */
 export async function openDoubts(
   tx: EmployerTransaction,
@@ -43,7 +44,10 @@ export async function openDoubts(
        UNION ALL
        SELECT i.pay_run_id, 'INVARIANT_BREACH' FROM moved_instruction m
        JOIN instruction i ON i.employer_id = m.employer_id AND i.id = m.instruction_id
-       WHERE m.employer_id = $1 AND i.pay_run_id = ANY ($2)) doubt GROUP BY pay_run_id`,
+       WHERE m.employer_id = $1 AND i.pay_run_id = ANY ($2)
+       UNION ALL
+       SELECT pay_run_id, 'UNRECORDED_SUBMIT' FROM forgotten_instruction
+       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND adopted_at IS NULL) doubt GROUP BY pay_run_id`,
     [tx.employerId, payRunIds, DOUBTS],
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));

@@ -90,10 +90,7 @@ function negotiate<Format extends keyof typeof TYPES>(request: Request, formats:
   throw new Problem(406, 'NOT_ACCEPTABLE', `This is answered as ${formats.join(' or ')}.`);
 }
 
-/** What holds salaries stays out of caches, and browsers save it rather than show it. */
+/** What holds salaries: browsers save it rather than show it. */
 function attach(response: Response, fileName: string, format: keyof typeof TYPES): Response {
-  return response
-    .attachment(fileName)
-    .type(`${TYPES[format]}; charset=utf-8`)
-    .setHeader('Cache-Control', 'no-store');
+  return response.attachment(fileName).type(`${TYPES[format]}; charset=utf-8`);
 }

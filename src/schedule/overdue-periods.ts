@@ -50,6 +50,10 @@ interface Overdue {
   status: PayRunStatus | null;
   row_count: number;
   total_minor: string;
+  /** When approvals of the run were last taken back. */
+  taken_back: Date | null;
+  /** The last run of the period that was cancelled. */
+  cancelled: string | null;
   to_tell: boolean;
 }
 
@@ -76,7 +80,7 @@ export class OverduePeriods {
     await forEveryEmployer(this.database, 'all', (employerId) =>
       this.database.inEmployer(employerId, async (tx) => {
         await this.tell(tx);
-        await tellOfStoppedRuns(tx, this.clock.now(), this.config.BANK_TIME_ZONE);
+        await tellOfStoppedRuns(tx, this.clock.now(), bankHours(this.config));
       }),
     );
   }
@@ -126,13 +130,17 @@ export class OverduePeriods {
     const { cutOff, timeZone } = bankHours(this.config);
     return tx.query<Overdue>(
       `SELECT p.period, p.submit_at, true AS of_schedule, NULL::uuid AS pay_run_id, NULL AS status, 0 AS row_count,
-         0 AS total_minor, md5(p.schedule_id::text || p.period)::uuid AS subject_id,
+         0 AS total_minor, NULL::timestamptz AS taken_back, (SELECT r.id FROM pay_run r WHERE r.employer_id = p.employer_id
+           AND r.schedule_id = p.schedule_id AND r.period = p.period AND r.status = 'CANCELLED' ORDER BY r.id DESC LIMIT 1) AS cancelled,
+         md5(p.schedule_id::text || p.period)::uuid AS subject_id,
          p.submit_at > s.created_at AND p.submit_at > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active
        WHERE p.employer_id = $1 AND p.pay_run_id IS NULL AND p.submit_at <= $2 AND NOT ${PAID_OTHERWISE}
        UNION ALL
-       SELECT r.period, due.at, month.submit_at IS NOT NULL, r.id, r.status, r.row_count, r.total_minor, r.id,
+       SELECT r.period, due.at, month.submit_at IS NOT NULL, r.id, r.status, r.row_count, r.total_minor,
+         (SELECT max(a.voided_at) FROM approval a WHERE a.employer_id = r.employer_id AND a.pay_run_id = r.id
+           AND a.run_version = r.run_version HAVING bool_and(a.voided_at IS NOT NULL)), NULL, r.id,
          due.at > $2::timestamptz - ${TOLD_WITHIN} AND NOT ${LAPSED}
        FROM pay_run r
        LEFT JOIN LATERAL (SELECT p.submit_at FROM schedule_period p
@@ -160,11 +168,23 @@ const MISSING = {
   cancelling: 'is being cancelled, which ends once the bank has shown what became of it',
 };
 
+/** That there was one says that what people decided of its lack was of another. */
+function noneOf({ cancelled }: Overdue): string {
+  return cancelled === null ? MISSING.none : `${MISSING.none}: ${showId('run', cancelled)} was cancelled`;
+}
+
+function sinceOf({ status, taken_back: at }: Overdue): string {
+  return at === null || status === 'CANCELLING'
+    ? ''
+    : `: its approvals were taken back at ${at.toISOString()}`;
+}
+
 function alarmOf(overdue: Overdue): Alarm {
   const { period, pay_run_id: payRunId } = overdue;
   const due = `The run of period ${period} was to be submitted at ${overdue.submit_at.toISOString()}`;
   const why = overdue.status === 'CANCELLING' ? MISSING.cancelling : MISSING.unapproved;
-  const missing = payRunId === null ? MISSING.none : `${showId('run', payRunId)} ${why}`;
+  const missing =
+    payRunId === null ? noneOf(overdue) : `${showId('run', payRunId)} ${why}${sinceOf(overdue)}`;
   return {
     kind: KIND,
     subjectId: overdue.subject_id,

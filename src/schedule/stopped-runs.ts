@@ -1,5 +1,7 @@
 import { EmployerTransaction } from '../database/database';
+import type { BankHours } from '../domain/business-day';
 import { PayRunStatus } from '../domain/pay-run';
+import { sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from '../pay-run/approval';
 import { raiseNaming } from '../pay-run/attention.store';
@@ -12,6 +14,10 @@ const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
 
 interface StoppedRun {
   id: string;
+  status: PayRunStatus;
+  submitAt: Date | null;
+  /** When the last of its approvals was given. */
+  approvedAt: Date;
   installation: boolean;
   employer: boolean;
   run: boolean;
@@ -20,11 +26,14 @@ interface StoppedRun {
 /**
  * Tells people of each approved run of the transaction's employer that is due while a switch holds it back, at which
  * level, and closes what goes on again or waits for a new approval. Why another employer's breach stopped everything is
- * not told. An APPROVED run is due at its `submitAt`, or else when the day of its execution begins at the bank.
- * @param timeZone of the bank
+ * not told. An APPROVED run is due when its sending may begin.
  */
-export async function tellOfStoppedRuns(tx: EmployerTransaction, now: Date, timeZone: string): Promise<void> {
-  const stopped = await stoppedRuns(tx, now, timeZone);
+export async function tellOfStoppedRuns(tx: EmployerTransaction, now: Date, hours: BankHours): Promise<void> {
+  const held = await heldBack(tx);
+  const stopped = held.filter(
+    ({ status, submitAt, approvedAt }) =>
+      status !== 'APPROVED' || sendingOpens(submitAt, approvedAt, hours) <= now,
+  );
   for (const one of stopped) await tell(tx, one);
   await tx.query(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the run is not held back any more'
@@ -57,18 +66,19 @@ function levelsOf({ installation, employer, run }: StoppedRun): string[] {
 }
 
 /** By the switches of `run_state`, which would keep them locked. After a restore `RESTORED` says more, and nothing lapses. */
-function stoppedRuns(tx: EmployerTransaction, now: Date, timeZone: string): Promise<StoppedRun[]> {
+function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
   return tx.query<StoppedRun>(
     `SELECT * FROM (
-       SELECT r.id, s.submits_off OR NOT database_is_known() AS installation,
+       SELECT r.id, r.status, r.submit_at AS "submitAt", coalesce(
+           (SELECT max(a.approved_at) FROM approval a
+             WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL), r.created_at) AS "approvedAt",
+         s.submits_off OR NOT database_is_known() AS installation,
          e.stopped_at IS NOT NULL AS employer, r.stopped_at IS NOT NULL AS run
        FROM pay_run r JOIN employer e ON e.id = r.employer_id CROSS JOIN service_switch s
-       WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL
-         AND (r.status <> 'APPROVED'
-           OR coalesce(r.submit_at, r.execution_date::timestamp AT TIME ZONE $4) <= $3::timestamptz)) held
+       WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL) held
      WHERE (installation OR employer OR run) AND NOT EXISTS (
        SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'RESTORED' AND a.resolved_at IS NULL)
      ORDER BY id`,
-    [tx.employerId, GOING_ON, now, timeZone],
+    [tx.employerId, GOING_ON],
   );
 }

@@ -2,12 +2,13 @@ import type { NotAllowed } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { firstFew, textOfFirstFew } from '../domain/first-few';
+import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
 import { formatMinor, sumMinor } from '../domain/money';
-import { foldIban } from '../domain/party';
 import { aboutInstruction, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { shownFields } from '../pay-run/match';
+import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { named } from '../pay-run/stop-successors';
 import { stopRunUnlessDecided, stopUnlessDecided } from '../pay-run/stop';
@@ -23,16 +24,30 @@ const FOREIGN_NAMED = 100;
 export async function tellOfForeign(
   tx: EmployerTransaction,
   instruction: Instruction,
-  payments: readonly Pick<BankPayment, 'bankPaymentId'>[],
+  payments: readonly Pick<BankPayment, 'bankPaymentId' | 'messageId'>[],
 ): Promise<void> {
   const ids = namesOf(payments);
+  const isOurs = isNamedBy(instruction.id);
+  const doubled = payments.filter(({ messageId = '' }) => isOurs(messageId));
+  const rows = [...new Set(doubled.map(({ messageId = '' }) => String(readMessageId(messageId)?.rowNo)))];
   const alarm = {
     kind: 'FOREIGN_RECORD',
     ...aboutInstruction(instruction),
-    happened: `The submitted instruction holds what was never sent: payment ${ids.join(', ')}.`,
+    happened:
+      `The submitted instruction holds what was never sent: payment ${ids.join(', ')}.` +
+      (rows.length > 0 ? ` Such bear our mark of rows ${textOfFirstFew(rows, MOST_NAMED)}.` : ''),
+    ...(rows.length > 0 && DOUBLED),
   } as const;
   await stopUnlessDecided(tx, alarm, ids);
 }
+
+/** Of payments that bear our own mark beside those we know. */
+const DOUBLED = {
+  certain:
+    'Each row was sent once, and is followed by the id the bank gave it. Whom such another payment of it pays may be paid twice.',
+  askBank:
+    'Customer instruction {ref} holds payments that bear the message id of another one in it. Is each of ours executed once only? Please stop what is there twice.',
+};
 
 type OwnEntry = Pick<BankPayment, 'bankPaymentId' | 'transactionType' | 'amountMinor' | 'currency'>;
 
@@ -84,9 +99,7 @@ export function tellOfDifference(
   payment: FollowedPayment,
   { shown, fields }: { shown: BankPayment; fields: readonly string[] },
 ): Promise<void> {
-  const { bankPaymentId, messageId, amountMinor, currency, iban = '' } = shown;
-  const values = { bankPaymentId, messageId, amount: String(amountMinor), currency, iban: foldIban(iban) };
-  const readings = Object.entries(values)
+  const readings = Object.entries(shownFields(shown))
     .filter(([field]) => fields.includes(field))
     .map(
       ([field, value]) => `${field} ${personal.hash(String(value)).toString('hex').slice(0, FINGERPRINT)}`,

@@ -243,10 +243,10 @@ function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progr
  * that is stale or contradicts the end. Before the end a charge is only expected.
  */
 export function newCharges(payment: FollowedPayment, seen: SeenStatus): bigint | undefined {
+  if (seen.chargesMinor === undefined || seen.chargesMinor === payment.chargesMinor) return undefined;
+  if (payment.status === 'VOID') return isEndedUnpaid(seen.status) ? seen.chargesMinor : undefined;
   const terminal = ENDS[payment.status];
-  if (terminal === undefined || seen.chargesMinor === undefined) return undefined;
-  if (isBehindEnd(payment, seen.status)) return undefined;
-  if (seen.chargesMinor === payment.chargesMinor) return undefined;
+  if (terminal === undefined || isBehindEnd(payment, seen.status)) return undefined;
   const { change } = climb({ rank: payment.rank, terminal, returned: payment.returned }, seen.status);
   return change === 'fell' || change === 'contradiction' ? undefined : seen.chargesMinor;
 }

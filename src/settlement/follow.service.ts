@@ -86,12 +86,6 @@ export class FollowService {
     await this.worker.tick();
   }
 
-  /** A process that is set otherwise than the account was checked would read other amounts than there are. */
-  private async inAnotherUnit({ employerId }: Claim, { run, account }: Followed): Promise<WakeIn> {
-    await this.database.inEmployer(employerId, (tx) => raiseNotReady(tx, run, account, this.config));
-    return DRIFT_PAUSE_MS;
-  }
-
   /** Takes no more work and waits for what is under way. */
   drain(): Promise<void> {
     return this.worker.drain();
@@ -136,6 +130,12 @@ export class FollowService {
       const [closedMs, nowMs] = [after.closedAt?.getTime() ?? 0, this.clock.now().getTime()];
       return Math.max(1, untilSecondLookMs(closedMs, nowMs, watchOf(this.config)));
     });
+  }
+
+  /** A process that is set otherwise than the account was checked would read other amounts than there are. */
+  private async inAnotherUnit({ employerId }: Claim, { run, account }: Followed): Promise<WakeIn> {
+    await this.database.inEmployer(employerId, (tx) => raiseNotReady(tx, run, account, this.config));
+    return DRIFT_PAUSE_MS;
   }
 
   private async read(claim: Claim, followed: Followed): Promise<Read> {

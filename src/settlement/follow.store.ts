@@ -3,10 +3,11 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { NOT_PROCESSABLE } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, type Alarm, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
@@ -281,28 +282,20 @@ function raiseContradiction(
   instruction: Instruction,
   { payment, bankStatus, shown }: Progress,
 ): Promise<void> {
-  const status = shown === bankStatus ? shown : `${shown} after ${bankStatus}`;
+  const before = bankStatus === NOT_PROCESSABLE ? 'group NOTPROCESSABLE' : bankStatus;
+  const status = shown === bankStatus ? before : `${shown} after ${before}`;
+  const words = wordsOfContradiction(payment, shown);
   const alarm = {
     kind: 'CONTRADICTION',
     ...aboutInstruction(instruction),
     subjectId: payment.paymentId,
     paymentId: payment.paymentId,
-    ...wordsBeyondTwoEnds(payment, shown),
-    happened: `${wordsOfContradiction(payment, shown)}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
+    ...words,
+    happened: `${words.happened}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
     payments: 1,
     amountMinor: payment.amountMinor,
   } as const;
   return raiseNaming(tx, alarm, [` ${status} (`]);
-}
-
-/** What is certain and what to ask where the bank did not show two ends of its own; nothing where it did. */
-function wordsBeyondTwoEnds(
-  payment: FollowedPayment,
-  shown: string,
-): Partial<Record<'certain' | 'askBank', string>> {
-  if (isBehindEnd(payment, shown)) return { certain: KEPT, askBank: WHICH_IS_RIGHT };
-  if (payment.status === 'VOID') return { certain: DECLARED, askBank: WAS_IT_PAID };
-  return isPaidByWord(payment) ? { certain: DECLARED, askBank: WAS_IT_PAID } : {};
 }
 
 const DECLARED =
@@ -315,9 +308,30 @@ const WHICH_IS_RIGHT =
   'Which is right of this payment in {ref}: its end, or the status that is shown since, and where is the money?';
 
 /** A contradiction in words: to what the bank said first, or to what two people did. */
-function wordsOfContradiction(payment: FollowedPayment, shown: string): string {
-  if (isBehindEnd(payment, shown)) return 'The bank shows a payment that had ended as if it had not';
-  if (payment.status === 'VOID') return 'A payment that two people declared not executed went on';
-  if (isPaidByWord(payment)) return 'A payment that two people declared paid is shown otherwise';
-  return HAPPENED.CONTRADICTION;
+function wordsOfContradiction(
+  payment: FollowedPayment,
+  shown: string,
+): Pick<Alarm, 'happened'> & Partial<Pick<Alarm, 'certain' | 'askBank'>> {
+  if (isBehindEnd(payment, shown)) {
+    const happened = 'The bank shows a payment that had ended as if it had not';
+    return { happened, certain: KEPT, askBank: WHICH_IS_RIGHT };
+  }
+  const against = { certain: DECLARED, askBank: WAS_IT_PAID };
+  if (payment.status === 'VOID')
+    return { happened: 'A payment that two people declared not executed went on', ...against };
+  if (isPaidByWord(payment))
+    return { happened: 'A payment that two people declared paid is shown otherwise', ...against };
+  if (payment.bankStatus === NOT_PROCESSABLE)
+    return {
+      happened: 'A payment that the bank had left in its group of what is not processable went on',
+      ...REVIVED,
+    };
+  return { happened: HAPPENED.CONTRADICTION };
 }
+
+const REVIVED = {
+  certain:
+    'It counts as failed in the record, and the bank goes on with it. The payment can never be replaced by another.',
+  askBank:
+    'Your group NOTPROCESSABLE named this payment in {ref}, and it goes on. Is it still executed? If it was replaced already, please stop it.',
+};

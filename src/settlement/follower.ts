@@ -14,7 +14,7 @@ import { BankReads } from '../employer/bank-reads';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
-import { contradictions, rowsById } from '../pay-run/match';
+import { contradictions, rowsById, shownFields } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import {
@@ -332,7 +332,8 @@ function nowOtherwise(
   seen: BankPayment,
   fields: readonly string[],
 ): string | null {
-  const shown = new Map<string, unknown>(Object.entries({ ...seen, amount: seen.amountMinor }));
+  if (shownOtherwise === null && fields.length === 0) return null;
+  const shown = new Map<string, string | undefined>(Object.entries(shownFields(seen)));
   const before = shownOtherwise?.split(',') ?? [];
   const still = [...before.filter((field) => shown.get(field) === undefined), ...fields];
   return still.length === 0 ? null : [...new Set(still)].sort().join(',');

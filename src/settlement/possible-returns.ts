@@ -60,8 +60,15 @@ export async function tellOfPossibleReturns(
   const hasOther = others.length > 0;
   const rows = new Set(records.map(([, { rowNo }]) => rowNo));
   const unnamed = records.filter(([, { rowNo }]) => rowNo === undefined);
+  const kept = new Set(payments.filter(isKeptAtAll).map(({ rowNo }) => rowNo));
+  const ofKept = records.filter(([, { rowNo = 0 }]) => kept.has(rowNo));
+  const otherwise = new Set(others.map(([record]) => record));
+  const ofNone = records.filter(
+    ([record, { rowNo }]) => rowNo !== undefined && !kept.has(rowNo) && !otherwise.has(record),
+  );
   const which = [
-    ...(records.length > unnamed.length ? [NAMES_SETTLED] : []),
+    ...(ofKept.length > 0 ? [NAMES_SETTLED] : []),
+    ...(ofNone.length > 0 ? [NAMES_UNPAID] : []),
     ...(hasOther ? ['is not what was paid'] : []),
     ...(unnamed.length > 0 ? [NAMES_NONE] : []),
   ];
@@ -84,6 +91,7 @@ export async function tellOfPossibleReturns(
 }
 
 const NAMES_SETTLED = 'names payments of it that are settled';
+const NAMES_UNPAID = 'names payments of it of which nothing is left to come back';
 const NAMES_NONE = 'names none of its payments, nor is it what one of them brought back';
 
 type Recorded = [record: string, cameIn: CameIn];
@@ -98,19 +106,26 @@ function unexplained(
   { records, debtorIban }: CameBack,
 ): { records: Recorded[]; others: OfPayment[] } {
   const byRow = new Map(payments.map((one) => [one.rowNo, one] as const));
-  const naming = [...records].flatMap<OfPayment>(([record, cameIn]) => {
-    const payment = byRow.get(cameIn.rowNo ?? 0);
-    return payment ? [[record, cameIn, payment]] : [];
-  });
+  const naming = [...records]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap<OfPayment>(([record, cameIn]) => {
+      const payment = byRow.get(cameIn.rowNo ?? 0);
+      return payment ? [[record, cameIn, payment]] : [];
+    });
   const others = naming.filter(([, cameIn, payment]) => !mayBe(cameIn, payment));
   // What is paid to the very account it is paid from comes in there by itself.
-  const isKept = ({ status, returned, iban }: FollowedPayment): boolean =>
-    status === 'SETTLED' && !returned && !sameIban(iban, debtorIban);
-  const asked = naming.filter(([, cameIn, payment]) => isKept(payment) || !mayBe(cameIn, payment));
+  const isKept = (payment: FollowedPayment): boolean =>
+    isKeptAtAll(payment) && !sameIban(payment.iban, debtorIban);
+  const cameBack = new Set<number>();
+  const isExplained = ([, cameIn, payment]: OfPayment): boolean => {
+    if (isKept(payment) || !mayBe(cameIn, payment) || mayNotComeBack(payment)) return false;
+    if (cameBack.has(payment.rowNo)) return false;
+    cameBack.add(payment.rowNo);
+    return true;
+  };
+  const asked = naming.filter((one) => !isExplained(one));
   const named = new Set(naming.map(([, , { rowNo }]) => rowNo));
-  const givers = payments.filter(
-    (one) => !named.has(one.rowNo) && !isKept(one) && !isNeverDebited(one.bankStatus ?? ''),
-  );
+  const givers = payments.filter((one) => !named.has(one.rowNo) && !isKept(one) && !mayNotComeBack(one));
   const unnamed = [...records].filter(([, { rowNo }]) => rowNo === undefined);
   return {
     records: [
@@ -119,6 +134,16 @@ function unexplained(
     ],
     others,
   };
+}
+
+/** Whether it was paid and has not come back. */
+function isKeptAtAll({ status, returned }: FollowedPayment): boolean {
+  return status === 'SETTLED' && !returned;
+}
+
+/** Whether nothing was taken for it that could come back. */
+function mayNotComeBack({ bankStatus }: FollowedPayment): boolean {
+  return isNeverDebited(bankStatus ?? '');
 }
 
 /** Of records that name no payment those of an amount that fewer payments have whose money may have come back. */

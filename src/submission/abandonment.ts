@@ -3,6 +3,7 @@ import { isBankError, isNotShown, unless } from '../bank/errors';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
+import type { WakeIn } from '../database/lease-worker';
 import { Claim, fence } from '../database/leases';
 import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
@@ -13,9 +14,17 @@ import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused, stopRunByService } from '../pay-run/stop';
-import { InstructionReader, ReadBack } from './read-back';
+import { InstructionReader, ReadBack, SubmittedBefore } from './read-back';
 import { tellOfUnseen } from './unseen';
 import { assertUnchanged, obstacleOf, Work } from './work';
+
+/** What nobody can tell of is read again after so long. */
+const UNCLEAR_PAUSE_MS = 30_000;
+
+const TO_BE_ENDED = 'The run is to be cancelled or amended';
+
+const WAS_IT_SUBMITTED =
+  'Was customer instruction {ref} submitted by anybody? If it was, which of its payments are executed? If not, please cancel them.';
 
 /** Rows named in a question; of more their number is told. */
 const ROWS_NAMED = 5;
@@ -92,10 +101,12 @@ export class Abandonment {
   /**
    * Ends an instruction whose run is being cancelled or amended; no add of it is in flight. It is read once more: its rows
    * may be paid again then, and not where somebody else has submitted it. @throws BankClientError while the bank cannot
-   * be reached, or refuses our access to everything; what it refuses to show ends all the same, and is watched
+   * be reached, or refuses our access to everything; what it refuses to show ends all the same, and is watched, and what it
+   * shows the payments of and not itself is waited for
    */
-  async end(claim: Claim, work: Work): Promise<'never'> {
-    const moved = await this.movedAtTheEnd(claim, work);
+  async end(claim: Claim, work: Work): Promise<WakeIn> {
+    const { moved, isUnclear } = await this.submittedBefore(claim, work);
+    if (isUnclear) return UNCLEAR_PAUSE_MS;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
@@ -108,21 +119,50 @@ export class Abandonment {
     return 'never';
   }
 
-  /** A read that fails for ten minutes is told: the run neither ends nor is built again meanwhile. */
-  private async movedAtTheEnd(claim: Claim, work: Work): Promise<string | undefined> {
+  /** What lasts for ten minutes is told: the run neither ends nor is built again meanwhile. */
+  private async submittedBefore(claim: Claim, work: Work): Promise<SubmittedBefore> {
+    const tell = (why: string) =>
+      this.database.inEmployer(claim.employerId, (tx) =>
+        tellOfUnseen(
+          tx,
+          claim,
+          'ROWS',
+          {
+            ...aboutInstruction(work.instruction, work.planned),
+            happened: `${TO_BE_ENDED}, and ${why}.`,
+            certain:
+              'Nothing more is sent for it. It ends by itself once the bank shows what became of it, or two people acknowledge this with the reference of its written word that nobody submitted it as evidence.',
+            askBank: WAS_IT_SUBMITTED,
+          },
+          [TO_BE_ENDED],
+        ),
+      );
     try {
-      return await unless(isNotShown, this.reader.pastSubmit(work));
+      const read = await unless(isNotShown, this.reader.submittedBefore(work));
+      if (read?.isUnclear && (await this.isSaidUnsubmitted(work))) return { isUnclear: false };
+      if (read?.isUnclear)
+        await tell(
+          'the bank shows payments of this instruction and not the instruction, so that nobody can tell whether somebody else submitted it',
+        );
+      return read ?? { isUnclear: false };
     } catch (error) {
-      if (isBankError(error)) {
-        const unseen = {
-          ...aboutInstruction(work.instruction, work.planned),
-          happened: `The run is to be cancelled or amended, and this instruction of it cannot be read: ${error.message}.`,
-          certain: 'Nothing more is sent for it. It ends by itself once the bank shows what became of it.',
-        };
-        await this.database.inEmployer(claim.employerId, (tx) => tellOfUnseen(tx, claim, 'ROWS', unseen));
-      }
+      if (isBankError(error)) await tell(`this instruction of it cannot be read: ${error.message}`);
       throw error;
     }
+  }
+
+  /** Whether two people have the bank's written word on it. */
+  private async isSaidUnsubmitted({ instruction }: Work): Promise<boolean> {
+    const said = await this.database.inEmployer(instruction.employerId, (tx) =>
+      tx.query(
+        `SELECT FROM attention a
+         JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+         WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2 AND starts_with(a.happened, $3)
+           AND d.confirmed_at IS NOT NULL AND d.evidence IS NOT NULL LIMIT 1`,
+        [tx.employerId, instruction.id, TO_BE_ENDED],
+      ),
+    );
+    return said.length > 0;
   }
 
   /** Stops the employer: the bank refuses our access, and going on would only make noise. */

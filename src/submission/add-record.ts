@@ -90,9 +90,7 @@ export async function recordRefused(
   work: Work,
   results: readonly AddResult[],
 ): Promise<void> {
-  const refused = results.map(({ row, outcome }) => {
-    return { row, outcome: 'REFUSED', why: whyOf(outcome), bankWords: saidIn(outcome) } as const;
-  });
+  const refused = results.map(refusedOf);
   await tx.query(
     `INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome)
      SELECT $1, $2, r.row_no, r.payment_id, 'REFUSED' FROM unnest($3::int[], $4::uuid[]) AS r(row_no, payment_id)
@@ -150,8 +148,12 @@ function recordOf({ row, outcome }: AddResult): Recorded[] {
       return [{ row, outcome: 'IN_DOUBT', why: outcome.why, doubt: answeredDoubt(outcome) }];
     case 'no':
       if (outcome.reason !== 'invalid') return [];
-      return [{ row, outcome: 'REFUSED', why: whyOf(outcome), bankWords: saidIn(outcome) }];
+      return [refusedOf({ row, outcome })];
   }
+}
+
+function refusedOf({ row, outcome }: AddResult): Recorded {
+  return { row, outcome: 'REFUSED', why: whyOf(outcome), bankWords: saidIn(outcome) };
 }
 
 function answeredDoubt({ status }: Outcome<BankPayment>): string | undefined {

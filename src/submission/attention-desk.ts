@@ -111,14 +111,14 @@ export class AttentionDesk {
 
   /**
    * The second person's word: the action is carried out and the attention resolved, in one transaction.
-   * @param actionId which action the person read; any that is proposed where it is left out
+   * @param actionId which action the person read
    * @throws DomainError ACTION_CHANGED, SAME_PERSON, PROPOSER_NOT_ENTITLED, ACTION_NOT_FOUND, ATTENTION_IS_RESOLVED, and those of the action itself
    */
-  async confirm(employerId: string, attentionId: string, personId: string, actionId?: string): Promise<void> {
+  async confirm(employerId: string, attentionId: string, personId: string, actionId: string): Promise<void> {
     const { attention, action } = await this.database.inEmployer(employerId, async (tx) => {
       const open = await lockOpen(tx, attentionId);
       const proposed = await requireAction(tx, attentionId);
-      if (actionId !== undefined && proposed.id !== actionId) {
+      if (proposed.id !== actionId) {
         throw new DomainError(
           'ACTION_CHANGED',
           'Another action is proposed by now: read it, and confirm that one by its id.',

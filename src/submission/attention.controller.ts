@@ -52,13 +52,11 @@ class ActionBody extends createZodDto(
 ) {}
 
 class ConfirmationBody extends createZodDto(
-  z
-    .strictObject({
-      actionId: idField('act')
-        .optional()
-        .describe('The action that was read: 409 ACTION_CHANGED where another one is proposed by now.'),
-    })
-    .default({}),
+  z.strictObject({
+    actionId: idField('act').describe(
+      'The action that was read: 409 ACTION_CHANGED where another one is proposed by now.',
+    ),
+  }),
 ) {}
 
 /** Ids grow with time, so their order is that of opening. */

@@ -5,7 +5,7 @@ import type { BankInstruction } from '../bank/records';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, fence } from '../database/leases';
+import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -115,8 +115,10 @@ export class Builder {
         );
         const { status } = await lockInstruction(tx, instruction.id);
         // Whoever was overtaken may hear this after the instruction was given up, and people were asked about it.
-        if (status === 'BUILDING')
+        if (status === 'BUILDING') {
           await clear(tx, REFUSALS_TO_INITIATE, [work.planned.id, instruction.id], 'the bank opened it');
+          wake(tx, 'INSTRUCTION', tx.employerId, [instruction.id]);
+        }
         return 0;
       }
       const next = afterBuildAnswer(outcome);
@@ -182,10 +184,8 @@ export class Builder {
     for (let left = [...open]; left.length > 0;) {
       const refusals = await this.adder.add(claim, work, left);
       const other = refusals.find((one) => !isForbidden(one));
-      if (other !== undefined || refusals.length === 0) {
-        if (other !== undefined) return other;
-        break;
-      }
+      if (other !== undefined) return other;
+      if (refusals.length === 0) break;
       forbidden.push(...refusals);
       const over = new Set(forbidden.map(({ row }) => row.rowNo));
       const before = left.length;

@@ -9,7 +9,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
-import { isPastSubmit, readBankStatus } from '../domain/bank-status';
+import { isPastSubmit, mayBeSubmitted, readBankStatus } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -21,7 +21,7 @@ import { InstructionReader } from './read-back';
 import { loadWork, Work } from './work';
 
 /** How an instruction stands at the bank. */
-type State = 'moved' | 'cancelled' | 'not found' | 'not shown' | 'open';
+type State = 'moved' | 'unclear' | 'cancelled' | 'not found' | 'not shown' | 'open';
 
 /**
  * Declares a submit not executed, which is allowed only once the instruction is dead at the bank: deleted and read
@@ -92,7 +92,7 @@ export class Burial {
   /** A read may be as old as the lag bound, and show what is no longer so: what a delete ended, or another one did. */
   private async stateAfter(work: Work, written: boolean, deleted: boolean): Promise<State> {
     const atOnce = deleted ? await this.stateOf(work, written) : 'open';
-    if (atOnce !== 'open') return atOnce;
+    if (atOnce !== 'open' && atOnce !== 'unclear') return atOnce;
     await sleep(this.config.BANK_LAG_BOUND_MS);
     return this.stateOf(work, written);
   }
@@ -109,6 +109,8 @@ export class Burial {
   private async shownState(work: Work): Promise<State> {
     const { shown, statuses } = await this.reader.standing(work);
     if (statuses.some(isPastSubmit)) return 'moved';
+    // What a delete then hides may have been executed.
+    if (statuses.some(mayBeSubmitted)) return 'unclear';
     if (!shown) {
       if (!work.account.reads.includes('INSTRUCTION')) return 'open';
       return statuses.length === 0 ? 'not found' : 'not shown';

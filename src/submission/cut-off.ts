@@ -15,7 +15,8 @@ import { isSaidExecuted, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
-import { lockRun } from '../pay-run/pay-run.store';
+import { findRun, lockRun } from '../pay-run/pay-run.store';
+import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { beginBuilding } from './builder';
 import { InstructionReader, ReadBack } from './read-back';
@@ -117,6 +118,10 @@ export class CutOff {
   /** What was not submitted is not paid by this run any more; a person is told. */
   async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
     const reason = 'the cut-off passed before its submit';
+    // Of live payments: what is released is not any more.
+    const { stoppedReason } = await findRun(tx, work.run.id);
+    const mayBePaid = stoppedReason === RESTORED_UNCLEAR || (await repaysForgotten(tx, work.run.id));
+    const told = mayBePaid ? PAID_ALREADY : UNPAID;
     if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
     await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
@@ -128,7 +133,6 @@ export class CutOff {
       actor: 'service',
       reason,
     });
-    const told = (await repaysForgotten(tx, work.run.id)) ? PAID_ALREADY : UNPAID;
     await raise(tx, { kind: 'STALE_DATE', ...aboutInstruction(work.instruction, work.planned), ...told });
     const why = 'the cut-off passed: it is never submitted';
     await clear(tx, ASKED_BEFORE_SUBMIT, [instruction.id, work.planned.id], why);

@@ -19,20 +19,23 @@ export function whyLapsed({ kind }: Window, cutOff: 'cannot be met' | 'passed'):
   }
 }
 
+/** Why an approval lapses whose people may approve no more. */
+export const NOT_ENTITLED = 'fewer approvals stand of people who may approve than its employer requires';
+
 const MENDS = {
   amend: 'Amend the run and have it approved again.',
   approve: 'Have the run approved again as it stands.',
 };
 
-/**
- * Marks the approval of a run as lapsed and tells why.
- * @param mend what lets it be paid all the same: as it is where only its approvals no longer suffice
- */
+/** What lets a run be paid all the same: as it is where only its approvals no longer suffice. */
+export type Mend = keyof typeof MENDS;
+
+/** Marks the approval of a run as lapsed and tells why. */
 export async function lapseRun(
   tx: EmployerTransaction,
   run: PayRun,
   reason: string,
-  mend: 'amend' | 'approve' = 'amend',
+  mend: Mend = 'amend',
 ): Promise<void> {
   run.lapseReason = reason;
   await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: reason });

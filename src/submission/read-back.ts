@@ -3,7 +3,7 @@ import { isNotShown, NotFound, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
-import { isPastSubmit } from '../domain/bank-status';
+import { isPastSubmit, statusesShown } from '../domain/bank-status';
 import { BankReads, InstructionAtBank, isUnclear, Standing, withoutFees } from '../employer/bank-reads';
 import { differenceIn, ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
@@ -20,6 +20,12 @@ export type ReadBack =
   | { kind: 'gone' }
   | { kind: 'unidentified'; why: string }
   | { kind: 'different'; why: string; foreign?: string };
+
+/** Whether an instruction was submitted by somebody else. */
+export interface SubmittedBefore {
+  moved?: string;
+  isUnclear: boolean;
+}
 
 /** Reads an unsubmitted instruction whole: its status, its calculated totals, the full list of its payments. */
 @Injectable()
@@ -62,7 +68,7 @@ export class InstructionReader {
     // A bank may answer 404 where nothing is listed: that no payment is shown proves nothing either way.
     const seen = (await unless(isGone, reading)) ?? [];
     const moved = withoutFees(seen, bankIds)
-      .map((payment) => payment.status)
+      .flatMap((one) => statusesShown(one.status, one.wasSettled))
       .find(isPastSubmit);
     if (moved !== undefined) return { kind: 'moved', bankStatus: moved };
     const listed = judgePayments(expected, seen);
@@ -87,13 +93,11 @@ export class InstructionReader {
     return [...seen.filter(isKnown), ...(await this.reads.withMessageIds(others))];
   }
 
-  /** A status past the submit, of it or of one of its payments, now or when it was read before. @throws BankClientError */
-  async pastSubmit(work: Work): Promise<string | undefined> {
-    return (await this.submittedBefore(work)).moved;
-  }
-
-  /** As `pastSubmit`, and whether nobody can tell. @throws BankClientError */
-  async submittedBefore(work: Work): Promise<{ moved?: string; isUnclear: boolean }> {
+  /**
+   * A status past the submit, of it or of one of its payments, now or when it was read before; and whether nobody can tell.
+   * @throws BankClientError
+   */
+  async submittedBefore(work: Work): Promise<SubmittedBefore> {
     const { bankInstructionId, bankStatus } = work.instruction;
     if (bankInstructionId === null) return { isUnclear: false };
     if (bankStatus !== null && isPastSubmit(bankStatus)) return { moved: bankStatus, isUnclear: false };
@@ -110,7 +114,7 @@ export class InstructionReader {
   private async statusesOf(work: Work, showsNone: (error: unknown) => boolean): Promise<string[]> {
     const at = await this.atBank(work);
     const seen = await unless(showsNone, this.reads.payments(work.account, at));
-    return withoutFees(seen ?? [], at.bankIds).map(({ status }) => status);
+    return withoutFees(seen ?? [], at.bankIds).flatMap((one) => statusesShown(one.status, one.wasSettled));
   }
 
   private async atBank({ instruction }: Work): Promise<InstructionAtBank> {

@@ -7,7 +7,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
-import { isPastSubmit } from '../domain/bank-status';
+import { isPastSubmit, mayBeSubmitted } from '../domain/bank-status';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -23,6 +23,8 @@ interface Evidence {
   executed: boolean;
   stillInitiated: boolean;
   instruction?: BankInstruction;
+  /** A status that no document names. */
+  unknown?: string;
   /** Why nothing could be read. */
   unread?: BankClientError;
 }
@@ -82,7 +84,7 @@ export class Recovery {
         return READ_AGAIN_MS;
       }
       if (ageMs < this.config.SUBMIT_DOUBT_MS) return READ_AGAIN_MS;
-      await this.park(tx, work, instruction, attempt, before, evidence.unread);
+      await this.park(tx, work, instruction, attempt, before, evidence);
       return this.nextReadMs(ageMs);
     });
   }
@@ -101,7 +103,8 @@ export class Recovery {
     const executed = statuses.some(isPastSubmit);
     // An older status than that of its payments is not written down with them.
     const instruction = shown && isPastSubmit(shown.status) ? shown : undefined;
-    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction };
+    const unknown = statuses.find(mayBeSubmitted);
+    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction, unknown };
   }
 
   private async executed(
@@ -139,7 +142,7 @@ export class Recovery {
     instruction: Instruction,
     attempt: SubmitAttempt,
     before: number,
-    unread: BankClientError | undefined,
+    { unread, unknown }: Evidence,
   ): Promise<void> {
     const why = attempt.outcomeDetail ?? 'no answer was recorded';
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
@@ -148,7 +151,8 @@ export class Recovery {
       ...aboutInstruction(work.instruction, work.planned),
       happened:
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
-        (unread ? ` The bank could not be read either: ${unread.message}.` : ''),
+        (unread ? ` The bank could not be read either: ${unread.message}.` : '') +
+        (unknown === undefined ? '' : ` The bank shows ${unknown}, which no document names.`),
       ...(before > 0 && {
         certain: `${sentAgain(before)} It is never sent again. No other instruction pays these people.`,
       }),

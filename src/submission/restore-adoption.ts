@@ -4,7 +4,7 @@ import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit } from '../domain/bank-status';
+import { isPastSubmit, statusesShown } from '../domain/bank-status';
 import { InstructionStatus, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
@@ -135,7 +135,8 @@ export class RestoreAdoption {
     const payments = listed.filter((one) => known.has(one.bankPaymentId) || !isOwnEntry(one));
     const isKnown = payments.every(({ bankPaymentId }) => known.has(bankPaymentId));
     const seen = isKnown ? payments : await this.reads.withMessageIds(payments);
-    const statuses = [shown?.status, ...seen.map(({ status }) => status), instruction.bankStatus];
+    const ofPayments = seen.flatMap((one) => statusesShown(one.status, one.wasSettled));
+    const statuses = [shown?.status, ...ofPayments, instruction.bankStatus];
     const submitted = statuses.find((status) => isPastSubmit(status ?? ''));
     if (submitted == null) return 'the bank does not show it as submitted';
     const judgement = judgePayments(expected, seen);

@@ -9,6 +9,7 @@ import { mostSubmitted } from '../domain/bank-status';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
+import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { RowsChanged } from './builder';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
@@ -246,9 +247,10 @@ async function stopRuns(tx: EmployerTransaction, findings: readonly Finding[]): 
   );
   const ids = runs.map(({ id }) => id);
   await tx.query(
-    `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'RESTORED'
-     WHERE employer_id = $1 AND id = ANY ($2) AND stopped_at IS NULL`,
-    [tx.employerId, ids],
+    `UPDATE pay_run SET stopped_at = coalesce(stopped_at, clock_timestamp()),
+       stopped_reason = CASE WHEN id = ANY ($3) THEN $4 ELSE 'RESTORED' END
+     WHERE employer_id = $1 AND id = ANY ($2) AND (stopped_at IS NULL OR id = ANY ($3))`,
+    [tx.employerId, ids, unclear, RESTORED_UNCLEAR],
   );
   // Those of which something was forgotten are in the question about the restore.
   const own = new Set(findings.flatMap(({ submitted, payRunId }) => (submitted && payRunId) || []));

@@ -251,7 +251,7 @@ export async function assertReconciled(
   if (check.needs_evidence && (evidence ?? '').trim() === '') {
     throw new DomainError(
       'EVIDENCE_REQUIRED',
-      'The bank did not show everything. Have it say in writing what was submitted, and give its reference as evidence.',
+      'The bank did not show everything. Have it say in writing what was submitted, withdraw this proposal, and propose it anew with its reference as evidence.',
     );
   }
 }

@@ -20,10 +20,10 @@ import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { clearPaidAlready, tellOfPaidAlready } from '../pay-run/paid-already';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { lockRun, moveRun } from '../pay-run/pay-run.store';
+import { lacksEntitledApprovals, lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
 import { expectedSubmits } from '../pay-run/send-outlook';
-import { lapseRun, whyLapsed } from './lapse';
+import { lapseRun, type Mend, NOT_ENTITLED, whyLapsed } from './lapse';
 import { ReplacedLook } from './replaced-look';
 import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
@@ -48,8 +48,11 @@ const CHARGES_NOT_COVERED =
   'The available balance covers this run and what other runs have reserved, but not the charges to be expected on ' +
   `top: the highest the bank took for one payment of this account in the last ${CHARGES_OF_DAYS} days, for each payment.`;
 
-const TOO_FEW_APPROVALS = 'fewer approvals stand than its employer requires';
-const NOT_ENTITLED = 'an approver is no longer entitled to approve';
+/** Why the approval of a run cannot be used, and what lets the run be paid all the same. */
+interface Lapse {
+  why: string;
+  mend: Mend;
+}
 
 /** The run gate, once per run, in VERIFIED → SUBMITTING (rule 7). */
 @Injectable()
@@ -90,7 +93,7 @@ export class RunGate {
       await lockAccount(tx, now);
       const refusal = await this.refusalOf(tx, now, computed);
       if (refusal) {
-        await lapseRun(tx, now, refusal, isOfApprovers(refusal) ? 'approve' : 'amend');
+        await lapseRun(tx, now, refusal.why, refusal.mend);
         return 0;
       }
       if (!(await this.funded(tx, claim, now, account.bankStatus, atBank))) return TRY_AGAIN_MS;
@@ -122,30 +125,18 @@ export class RunGate {
     tx: EmployerTransaction,
     run: PayRun,
     computed: Buffer,
-  ): Promise<string | undefined> {
+  ): Promise<Lapse | undefined> {
     if (!run.rootHash?.equals(computed))
-      return 'the account or terms of the run are not those that were approved';
+      return { why: 'the account or terms of the run are not those that were approved', mend: 'amend' };
     const employer = await tx.manager.findOneByOrFail(Employer, { id: tx.employerId });
-    const entitled = await this.entitledApprovals(tx, run, run.rootHash);
     const { length: standing } = await standingApprovals(tx, run);
-    if (standing < employer.approvalsRequired) return TOO_FEW_APPROVALS;
-    if (entitled < employer.approvalsRequired) return NOT_ENTITLED;
+    if (standing < employer.approvalsRequired)
+      return { why: 'fewer approvals stand than its employer requires', mend: 'approve' };
+    if (await lacksEntitledApprovals(tx, run)) return { why: NOT_ENTITLED, mend: 'approve' };
     const { ms } = await expectedSubmits(tx, run, this.config);
     const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
-    return whyLapsed(window, 'cannot be met');
-  }
-
-  private async entitledApprovals(tx: EmployerTransaction, run: PayRun, rootHash: Buffer): Promise<number> {
-    const [row] = await tx.query<{ n: number }>(
-      `SELECT count(*)::int AS n FROM approval a
-       JOIN person p ON p.id = a.approver_id AND p.disabled_at IS NULL
-       JOIN person_role r ON r.employer_id = a.employer_id AND r.person_id = a.approver_id AND r.role = 'approver'
-       WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.root_hash = $4
-         AND a.voided_at IS NULL
-         AND NOT has_prepared(a.employer_id, a.pay_run_id, a.approver_id)`,
-      [tx.employerId, run.id, run.runVersion, rootHash],
-    );
-    return row?.n ?? 0;
+    const why = whyLapsed(window, 'cannot be met');
+    return why === undefined ? undefined : { why, mend: 'amend' };
   }
 
   /** Whether the account is open and its available balance covers this run and what others have reserved on it. */
@@ -181,9 +172,10 @@ export class RunGate {
   }
 
   /**
-   * What other runs on the account are about to take: all of a run that is being submitted, and of submitted payments
-   * those on which the bank has not placed its hold yet. What is overdue it has taken long ago, if it ever does: a transfer
-   * within the bank may rest at SUBMITTED (States and transitions), its money gone, and would be counted twice.
+   * What other runs on the account are about to take: all of a run that is being submitted, be it built again, and of
+   * submitted payments those on which the bank has not placed its hold yet. What is overdue it has taken long ago, if it
+   * ever does: a transfer within the bank may rest at SUBMITTED (States and transitions), its money gone, and would be
+   * counted twice.
    */
   private async reservedByOthers(tx: EmployerTransaction, run: PayRun): Promise<Reserved> {
     const others = await tx.query<{ id: string; executionDate: string }>(
@@ -204,7 +196,7 @@ export class RunGate {
            SELECT id FROM instruction
            WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND pay_run_id <> ALL ($3) AND status = 'SUBMITTED'))
        WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2)
-         AND (p.status = 'AT_BANK' OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
+         AND (p.status IN ('APPROVED', 'AT_BANK') OR p.status = 'SUBMITTED' AND b.row_no IS NOT NULL AND b.bank_rank < $4)`,
       [tx.employerId, others.map(({ id }) => id), overdue.map(({ id }) => id), BANK_LADDER.PRO_DEBIT_HOLD],
     );
     return {
@@ -289,9 +281,4 @@ async function tellOfLack(
     amountMinor: run.totalMinor,
     lackingMinor,
   });
-}
-
-/** Whether a refusal is of who approved, and not of what was approved. */
-function isOfApprovers(refusal: string): boolean {
-  return refusal === TOO_FEW_APPROVALS || refusal === NOT_ENTITLED;
 }

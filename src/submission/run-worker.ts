@@ -22,10 +22,10 @@ import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
 import { everyInstructionIs, planTheRest } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
+import { findRun, lacksEntitledApprovals, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
 import { expectedSend } from '../pay-run/send-outlook';
 import { raiseNotReady } from '../pay-run/waits-for-account';
-import { lapseRun, whyLapsed } from './lapse';
+import { lapseRun, type Mend, NOT_ENTITLED, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
 import { submitWindow, Window } from './submit-window';
 import { mayBeForgotten, Obstacle, obstacleOf } from './work';
@@ -95,6 +95,7 @@ export class RunWorker {
     if (window.kind === 'early') return Math.min(window.ms, this.lookAgainMs);
     const lapsed = whyLapsed(window, 'cannot be met');
     if (lapsed !== undefined) return this.lapse(tx, run, lapsed);
+    if (await lacksEntitledApprovals(tx, run)) return this.lapse(tx, run, NOT_ENTITLED, 'approve');
     if (obstacle !== undefined || !(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
     await planTheRest(tx, run);
@@ -152,8 +153,8 @@ export class RunWorker {
   }
 
   /** The approval cannot be used any more: at once when nothing is at the bank, else when all has ended. */
-  private async lapse(tx: EmployerTransaction, run: PayRun, reason: string): Promise<WakeIn> {
-    await lapseRun(tx, run, reason);
+  private async lapse(tx: EmployerTransaction, run: PayRun, reason: string, mend?: Mend): Promise<WakeIn> {
+    await lapseRun(tx, run, reason, mend);
     if (run.status === 'APPROVED') await this.backToReady(tx, run, reason);
     return 0;
   }

@@ -29,13 +29,13 @@ const RUNS_AT_ONCE = 8;
 const BUILDS_AT_ONCE = 4;
 const OTHERS_AT_ONCE = 4;
 
+const BEING_BUILT = `SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING')`;
+
 /** Of leases of instructions those that are built: found once for each claim, and not for each lease. */
-const BUILT = `lease.subject_id = ANY (ARRAY(
-  SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING')))`;
+const BUILT = `lease.subject_id = ANY (ARRAY(${BEING_BUILT}))`;
 
 /** The others: sought in a hash of those that are built, which may be as many as wait. */
-const NOT_BUILT = `lease.subject_id NOT IN (
-  SELECT i.id FROM instruction i WHERE i.status IN ('PLANNED', 'BUILDING'))`;
+const NOT_BUILT = `lease.subject_id NOT IN (${BEING_BUILT})`;
 
 /** Work that a switch stopped is looked at again after so long. */
 const STOPPED_PAUSE_MS = 5_000;
@@ -86,11 +86,7 @@ export class SubmissionService {
       onIdle: () => this.runs.tick(),
     } as const;
     this.builds = new LeaseWorker(leases, { ...ofInstructions, atOnce: BUILDS_AT_ONCE, among: BUILT });
-    this.others = new LeaseWorker(leases, {
-      ...ofInstructions,
-      atOnce: OTHERS_AT_ONCE,
-      among: NOT_BUILT,
-    });
+    this.others = new LeaseWorker(leases, { ...ofInstructions, atOnce: OTHERS_AT_ONCE, among: NOT_BUILT });
   }
 
   /** Claims what is due and starts on it; does not wait for it. */

@@ -331,11 +331,13 @@ describe('work that may be done again', () => {
     proxy.cut();
     await pause(50);
     let attempts = 0;
+    let locked = 0;
     const crossing = (first: string, second: string) =>
       database.inEmployerRepeatedly(first, async (tx) => {
         attempts += 1;
         await tx.query('UPDATE spot SET n = n + 1 WHERE id = $1', [first]);
-        await pause(50);
+        locked += 1;
+        while (locked < 2) await pause(5);
         await tx.query('UPDATE spot SET n = n + 1 WHERE id = $1', [second]);
       });
     await Promise.all([crossing(ids[0], ids[1]), crossing(ids[1], ids[0])]);

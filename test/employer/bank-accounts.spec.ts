@@ -32,6 +32,7 @@ const intents = () =>
   dogwood.query<Body>(
     `SELECT operation, outcome, target FROM bank_call WHERE operation LIKE '%_account' ORDER BY intended_at`,
   );
+const said = (status: number) => expect.stringMatching(`What came of it: status ${status}\\.$`);
 const lastAudited = async () => (await dogwood.audited()).at(-1);
 
 /** Another pay run on the account, in a state. */
@@ -101,6 +102,12 @@ describe('opening an account at the bank', () => {
     expect(nameless.body.code).toBe('DEBTOR_NAME_NEEDED');
     expect((await dogwood.as('finance', 'POST', '/bank-accounts', body)).status).toBe(403);
     expect(await openings()).toBe(0);
+  });
+
+  it('says what the bank answered where that may be a refusal or not', async () => {
+    await fault('createAccount', '409');
+    const { status, body } = await open();
+    expect([status, body]).toEqual([202, expect.objectContaining({ opened: 'IN_DOUBT', detail: said(409) })]);
   });
 
   it('does not open again by itself what was not answered, and neither does a client that only repeats', async () => {
@@ -262,6 +269,8 @@ describe('closing an account at the bank', () => {
     const { body } = await open();
     await fault('closeAccount', 'request-lost');
     expect(await close(body.id)).toMatchObject({ status: 409, body: { code: 'CLOSING_IN_DOUBT' } });
+    await fault('closeAccount', '409');
+    expect((await close(body.id)).body).toMatchObject({ code: 'CLOSING_IN_DOUBT', detail: said(409) });
     await fault('closeAccount', '422');
     expect(await close(body.id)).toMatchObject({ status: 422, body: { code: 'BANK_REFUSED' } });
     await fault('closeAccount', 'answer-lost');
@@ -269,6 +278,7 @@ describe('closing an account at the bank', () => {
     const told = (await intents()).map(({ operation, outcome }) => `${operation} ${outcome}`);
     expect(told).toEqual([
       'open_account YES',
+      'close_account IN_DOUBT',
       'close_account IN_DOUBT',
       'close_account NO',
       'close_account IN_DOUBT',

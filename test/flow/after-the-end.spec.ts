@@ -24,7 +24,7 @@ const propose = (path: string, action: string) =>
   payroll.as('operator').post(`${path}/actions`, { action, reason, evidence });
 const decide = async (path: string, action: string) => {
   expect((await propose(path, action)).status).toBe(201);
-  expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+  expect((await payroll.confirm(path)).status).toBe(200);
 };
 const successorOf = (id: string) =>
   payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
@@ -202,7 +202,7 @@ describe('payments that are shown, after their end, in a status that nobody docu
         .mockImplementation(async (...asked) =>
           (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'SETTLED' })),
         );
-      const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+      const refused = await payroll.confirm(path);
       expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
       await shows('FAILED', 'SETTLED');
       await eventuallyRead(async () => (await kinds()).includes('CONTRADICTION'));

@@ -3,6 +3,9 @@ import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
+const LOSES_ROLE = `DELETE FROM person_role r USING person p
+  WHERE p.id = r.person_id AND p.name = 'approver' AND r.role = 'approver'`;
+
 describe('nothing is paid that was not approved', () => {
   let payroll: Payroll;
   beforeAll(async () => {
@@ -128,15 +131,17 @@ describe('nothing is paid that was not approved', () => {
     const { superuserUrl } = payroll.database;
     await execute(
       superuserUrl,
-      `DELETE FROM person_role r USING person p
-       WHERE p.id = r.person_id AND p.name = 'approver' AND r.role = 'approver'`,
+      `CREATE FUNCTION lose_role() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+         BEGIN ${LOSES_ROLE}; RETURN NEW; END $$;
+       CREATE TRIGGER as_soon_as_verified BEFORE UPDATE ON pay_run FOR EACH ROW
+         WHEN (OLD.status = 'BUILDING' AND NEW.status = 'VERIFIED') EXECUTE FUNCTION lose_role()`,
     );
     await becomesDue(run.id);
     await payroll.until(run.id, ['READY'], 20_000);
     expect(await submits(run.id)).toEqual([]);
     await execute(
       superuserUrl,
-      `INSERT INTO person_role (employer_id, person_id, role)
+      `DROP TRIGGER as_soon_as_verified ON pay_run; INSERT INTO person_role (employer_id, person_id, role)
        SELECT e.id, p.id, 'approver' FROM employer e, person p WHERE p.name = 'approver'`,
     );
     await payroll.fault({ operation: 'add', kind: 'request-lost', nth: 1 });
@@ -150,6 +155,27 @@ describe('nothing is paid that was not approved', () => {
     expect(await payroll.run(run.id)).toMatchObject({ runVersion: 1, instructions: [{ attempt: 3 }] });
     const payees = new Map((await payroll.ledger()).payees.map(({ iban, count }) => [iban, count]));
     expect(rows.map(({ iban }) => payees.get(iban))).toEqual([1, 1, 1]);
+  });
+
+  it('not once the approver has lost the role while it waited for its time: nothing is built', async () => {
+    const run = await payroll.uploaded(payFile(payRows(2, 80)), later());
+    await payroll.approve(run);
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, LOSES_ROLE);
+    const before = (await payroll.calls()).initiate;
+    await becomesDue(run.id);
+    await payroll.until(run.id, ['READY'], 20_000);
+    const lapsed = (await payroll.attention()).find(({ payRunId }) => payRunId === run.id);
+    expect(lapsed!.happened).toMatch(/Have the run approved again as it stands\.$/);
+    expect((await payroll.calls()).initiate).toBe(before);
+    await execute(
+      superuserUrl,
+      `INSERT INTO person_role (employer_id, person_id, role)
+       SELECT e.id, p.id, 'approver' FROM employer e, person p WHERE p.name = 'approver'`,
+    );
+    await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'a mistake' });
   });
 
   it('not when more approvals are required once submitting has begun: the run is stopped until another approves it and two people resume it', async () => {

@@ -1,3 +1,4 @@
+import { BankReads } from '../../src/employer/bank-reads';
 import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -98,13 +99,14 @@ describe('a submit whose outcome nobody knows', () => {
     const { id, rows, path } = await parked('request-lost');
     const word = { reason: 'the bank said so', evidence: 'letter of today, reference B-9' };
     const propose = (action: string) => payroll.as('operator').post(`${path}/actions`, { ...word, action });
-    const confirm = (actionId?: string) =>
+    const confirm = (actionId: string) =>
       payroll.as('second').post(`${path}/actions/confirmation`, { actionId });
     const read = (await propose('EXECUTED')).data.id;
     await payroll.as('operator').delete(`${path}/actions`);
     const proposed = (await propose('NOT_EXECUTED')).data.id;
     expect(await confirm(read)).toMatchObject({ status: 409, data: { code: 'ACTION_CHANGED' } });
     expect((await confirm('the first')).status).toBe(422);
+    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(422);
     expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
     expect((await confirm(proposed)).status).toBe(200);
     await payroll.until(id, ['FAILED'], 15_000);
@@ -117,6 +119,23 @@ describe('a submit whose outcome nobody knows', () => {
     const answer = await act(path, 'NOT_EXECUTED');
     expect(answer).toMatchObject({ status: 503, data: { code: 'BANK_UNREADABLE' } });
     await payroll.clearFaults();
+    await payroll.as('operator').delete(`${path}/actions`);
+  });
+
+  it('is not declared not executed by what a delete hides of a status that no document names, which is told', async () => {
+    const deleted = async () => (await payroll.calls()).deleteInstruction ?? 0;
+    const before = await deleted();
+    const statuses = ['QUEUED_CORE'];
+    const standing = jest.spyOn(BankReads.prototype, 'standing').mockImplementation(async () => {
+      return { statuses: (await deleted()) > before ? [] : statuses, isUnclear: false };
+    });
+    const { path } = await parked('request-lost');
+    const { data } = await payroll.as('operator').get(path);
+    expect(data.happened).toContain(' The bank shows QUEUED_CORE, which no document names.');
+    const refused = await act(path, 'NOT_EXECUTED');
+    expect(refused).toMatchObject({ status: 409, data: { code: 'NOT_PROVEN_DEAD' } });
+    expect(await deleted()).toBe(before + 1);
+    standing.mockRestore();
     await payroll.as('operator').delete(`${path}/actions`);
   });
 
@@ -151,11 +170,11 @@ describe('a submit whose outcome nobody knows', () => {
     const disabled = (at: string) =>
       execute(payroll.database.superuserUrl, `UPDATE person SET disabled_at = ${at} WHERE name = 'operator'`);
     await disabled('now()');
-    const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+    const refused = await payroll.confirm(path);
     expect([refused.status, refused.data.code]).toEqual([409, 'PROPOSER_NOT_ENTITLED']);
     expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
     await disabled('NULL');
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.confirm(path)).status).toBe(200);
   });
 
   it('is decided by two people: one alone, or an action that is not offered, changes nothing', async () => {
@@ -169,13 +188,11 @@ describe('a submit whose outcome nobody knows', () => {
       expect((await payroll.as('second').post(`${path}/actions`, body)).data.code).toBe('VALIDATION_FAILED');
     }
     await payroll.as('second').post(`${path}/actions`, { action: 'EXECUTED', reason: 'seen in the portal' });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).data.code).toBe('SAME_PERSON');
-    expect((await payroll.as('finance').post(`${path}/actions/confirmation`)).status).toBe(403);
+    expect((await payroll.confirm(path)).data.code).toBe('SAME_PERSON');
+    expect((await payroll.confirm(path, 'finance')).status).toBe(403);
     expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
     expect((await payroll.as('operator').delete(`${path}/actions`)).status).toBe(204);
-    expect((await payroll.as('operator').post(`${path}/actions/confirmation`)).data.code).toBe(
-      'ACTION_NOT_FOUND',
-    );
+    expect((await payroll.confirm(path, 'operator')).data.code).toBe('ACTION_NOT_FOUND');
   });
 });
 

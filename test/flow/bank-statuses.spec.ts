@@ -126,7 +126,7 @@ describe('a second status whose meaning nobody knows', () => {
         / PRO_MANUAL_REVIEW \(rows \d\), EXCHANGE_ERROR \(rows \d\)| EXCHANGE_ERROR .*PRO_MANUAL_REVIEW/,
       ),
     ]);
-    const confirmed = await payroll.as('second').post(`${first}/actions/confirmation`);
+    const confirmed = await payroll.confirm(first);
     expect([confirmed.status, confirmed.data.code]).toEqual([409, 'ATTENTION_IS_RESOLVED']);
   });
 });

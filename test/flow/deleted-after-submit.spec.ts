@@ -148,7 +148,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
         await payroll.fault({ operation, kind: '404', every: 1 });
       await readOn();
       expect((await kinds()).sort()).toEqual([...beside, 'ROW_UNSEEN', 'UNKNOWN_STATUS']);
-      expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+      expect((await payroll.confirm(path)).status).toBe(200);
       await reading(async () => (await payroll.run(id)).status === 'SETTLED');
       expect(await kinds()).toEqual([]);
     },

@@ -82,7 +82,7 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
     await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
     const word = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'letter of today, B-9' };
     await payroll.as('operator').post(`${path}/actions`, word);
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.clearFaults();
     await payroll.until(id, ['FAILED'], 20_000);
     await payroll.submitAtBank(bankInstructionId);
@@ -114,7 +114,7 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
         evidence: 'letter of today, reference B-9',
       });
       await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
-      expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+      expect((await payroll.confirm(path)).status).toBe(200);
       await payroll.clearFaults();
       await payroll.until(id, ['FAILED'], 20_000);
       const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {

@@ -90,7 +90,7 @@ describe('an instruction that the bank executes though it was never submitted', 
 
 describe('an instruction that somebody else submits while its run is amended', () => {
   beforeEach(async () => {
-    const settings = { RECONCILE_MS: '100', BANK_LAG_BOUND_MS: '1000' };
+    const settings = { RECONCILE_MS: '500', BANK_LAG_BOUND_MS: '1000' };
     payroll = await Payroll.start({ rowsPerInstruction: 2, settings });
   });
   afterEach(() => payroll.close());
@@ -318,7 +318,7 @@ describe('two people who are asked about a submit by somebody else', () => {
     payroll = await Payroll.start({
       rowsPerInstruction: 2,
       sandbox: { variants },
-      settings: { RECONCILE_MS: '100' },
+      settings: { RECONCILE_MS: '500' },
     });
   };
   afterEach(() => payroll.close());
@@ -328,9 +328,9 @@ describe('two people who are asked about a submit by somebody else', () => {
     const { id, moved, asked } = await movedByOthers();
     const alone = { action: 'EXECUTED', reason: 'somebody was too quick in the portal' };
     await payroll.as('operator').post(`${asked}/actions`, alone);
-    const same = await payroll.as('operator').post(`${asked}/actions/confirmation`);
+    const same = await payroll.confirm(asked, 'operator');
     expect(same.data.code).toBe('SAME_PERSON');
-    expect((await payroll.as('second').post(`${asked}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.confirm(asked)).status).toBe(200);
     await eventually(async () => (await kinds()).join() === 'INVARIANT_BREACH', 20_000);
     await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
     await payroll.until(id, ['SETTLED'], 20_000);
@@ -499,7 +499,7 @@ describe('two people who say on the written word of the bank that a submit by so
     const reader = new Client({ connectionString: payroll.database.superuserUrl });
     await reader.connect();
     await reader.query(`BEGIN; SELECT FROM instruction WHERE status = 'VERIFIED' FOR NO KEY UPDATE`);
-    const confirmed = payroll.as('second').post(`${asked}/actions/confirmation`);
+    const confirmed = payroll.confirm(asked);
     const pause = new Promise<string>((resolve) => setTimeout(resolve, 1_500, 'waits'));
     const first = await Promise.race([confirmed.then(() => 'decided'), pause]);
     await reader.query('ROLLBACK');

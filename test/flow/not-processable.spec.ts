@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 const LEAVES: PayrollOptions = {
-  settings: { RECONCILE_MS: '200' },
+  settings: { RECONCILE_MS: '500' },
   sandbox: { variants: { failedChecks: 'leave-it', optionalFields: 'sent' } },
 };
 /** An account at the bank of the employer, which is paid by channel BOOK. */
@@ -109,6 +109,10 @@ describe('a payment that failed the checks of the bank, and is left as not proce
       showsLeft({ status, groupStatus: undefined });
       await eventuallyRead(async () => (await kinds()).includes('CONTRADICTION'));
       expect([...new Set(await kinds())].sort()).toEqual(['CONTRADICTION', 'REPLACED_PAYMENT_MOVED']);
+      const revived = (await payroll.attention()).find(({ kind }) => kind === 'CONTRADICTION')!;
+      expect(revived.happened).toMatch(
+        /group of what is not processable went on: \w+ after group NOTPROCESSABLE /,
+      );
       const again = await successorOf(id);
       expect(again.data.payments.map(({ code }: { code: string }) => code)).toEqual([
         'PAYMENT_CONTRADICTED',
@@ -187,7 +191,7 @@ describe('a payment that the bank leaves before it took it, and does not say why
       .mockImplementation(async (...asked) =>
         (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'PRO_DEBIT_HOLD' })),
       );
-    const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+    const refused = await payroll.confirm(path);
     expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
   });
 });
@@ -207,7 +211,7 @@ describe('a payment that the bank shows no further', () => {
 
   it('is paid by the word of two people where a transfer within the bank rests at SUBMITTED', async () => {
     payroll = await Payroll.start({
-      settings: { RECONCILE_MS: '200' },
+      settings: { RECONCILE_MS: '500' },
       sandbox: { variants: { bookEnds: 'SUBMITTED' } },
     });
     const rows = payRows(3);

@@ -30,11 +30,11 @@ describe('rows the bank does not take', () => {
       return attention !== undefined;
     }, 15_000);
     expect((await payroll.ledger()).payees).toEqual([]);
-    const path = payroll.path(`/attention/${attention!.id}/actions`);
+    const path = payroll.path(`/attention/${attention!.id}`);
     const proposal = { action: 'EXCLUDE_PAYMENT', reason: 'the bank does not know the account' };
-    expect((await payroll.as('operator').post(path, proposal)).status).toBe(201);
-    expect((await payroll.as('operator').post(`${path}/confirmation`)).data.code).toBe('SAME_PERSON');
-    expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+    expect((await payroll.as('operator').post(`${path}/actions`, proposal)).status).toBe(201);
+    expect((await payroll.confirm(path, 'operator')).data.code).toBe('SAME_PERSON');
+    expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.until(run.id, ['READY']);
     const amended = await payroll.run(run.id);
     expect(amended.runVersion).toBe(2);

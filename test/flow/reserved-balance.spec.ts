@@ -2,6 +2,7 @@ import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { readId } from '../../src/http/prefixed-id';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
@@ -167,5 +168,40 @@ describe('two runs at their gates in the same moment', () => {
     await execute(superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'RUN'`);
     await eventually(async () => (await Promise.all(ids.map(statusOf))).includes('SETTLED'), 20_000);
     expect((await Promise.all(ids.map(statusOf))).sort()).toEqual(['SETTLED', 'VERIFIED']);
+  });
+});
+
+describe('a run beside one of which an instruction is to be built again after its gate', () => {
+  beforeAll(async () => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 2,
+      sandbox: { variants: { amountUnit: 'minor', amountType: 'number', chargeMinor: 0 } },
+    });
+  });
+  afterAll(() => payroll.close());
+
+  it('leaves what that is to pay on the account', async () => {
+    await payroll.stopPastTheGate();
+    const first = await payroll.paid(payFile(rows(1, 4)));
+    await payroll.until(first, ['SUBMITTING']);
+    const [one, other] = (await payroll.run(first)).instructions;
+    await payroll.addAtBank(other.bankInstructionId);
+    // One after the other: what differs stops the run, and what is not submitted by then is not.
+    const url = payroll.database.superuserUrl;
+    await execute(url, `UPDATE lease SET wake_at = 'infinity', woken_at = NULL WHERE subject_id = $1`, [
+      readId('ins', other.id),
+    ]);
+    await execute(url, 'UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+    await execute(url, 'UPDATE lease SET wake_at = now() WHERE subject_id = $1', [readId('ins', one.id)]);
+    await eventually(async () => (await payroll.run(first)).paymentsByStatus.SETTLED?.payments === 2, 15_000);
+    await payroll.letRunsGoOn();
+    await payroll.askedAbout(first, 'FOREIGN_RECORD');
+    await eventually(async () => (await payroll.run(first)).instructionsByStatus.PLANNED === 1, 5_000);
+    expect((await payroll.run(first)).paymentsByStatus.APPROVED?.payments).toBe(2);
+    await leave(3 * 100_00);
+    const id = await payroll.paid(payFile(rows(50, 2)), { kindOfPay: 'BONUS' });
+    const waits = `SELECT FROM lease WHERE missing = 'MONEY'`;
+    await eventually(async () => (await select(payroll.database.superuserUrl, waits)).length > 0, 5_000);
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
   });
 });

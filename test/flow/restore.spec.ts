@@ -89,7 +89,7 @@ const askBeside = (run: string) =>
 const decideBeside = async (run: string) => {
   const path = await payroll.askedAbout(run, 'ECHO_MISMATCH');
   await payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason: 'the name is right' });
-  return (await payroll.as('second').post(`${path}/actions/confirmation`)).status;
+  return (await payroll.confirm(path)).status;
 };
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
@@ -101,7 +101,7 @@ const soundly = async () => {
   expect((await kinds()).filter((kind) => kind === 'INVARIANT_BREACH')).toEqual([]);
 };
 
-const RECONCILED = { settings: { RECONCILE_MS: '100' } };
+const RECONCILED = { settings: { RECONCILE_MS: '500' } };
 
 /** Moments of a backup: how a run is held there, and let go on after it. */
 const MOMENTS = [

@@ -11,7 +11,7 @@ beforeEach(async () => {
   payroll = await Payroll.start({
     rowsPerInstruction: 2,
     sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
-    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '100' },
+    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '500' },
   });
   restoring = new Restoring(payroll);
 });

@@ -13,7 +13,7 @@ async function start(variants: Partial<Variants> = {}): Promise<void> {
   payroll = await Payroll.start({
     rowsPerInstruction: 2,
     sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent', ...variants } },
-    settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '100' },
+    settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '500' },
   });
   restoring = new Restoring(payroll);
 }
@@ -190,7 +190,15 @@ describe('a restored database that knows of no instruction yet, at a bank that s
       expect(await restoring.answered()).toContain('not shown to be unsubmitted');
       await goOn();
       await new Promise((resolve) => setTimeout(resolve, 1_500));
-      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED' });
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+      const change = { executionDate: payroll.executionDate(), reason: 'the cut-off passed' };
+      expect(
+        (await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/amendments`), change)).status,
+      ).toBe(200);
+      await payroll.until(id, ['READY']);
+      expect((await payroll.approve(await payroll.run(id))).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
       expect(await submits()).toEqual(before);
     },
   );

@@ -299,6 +299,19 @@ describe('what a run did not pay', () => {
     expect(await reportOf(parent)).toMatchObject({ explained: true });
   });
 
+  it.each([
+    ['under other employee ids', (row: Row) => ({ ...row, employeeId: `${row.employeeId}-B` }), {}],
+    ['as another kind of pay', (row: Row) => row, { kindOfPay: 'BONUS' }],
+  ])('is not paid once more where another run paid the same accounts %s', async (_as, written, terms) => {
+    const rows = payRows(3, 400 + Object.keys(terms).length * 10);
+    const parent = await voided(rows);
+    const other = await payroll.paid(payFile(rows.map(written)), terms);
+    await payroll.until(other, ['SETTLED'], 15_000);
+    const { status, data } = await successorOf(parent);
+    const codes = data.payments.map(({ code }: { code: string }) => code);
+    expect([status, data.code, codes]).toEqual([409, 'NOTHING_TO_REPLACE', Array(3).fill('PAID_AS_ANOTHER')]);
+  });
+
   it('is paid by the last of a chain only', async () => {
     const rows = payRows(1, 80);
     rows[0]!.iban = magic('fails');
@@ -350,7 +363,7 @@ describe('what a run did not pay', () => {
 
   it('breaks no invariant that the standing reconciler asserts, but for the run that was tampered with', async () => {
     const stored = <R>(sql: string) => select<R>(payroll.database.superuserUrl, sql);
-    await payroll.addReplica({ RECONCILE_MS: '200' });
+    await payroll.addReplica({ RECONCILE_MS: '500' });
     await eventually(async () => (await stored('SELECT FROM reconciler_pass')).length > 0, 10_000);
     const broken = () =>
       stored(
@@ -366,6 +379,19 @@ describe('a payment that was paid and came back', () => {
     payroll = await open({ clock: new MovedClock() });
   });
   afterAll(() => payroll.close());
+
+  /** A further payment of the same employee, by a release, has failed and waits for a successor of its own. */
+  const owesFurtherPay = (paymentId: string) =>
+    execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by)
+       SELECT p.employer_id, gen_random_uuid(), p.period, p.kind_of_pay, p.employee_id, 1, 'a bonus', r.created_by
+       FROM payment p JOIN pay_run r ON r.id = p.pay_run_id WHERE p.id = '${paymentId}';
+       INSERT INTO payment SELECT (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'row_no', 99,
+         'line', 99, 'release_sequence', 1, 'status', 'FAILED', 'live', false, 'returned_at', NULL))).*
+       FROM payment p WHERE p.id = '${paymentId}'`,
+    );
 
   it('is paid again when it is chosen, with a reason', async () => {
     const rows = payRows(2);
@@ -383,8 +409,12 @@ describe('a payment that was paid and came back', () => {
     const paymentIds = [returned!.id];
     expect((await successorOf(parent)).data.payments[0].code).toBe('RETURN_NEEDS_CHOICE');
     expect((await successorOf(parent, { paymentIds })).data.payments[0].code).toBe('RETURN_NEEDS_REASON');
+    await owesFurtherPay(readId('pay', returned!.id));
     const made = await successorOf(parent, { paymentIds, reason: 'her account is open again' });
     expect(made).toMatchObject({ status: 201, data: { payments: 1 } });
+    const { superuserUrl } = payroll.database;
+    const place = 'SELECT release_sequence AS place FROM payment WHERE pay_run_id = $1';
+    expect(await select(superuserUrl, place, [readId('run', made.data.id)])).toEqual([{ place: 2 }]);
     expect((await paymentsOf(made.data.id))[0]!.replaces).toMatchObject({
       why: 'RETURNED',
       reason: 'her account is open again',

@@ -18,7 +18,7 @@ describe('what the bank refused while a run was built', () => {
     payroll
       .as('operator')
       .post(`${path}/actions`, { action: 'TRY_AGAIN', reason: 'the bank has mended what it was' });
-  const confirm = (path: string) => payroll.as('second').post(`${path}/actions/confirmation`);
+  const confirm = (path: string) => payroll.confirm(path);
 
   it.each([
     ['an add', 'add', 'ROW_REFUSED_BY_BANK'],

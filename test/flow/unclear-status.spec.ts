@@ -25,7 +25,7 @@ const propose = (path: string, body: Record<string, unknown>) =>
 const decide = async (path: string, action: string, more: Record<string, unknown> = {}) => {
   const proposed = await propose(path, { action, ...more });
   expect([proposed.status, proposed.data.code]).toEqual([201, undefined]);
-  return payroll.as('second').post(`${path}/actions/confirmation`);
+  return payroll.confirm(path);
 };
 const report = async (id: string) =>
   (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`))).data;
@@ -69,7 +69,7 @@ async function inReview(
   left: readonly MagicCreditor['effect'][] = ['undocumentedStatus'],
   options: PayrollOptions = {},
 ): Promise<{ id: string; path: string }> {
-  payroll = await Payroll.start({ ...options, settings: { RECONCILE_MS: '200', ...options.settings } });
+  payroll = await Payroll.start({ ...options, settings: { RECONCILE_MS: '500', ...options.settings } });
   const rows = payRows(3).map((row, n) => (left[n] === undefined ? row : { ...row, iban: iban(left[n]) }));
   const id = await payroll.paid(payFile(rows));
   await eventually(
@@ -92,9 +92,9 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
     expect([unproven.status, unproven.data.code]).toEqual([422, 'EVIDENCE_NEEDED']);
     const proposed = await propose(path, { action: 'PAID' });
     expect(proposed.data).toMatchObject({ action: 'PAID', payments: 1, evidence });
-    const alone = await payroll.as('operator').post(`${path}/actions/confirmation`);
+    const alone = await payroll.confirm(path, 'operator');
     expect([alone.status, alone.data.code]).toEqual([409, 'SAME_PERSON']);
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.until(id, ['SETTLED']);
     await readAgain();
     expect(await kinds()).toEqual([]);
@@ -134,7 +134,7 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
         .mockImplementation(async (...asked) =>
           (await paymentsAt.apply(reads, asked)).map((one) => ({ ...one, status: 'SETTLED' })),
         );
-      const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+      const refused = await payroll.confirm(path);
       expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
     },
   );
@@ -192,7 +192,7 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
       .mockImplementation(async (...asked) =>
         (await paymentsAt.apply(reads, asked)).map((one) => ({ ...one, status: 'SETTLED' })),
       );
-    const refused = await payroll.as('second').post(`${path}/actions/confirmation`);
+    const refused = await payroll.confirm(path);
     expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
     jest.restoreAllMocks();
     shows('SETTLED');
@@ -304,7 +304,7 @@ describe('an instruction that stays in a status that nobody documents, and its p
       linkReads: 'allowed',
       groupsFill: 'at-once',
     } as const;
-    payroll = await Payroll.start({ sandbox: { variants }, settings: { RECONCILE_MS: '200' } });
+    payroll = await Payroll.start({ sandbox: { variants }, settings: { RECONCILE_MS: '500' } });
     const gateway = payroll.services[0]!.app.get(BankGateway);
     const { getInstruction } = gateway;
     jest.spyOn(gateway, 'getInstruction').mockImplementation(async (...asked) => {

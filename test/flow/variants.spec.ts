@@ -181,11 +181,8 @@ describe('a bank that shows neither totals nor to which instruction a payment be
       difference: '0.00',
     });
     for (const one of open) {
-      const path = payroll.path(`/attention/${one.id}/actions`);
-      await payroll
-        .as('operator')
-        .post(path, { action: 'ACKNOWLEDGE', reason: 'the bank executed 4 and told so' });
-      expect((await payroll.as('second').post(`${path}/confirmation`)).status).toBe(200);
+      const word = { action: 'ACKNOWLEDGE', reason: 'the bank executed 4 and told so' };
+      expect((await payroll.decide(payroll.path(`/attention/${one.id}`), word)).status).toBe(200);
     }
     expect((await report()).data).toMatchObject({ explained: true, openDoubts: [] });
   });
@@ -253,7 +250,7 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     await payroll
       .as('operator')
       .post(`${path}/actions`, { action: 'RESUME', reason: 'the bank took it back' });
-    expect((await payroll.as('second').post(`${path}/actions/confirmation`)).status).toBe(200);
+    expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.aDayLater();
     expect(await payroll.attention()).toEqual([]);
   });

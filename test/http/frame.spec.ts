@@ -54,6 +54,11 @@ describe('what stands before every route', () => {
   });
   afterAll(() => app.close());
 
+  it('keeps what it answers of the API out of every cache, and nothing else', async () => {
+    expect((await get('/v1/employers')).headers['cache-control']).toBe('no-store');
+    expect((await get('/healthz')).headers['cache-control']).toBeUndefined();
+  });
+
   it('echoes a request id, and makes one when there is none or an unsafe one', async () => {
     expect((await get('/healthz').set('X-Request-Id', 'abc-1.2:3_4')).headers['x-request-id']).toBe(
       'abc-1.2:3_4',

@@ -3,7 +3,6 @@ import { HoldCode } from '../../src/domain/hold';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { releaseFurtherPay, withdrawFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
-import { approve } from '../../src/pay-run/approval';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { releaseHold } from '../../src/pay-run/hold-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
@@ -51,13 +50,7 @@ const leaveOut = async (runId: string, ...lines: number[]): Promise<void> => {
   );
 };
 
-const approved = (runId: string): Promise<void> =>
-  withRun(runId, (tx, run) =>
-    approve(tx, desk.personal, run, approver, {
-      rootHash: run.rootHash?.toString('hex') ?? '',
-      totalMinor: run.totalMinor,
-    }),
-  );
+const approved = (runId: string): Promise<void> => desk.approve(employer, showId('run', runId), approver);
 
 const runOf = (runId: string): Promise<PayRun> => withRun(runId, (_, run) => Promise.resolve(run));
 

@@ -137,10 +137,12 @@ export class PayDesk {
     return buffer(Readable.from(correctionsFile(this.database, this.personal, employerId, file)));
   }
 
-  /** Approves a run as it stands, as somebody who did not prepare it. */
-  async approve(desk: Desk, runId: string): Promise<void> {
-    const approver = await this.person('Ada Approver');
-    await this.inRun(desk, readId('run', runId), (tx, run) => {
+  /** Approves a run as it stands, as somebody who did not prepare it, unless it is said who. */
+  async approve(desk: Desk, runId: string, by?: string): Promise<void> {
+    const approver = by ?? (await this.person('Ada Approver'));
+    await this.inRun(desk, readId('run', runId), async (tx, run) => {
+      const role = `INSERT INTO person_role (employer_id, person_id, role) VALUES ($1, $2, 'approver') ON CONFLICT DO NOTHING`;
+      await tx.query(role, [desk.employerId, approver]);
       const rootHash = run.rootHash?.toString('hex') ?? '';
       return approve(tx, this.personal, run, approver, { rootHash, totalMinor: run.totalMinor });
     });

@@ -174,6 +174,35 @@ describe('approving a pay run', () => {
     expect(last.body.approvals).toHaveLength(2);
   });
 
+  it('is taken of another person once who approved the run may approve no more, before its gate', async () => {
+    const own = await office.company();
+    const second = await office.person(own.employerId, 'Second', ['approver']);
+    const { run, seen } = await readyRun(own);
+    const approve = (by: 'approver' | typeof second) =>
+      office.as(own, by).post(pathOf(run, '/approvals'), seen);
+    await approve('approver').expect(200);
+    expect((await approve(second)).body.code).toBe('NOT_AWAITING_APPROVAL');
+    await office.query(own, 'DELETE FROM person_role WHERE person_id = $1', [own.approver.personId]);
+    const lapsing = (why: string | null) =>
+      office.query(own, 'UPDATE pay_run SET lapse_reason = $2 WHERE id = $1', [run.id, why]);
+    await lapsing('the cut-off passed');
+    expect((await approve(second)).body.code).toBe('NOT_AWAITING_APPROVAL');
+    await lapsing(null);
+    const taken = await approve(second).expect(200);
+    expect([taken.body.status, taken.body.approvals.length]).toEqual(['APPROVED', 2]);
+  });
+
+  it('counts again what its person approved once fewer people are required', async () => {
+    const strict = await office.company({ approvalsRequired: 2 });
+    const { run, seen } = await readyRun(strict);
+    await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    await office.query(strict, 'UPDATE employer SET approvals_required = 1 WHERE id = $1', [
+      strict.employerId,
+    ]);
+    const again = await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    expect([again.body.status, again.body.approvals.length]).toEqual(['APPROVED', 1]);
+  });
+
   it('lets exactly one of two approvers through when both send the entity tag they read', async () => {
     const strict = await office.company({ approvalsRequired: 2 });
     const second = await office.person(strict.employerId, 'Second', ['approver']);
@@ -229,6 +258,21 @@ describe('approving a pay run', () => {
     const again = await send();
     expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
     expect(again.body.approvals).toHaveLength(1);
+  });
+
+  it('is stopped each time it is asked for, whatever the Idempotency-Key', async () => {
+    const { run } = await readyRun();
+    const press = (role: 'preparer' | 'approver', button: string) =>
+      office
+        .as(company, role)
+        .post(pathOf(run, button), { reason: 'a look first' })
+        .set('Idempotency-Key', `${button}-${run.id}`)
+        .expect(200);
+    await press('preparer', '/stop');
+    await press('approver', '/resume');
+    expect((await press('preparer', '/stop')).body.stopped).toMatchObject({ reason: 'a look first' });
+    const now = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    expect(now.body.stopped).toMatchObject({ reason: 'a look first' });
   });
 
   it('can be taken back while nothing is at the bank, by an approver or an operator', async () => {

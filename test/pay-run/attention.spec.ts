@@ -166,8 +166,9 @@ describe('what two people confirm', () => {
       'SELECT id FROM attention WHERE resolved_at IS NULL',
     );
     const proposed = { action: 'ACKNOWLEDGE', reason: 'the bank looks' } as const;
-    await deskOf(database).propose(ours.employer, told!.id, PREPARER, proposed);
-    const confirming = deskOf(before(2, () => tell('PRO_EVEN'))).confirm(ours.employer, told!.id, APPROVER);
+    const read = await deskOf(database).propose(ours.employer, told!.id, PREPARER, proposed);
+    const asked = deskOf(before(2, () => tell('PRO_EVEN')));
+    const confirming = asked.confirm(ours.employer, told!.id, APPROVER, read.id);
     await expect(confirming).rejects.toMatchObject({ code: 'ATTENTION_IS_RESOLVED' });
     expect(await open()).toEqual([{ happened: 'The bank showed PRO_EVEN (rows 2).' }]);
   });
@@ -182,7 +183,8 @@ describe('what two people confirm', () => {
       server.superuserUrl,
       'SELECT id FROM attention WHERE resolved_at IS NULL',
     );
-    await deskOf(database).propose(ours.employer, told!.id, PREPARER, { action: 'RESUME', reason: 'known' });
+    const proposed = { action: 'RESUME', reason: 'known' } as const;
+    const read = await deskOf(database).propose(ours.employer, told!.id, PREPARER, proposed);
     const confirming = deskOf(
       before(2, async () => {
         await database.inEmployer(ours.employer, (tx) =>
@@ -190,7 +192,7 @@ describe('what two people confirm', () => {
         );
         await stopping('two payments');
       }),
-    ).confirm(ours.employer, told!.id, APPROVER);
+    ).confirm(ours.employer, told!.id, APPROVER, read.id);
     await expect(confirming).rejects.toMatchObject({ code: 'ATTENTION_IS_RESOLVED' });
     expect(await open()).toEqual([{ happened: 'two payments' }]);
     expect(await select(server.superuserUrl, 'SELECT submits_off FROM service_switch')).toEqual([

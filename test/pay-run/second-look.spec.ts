@@ -17,8 +17,11 @@ const released = {
 } as unknown as EndedInstruction;
 
 /** At a bank that does not have the instruction any more, and shows its payment so, or not at all. */
-function lookAt(status: string | undefined, asked = released, wasSettled = false) {
-  const gone = () => Promise.reject(new NotFound(404, { raw: '' }));
+function lookAt(status: string | undefined, asked = released, wasSettled = false, instruction?: string) {
+  const gone = () =>
+    instruction === undefined
+      ? Promise.reject(new NotFound(404, { raw: '' }))
+      : Promise.resolve({ status: instruction });
   async function* listed() {
     if (status !== undefined)
       yield* await Promise.resolve([{ status, wasSettled, bankInstructionId: '4711', bankPaymentId: '815' }]);
@@ -46,6 +49,23 @@ describe('what was given up before its submit, read again before it is paid othe
 
   it('has moved where a payment of it is past the submit', async () => {
     expect(await lookAt('SETTLED')).toMatchObject({ moved: [{ paymentId: 'payment' }], unseen: [] });
+  });
+
+  it('has moved where it ended unpaid, and the history of a payment says that it was settled', async () => {
+    expect(await lookAt('FAILED')).toEqual({ moved: [], unseen: [] });
+    expect(await lookAt('FAILED', released, true)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
+    const cancelled = await lookAt('CANCELLED', released, true, 'CANCELLED');
+    expect(cancelled).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
+  });
+
+  it('is unseen where its submit was in doubt, and the bank shows a status that no document names', async () => {
+    const declared = { ...released, status: 'VOID' } as EndedInstruction;
+    const look = (of: EndedInstruction) => lookAt('QUEUED_CORE', of, false, 'QUEUED_CORE');
+    expect(await look(declared)).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
+    expect(await look({ ...released, status: 'ABANDONED' })).toEqual({
+      moved: [],
+      unseen: [],
+    });
   });
 
   it('is unseen where the bank shows its payment as before, and no instruction', async () => {

@@ -4,6 +4,7 @@ import { raise } from '../../src/pay-run/attention.store';
 import { openDoubts } from '../../src/reconciliation/open-doubts';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { execute } from '../support/database';
 
 const ours = idsOf(1);
 let office: NothingAsked;
@@ -11,6 +12,25 @@ beforeAll(async () => {
   office = await nothingAsked();
 });
 afterAll(() => office.close());
+
+it('a submit that is not in the record is a doubt, whatever people decided of it', async () => {
+  const forgotten = (adopted: string) =>
+    execute(
+      office.server.superuserUrl,
+      `DELETE FROM forgotten_instruction;
+       WITH restored AS (INSERT INTO database_restore (id, what) VALUES ('${newId()}', 'another database') RETURNING id)
+       INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status, adopted_at)
+       SELECT '${ours.employer}', '4711', id, '${ours.spareRun}', 'SUBMITTED', ${adopted} FROM restored`,
+    );
+  const doubts = () =>
+    office.database.inEmployer(ours.employer, async (tx) =>
+      (await openDoubts(tx, [ours.spareRun]))(ours.spareRun),
+    );
+  await forgotten('NULL');
+  expect(await doubts()).toEqual(['UNRECORDED_SUBMIT']);
+  await forgotten('now()');
+  expect(await doubts()).toEqual([]);
+});
 
 it('what says that the bank did something else than any sum shows is a doubt while it is open', async () => {
   const kinds = Object.keys(ATTENTION_WORDS) as AttentionKind[];

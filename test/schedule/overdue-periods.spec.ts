@@ -4,7 +4,7 @@ import { showId } from '../../src/http/prefixed-id';
 import { clear, raise } from '../../src/pay-run/attention.store';
 import { PaySchedule } from '../../src/pay-run/pay-schedule.entity';
 import { testConfig } from '../http/test-app';
-import { testDatabase, TestDatabase } from '../support/database';
+import { execute, testDatabase, TestDatabase } from '../support/database';
 import { bindRun, makeSchedule, openReplica, periodsOf, Replica, SetClock } from './schedules';
 
 const MARCH_DUE = '2026-03-23T08:00:00.000Z';
@@ -138,10 +138,35 @@ it('does not ask again what two people decided', async () => {
   expect(await look()).toEqual([]);
 });
 
+it('asks again of a month that had a run meanwhile, and of a run that was approved meanwhile', async () => {
+  clock.set(MARCH_DUE);
+  await look();
+  await decided();
+  const id = await bound();
+  await look();
+  await decided();
+  await execute(
+    store.superuserUrl,
+    `SET session_replication_role = replica;
+     INSERT INTO approval (employer_id, id, pay_run_id, run_version, approver_id, prepared_by, root_hash, voided_at,
+       voided_reason)
+     SELECT employer_id, '${newId()}', id, 1, '${await person()}', created_by, decode(repeat('00', 32), 'hex'),
+       '2026-03-23T09:00:00Z', 'a look first' FROM pay_run`,
+  );
+  expect(await look()).toEqual([
+    expect.stringMatching(/its approvals were taken back at 2026-03-23T09:00:00.000Z\.$/),
+  ]);
+  for (const status of ['CANCELLING', 'CANCELLED']) await moved(id, status);
+  await query('UPDATE schedule_period SET pay_run_id = NULL WHERE pay_run_id = $1', [id]);
+  expect(await look()).toEqual([
+    due('2026-03', MARCH_DUE, `there is none: ${showId('run', id)} was cancelled`),
+  ]);
+});
+
 async function decided(): Promise<void> {
   await query(
     `WITH decided AS (
-       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' RETURNING employer_id, id)
+       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE resolved_at IS NULL RETURNING employer_id, id)
      INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
        confirmed_at)
      SELECT employer_id, $1, id, 'ACKNOWLEDGE', 'nobody is paid in March', $2, $3, now() FROM decided`,

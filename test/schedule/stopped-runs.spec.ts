@@ -97,6 +97,12 @@ it.each([['BUILDING'], ['VERIFIED']])('tells of one that is stopped while it is 
   expect(await look()).toEqual(told('the run itself is stopped'));
 });
 
+it('tells at once of a run without a time of its own, which is due since its approval', async () => {
+  await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = NULL');
+  await breachOfAnother();
+  expect(await look()).toEqual(told(INSTALLATION));
+});
+
 it('tells anew where another switch is thrown too, and closes when the run waits for a new approval', async () => {
   clock.set(SUBMIT_AT);
   await query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`);

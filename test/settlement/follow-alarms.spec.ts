@@ -1,8 +1,15 @@
 import { NotFound } from '../../src/bank/errors';
 import { Claim, isThere, Leases, wake } from '../../src/database/leases';
+import { messageIdOf } from '../../src/pay-run/message-id';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
-import { ENDED, nowRead, tellOfEntries, tellOfUnread } from '../../src/settlement/follow-alarms';
+import {
+  ENDED,
+  nowRead,
+  tellOfEntries,
+  tellOfForeign,
+  tellOfUnread,
+} from '../../src/settlement/follow-alarms';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, select } from '../support/database';
@@ -68,6 +75,35 @@ describe('the question what fees and refunds are that a submitted instruction li
         words: 'FEE "entry-1": 15.00 EUR. REFUND "entry-2": 1000.00 EUR.',
         minor: '101500',
       },
+    ]);
+  });
+});
+
+describe('the question whence payments are that were never sent', () => {
+  const asked = async (messageId: string) => {
+    const { database, server } = office;
+    await database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await tellOfForeign(tx, found, [{ bankPaymentId: '4711', messageId }]);
+    });
+    const stored = `SELECT happened, certain, ask_bank AS ask FROM attention WHERE kind = 'FOREIGN_RECORD'`;
+    return (
+      await select<{ happened: string; certain: string; ask: string }>(server.superuserUrl, stored)
+    )[0]!;
+  };
+
+  it('says of which of our rows there is another payment, and that who is named may be paid twice', async () => {
+    const told = await asked(messageIdOf(ours.instruction[0], 7));
+    expect(told.happened).toMatch(/payment "4711"\. Such bear our mark of rows 7\.$/);
+    expect(told.certain).toContain('may be paid twice');
+    expect(told.ask).toContain('Please stop what is there twice');
+  });
+
+  it('says of others that they are none of ours', async () => {
+    const told = await asked(messageIdOf(ours.instruction[1], 7));
+    expect([told.happened, told.certain]).toEqual([
+      expect.stringMatching(/payment "4711"\.$/),
+      'We never sent this payment. It is in none of our approved rows.',
     ]);
   });
 });

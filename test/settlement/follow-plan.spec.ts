@@ -320,6 +320,9 @@ describe('charges of a payment', () => {
     expect(
       newCharges(followed({ ...settled, returned: true }), { status: 'RETURNED', chargesMinor: 0n }),
     ).toBe(undefined);
+    const declared = followed({ status: 'VOID', rank: 14, bankStatus: 'EXCHANGE_ERROR' });
+    expect(newCharges(declared, { status: 'FAILED', chargesMinor: 500n })).toBe(500n);
+    expect(newCharges(declared, { status: 'EXCHANGE_ERROR', chargesMinor: 500n })).toBeUndefined();
     const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'PRO_ROUTING_FAILED' });
     expect(newCharges(failed, { status: 'PRO_ROUTING_FAILED', chargesMinor: 7n })).toBe(7n);
   });

@@ -116,6 +116,22 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(await asked([payment(1, {}), other], ...cameIn)).toHaveLength(1);
   });
 
+  it.each<[string, FollowedPayment, PaymentMarks[]]>([
+    [
+      'came back already',
+      returned,
+      [
+        { messageId, amountMinor: 20_000n },
+        { messageId, amountMinor: 20_000n },
+      ],
+    ],
+    ['never took money', failed('SUB_INT_CTRL_FAILED'), [{ messageId, amountMinor: 20_000n }]],
+  ])('is asked about where it names one that %s', async (_what, other, cameIn) => {
+    const [told, ...others] = await asked([payment(1, {}), other], ...cameIn);
+    expect(others).toEqual([]);
+    expect(told!.happened).toContain('names payments of it of which nothing is left to come back, 1 in all');
+  });
+
   it('is asked about as what names no payment, with its amount for who may see it', async () => {
     const [told, ...others] = await asked([payment(1, {}), returned], { amountMinor: 19_950n });
     expect(others).toEqual([]);

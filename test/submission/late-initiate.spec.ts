@@ -65,4 +65,24 @@ describe('an initiation that is answered after its instruction was given up', ()
     expect(await overtaken.recordInitiate(work!, { callId, attempt: 2 }, refused)).toBe(0);
     expect(await payroll.attention()).toEqual([]);
   });
+
+  it('is taken up where it is answered after another worker was refused, and after people were asked', async () => {
+    payroll = await Payroll.start();
+    await payroll.fault({ operation: 'initiate', kind: '422', times: 1 });
+    const id = await payroll.paid(payFile(payRows(1)));
+    await payroll.askedAbout(id, 'INITIATE_REFUSED');
+    const [one] = await select<{ employerId: string; id: string; callId: string }>(
+      payroll.database.superuserUrl,
+      `SELECT i.employer_id AS "employerId", i.id, c.id AS "callId" FROM instruction i
+       JOIN bank_call c ON c.instruction_id = i.id AND c.operation = 'initiate'`,
+    );
+    const { app } = payroll.services[0]!;
+    const work = await app.get(Database).inEmployer(one!.employerId, (tx) => loadWork(tx, one!.id));
+    const value = { bankInstructionId: await payroll.initiateAtBank(), status: 'INITIATED' };
+    const overtaken = app.get<Builder, Overtaken>(Builder);
+    const call = { callId: one!.callId, attempt: 1 };
+    await overtaken.recordInitiate(work!, call, { kind: 'yes', status: 201, value });
+    await payroll.until(id, ['SETTLED']);
+    expect(await payroll.attention()).toEqual([]);
+  });
 });

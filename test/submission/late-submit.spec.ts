@@ -53,7 +53,7 @@ describe('a submit that is not sent soon after it was allowed', () => {
     await payroll
       .as('operator')
       .post(`${asked}/actions`, { action: 'NOT_EXECUTED', reason: 'the bank said so' });
-    const confirmed = await payroll.as('second').post(`${asked}/actions/confirmation`);
+    const confirmed = await payroll.confirm(asked);
     expect(confirmed.status).toBe(200);
     await sleep(TOO_LONG_MS);
     process.process.kill('SIGCONT');

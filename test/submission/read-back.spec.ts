@@ -15,10 +15,17 @@ const gone = new NotFound(404, raw);
 const refused = new NotAllowed(403, raw);
 
 /** An unsubmitted instruction, at a bank that answers so for it, for its own list, and for the list of everybody. */
-function reading(instruction: string | Error, own: string | Error, general: string | Error) {
+function reading(
+  instruction: string | Error,
+  own: string | Error,
+  general: string | Error,
+  wasSettled = false,
+) {
   async function* listed(what: string | Error) {
     if (what instanceof Error) throw what;
-    yield* await Promise.resolve([{ status: what, bankInstructionId: '4711', messageId: undefined }]);
+    yield* await Promise.resolve([
+      { status: what, wasSettled, bankInstructionId: '4711', messageId: undefined },
+    ]);
   }
   const gateway = {
     getInstruction: () =>
@@ -105,6 +112,15 @@ describe('an unsubmitted instruction that is read back', () => {
   );
 });
 
+describe('an unsubmitted instruction that the bank shows no more, of which a payment failed', () => {
+  it('has moved where its history says that it was settled', async () => {
+    expect(await reading(gone, 'FAILED', 'FAILED').readBack(work, [])).toEqual({ kind: 'gone' });
+    const moved = { kind: 'moved', bankStatus: 'SETTLED' };
+    expect(await reading(gone, 'FAILED', 'FAILED', true).readBack(work, [])).toEqual(moved);
+    expect(await reading('CANCELLED', 'FAILED', 'FAILED', true).readBack(work, [])).toEqual(moved);
+  });
+});
+
 describe('an instruction that is given up', () => {
   const ended = (reader: InstructionReader) => {
     const database = { inEmployer: () => Promise.resolve() } as unknown as Database;
@@ -120,6 +136,17 @@ describe('an instruction that is given up', () => {
     [new BankError(409, raw), refused, refused],
   ])('ends though the bank shows no more of it (%s, %s, %s)', async (shown, own, general) => {
     expect(await ended(reading(shown, own, general))).toBeUndefined();
+  });
+
+  it('does not end while its payments are shown without it, as they may rest until somebody approves them, but on the word of the bank', async () => {
+    const end = (own: string | Error, words: object[] = []) => {
+      const database = { inEmployer: () => Promise.resolve(words) } as unknown as Database;
+      const abandonment = new Abandonment(database, reading(gone, own, own), {} as Config);
+      return abandonment.end({ employerId: 'employer' } as Claim, work);
+    };
+    expect(await end('INITIATED')).toBe(30_000);
+    expect(await end('INITIATED', [{}])).toBe('never');
+    expect(await end('CANCELLED')).toBe('never');
   });
 
   it('does not end while the bank cannot be reached', async () => {

@@ -49,7 +49,7 @@ describe('trying again what the bank refused', () => {
   };
 
   /** A run that is being built, of which a row was refused, and the proposal to try it again. */
-  const refused = async (): Promise<{ run: PayRun; attentionId: string }> => {
+  const refused = async (): Promise<{ run: PayRun; confirm: (by: AttentionDesk) => Promise<void> }> => {
     const run = await office.run(company, rows(100, 200));
     const atBank = await RunAtBank.approved(office, company, run);
     await atBank.start();
@@ -63,8 +63,10 @@ describe('trying again what the bank refused', () => {
     });
     const desk = deskWhile(() => Promise.resolve());
     const proposal = { action: 'TRY_AGAIN', reason: 'it was a mistake of the bank' } as const;
-    await desk.propose(company.employerId, attentionId, company.operator.personId, proposal);
-    return { run, attentionId };
+    const { id } = await desk.propose(company.employerId, attentionId, company.operator.personId, proposal);
+    const confirm = (by: AttentionDesk) =>
+      by.confirm(company.employerId, attentionId, company.approver.personId, id);
+    return { run, confirm };
   };
   const attempts = async (run: PayRun) =>
     (
@@ -76,19 +78,14 @@ describe('trying again what the bank refused', () => {
     ).map(({ now }) => now);
 
   it('builds it as the next attempt', async () => {
-    const { run, attentionId } = await refused();
-    const desk = deskWhile(() => Promise.resolve());
-    await desk.confirm(company.employerId, attentionId, company.approver.personId);
+    const { run, confirm } = await refused();
+    await confirm(deskWhile(() => Promise.resolve()));
     expect(await attempts(run)).toEqual(['1 ABANDONED', '2 PLANNED']);
   });
 
   it('builds nothing where the bank leaves open whether somebody else submitted it', async () => {
-    const { run, attentionId } = await refused();
-    const confirming = deskWhile(() => Promise.resolve(), true).confirm(
-      company.employerId,
-      attentionId,
-      company.approver.personId,
-    );
+    const { run, confirm } = await refused();
+    const confirming = confirm(deskWhile(() => Promise.resolve(), true));
     await expect(confirming).rejects.toMatchObject({ code: 'MAY_BE_SUBMITTED' });
     expect(await attempts(run)).toEqual(['1 BUILDING']);
   });
@@ -109,12 +106,12 @@ describe('trying again what the bank refused', () => {
     ['it is being amended', nextDay, '1 BUILDING'],
     ['it is amended', async (tx, run) => [await endAll(tx, run), await nextDay(tx, run)], '1 ABANDONED'],
   ])('builds nothing where %s meanwhile', async (_what, change, still) => {
-    const { run, attentionId } = await refused();
+    const { run, confirm } = await refused();
     const changes = () =>
       office.in(company, async (tx) => {
         await change(tx, await lockRun(tx, run.id));
       });
-    const confirming = deskWhile(changes).confirm(company.employerId, attentionId, company.approver.personId);
+    const confirming = confirm(deskWhile(changes));
     await expect(confirming).rejects.toMatchObject({ code: 'NOT_BEING_BUILT' });
     expect(await attempts(run)).toEqual([still]);
   });

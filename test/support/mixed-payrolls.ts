@@ -139,9 +139,8 @@ async function asked(payroll: Payroll, payRunId: string, kind: string): Promise<
 }
 
 async function decide(payroll: Payroll, attentionId: string, action: string): Promise<void> {
-  const path = payroll.path(`/attention/${attentionId}/actions`);
-  await payroll.as('operator').post(path, { action, reason: 'the bank said so on the telephone' });
-  const confirmed = await payroll.as('second').post(`${path}/confirmation`);
+  const word = { action, reason: 'the bank said so on the telephone' };
+  const confirmed = await payroll.decide(payroll.path(`/attention/${attentionId}`), word);
   if (confirmed.status !== 200) throw new Error(`not confirmed: ${JSON.stringify(confirmed.data)}`);
 }
 

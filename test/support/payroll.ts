@@ -294,7 +294,15 @@ export class Payroll {
   async decide(path: string, proposal: Record<string, unknown>): Promise<AxiosResponse> {
     const proposed = await this.as('operator').post(`${path}/actions`, proposal);
     if (proposed.status !== 201 && proposed.data.code !== 'ACTION_IS_PROPOSED') return proposed;
-    return this.as('second').post(`${path}/actions/confirmation`, { actionId: proposed.data.id });
+    return this.confirm(path);
+  }
+
+  /** Confirms the action that is proposed, as somebody who has read it. */
+  async confirm(path: string, who: keyof Payroll['keys'] = 'second'): Promise<AxiosResponse> {
+    const { data } = await this.as('finance').get(path);
+    const decisions: { id: string; withdrawnAt: string | null }[] = data.decisions;
+    const read = decisions.findLast(({ withdrawnAt }) => withdrawnAt === null);
+    return this.as(who).post(`${path}/actions/confirmation`, { actionId: read?.id ?? NO_ACTION });
   }
 
   /** Nobody takes up work of these kinds from now on, until their leases are woken. */
@@ -470,6 +478,9 @@ async function skipClosedDays(bank: Sandbox): Promise<void> {
   if (date !== today) await axios.post(`${bank.url}/sandbox/clock`, { now: `${date}T00:00:00Z` });
 }
 
+/** The id of an action that nobody proposed. */
+const NO_ACTION = `act_${'0'.repeat(32)}`;
+
 /** How many times slower a machine may be than the one the waits were tried on; only what fails waits so long. */
 const PATIENCE = 4;
 
@@ -496,7 +507,7 @@ const DEFAULT_SETTINGS: Settings = {
   BANK_TIMEOUT_MS: '2000',
   BANK_TIME_ZONE: 'UTC',
   BANK_CUT_OFF: '23:59',
-  TICK_MS: '100',
+  TICK_MS: '250',
   FOLLOW_DELAYS_MS: '50,200',
   FOLLOW_STEP_MS: '1000',
   SUBMIT_DOUBT_MS: '500',

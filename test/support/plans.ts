@@ -3,16 +3,6 @@ import { DataSource, DataSourceOptions } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import { execute, select } from './database';
 
-/** A part of a plan that was carried out, as the server explains it. */
-interface PlanNode {
-  'Node Type': string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  'Rows Removed by Join Filter'?: number;
-  Plans?: PlanNode[];
-}
-
 /** A statement one of whose parts looked at more rows than it may. */
 export interface Excess {
   rows: number;
@@ -27,7 +17,7 @@ export async function explainPlans(superuserUrl: string): Promise<void> {
     session_preload_libraries: 'auto_explain',
     'auto_explain.log_min_duration': '0',
     'auto_explain.log_level': 'notice',
-    'auto_explain.log_format': 'json',
+    'auto_explain.log_format': 'text',
     'auto_explain.log_analyze': 'on',
     'auto_explain.log_timing': 'off',
     'auto_explain.log_nested_statements': 'on',
@@ -85,24 +75,24 @@ export async function withoutAutovacuum(superuserUrl: string): Promise<void> {
     await execute(superuserUrl, `ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
 }
 
+/** What is explained of one part of a plan: how many rows it gave in each loop, and then how many it left out in each. */
+const LOOKED =
+  /^([^\n]*?) {2}\(cost=[^)]*\) \(actual rows=([\d.]+) loops=(\d+)\)|Rows Removed by (?:Join )?Filter: (\d+)/gm;
+
 function excessOf(notice: string, limit: number): Excess[] {
-  const explained = /^duration: [\d.]+ ms {2}plan:\n([^]+)$/.exec(notice)?.[1];
-  if (explained === undefined) return [];
-  const { 'Query Text': statement, Plan: plan } = JSON.parse(explained) as {
-    'Query Text': string;
-    Plan: PlanNode;
-  };
-  return [...nodesOf(plan)]
-    .map((node) => ({ rows: looked(node), node: node['Node Type'], statement }))
-    .filter(({ rows }) => rows > limit);
-}
-
-function* nodesOf(node: PlanNode): Generator<PlanNode> {
-  yield node;
-  for (const part of node.Plans ?? []) yield* nodesOf(part);
-}
-
-function looked(node: PlanNode): number {
-  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
-  return node['Actual Loops'] * (node['Actual Rows'] + removed);
+  const [, statement, plan] =
+    /^duration: [\d.]+ ms {2}plan:\nQuery Text: ([^]*?)\n([^\n]* {2}\(cost=[^]+)$/.exec(notice) ?? [];
+  if (statement === undefined || plan === undefined)
+    // What cannot be read must not pass for little.
+    return notice.startsWith('duration: ') ? [{ rows: Infinity, node: 'unreadable', statement: notice }] : [];
+  const parts: Excess[] = [];
+  let loops = 0;
+  for (const [, node = '', given, times, removed] of plan.matchAll(LOOKED)) {
+    const part = parts.at(-1);
+    if (removed === undefined) {
+      loops = Number(times);
+      parts.push({ rows: loops * Number(given), node: node.replace(/^.*-> {2}/, '').trim(), statement });
+    } else if (part) part.rows += loops * Number(removed);
+  }
+  return parts.filter(({ rows }) => rows > limit);
 }

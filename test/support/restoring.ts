@@ -58,7 +58,7 @@ export class Restoring {
     const path = this.payroll.path(`/attention/${(await this.question())!.id}`);
     const reason = 'the bank and we have compared our lists';
     await this.payroll.as('operator').post(`${path}/actions`, { action: 'RESUME', reason, evidence });
-    const { status, data } = await this.payroll.as('second').post(`${path}/actions/confirmation`);
+    const { status, data } = await this.payroll.confirm(path);
     return status === 200 ? 'RESUMED' : String(data.code);
   }
 
