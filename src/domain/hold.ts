@@ -45,7 +45,7 @@ export const HOLD_CODES = {
     remedy: 'Cancel the run and upload the right file, or release it if the total is right.',
   },
   ROWS_OF_ANOTHER_RUN: {
-    meaning: 'Most rows pay the same amounts to the same accounts as another run of the period.',
+    meaning: 'Most rows pay the same amounts to the same accounts as other runs of the period.',
     remedy: 'Cancel the run if it was uploaded by mistake; release it if both are owed.',
   },
 } as const;
@@ -87,7 +87,7 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
     case 'RUN_ABOVE_LIMIT':
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':
-      return `Of the rows, ${sameRows} are paid by ${besideRun} already.`;
+      return `Of the rows, ${sameRows} are in other runs of the period already, as in ${besideRun}.`;
   }
 }
 

@@ -17,7 +17,8 @@ export const REPLACEMENT_REFUSALS = {
   PAYMENT_CONTRADICTED: 'The bank has shown the payment both as paid and as not paid: it is never replaced.',
   PAYMENT_SETTLED: 'The payment was paid.',
   PAYMENT_ALREADY_REPLACED: 'Another payment replaces this one and may pay it.',
-  SUCCESSOR_ENDED: 'The payment was replaced already; the successor ended unpaid: replace the successor.',
+  SUCCESSOR_ENDED:
+    'The payment, or the one that it replaces, was replaced already; that successor ended unpaid: replace the successor.',
   EMPLOYEE_PAID_OTHERWISE: 'The employee has another payment of the period and kind of pay.',
   EMPLOYEE_MAY_BE_PAID:
     'A run that a restored database has forgotten, or had and that is cancelled, may have paid the employee: upload the row with supplementOf, where it is held until a person releases it.',
@@ -25,6 +26,8 @@ export const REPLACEMENT_REFUSALS = {
     'Another run of the period pays the same amount to the same account, under another employee id or as another kind of pay: upload the row with supplementOf, where it is held until a person releases it.',
   HOLD_NEEDS_RELEASE:
     'The payment was held, or was released as further pay, and left out: upload the row with supplementOf, where it is held until a person releases it.',
+  FURTHER_PAY_NEEDS_CHOICE:
+    'Another run has a further payment of the employee, which a person released and which may have been meant in place of this one: choose this one by its id if both are owed.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
   RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
   RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',
@@ -44,10 +47,12 @@ export interface ReplaceablePayment {
   contradicted: boolean;
   /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
   doubted: boolean;
-  /** `live`: one that replaces it may pay; `ended`: one was sent and did not. */
+  /** `live`: one that replaces it may pay; `ended`: one that replaces it, or what it replaces, was sent and did not. */
   successor: 'none' | 'live' | 'ended';
   /** Whether a live payment of the same employee, period and kind of pay exists that does not replace it. */
   paidOtherwise: boolean;
+  /** Whether one that was released later, as further pay, is live in another run. */
+  paidFurther: boolean;
 }
 
 /** How a payment came to be considered: by its id or with all others, and whether a reason was given. */
@@ -71,6 +76,7 @@ export function refusalOfReplacement(
   if (payment.successor === 'live') return 'PAYMENT_ALREADY_REPLACED';
   if (payment.successor === 'ended') return 'SUCCESSOR_ENDED';
   if (payment.paidOtherwise) return 'EMPLOYEE_PAID_OTHERWISE';
+  if (payment.paidFurther && !choice.byId) return 'FURTHER_PAY_NEEDS_CHOICE';
   if (payment.status === 'EXCLUDED' && !choice.byId) return 'EXCLUSION_NEEDS_CHOICE';
   if (payment.status !== 'SETTLED') return undefined;
   if (!choice.byId) return 'RETURN_NEEDS_CHOICE';

@@ -127,7 +127,11 @@ async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): 
   );
 }
 
-/** Rows without a release whose employee has a live payment in another run, or had one that came back. */
+/**
+ * Rows without a release whose employee has a live payment in another run, or had one that came back; also with the
+ * release of a further payment that ended unpaid, where they pay another amount than the first one in its place: that was
+ * released, not this.
+ */
 async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): Promise<void> {
   const returned: HoldCode = 'EMPLOYEE_PAY_RETURNED';
   await note(
@@ -139,7 +143,12 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4
        AND p.employee_id = u.employee_id AND p.live AND p.pay_run_id <> $5
-     WHERE u.release_sequence = 0
+     WHERE u.release_sequence = 0 OR u.amount_minor <> (
+       SELECT r.amount_minor FROM payment r JOIN pay_run o ON o.employer_id = r.employer_id AND o.id = r.pay_run_id
+       WHERE r.employer_id = $2 AND r.period = $3 AND r.kind_of_pay = $4 AND r.employee_id = u.employee_id
+         AND r.release_sequence = u.release_sequence AND r.pay_run_id <> $5
+         AND r.status <> 'HELD' AND o.status NOT IN ('CANCELLING', 'CANCELLED')
+       ORDER BY r.id LIMIT 1)
      ORDER BY u.line, p.release_sequence DESC`,
     [tx.employerId, run.period, run.kindOfPay, run.id],
   );
@@ -185,9 +194,10 @@ async function findPaidUnknown(tx: EmployerTransaction, rows: string): Promise<v
 }
 
 /**
- * The run of the period, of whatever kind of pay, that pays most of the rows already, whoever they are said to be and in
- * whatever order: as when a file comes again with new employee ids, or as another kind of pay. What came back and is
- * paid again, by a row or before, counts for nothing. Both sides are counted first, so that equal rows never meet one by one.
+ * That other runs of the period, of whatever kind of pay, pay or hold most of the rows already, whoever they are said to
+ * be and in whatever order: as when a file comes again with new employee ids, or as another kind of pay. Told is the run
+ * that has most of them. What came back and is paid again, by a row or before, counts for nothing. Both sides are
+ * counted first, so that equal rows never meet one by one.
  */
 async function findSameRows(
   tx: EmployerTransaction,
@@ -209,16 +219,24 @@ async function findSameRows(
                  UNION ALL SELECT s.replaces_payment_id FROM payment s
                  WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = $3 AND s.live))
              UNION ALL SELECT pay_run_id, iban_hash, amount_minor FROM payment
-             WHERE employer_id = $2 AND pay_run_id = ANY ($5) AND NOT live) AS paid
+             WHERE employer_id = $2 AND pay_run_id = ANY ($5) AND NOT live
+             UNION ALL SELECT p.pay_run_id, p.iban_hash, p.amount_minor
+             FROM (SELECT DISTINCT h.payment_id AS id FROM pay_run r
+                   JOIN pay_hold h ON h.employer_id = r.employer_id AND h.pay_run_id = r.id AND h.outcome IS NULL
+                   WHERE r.employer_id = $2 AND r.period = $3 AND r.id <> $4 AND r.id <> ALL ($5)) AS held
+             JOIN LATERAL (SELECT * FROM payment WHERE employer_id = $2 AND id = held.id LIMIT 1) p
+               ON p.status = 'HELD') AS paid
        GROUP BY 1, 2, 3),
      mine AS (
        SELECT iban_hash, amount_minor, count(*) AS rows FROM ${rows} AS u
-       WHERE EXISTS (SELECT FROM theirs) GROUP BY 1, 2)
-     SELECT $1, t.pay_run_id, sum(least(t.rows, m.rows))
-     FROM theirs t JOIN mine m USING (iban_hash, amount_minor)
-     GROUP BY t.pay_run_id
-     HAVING 2 * sum(least(t.rows, m.rows)) > (SELECT sum(rows) FROM mine)
-     ORDER BY 3 DESC, 2 LIMIT 1`,
+       WHERE EXISTS (SELECT FROM theirs) GROUP BY 1, 2),
+     alike AS MATERIALIZED (
+       SELECT t.pay_run_id, m.iban_hash, m.amount_minor, least(t.rows, m.rows) AS rows, m.rows AS most
+       FROM theirs t JOIN mine m USING (iban_hash, amount_minor)),
+     first AS (SELECT pay_run_id FROM alike GROUP BY 1 ORDER BY sum(rows) DESC, 1 LIMIT 1)
+     SELECT $1, (SELECT pay_run_id FROM first), sum(rows)
+     FROM (SELECT least(sum(rows), most) AS rows FROM alike GROUP BY iban_hash, amount_minor, most) AS taken
+     HAVING 2 * sum(rows) > (SELECT sum(rows) FROM mine)`,
     [tx.employerId, period, id, inDoubt],
   );
 }

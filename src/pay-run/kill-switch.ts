@@ -6,27 +6,29 @@ import { isPayRunFinal } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { repaysForgotten } from './forgotten-pay';
 import { PayRun } from './pay-run.entity';
-import { DECIDED_BY_RESUMING, whoStoppedRun } from './stop';
+import { DECIDED_BY_RESUMING, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
 
 /** What is worked on towards a submit; a submitted instruction is followed whether its run is stopped or not. */
 const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMIT_INTENT'];
 
 /**
  * The run's kill switch: from the commit on nothing is sent to the bank for it. What the bank has stays there. A stop
- * that the service threw becomes the person's too, so that resolving the attention alone does not take it back.
+ * that the service threw becomes the person's too, so that resolving the attention alone does not take it back; that a
+ * restore left the run unclear stays its reason until it is resumed, also after its end.
  * @throws DomainError RUN_IS_FINISHED, ALREADY_STOPPED where a person did it
  */
 export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
-  if (isPayRunFinal(run.status)) {
+  if (isPayRunFinal(run.status) && run.stoppedReason !== RESTORED_UNCLEAR) {
     throw new DomainError('RUN_IS_FINISHED', `The run is ${run.status}: there is nothing left to stop.`);
   }
   if ((await whoStoppedRun(tx, run)) !== undefined)
     throw new DomainError('ALREADY_STOPPED', 'The run is stopped already.');
   await tx.query(
     // Not finer than the audit's clock, by which the two are put in order.
-    `UPDATE pay_run SET stopped_at = date_trunc('milliseconds', clock_timestamp()), stopped_reason = $3
+    `UPDATE pay_run SET stopped_at = date_trunc('milliseconds', clock_timestamp()),
+       stopped_reason = CASE WHEN stopped_reason = $4 THEN stopped_reason ELSE $3 END
      WHERE employer_id = $1 AND id = $2`,
-    [tx.employerId, run.id, reason],
+    [tx.employerId, run.id, reason, RESTORED_UNCLEAR],
   );
 }
 

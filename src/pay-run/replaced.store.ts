@@ -26,6 +26,7 @@ interface CandidateRow {
   doubted: boolean;
   successor: Candidate['successor'];
   paid_otherwise: boolean;
+  paid_further: boolean;
 }
 
 /** Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds. */
@@ -37,6 +38,11 @@ const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
   'UNRECORDED_SUBMIT',
 ];
 
+/** A live payment `o` beside a payment `p`, of the same employee, period and kind of pay. */
+const OTHER_PAY = `SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
+  AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
+  AND o.id <> p.id`;
+
 /** The status of a payment `p`, or of its instruction, whose meaning two people decided for it. */
 const DECIDED_STATUS = `(SELECT d.bank_status FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = p.id)`;
 
@@ -45,8 +51,21 @@ export const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HEL
   AND NOT (s.status = 'CANCELLED' AND r.status IN ('CANCELLING', 'CANCELLED'))`;
 
 /**
+ * The payment `p` and those before it as `chain`, and as `stead` all that were ever made in the stead of the first of
+ * these, by whatever way: a payment that was left out has no successor, and one that was sent may be of another branch.
+ */
+const IN_ITS_STEAD = `WITH RECURSIVE chain AS (
+    SELECT p.id, p.replaces_payment_id AS before
+    UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true),
+  stead AS (
+    SELECT id FROM chain WHERE before IS NULL
+    UNION SELECT unnest(ARRAY(SELECT s.id FROM payment s WHERE s.employer_id = $1 AND s.replaces_payment_id = stead.id))
+    FROM stead)`;
+
+/**
  * The payment of an employer ($1), period ($2) and kind of pay ($3) that ended unpaid and is the next to be replaced, of
- * each employee and release. `narrowed` is a further condition on a payment `p`.
+ * each employee and release: one that was sent before one that was left out, whose end says nothing of that one.
+ * `narrowed` is a further condition on a payment `p`.
  */
 export function unpaidOfPeriod(narrowed = 'true'): string {
   return `
@@ -60,7 +79,7 @@ export function unpaidOfPeriod(narrowed = 'true'): string {
           AND (s.live OR ${ENDED_SUCCESSOR}))
     ORDER BY p.employee_id, p.release_sequence,
       EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.payment_id = p.id
-        AND a.kind = 'CONTRADICTION') DESC, p.id DESC`;
+        AND a.kind = 'CONTRADICTION') DESC, p.status <> 'EXCLUDED' DESC, p.id DESC`;
 }
 
 /**
@@ -123,12 +142,15 @@ async function candidates(
            AND d.instruction_id = m.instruction_id AND d.payment_id = p.id WHERE m.employer_id = p.employer_id) AS doubted,
        CASE WHEN EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id
            AND s.replaces_payment_id = p.id AND s.live) THEN 'live'
-         WHEN EXISTS (SELECT FROM payment s JOIN pay_run r ON r.employer_id = s.employer_id AND r.id = s.pay_run_id
-           WHERE s.employer_id = p.employer_id AND s.replaces_payment_id = p.id AND ${ENDED_SUCCESSOR}) THEN 'ended'
+         WHEN EXISTS (${IN_ITS_STEAD} SELECT FROM stead JOIN ${byKey('payment', 'stead.id')} s ON true
+           JOIN ${byKey('pay_run', 's.pay_run_id')} r ON true
+           WHERE s.id NOT IN (SELECT id FROM chain) AND (s.live OR ${ENDED_SUCCESSOR})
+             AND (p.status = 'EXCLUDED' OR s.id > p.id)) THEN 'ended'
          ELSE 'none' END AS successor,
-       EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id AND o.period = p.period
-         AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live AND o.returned_at IS NULL
-         AND o.id <> p.id AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise
+       EXISTS (${OTHER_PAY} AND (o.release_sequence = p.release_sequence OR p.live
+         OR o.replaces_payment_id = p.replaces_payment_id)) AS paid_otherwise,
+       EXISTS (${OTHER_PAY} AND o.pay_run_id <> p.pay_run_id
+         AND (o.release_sequence > p.release_sequence OR o.id > p.id)) AS paid_further
      FROM chosen p
      LEFT JOIN bank_payment b ON b.employer_id = $1 AND b.payment_id = p.id AND b.row_no = p.row_no
        AND b.instruction_id = ANY (ARRAY(
@@ -149,6 +171,7 @@ async function candidates(
     doubted: row.doubted,
     successor: row.successor,
     paidOtherwise: row.paid_otherwise,
+    paidFurther: row.paid_further,
   }));
 }
 

@@ -85,13 +85,32 @@ export async function tellOfMoved(tx: EmployerTransaction, moved: readonly Moved
   return shown;
 }
 
+/** How many of these payments were paid again and it did not come back, or may have been, and by which runs. */
+export async function paidAgain(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+): Promise<{ payments: number; payRunIds: string[] }> {
+  const sent = (await liveSuccessors(tx, paymentIds, 'p.returned_at IS NULL')).filter((one) => one.sent);
+  return {
+    payments: new Set(sent.flatMap(({ replaced }) => replaced)).size,
+    payRunIds: sent.map((one) => one.pay_run_id),
+  };
+}
+
 /** An instruction as such a question names it: in quotes, so that its name is no part of another's. */
 export function named(bankInstructionId: string | null): string {
   return `customer instruction "${bankInstructionId ?? ''}"`;
 }
 
-/** The live payments that replace these, or what replaced these in its turn, by run and by whether they were sent. */
-function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]): Promise<SuccessorRow[]> {
+/**
+ * The live payments that replace these, or what replaced these in its turn, by run and by whether they were sent.
+ * `narrowed` is a further condition on such a payment `p`.
+ */
+function liveSuccessors(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+  narrowed = 'true',
+): Promise<SuccessorRow[]> {
   return tx.query<SuccessorRow>(
     `WITH RECURSIVE successor AS (
        SELECT s.id, s.replaces_payment_id AS origin FROM payment s
@@ -102,7 +121,7 @@ function liveSuccessors(tx: EmployerTransaction, paymentIds: readonly string[]):
        sum(p.amount_minor) AS amount_minor,
        string_agg(DISTINCT i.bank_instruction_id, ', ' ORDER BY i.bank_instruction_id) AS bank_instruction_ids
      FROM (SELECT id, (array_agg(origin))[1] AS origin FROM successor GROUP BY id) AS f
-     JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.live
+     JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.live AND ${narrowed}
      JOIN payment o ON o.employer_id = $1 AND o.id = f.origin
      LEFT JOIN instruction i ON i.employer_id = o.employer_id AND i.pay_run_id = o.pay_run_id
        AND i.status NOT IN ('ABANDONED', 'CANCELLED')

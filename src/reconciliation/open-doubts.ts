@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import type { AttentionKind } from '../pay-run/attention-words';
+import { RESTORED_UNCLEAR } from '../pay-run/stop';
 
 /** What says that the bank may have done more, or something else, than any sum over our rows can show. */
 const DOUBTS: readonly AttentionKind[] = [
@@ -21,8 +22,8 @@ const DOUBTS: readonly AttentionKind[] = [
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. A difference
  * told of a single payment is one found after the submit; while an instruction is built it is told of the instruction.
  * What a status means is a doubt where it is asked of what had ended: what is open no sum counts yet. Three doubts outlast
- * what people decide: that something given up has moved, or was submitted without being in the record, which may have paid
- * what no sum counts, and a payment that the bank goes on to show otherwise than it was sent, unless they have its word
+ * what people decide: that something given up has moved, or was submitted without being in the record (or may have been,
+ * until the run that a restore left unclear is resumed), which may have paid what no sum counts, and a payment that the bank goes on to show otherwise than it was sent, unless they have its word
  * that it is not paid.
  */
 export async function openDoubts(
@@ -47,8 +48,11 @@ export async function openDoubts(
        WHERE m.employer_id = $1 AND i.pay_run_id = ANY ($2)
        UNION ALL
        SELECT pay_run_id, 'UNRECORDED_SUBMIT' FROM forgotten_instruction
-       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND adopted_at IS NULL) doubt GROUP BY pay_run_id`,
-    [tx.employerId, payRunIds, DOUBTS],
+       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND adopted_at IS NULL
+       UNION ALL
+       SELECT id, 'UNRECORDED_SUBMIT' FROM pay_run
+       WHERE employer_id = $1 AND id = ANY ($2) AND stopped_reason = $4) doubt GROUP BY pay_run_id`,
+    [tx.employerId, payRunIds, DOUBTS, RESTORED_UNCLEAR],
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));
   return (payRunId) => byRun.get(payRunId) ?? [];

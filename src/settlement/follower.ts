@@ -110,7 +110,10 @@ export class Follower {
     const glance = await this.glanceAgain(claim, followed);
     if (glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       const { shown } = glance;
-      await this.database.inEmployer(claim.employerId, (tx) => this.recordTotals(tx, claim, followed, shown));
+      await this.database.inEmployer(claim.employerId, async (tx) => {
+        const instruction = await this.recordStatus(tx, claim, followed, shown);
+        await this.totals.check(tx, followed.planned, instruction, shown);
+      });
       return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
@@ -177,7 +180,8 @@ export class Follower {
     return !seen.some((payment) => isPastSubmit(payment.status));
   }
 
-  private async recordTotals(
+  /** Locks the instruction and keeps the status that the bank shows of it. */
+  private async recordStatus(
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
@@ -185,7 +189,10 @@ export class Follower {
   ): Promise<Instruction> {
     const instruction = await lockInstruction(tx, followed.instruction.id);
     await fence(tx, claim);
-    await this.totals.check(tx, followed.planned, instruction, shown);
+    if (shown === undefined) return instruction;
+    const { employerId } = tx;
+    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
+    instruction.bankStatus = shown.status;
     return instruction;
   }
 
@@ -206,7 +213,7 @@ export class Follower {
     followed: Followed,
     { seen, cameBack, shown, hidden, gone, begunAt }: Seen,
   ): Promise<readonly string[]> {
-    const instruction = await this.recordTotals(tx, claim, followed, shown);
+    const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
     const isDone = this.isDone(followed.run, instruction, before, seen);
     // After what is stored was read: how long ago that was is then not taken for more than it is.
@@ -216,6 +223,7 @@ export class Follower {
     await recordProgress(tx, instruction, progress);
     await recordAfterEnd(tx, held.added);
     await recordBehind(tx, instruction, held.behind);
+    await this.totals.check(tx, followed.planned, instruction, shown);
     const payments = advanced(before, progress);
     const late = this.lateness.of(followed.run, instruction);
     // Also of what is gone: only by this question can people say that it was paid.

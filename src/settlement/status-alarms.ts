@@ -1,8 +1,10 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
+import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
+import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
 import { HAPPENED } from './follow.store';
 import { namedSubject } from './named-subject';
@@ -110,8 +112,28 @@ export async function tellOfShownAfterEnd(
       happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (${rowsOf(those)}).`,
       ...(end === 'SETTLED' ? { payments: 0, amountMinor: 0n } : heldUp(those)),
     } as const;
-    await raiseNaming(tx, alarm, [` ${status} (`]);
+    const again = await aboutPaidAgain(tx, those);
+    const happened = [alarm.happened, ...(again?.words ?? [])].join(' ');
+    await raiseNaming(tx, { ...alarm, ...again?.about, happened }, [` ${status} (`, ...(again?.words ?? [])]);
   }
+}
+
+/** What is said where runs have paid some of them in the meantime; else the words of the kind say it. */
+async function aboutPaidAgain(
+  tx: EmployerTransaction,
+  payments: readonly FollowedPayment[],
+): Promise<{ words: string[]; about: { certain: string } } | undefined> {
+  const ids = payments.map(({ paymentId }) => paymentId);
+  const { payments: count, payRunIds } = await paidAgain(tx, ids);
+  if (count === 0) return undefined;
+  const runs = textOfFirstFew(
+    payRunIds.map((id) => showId('run', id)),
+    ROWS_NAMED,
+  );
+  const words = [`${count} of them were paid again since, or may have been, by ${runs}.`];
+  const certain =
+    'The status is stored as received and changed nothing. Who was paid again was paid twice if the status means that they had been. Nobody else who shows it is paid again meanwhile.';
+  return { words, about: { certain } };
 }
 
 type SomePayments = [FollowedPayment, ...FollowedPayment[]];

@@ -32,8 +32,9 @@ export class TotalsCheck {
   }
 
   /**
-   * Keeps the status that the bank shows of a locked instruction, and compares its groups where that is due
-   * (`paymentTransactionsStatus`): what differs stops everything, and what agrees is written down.
+   * Compares the groups that the bank shows of a locked instruction with the plan, where that is due
+   * (`paymentTransactionsStatus`), after what was read of its payments was recorded: what differs stops everything, and
+   * what agrees is written down.
    * @param shown nothing where the bank does not show it
    */
   async check(
@@ -42,11 +43,8 @@ export class TotalsCheck {
     instruction: Instruction,
     shown: BankInstruction | undefined,
   ): Promise<void> {
-    if (shown === undefined) return;
+    if (shown === undefined || !this.areDue(instruction)) return;
     const { employerId } = tx;
-    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
-    instruction.bankStatus = shown.status;
-    if (!this.areDue(instruction)) return;
     const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
     const judged = judgeGroups(all, shown.groups, this.mayBeFewer(instruction, shown.status));
     const isLess = judged !== 'equal' && judgeGroups(all, shown.groups, true) === 'absent';
@@ -82,7 +80,7 @@ export class TotalsCheck {
  * What it means that groups lack some payments: `equal` where that is exactly what of them is known to have failed; absent
  * where it is what settled too, since of what was processed such a bank tells nothing, or, once all
  * have ended, only some of what failed, since it may have processed the others. Undefined where it is neither. What ended by
- * the word of people the bank may count still, or not any more.
+ * the word of people the bank may count still, or not any more; so it may what came back.
  */
 async function explained(
   tx: EmployerTransaction,
@@ -96,7 +94,7 @@ async function explained(
      LEFT JOIN payment_decision d ON d.employer_id = $1 AND d.payment_id = p.id
      WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.row_no BETWEEN $3 AND $4
        AND p.status IN ('SETTLED', 'FAILED', 'REJECTED', 'CANCELLED', 'VOID')
-     GROUP BY p.status = 'SETTLED', d.payment_id IS NULL`,
+     GROUP BY p.status = 'SETTLED', d.payment_id IS NULL, p.returned_at IS NULL`,
     [tx.employerId, payRunId, firstRow, lastRow],
   );
   const ended = rows.map(({ settled, count, total }) => ({ settled, count, totalMinor: BigInt(total) }));

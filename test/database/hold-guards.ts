@@ -3,7 +3,7 @@ import { Guard } from './guard';
 import { firstRows, hashOf, idsOf, insertion, NOW, OTHER, PREPARER, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
-const [HELD, NEXT] = a.fresh;
+const [HELD, NEXT, LAST] = a.fresh;
 /** The run of `COPYING_RUN`. */
 const COPIES = HELD;
 const second = secondRows(1);
@@ -176,6 +176,28 @@ export const HOLD_GUARDS: Guard[] = [
     given: [insertion('payment', { ...HELD_PAYMENT, replaces_payment_id: a.voidPayment }), RELEASED],
     lawful: JOINS,
     forbidden: `${insertion('payment', { ...payment, id: NEXT, row_no: 4, status: 'FAILED', live: false })};
+      ${JOINS}`,
+  },
+  {
+    name: 'a held payment replaces none around what was sent in the stead of the same one',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_successor_around_another_on_release',
+    says: 'last_sent_is_replaced',
+    given: [
+      insertion('payment', {
+        ...payment,
+        id: NEXT,
+        row_no: 4,
+        status: 'EXCLUDED',
+        live: false,
+        excluded_reason: 'sent twice',
+      }),
+      insertion('payment', { ...HELD_PAYMENT, replaces_payment_id: NEXT }),
+      RELEASED,
+    ],
+    lawful: JOINS,
+    forbidden: `${insertion('payment', { ...payment, id: LAST, row_no: 5, status: 'FAILED', live: false })};
       ${JOINS}`,
   },
   {

@@ -2,7 +2,7 @@ import { Guard, GuardObject } from './guard';
 import { APPROVER, assignments, firstRows, idsOf, insertion, NOW, Row, secondRows } from './two-employers';
 
 const a = idsOf(1);
-const [, NEXT] = a.fresh;
+const [, NEXT, LAST] = a.fresh;
 const second = secondRows(1);
 const { payment } = second;
 
@@ -32,6 +32,9 @@ const withdrawn = (sequence: number) =>
   `UPDATE pay_release SET withdrawn_at = '${NOW}', withdrawn_by = '${APPROVER}', withdrawn_reason = 'a mistake'
    WHERE employer_id = '${a.employer}' AND employee_id = 'E1' AND sequence = ${sequence}`;
 const SUCCESSOR: GuardObject = { kind: 'trigger', on: 'payment', object: 'refuse_unlawful_successor' };
+
+/** Replaces one that ended unpaid, and was left out of its run. */
+const LEFT_OUT: Row = { ...payment, status: 'EXCLUDED', live: false, excluded_reason: 'sent twice' };
 
 /** Of payments: nobody is paid twice for a period, and what has ended has ended. */
 export const PAYMENT_GUARDS: Guard[] = [
@@ -189,6 +192,31 @@ export const PAYMENT_GUARDS: Guard[] = [
     lawful: insertion('payment', { ...payment, id: NEXT, row_no: 4, replaces_payment_id: payment.id }),
     forbidden: insertion('payment', { ...payment, id: NEXT, row_no: 4 }),
   },
+  ...[
+    // It replaces what a person left out, while a sibling of that was sent.
+    { sent: a.voidPayment, around: payment.id },
+    // It replaces the first one, while what replaced the one that was left out was sent.
+    { sent: payment.id, around: a.voidPayment },
+  ].map(({ sent, around }, n): Guard => ({
+    name: `what was sent last is replaced, and no other branch of its chain (${n + 1})`,
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_successor_around_another',
+    says: 'last_sent_is_replaced',
+    given: [
+      insertion('payment', LEFT_OUT),
+      insertion('payment', {
+        ...payment,
+        id: NEXT,
+        row_no: 4,
+        status: 'FAILED',
+        live: false,
+        replaces_payment_id: sent,
+      }),
+    ],
+    lawful: insertion('payment', { ...payment, id: LAST, row_no: 5, replaces_payment_id: NEXT }),
+    forbidden: insertion('payment', { ...payment, id: LAST, row_no: 5, replaces_payment_id: around }),
+  })),
   {
     name: 'only a payment that replaces another says why',
     kind: 'constraint',

@@ -12,6 +12,7 @@ const FAILED: ReplaceablePayment = {
   doubted: false,
   successor: 'none',
   paidOtherwise: false,
+  paidFurther: false,
 };
 const all = { byId: false, reason: false };
 const chosen = { byId: true, reason: true };
@@ -25,6 +26,7 @@ const payments: fc.Arbitrary<ReplaceablePayment> = fc.record({
   doubted: fc.boolean(),
   successor: fc.constantFrom('none', 'live', 'ended'),
   paidOtherwise: fc.boolean(),
+  paidFurther: fc.boolean(),
 });
 const choices = fc.record({ byId: fc.boolean(), reason: fc.boolean() });
 
@@ -41,6 +43,12 @@ describe('what may be paid again', () => {
     ['AT_BANK', chosen, 'PAYMENT_NOT_FINISHED'],
   ] as const)('%s, chosen as %j: %s', (status, choice, code) => {
     expect(refusalOfReplacement({ ...FAILED, status, bankStatus: 'EXCHANGED' }, choice)).toBe(code);
+  });
+
+  it('who has further pay of another run is chosen by id', () => {
+    const besideFurther = { ...FAILED, paidFurther: true };
+    expect(refusalOfReplacement(besideFurther, all)).toBe('FURTHER_PAY_NEEDS_CHOICE');
+    expect(refusalOfReplacement(besideFurther, chosen)).toBeUndefined();
   });
 
   it.each([

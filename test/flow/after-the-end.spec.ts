@@ -183,6 +183,12 @@ describe('payments that are shown, after their end, in a status that nobody docu
       expect(made.status).toBe(201);
       expect((await payroll.approve(made.data)).status).toBeLessThan(300);
       await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
+      await shows('FAILED', 'SHREDDED');
+      const { data: other } = await payroll.as('finance').get(await payroll.askedAbout(id, 'UNKNOWN_STATUS'));
+      expect(other.happened).toContain(
+        `1 of them were paid again since, or may have been, by ${made.data.id}.`,
+      );
+      expect(other.certain).toContain('was paid twice if');
       await shows('FAILED', 'SETTLED');
       await eventuallyRead(async () => (await kinds()).includes('INVARIANT_BREACH'));
       expect(await kinds()).toContain('CONTRADICTION');

@@ -145,6 +145,35 @@ describe('a bank that counts no longer what it has processed', () => {
     expect([await kinds(), await submitsOff()]).toEqual([[], false]);
   });
 
+  it('stops nothing where it counts anew what came back', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '400' },
+      sandbox: { variants: { linkReads: 'allowed', submitRuns: 'later', optionalFields: 'sent' } },
+    });
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { getInstruction } = gateway;
+    const shows = jest.spyOn(gateway, 'getInstruction').mockImplementation(async (...asked) => {
+      return { ...(await getInstruction.apply(gateway, asked)), groups: undefined };
+    });
+    const rows = payRows(4);
+    rows[1]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    // From the same moment on as the list shows it.
+    shows.mockImplementation(async (...asked) => {
+      const totalMinor = totalMinorOf([rows[1]!]);
+      const shown = await getInstruction.apply(gateway, asked);
+      return { ...shown, groups: [{ group: 'PROCESSABLE', count: 1, totalMinor }] };
+    });
+    const later = new Date(payroll.clock.now().getTime() + 7 * 86_400_000);
+    await payroll.bankClock(later);
+    payroll.clock.set(later);
+    await readAgain(async () => (await payroll.run(id)).returned.payments === 1);
+    shows.mockClear();
+    await readAgain(async () => shows.mock.calls.length > 2 || (await kinds()).length > 0);
+    expect([await kinds(), await submitsOff()]).toEqual([[], false]);
+  });
+
   it('stops nothing by what a read may show of the time before the end', async () => {
     const settings = { SUBMIT_DOUBT_MS: '100', BANK_TIMEOUT_MS: '20000' };
     payroll = await Payroll.start({

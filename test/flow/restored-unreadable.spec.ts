@@ -200,6 +200,23 @@ describe('a restored database that knows of no instruction yet, at a bank that s
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
       expect(await submits()).toEqual(before);
+      const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(report.data).toMatchObject({ explained: false, openDoubts: ['UNRECORDED_SUBMIT'] });
+      // Whoever stops it makes the stop theirs, not the reason; also once it has ended.
+      const cancelled = payroll.path(`/pay-runs/${id}/cancellation`);
+      await payroll.as('preparer').post(cancelled, { reason: 'paid by hand' });
+      await payroll.until(id, ['CANCELLED'], 15_000);
+      const stop = { reason: 'the bank is asked' };
+      expect((await payroll.as('operator').post(payroll.path(`/pay-runs/${id}/stop`), stop)).status).toBe(
+        200,
+      );
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+      const resume = { reason: 'it was never submitted, letter 4711' };
+      expect((await payroll.as('approver').post(payroll.path(`/pay-runs/${id}/resume`), resume)).status).toBe(
+        200,
+      );
+      const after = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(after.data.openDoubts).toEqual([]);
     },
   );
 });

@@ -325,6 +325,81 @@ describe('what a run did not pay', () => {
     expect(second).toMatchObject({ status: 201, data: { parentRunId: first.id, sequence: 2 } });
   });
 
+  it('is not paid around what was sent last in its stead, by a sibling that was left out', async () => {
+    const rows = payRows(2, 480).map((row, n) => ({ ...row, iban: magic(n === 0 ? 'fails' : 'rejected') }));
+    const parent = await payroll.paid(payFile(rows), { kindOfPay: 'SIBLING' });
+    await payroll.until(parent, ['FAILED'], 20_000);
+    const [first] = await paymentsOf(parent);
+    const both = (await successorOf(parent)).data;
+    const [leftOut] = await paymentsOf(both.id);
+    expect(leftOut!.replacesPaymentId).toBe(first!.id);
+    const amendment = { excludePaymentIds: [leftOut!.id], reason: 'to be paid with another run' };
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${both.id}/amendments`), amendment);
+    await payroll.approve(await payroll.run(both.id));
+    const alone = (await successorOf(parent, { paymentIds: [first!.id] })).data;
+    await payroll.approve(alone);
+    for (const id of [both.id, alone.id]) await payroll.until(id, ['FAILED'], 20_000);
+    const { data } = await successorOf(both.id, { paymentIds: [leftOut!.id] });
+    expect([data.code, data.payments?.[0].code]).toEqual(['SUCCESSOR_REFUSED', 'SUCCESSOR_ENDED']);
+    expect((await successorOf(alone.id)).status).toBe(201);
+  });
+
+  it('is not paid around what was sent in the stead of a sibling that was left out', async () => {
+    const rows = payRows(2, 490).map((row, n) => ({ ...row, iban: magic(n === 0 ? 'fails' : 'rejected') }));
+    const parent = await payroll.paid(payFile(rows), { kindOfPay: 'COUSIN' });
+    await payroll.until(parent, ['FAILED'], 20_000);
+    const both = (await successorOf(parent)).data;
+    const [leftOut] = await paymentsOf(both.id);
+    const amendment = { excludePaymentIds: [leftOut!.id], reason: 'to be paid with another run' };
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${both.id}/amendments`), amendment);
+    await payroll.approve(await payroll.run(both.id));
+    await payroll.until(both.id, ['FAILED'], 20_000);
+    const last = (await successorOf(both.id, { paymentIds: [leftOut!.id] })).data;
+    await payroll.approve(last);
+    await payroll.until(last.id, ['FAILED'], 20_000);
+    const { data } = await successorOf(parent);
+    const codes = data.payments.map(({ code }: { code: string }) => code);
+    expect([data.code, codes]).toEqual(['NOTHING_TO_REPLACE', ['SUCCESSOR_ENDED', 'SUCCESSOR_ENDED']]);
+    expect((await successorOf(last.id)).status).toBe(201);
+  });
+
+  it('is not paid beside its further pay unless that is chosen, whichever of the two is asked for first', async () => {
+    const terms = { kindOfPay: 'FURTHER_FIRST' };
+    const rows = payRows(2, 450);
+    const { id: parent, path } = await parked(rows, terms);
+    const further = { ...rows[0]!, amount: '77.00', iban: magic('fails') };
+    const { id } = await payroll.uploaded(payFile([further]), terms);
+    const run = payroll.path(`/pay-runs/${id}`);
+    const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
+    const release = { paymentId: held.payment.id, code: held.code, reason: 'her salary did not arrive' };
+    await payroll.approve((await payroll.as('approver').post(`${run}/holds/release`, release)).data);
+    await payroll.until(id, ['FAILED'], 20_000);
+    await decide(path, 'NOT_EXECUTED');
+    await payroll.until(parent, ['FAILED'], 15_000);
+    expect(await successorOf(parent)).toMatchObject({ status: 201, data: { payments: 2, leftOut: [] } });
+    expect((await successorOf(id)).data.payments[0].code).toBe('FURTHER_PAY_NEEDS_CHOICE');
+  });
+
+  it('is paid once chosen by its id where further pay of the employee was released while it was in doubt', async () => {
+    const terms = { kindOfPay: 'FURTHER' };
+    const rows = payRows(2, 440);
+    const { id: parent, path } = await parked(rows, terms);
+    const { id } = await payroll.uploaded(payFile([{ ...rows[0]!, amount: '77.00' }]), terms);
+    const run = payroll.path(`/pay-runs/${id}`);
+    const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
+    expect(held.code).toBe('EMPLOYEE_ALREADY_PAID');
+    const release = { paymentId: held.payment.id, code: held.code, reason: 'her salary did not arrive' };
+    await payroll.approve((await payroll.as('approver').post(`${run}/holds/release`, release)).data);
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await decide(path, 'NOT_EXECUTED');
+    await payroll.until(parent, ['FAILED'], 15_000);
+    const made = await successorOf(parent);
+    expect(made).toMatchObject({ status: 201, data: { payments: 1 } });
+    expect(made.data.leftOut).toMatchObject([{ code: 'FURTHER_PAY_NEEDS_CHOICE', payments: 1 }]);
+    const [first] = await paymentsOf(parent);
+    expect((await successorOf(parent, { paymentIds: [first!.id] })).data).toMatchObject({ payments: 1 });
+  });
+
   it('is neither replaced by a run before it was submitted nor by a cancelled one', async () => {
     const run = await payroll.uploaded(payFile(payRows(1, 85)), { kindOfPay: 'EARLY' });
     expect((await successorOf(run.id)).data.code).toBe('RUN_NOT_SUBMITTED');

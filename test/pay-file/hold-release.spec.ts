@@ -205,11 +205,38 @@ describe('an employee who is paid already', () => {
     });
     await withRun(held, (tx, run) => cancelRun(tx, run, 'service', 'paid as a supplement'));
     const supplement = await upload([row('E1', '3.00')], { supplementOf: showId('run', released) });
+    // What was released was 2.00.
+    expect(await rowsOf(supplement)).toEqual(['2 HELD 1']);
+    await release(supplement, 'EMPLOYEE_ALREADY_PAID', 2);
     expect(await rowsOf(supplement)).toEqual(['2 READY 1']);
     expect(
       await desk.query(employer, 'SELECT FROM payment WHERE replaces_payment_id = $1', [unpaid]),
     ).toHaveLength(1);
     expect(await desk.query(employer, 'SELECT FROM payment WHERE live')).toHaveLength(2);
+  });
+
+  it('is held for another amount than was released, also once a row of that amount was left out', async () => {
+    await upload([row('E1', '1.00')]);
+    await allowFurtherPay();
+    const further = await upload([row('E1', '5.00')]);
+    await fail(further);
+    for (let time = 0; time < 2; time += 1) {
+      const other = await upload([row('E1', '2000.00'), row(`N${time}`)]);
+      expect(await rowsOf(other)).toEqual(['2 HELD 1', '3 READY 0']);
+      await leaveOut(other, 2);
+    }
+    const same = await upload([row('E1', '5.00'), row('N7')]);
+    expect(await rowsOf(same)).toEqual(['2 READY 1', '3 READY 0']);
+  });
+
+  it('and was left out of another run is paid again in the stead of what was sent', async () => {
+    const sent = await upload([row('E1', '3.00')]);
+    const left = await upload([row('E1', '3.00'), row('E9')]);
+    await leaveOut(left, 2);
+    await fail(sent);
+    const again = await upload([row('E1', '3.00'), row('E7')]);
+    const replaced = 'SELECT replaces_payment_id AS of FROM payment WHERE pay_run_id = $1 AND line = 2';
+    expect(await desk.query(employer, replaced, [again])).toEqual([{ of: await paymentIn(sent, 2) }]);
   });
 
   it('is not paid by a row held beside one of its file that was left out, and that another run pays since', async () => {

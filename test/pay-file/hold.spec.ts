@@ -255,7 +255,30 @@ describe('rows that another run pays', () => {
     await desk.upload(employer, csv(...half(1)));
     await desk.upload(employer, csv(...half(3)));
     const { answer } = await desk.upload(employer, csv(...half(1, 'N'), ...half(3, 'N')));
-    expect(answer).toMatchObject({ payments: 0, held: { holds: { IBAN_AND_AMOUNT_TWICE: 4 } } });
+    expect(answer).toMatchObject({
+      payments: 2,
+      held: { holds: { ROWS_OF_ANOTHER_RUN: 1, IBAN_AND_AMOUNT_TWICE: 2 } },
+    });
+    const [ofRun] = await desk.query(employer, 'SELECT same_rows FROM pay_hold WHERE row_no = 0');
+    expect(ofRun).toEqual({ same_rows: 4 });
+  });
+
+  it('are held as another kind of pay of the same people, wherever two runs have half of them each', async () => {
+    await desk.upload(employer, csv(row('E1'), row('E2')));
+    await desk.upload(employer, csv(row('E3'), row('E4')));
+    const all = csv(row('E1'), row('E2'), row('E3'), row('E4'));
+    const { answer } = await desk.upload(employer, all, { kindOfPay: 'BONUS' });
+    expect(answer.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
+  });
+
+  it('are held where the other run holds them itself', async () => {
+    await desk.set(employer, { paymentLimitMinor: 1n });
+    const file = csv(row('E1'), row('E2'), row('E3'));
+    const first = (await desk.upload(employer, file)).answer;
+    expect(first.held.holds).toEqual({ PAYMENT_ABOVE_LIMIT: 3 });
+    await desk.set(employer, { paymentLimitMinor: null });
+    const { answer } = await desk.upload(employer, file, { kindOfPay: 'BONUS' });
+    expect(answer.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
   });
 
   it('are counted, not matched one by one, where all of them are alike', async () => {

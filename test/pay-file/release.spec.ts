@@ -200,6 +200,22 @@ describe('a release that was withdrawn', () => {
     await expect(withdraw('E1')).rejects.toMatchObject({ code: 'RELEASE_NOT_FOUND' });
   });
 
+  it('of a payment that ended unpaid pays that amount again, whoever asks for more is held', async () => {
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    await desk.upload(employer, csv(row('E1', '5.00')));
+    for (const status of ['APPROVED', 'AT_BANK', 'SUBMITTED', 'FAILED'])
+      await desk.query(
+        employer,
+        `UPDATE payment SET status = $1, live = $1 <> 'FAILED' WHERE release_sequence = 1`,
+        [status],
+      );
+    const again = await desk.upload(employer, csv(row('E1', '2000.00'), row('E2')));
+    expect(again.answer).toMatchObject({ payments: 1, held: { holds: { EMPLOYEE_ALREADY_PAID: 1 } } });
+    const same = await desk.upload(employer, csv(row('E1', '5.00')));
+    expect(same.answer).toMatchObject({ payments: 1, held: { payments: 0 } });
+  });
+
   it('does not serve a row that was held for something else when it was', async () => {
     await desk.set(employer, { paymentLimitMinor: 5_000_00n });
     await desk.upload(employer, csv(row('E1')));
