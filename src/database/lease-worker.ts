@@ -17,6 +17,8 @@ interface WorkerOptions {
   /** Steps under way at once in this process. */
   atOnce: number;
   step: (claim: Claim) => Promise<WakeIn>;
+  /** What is woken rests so many times as long as the step before took: events may come faster than they can be answered. */
+  rests?: number;
   /** Failures that belong to the trade, such as a bank that is down: told as a warning. */
   foreseen?: (error: unknown) => boolean;
   /** Called when the last step under way ended and no more was due: what it woke of another kind may be. */
@@ -34,6 +36,9 @@ const FAILURE_PAUSE_MS = 5_000;
 const DATABASE_PAUSE_MS = 1_000;
 /** Two kinds that wake one another go round no faster than this. */
 const IDLE_PAUSE_MS = 200;
+
+/** What people wake while a step is under way rests as well. */
+const MOST_REST_MS = 60_000;
 
 /**
  * Claims due work of one kind and runs its steps side by side, prolonging each lease while its step runs. A step
@@ -114,7 +119,8 @@ export class LeaseWorker {
   }
 
   private async run(claim: Claim): Promise<void> {
-    const { leaseMs } = this.options;
+    const { leaseMs, rests = 0 } = this.options;
+    const begunAt = performance.now();
     const heartbeat = setInterval(() => {
       this.leases.renew(claim, leaseMs).catch((error) => {
         if (error instanceof Fenced) clearInterval(heartbeat);
@@ -131,7 +137,8 @@ export class LeaseWorker {
     } finally {
       clearInterval(heartbeat);
     }
-    await this.leases.release(claim, wakeIn).catch(() => undefined);
+    const restMs = Math.min(rests * (performance.now() - begunAt), MOST_REST_MS);
+    await this.leases.release(claim, wakeIn, restMs).catch(() => undefined);
   }
 
   private tell({ kind, subjectId }: Claim, error: unknown): void {

@@ -113,15 +113,21 @@ export class Leases {
     );
   }
 
-  /** Gives the work back, to be taken again after `wakeInMs`, or earlier if somebody woke it meanwhile. */
-  async release(claim: Claim, wakeInMs: number | 'never'): Promise<void> {
+  /**
+   * Gives the work back, to be taken again after `wakeInMs`, or earlier if somebody woke it meanwhile, though not before
+   * `restMs` have passed.
+   */
+  async release(claim: Claim, wakeInMs: number | 'never', restMs = 0): Promise<void> {
     await this.database.asWorker((tx) =>
       tx.query(
-        `UPDATE lease SET holder = NULL, leased_until = NULL, wake_at = least(wake_at, CASE
-           WHEN $4::double precision IS NULL THEN 'infinity'
-           ELSE clock_timestamp() + make_interval(secs => $4::double precision / 1000) END)
+        `UPDATE lease SET holder = NULL, leased_until = NULL, rest_until = rest.until,
+           wake_at = least(greatest(wake_at, rest.until), CASE
+             WHEN $4::double precision IS NULL THEN 'infinity'
+             ELSE clock_timestamp() + make_interval(secs => $4::double precision / 1000) END)
+         FROM (SELECT CASE WHEN $5::double precision > 0
+           THEN clock_timestamp() + make_interval(secs => $5::double precision / 1000) END AS until) AS rest
          WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
-        [claim.subjectId, claim.holder, claim.epoch, wakeInMs === 'never' ? null : wakeInMs],
+        [claim.subjectId, claim.holder, claim.epoch, wakeInMs === 'never' ? null : wakeInMs, restMs],
         'kept',
       ),
     );
@@ -221,7 +227,7 @@ function writingWakes(wakes: readonly Wake[]): Statement | undefined {
 }
 
 /**
- * Wakes the leases that fit a condition, and answers how many. They are locked in the order of ids by a statement of its
+ * Wakes the leases that fit a condition, once what they are of has rested, and answers how many. They are locked in the order of ids by a statement of its
  * own: one that locked and changed them would lock a second time what another transaction changed meanwhile, and beside
  * a fence two of them then wait for one another.
  */
@@ -232,7 +238,7 @@ export async function wakeThose(tx: Transaction, fits: string, values: unknown[]
   );
   if (locked.length === 0) return 0;
   await tx.query(
-    `UPDATE lease SET wake_at = least(wake_at, clock_timestamp()), woken_at = clock_timestamp()
+    `UPDATE lease SET wake_at = least(wake_at, greatest(clock_timestamp(), rest_until)), woken_at = clock_timestamp()
      WHERE subject_id = ANY ($1)`,
     [locked.map(({ id }) => id)],
   );

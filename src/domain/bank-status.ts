@@ -323,7 +323,7 @@ function end(
 
 function bringBack(current: BankPosition): { next: BankPosition; change: BankChange } {
   if (current.terminal !== undefined && current.terminal !== 'SETTLED') {
-    return { next: current, change: current.rank < TERMINAL_RANK ? 'contradiction' : 'fell' };
+    return { next: current, change: current.rank < TERMINAL_RANK ? 'contradiction' : 'none' };
   }
   if (current.returned === true) return { next: current, change: 'none' };
   return { next: { rank: TERMINAL_RANK, terminal: 'SETTLED', returned: true }, change: 'returned' };

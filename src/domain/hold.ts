@@ -17,6 +17,12 @@ export const HOLD_CODES = {
     meaning: 'The same amount goes to the same account already, by this file or another run of the period.',
     remedy: 'Leave the row out, or release it if both are owed.',
   },
+  EMPLOYEE_ID_ALIKE: {
+    meaning:
+      'The account is paid already under an employee id that differs from this one in case, spaces or leading zeros only.',
+    remedy:
+      'Correct the id where both are one person, as where a spreadsheet took its zeros away; release the row if both are owed.',
+  },
   EMPLOYEE_ALREADY_PAID: {
     meaning: 'The employee is paid in another pay run of this period and kind of pay.',
     remedy: 'Leave the row out, or release it if a further payment is owed.',
@@ -72,6 +78,8 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
       return `The account is in line ${besideLine} under another name.`;
     case 'IBAN_AND_AMOUNT_TWICE':
       return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same amount to the same account.`;
+    case 'EMPLOYEE_ID_ALIKE':
+      return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same account under an employee id that is almost this one.`;
     case 'EMPLOYEE_ALREADY_PAID':
       return `The employee is paid by line ${besideLine} of ${besideRun}.`;
     case 'EMPLOYEE_MAY_BE_PAID':

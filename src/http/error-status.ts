@@ -35,7 +35,8 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   approver_is_not_preparer: {
     code: 'APPROVER_IS_PREPARER',
-    detail: 'Who prepared a version of the run, or the rows it copies, may not approve it.',
+    detail:
+      'Who prepared a version of the run, or rows that it copies or that were kept back, may not approve it.',
   },
   employer_account_bank_account_id_key: {
     code: 'ACCOUNT_ALREADY_CONNECTED',
@@ -47,6 +48,10 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail: 'New IBANs of this version were not looked at.',
   },
   last_of_the_chain_is_replaced: {
+    code: 'SUCCESSOR_ENDED',
+    detail: 'The payment was replaced already by one that ended unpaid: replace that one.',
+  },
+  last_sent_is_replaced: {
     code: 'SUCCESSOR_ENDED',
     detail: 'The payment was replaced already by one that ended unpaid: replace that one.',
   },
@@ -96,7 +101,8 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   releaser_is_not_preparer: {
     code: 'RELEASER_IS_PREPARER',
-    detail: 'Who prepared a version of the run, or the rows it copies, may release none of its holds.',
+    detail:
+      'Who prepared a version of the run, or rows that it copies or that were kept back, may release none of its holds.',
   },
   replaced_is_not_contradicted: {
     code: 'PAYMENT_CONTRADICTED',
@@ -112,7 +118,8 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   ticker_is_not_preparer: {
     code: 'TICKER_IS_PREPARER',
-    detail: 'Who prepared a version of the run, or the rows it copies, may not tick its IBANs.',
+    detail:
+      'Who prepared a version of the run, or rows that it copies or that were kept back, may not tick its IBANs.',
   },
   two_people: { code: 'TWO_PEOPLE_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
 };

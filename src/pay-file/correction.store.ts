@@ -1,6 +1,7 @@
 import { byKey } from '../database/by-key';
 import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
+import { IdPrefix } from '../http/prefixed-id';
 import { KEPT_BACK } from '../pay-run/kept-back';
 import { LINE_OF_ANOTHER_FILE } from './file-rows';
 
@@ -9,11 +10,22 @@ const SAME_PAY = `(u.employee_id, u.name_hash, u.iban_hash, u.amount_minor, u.cu
     = (p.employee_id, p.name_hash, p.iban_hash, p.amount_minor, p.currency)
   AND (u.bic, u.remittance) IS NOT DISTINCT FROM (p.bic, p.remittance)`;
 
+/** Whether the payment `p` was left out or ended unpaid, and none made instead of it pays or waits for a person. */
+const NOT_PAID = `(NOT p.live AND p.status <> 'HELD' AND NOT EXISTS (
+  WITH RECURSIVE stead AS (
+    SELECT p.id
+    UNION SELECT unnest(ARRAY(SELECT s.id FROM payment s WHERE s.employer_id = $1 AND s.replaces_payment_id = stead.id))
+    FROM stead)
+  SELECT FROM stead JOIN ${byKey('payment', 'stead.id')} s ON true WHERE s.live OR s.status = 'HELD'))`;
+
+/** An id as `showId` shows it. */
+const shown = (prefix: IdPrefix, id: string): string => `'${prefix}_' || replace(${id}::text, '-', '')`;
+
 /**
  * Finds the faulty row that each copied row corrects: the one its errors column names, or else that of its employee. Of
  * a row out of the corrections of another file neither is believed.
  * Rows that correct none are noted as faulty; those that were corrected before are taken out of the row table when they
- * are the same again, and noted as faulty when they are not.
+ * are the same again, and noted as faulty when they are not, or when what they became is not paid.
  * @returns how many were the same
  */
 export async function matchRows(tx: EmployerTransaction, faultyFileId: string): Promise<number> {
@@ -43,32 +55,41 @@ export async function matchRows(tx: EmployerTransaction, faultyFileId: string): 
     `WITH same AS (
        DELETE FROM pg_temp.uploaded_row u USING faulty_row k, ${byKey('payment', 'k.payment_id')} p
        WHERE k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects AND NOT ${KEPT_BACK}
-         AND ${SAME_PAY}
+         AND ${SAME_PAY} AND NOT ${NOT_PAID}
        RETURNING 1)
      SELECT count(*)::int AS count FROM same`,
     of,
   );
   await tx.query(
     `INSERT INTO pg_temp.noted_fault (line, code, said)
-     SELECT u.line, CASE WHEN k.line IS NULL THEN 'CORRECTS_NO_ROW' ELSE 'ROW_ALREADY_CORRECTED' END,
-       CASE WHEN u.corrects = ${LINE_OF_ANOTHER_FILE} THEN 'The row comes from the corrections file of another run.' END
+     SELECT u.line, CASE WHEN k.line IS NULL THEN 'CORRECTS_NO_ROW'
+         WHEN ${NOT_PAID} THEN 'CORRECTED_ROW_NOT_PAID' ELSE 'ROW_ALREADY_CORRECTED' END,
+       CASE WHEN u.corrects = ${LINE_OF_ANOTHER_FILE} THEN 'The row comes from the corrections file of another run.'
+         WHEN ${NOT_PAID} THEN 'The row became ' || ${shown('pay', 'p.id')} || ' of ' || ${shown('run', 'p.pay_run_id')}
+           || CASE p.status WHEN 'EXCLUDED' THEN ', which was left out.' ELSE ', which ended ' || p.status || '.' END END
      FROM pg_temp.uploaded_row u
      LEFT JOIN faulty_row k ON k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects
+     LEFT JOIN ${byKey('payment', 'k.payment_id')} p ON true
      WHERE k.line IS NULL OR NOT ${KEPT_BACK}`,
     of,
   );
   return same[0]?.count ?? 0;
 }
 
-/** Gives the rows that are still faulty their new cells and faults, under the line they had. */
-export async function keepStillFaulty(tx: EmployerTransaction, faultyFileId: string): Promise<void> {
+/** Gives the rows that are still faulty their new cells, whom these are of, and their faults, under the line they had. */
+export async function keepStillFaulty(
+  tx: EmployerTransaction,
+  faultyFileId: string,
+  personId: string,
+): Promise<void> {
   await tx.query(
     `UPDATE faulty_row k SET cells_sealed = u.cells_sealed, faults_sealed = u.faults_sealed,
-       fault_count = u.fault_count, employee_id = u.employee_id, amount_minor = u.amount_minor
+       fault_count = u.fault_count, employee_id = u.employee_id, amount_minor = u.amount_minor,
+       rewritten_by = array_append(array_remove(k.rewritten_by, $3::uuid), $3::uuid)
      FROM pg_temp.uploaded_row u
      WHERE k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects AND u.fault_count IS NOT NULL
        AND ${KEPT_BACK}`,
-    [tx.employerId, faultyFileId],
+    [tx.employerId, faultyFileId, personId],
   );
 }
 

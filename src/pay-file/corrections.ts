@@ -113,7 +113,7 @@ export class Corrections {
     const unchanged = await joiningByHash(tx, () => matchRows(tx, faulty.id));
     const read = await checkRows(tx, this.personal, file, context, copied);
     if (read.faultyRows > 0) assertLaidOutAs(faulty.layout, layoutOf(read.file));
-    await joiningByHash(tx, () => keepStillFaulty(tx, faulty.id));
+    await joiningByHash(tx, () => keepStillFaulty(tx, faulty.id, delivery.personId));
     const corrected = read.rows - read.faultyRows - unchanged;
     const paid = corrected > 0 ? await this.payCorrected(tx, correction, corrected) : undefined;
     return {

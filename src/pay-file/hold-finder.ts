@@ -35,7 +35,8 @@ export async function findHolds(
   if (!early) await findPaid(tx, run, rows);
   await findMayBePaid(tx, run, rows, inDoubt);
   if (!early) await findPaidUnknown(tx, rows);
-  await findSameRows(tx, run, rows, inDoubt);
+  await findAlikeIds(tx, run, rows, inDoubt);
+  await findSameRows(tx, run, compared, inDoubt);
   await findPaidToOthers(tx, run, rows, inDoubt);
   await findAboveLimits(tx, run, compared);
   if (joined !== null) await settleFoundBefore(tx, joined, rows);
@@ -110,6 +111,7 @@ const SEEN_ACCOUNTS = 'SELECT DISTINCT iban_hash FROM pg_temp.uploaded_row WHERE
 async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): Promise<void> {
   const names: HoldCode = 'IBAN_UNDER_TWO_NAMES';
   const alike: HoldCode = 'IBAN_AND_AMOUNT_TWICE';
+  const ids: HoldCode = 'EMPLOYEE_ID_ALIKE';
   await tx.query(
     `INSERT INTO pg_temp.found_hold (code, line, beside_line)
      WITH pay AS NOT MATERIALIZED (${rowsOfRun(compared)}),
@@ -117,12 +119,15 @@ async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): 
      compared AS MATERIALIZED (
        SELECT line, added, name_hash <> first_value(name_hash) OVER of_account AS other_name,
          first_value(line) OVER of_account AS first_line,
-         first_value(line) OVER alike AS first_alike, row_number() OVER alike AS n
+         first_value(line) OVER alike AS first_alike, row_number() OVER alike AS n,
+         employee_id <> first_value(employee_id) OVER of_id AS other_id, first_value(line) OVER of_id AS first_of_id
        FROM pay JOIN shared USING (iban_hash)
        WINDOW of_account AS (PARTITION BY iban_hash ORDER BY added, line),
-         alike AS (PARTITION BY iban_hash, amount_minor ORDER BY added, line))
+         alike AS (PARTITION BY iban_hash, amount_minor ORDER BY added, line),
+         of_id AS (PARTITION BY iban_hash, ${foldedId('employee_id')} ORDER BY added, line))
      SELECT $1::text, line, first_line FROM compared WHERE added AND other_name
-     UNION ALL SELECT '${alike}', line, first_alike FROM compared WHERE added AND n > 1`,
+     UNION ALL SELECT '${alike}', line, first_alike FROM compared WHERE added AND n > 1
+     UNION ALL SELECT '${ids}', line, first_of_id FROM compared WHERE added AND other_id AND n = 1`,
     [names, tx.employerId, compared.joined],
   );
 }
@@ -193,20 +198,66 @@ async function findPaidUnknown(tx: EmployerTransaction, rows: string): Promise<v
   );
 }
 
+/** What is left of an employee id when a spreadsheet or a hand has written it otherwise. */
+function foldedId(id: string): string {
+  return `ltrim(upper(replace(${id}, ' ', '')), '0')`;
+}
+
+/** Rows whose account another run of the period and kind of pay pays, holds or may have paid under an id that folds to the same. */
+async function findAlikeIds(
+  tx: EmployerTransaction,
+  { id, period, kindOfPay }: RunOfKey,
+  rows: string,
+  inDoubt: readonly string[],
+): Promise<void> {
+  const others = await otherRuns(tx, { period, kindOfPay }, inDoubt);
+  const besides = others.filter((one) => one !== id);
+  if (besides.length === 0) return;
+  await note(
+    tx,
+    'EMPLOYEE_ID_ALIKE',
+    'line, beside_run_id, beside_line',
+    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
+     FROM ${rows} AS u
+     JOIN payment p ON p.iban_hash = u.iban_hash AND ${foldedId('p.employee_id')} = ${foldedId('u.employee_id')}
+       AND p.amount_minor <> u.amount_minor AND p.employee_id <> u.employee_id
+     WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3)
+       AND (p.live AND p.returned_at IS NULL OR p.status = 'HELD' OR p.pay_run_id = ANY ($4))
+     ORDER BY u.line, p.id`,
+    [tx.employerId, besides, inDoubt],
+  );
+}
+
+/** The runs of a period, of one kind of pay or of all, that may pay somebody: none is a DRAFT or cancelled, unless it is in doubt. */
+async function otherRuns(
+  tx: EmployerTransaction,
+  { period, kindOfPay }: Pick<PayKey, 'period'> & Partial<PayKey>,
+  inDoubt: readonly string[],
+): Promise<string[]> {
+  const runs = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND ($4::text IS NULL OR kind_of_pay = $4)
+       AND (status NOT IN ('DRAFT', 'CANCELLED') OR id = ANY ($3))`,
+    [tx.employerId, period, inDoubt, kindOfPay ?? null],
+  );
+  return runs.map(({ id }) => id);
+}
+
 /**
- * That other runs of the period, of whatever kind of pay, pay or hold most of the rows already, whoever they are said to
- * be and in whatever order: as when a file comes again with new employee ids, or as another kind of pay. Told is the run
- * that has most of them. What came back and is paid again, by a row or before, counts for nothing. Both sides are
+ * That other runs of the period, of whatever kind of pay, pay or hold most of the rows of the run already, with those that
+ * join it, whoever they are said to be and in whatever order: as when a file comes again with new employee ids, or as
+ * another kind of pay. Told is the run that has most of them. What came back and is paid again, by a row or before, counts for nothing. Both sides are
  * counted first, so that equal rows never meet one by one.
  */
 async function findSameRows(
   tx: EmployerTransaction,
   { id, period }: RunOfKey,
-  rows: string,
+  compared: Compared,
   inDoubt: readonly string[],
 ): Promise<void> {
+  const { rows } = compared;
   const others = await tx.manager.existsBy(PayRun, { employerId: tx.employerId, period, id: Not(id) });
   if (!others) return;
+  const joined = (await isReleased(tx, compared.joined)) ? null : compared.joined;
   await note(
     tx,
     'ROWS_OF_ANOTHER_RUN',
@@ -214,21 +265,21 @@ async function findSameRows(
     `WITH theirs AS (
        SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows
        FROM (SELECT pay_run_id, iban_hash, amount_minor FROM payment
-             WHERE employer_id = $2 AND period = $3 AND live AND pay_run_id <> $4 AND (returned_at IS NULL
+             WHERE employer_id = $2 AND period = $4 AND live AND pay_run_id <> $5 AND (returned_at IS NULL
                OR id NOT IN (SELECT u.replaces_payment_id FROM ${rows} AS u WHERE u.replaces_payment_id IS NOT NULL
                  UNION ALL SELECT s.replaces_payment_id FROM payment s
-                 WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = $3 AND s.live))
+                 WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = $4 AND s.live))
              UNION ALL SELECT pay_run_id, iban_hash, amount_minor FROM payment
-             WHERE employer_id = $2 AND pay_run_id = ANY ($5) AND NOT live
+             WHERE employer_id = $2 AND pay_run_id = ANY ($6) AND NOT live
              UNION ALL SELECT p.pay_run_id, p.iban_hash, p.amount_minor
              FROM (SELECT DISTINCT h.payment_id AS id FROM pay_run r
                    JOIN pay_hold h ON h.employer_id = r.employer_id AND h.pay_run_id = r.id AND h.outcome IS NULL
-                   WHERE r.employer_id = $2 AND r.period = $3 AND r.id <> $4 AND r.id <> ALL ($5)) AS held
+                   WHERE r.employer_id = $2 AND r.period = $4 AND r.id <> $5 AND r.id <> ALL ($6)) AS held
              JOIN LATERAL (SELECT * FROM payment WHERE employer_id = $2 AND id = held.id LIMIT 1) p
                ON p.status = 'HELD') AS paid
        GROUP BY 1, 2, 3),
      mine AS (
-       SELECT iban_hash, amount_minor, count(*) AS rows FROM ${rows} AS u
+       SELECT iban_hash, amount_minor, count(*) AS rows FROM (${rowsOfRun({ rows, joined })}) AS u
        WHERE EXISTS (SELECT FROM theirs) GROUP BY 1, 2),
      alike AS MATERIALIZED (
        SELECT t.pay_run_id, m.iban_hash, m.amount_minor, least(t.rows, m.rows) AS rows, m.rows AS most
@@ -237,8 +288,18 @@ async function findSameRows(
      SELECT $1, (SELECT pay_run_id FROM first), sum(rows)
      FROM (SELECT least(sum(rows), most) AS rows FROM alike GROUP BY iban_hash, amount_minor, most) AS taken
      HAVING 2 * sum(rows) > (SELECT sum(rows) FROM mine)`,
-    [tx.employerId, period, id, inDoubt],
+    [tx.employerId, joined, period, id, inDoubt],
   );
+}
+
+/** Whether it was decided that most rows of a run are in other runs: what joins it then is compared by itself. */
+async function isReleased(tx: EmployerTransaction, payRunId: string | null): Promise<boolean> {
+  const code: HoldCode = 'ROWS_OF_ANOTHER_RUN';
+  const released = await tx.query(
+    `SELECT FROM pay_hold WHERE employer_id = $1 AND pay_run_id = $2 AND row_no = 0 AND code = $3 AND outcome IS NOT NULL`,
+    [tx.employerId, payRunId, code],
+  );
+  return released.length > 0;
 }
 
 /**
@@ -252,11 +313,7 @@ async function findPaidToOthers(
   rows: string,
   inDoubt: readonly string[],
 ): Promise<void> {
-  const others = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run
-     WHERE employer_id = $1 AND period = $2 AND (status NOT IN ('DRAFT', 'CANCELLED') OR id = ANY ($3))`,
-    [tx.employerId, period, inDoubt],
-  );
+  const others = await otherRuns(tx, { period }, inDoubt);
   if (others.length === 0) return;
   await note(
     tx,
@@ -271,7 +328,7 @@ async function findPaidToOthers(
        AND NOT EXISTS (SELECT FROM pg_temp.found_hold h
          WHERE h.code = 'ROWS_OF_ANOTHER_RUN' AND h.beside_run_id = p.pay_run_id)
      ORDER BY u.line, p.id`,
-    [tx.employerId, others.map(({ id }) => id), inDoubt],
+    [tx.employerId, others, inDoubt],
   );
 }
 

@@ -65,7 +65,7 @@ export class PayFileIntake {
    * is answered as the first time.
    * @throws Problem 422 `PAY_FILE_REFUSED` with every fault, 409 `EMPLOYEE_ALREADY_PAID` or `RUN_IS_MOVING` after a
    * lost race, 409 `FILE_READ_OTHERWISE` where the file is stored as another profile or encoding reads it, and those of
-   * `reading`, `completeFields`, `resolveTerms` and `assertTerms`
+   * `reading`, `completeFields`, `resolveTerms`, `findEarlier` and `assertTerms`
    */
   async take(delivery: Delivery): Promise<Taken> {
     try {
@@ -169,7 +169,10 @@ async function assertSameReading(
   if (faults.count > 0) throw refusePayFile(faults);
 }
 
-/** The same bytes as a supplement of another run are another upload. */
+/**
+ * The upload that the same file for the same terms is answered as.
+ * @throws Problem 409 `RUN_IS_MOVING`, and `FILE_ALREADY_UPLOADED` where it is another run's supplement, or was none
+ */
 async function findEarlier(
   tx: EmployerTransaction,
   { sha256 }: UploadedFile,
@@ -186,11 +189,15 @@ async function findEarlier(
   });
   if (!file) return null;
   const run = await tx.manager.findOneByOrFail(PayRun, { employerId: tx.employerId, id: file.payRunId });
-  if (run.parentRunId !== (terms.parent?.id ?? null)) return null;
+  const payRunId = showId('run', run.id);
   if (run.status === 'CANCELLING') {
-    const payRunId = showId('run', run.id);
     const detail = `The file is ${payRunId}, which is being cancelled: upload it again once that run is CANCELLED.`;
     throw new Problem(409, 'RUN_IS_MOVING', detail, { payRunId });
+  }
+  if (run.parentRunId !== (terms.parent?.id ?? null)) {
+    const as = run.parentRunId ? `a supplement of ${showId('run', run.parentRunId)}` : 'a run of its own';
+    const detail = `The file is ${payRunId} already, as ${as}. Cancel that run to upload it otherwise, make a successor of it for what it did not pay, or change the file where it is meant as further pay.`;
+    throw new Problem(409, 'FILE_ALREADY_UPLOADED', detail, { payRunId });
   }
   return file;
 }

@@ -104,6 +104,11 @@ export const FILE_FAULT_CODES = {
     meaning: 'The row was corrected before, and otherwise than now.',
     remedy: 'Delete the row from the corrections; amend the run if what it pays is wrong.',
   },
+  CORRECTED_ROW_NOT_PAID: {
+    meaning: 'The row was corrected before, and its payment was left out or ended unpaid.',
+    remedy:
+      'Delete the row from the corrections. Once its run is approved, upload it as a supplement, or make a successor of that run with the payment’s id.',
+  },
 } as const;
 
 /** The code of a fault of a file or a whole row. */

@@ -6,7 +6,12 @@ import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { PayKey } from '../pay-run/pay-key';
-import { replaceCandidatesOf, RETURNED_OF_PERIOD, unpaidOfPeriod } from '../pay-run/replaced.store';
+import {
+  PLACE_IS_FREE,
+  replaceCandidatesOf,
+  RETURNED_OF_PERIOD,
+  unpaidOfPeriod,
+} from '../pay-run/replaced.store';
 import { rowHash } from '../pay-run/run-hash';
 
 /** Rows judged and hashed at once. */
@@ -27,7 +32,7 @@ export async function linkReplaced(tx: EmployerTransaction, key: PayKey): Promis
   await queryByHash(
     tx,
     `UPDATE pg_temp.uploaded_row u SET replaces_payment_id = unpaid.id
-     FROM (${unpaidOfPeriod()}) AS unpaid
+     FROM (${unpaidOfPeriod(PLACE_IS_FREE)}) AS unpaid
      WHERE ${OF_ROW}`,
     [tx.employerId, key.period, key.kindOfPay],
   );

@@ -22,8 +22,8 @@ export interface Seen {
 
 /**
  * Records one person's approval of the standing version; a READY run becomes APPROVED with the last one required.
- * The database refuses an approver who prepared any version of the run, or a row left out elsewhere that it copies
- * (`approver_is_not_preparer`).
+ * The database refuses an approver who prepared any version of the run, or wrote a row of it that was left out elsewhere
+ * or kept back (`approver_is_not_preparer`).
  * @throws DomainError NOT_AWAITING_APPROVAL, HOLDS_OPEN, NOTHING_TO_PAY, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED,
  * and those of `assertTicked`
  */

@@ -244,6 +244,13 @@ interface Asked {
 /** How the question begins that is asked of an instruction before its submit: its rows can be built again. */
 export const BEFORE_SUBMIT = 'Before its submit ';
 
+/**
+ * How the question begins whether somebody submitted what is to be ended: its payments are shown, and not itself. Only the
+ * bank's written word answers it.
+ */
+export const SUBMITTED_OR_NOT =
+  'The run is to be cancelled or amended, and the bank shows payments of this instruction and not the instruction';
+
 /** How the question begins that is asked because a successor was refused: no run waits for its answer. */
 export const SUCCESSOR_REFUSED = 'A successor of ';
 
@@ -261,6 +268,11 @@ export function actionsFor(asked: Asked): readonly AttentionAction[] {
   const waiting = payments > 0;
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];
   return actions.filter((action) => MEANINGS.includes(action) === waiting);
+}
+
+/** Whether an ACKNOWLEDGE has to give the reference of the bank's written word. */
+export function needsWord({ kind, happened }: Pick<Asked, 'kind' | 'happened'>): boolean {
+  return kind === 'ROW_UNSEEN' && happened.startsWith(SUBMITTED_OR_NOT);
 }
 
 /** Whether what a status means is asked of payments that had ended, and not of an instruction's open ones. */

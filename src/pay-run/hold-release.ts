@@ -90,7 +90,7 @@ async function takePlace(
 /**
  * Whether another run came to pay the employee, or to pay more, after the row was held: of several runs that hold the same
  * row each says which payment there was, and who releases it in each of them would have allowed one further payment, not
- * as many as there are.
+ * as many as there are. Of several holds of the row one may speak of another run: seen is what any of them names.
  */
 async function isPaidUnseen(
   tx: EmployerTransaction,
@@ -99,10 +99,11 @@ async function isPaidUnseen(
   held: HeldPayment,
 ): Promise<boolean> {
   const [newest] = await tx.query<{ unseen: boolean }>(
-    `SELECT CASE WHEN h.beside_run_id IS NULL THEN o.release_sequence >= $6
-       ELSE h.beside_run_id <> o.pay_run_id OR h.beside_line <> o.line END AS unseen
-     FROM payment o LEFT JOIN pay_hold h ON h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
-       AND h.code = ANY ($8)
+    `SELECT CASE WHEN holds.named IS NULL THEN o.release_sequence >= $6 ELSE NOT holds.named END AS unseen
+     FROM payment o, LATERAL (
+       SELECT bool_or(h.beside_run_id = o.pay_run_id AND coalesce(h.beside_line, o.line) = o.line) AS named
+       FROM pay_hold h WHERE h.employer_id = o.employer_id AND h.pay_run_id = $2 AND h.payment_id = $7
+         AND h.code = ANY ($8) AND h.beside_run_id IS NOT NULL) AS holds
      WHERE o.employer_id = $1 AND o.period = $3 AND o.kind_of_pay = $4 AND o.employee_id = $5 AND o.live
        AND o.pay_run_id <> $2
      ORDER BY o.release_sequence DESC LIMIT 1`,

@@ -62,6 +62,11 @@ const IN_ITS_STEAD = `WITH RECURSIVE chain AS (
     UNION SELECT unnest(ARRAY(SELECT s.id FROM payment s WHERE s.employer_id = $1 AND s.replaces_payment_id = stead.id))
     FROM stead)`;
 
+/** That no live payment has the place of a payment `p` among those of its employee: else that one pays it, by whatever way. */
+export const PLACE_IS_FREE = `NOT EXISTS (SELECT FROM payment o WHERE o.employer_id = p.employer_id
+  AND o.period = p.period AND o.kind_of_pay = p.kind_of_pay AND o.employee_id = p.employee_id AND o.live
+  AND o.release_sequence = p.release_sequence)`;
+
 /**
  * The payment of an employer ($1), period ($2) and kind of pay ($3) that ended unpaid and is the next to be replaced, of
  * each employee and release: one that was sent before one that was left out, whose end says nothing of that one.
@@ -140,15 +145,11 @@ async function candidates(
            AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL)
          OR EXISTS (SELECT FROM moved_instruction m JOIN bank_payment d ON d.employer_id = m.employer_id
            AND d.instruction_id = m.instruction_id AND d.payment_id = p.id WHERE m.employer_id = p.employer_id) AS doubted,
-       CASE WHEN EXISTS (SELECT FROM payment s WHERE s.employer_id = p.employer_id
-           AND s.replaces_payment_id = p.id AND s.live) THEN 'live'
-         WHEN EXISTS (${IN_ITS_STEAD} SELECT FROM stead JOIN ${byKey('payment', 'stead.id')} s ON true
-           JOIN ${byKey('pay_run', 's.pay_run_id')} r ON true
-           WHERE s.id NOT IN (SELECT id FROM chain) AND (s.live OR ${ENDED_SUCCESSOR})
-             AND (p.status = 'EXCLUDED' OR s.id > p.id)) THEN 'ended'
-         ELSE 'none' END AS successor,
-       EXISTS (${OTHER_PAY} AND (o.release_sequence = p.release_sequence OR p.live
-         OR o.replaces_payment_id = p.replaces_payment_id)) AS paid_otherwise,
+       (${IN_ITS_STEAD} SELECT CASE WHEN bool_or(s.live) THEN 'live' WHEN count(*) > 0 THEN 'ended' ELSE 'none' END
+         FROM stead JOIN ${byKey('payment', 'stead.id')} s ON true JOIN ${byKey('pay_run', 's.pay_run_id')} r ON true
+         WHERE s.id NOT IN (SELECT id FROM chain) AND (s.live OR ${ENDED_SUCCESSOR})
+           AND (p.status = 'EXCLUDED' OR s.id > p.id)) AS successor,
+       EXISTS (${OTHER_PAY} AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise,
        EXISTS (${OTHER_PAY} AND o.pay_run_id <> p.pay_run_id
          AND (o.release_sequence > p.release_sequence OR o.id > p.id)) AS paid_further
      FROM chosen p

@@ -90,7 +90,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
     {
       name: 'paid-as-approved',
       sentence:
-        'What was submitted is of the standing version, has the approved hash, and somebody who prepared neither it nor a left-out row that it copies approved it.',
+        'What was submitted is of the standing version, has the approved hash, and somebody who prepared neither it nor a left-out row that it copies nor a kept-back one approved it.',
       scope: 'money moved',
     },
     // Once for each approval: to tell who prepared may take all rows of a run, and it has many submits.

@@ -8,7 +8,6 @@ const DOUBTS: readonly AttentionKind[] = [
   'TOTALS_UNSEEN',
   'FOREIGN_RECORD',
   'ENTRY_OF_THE_BANK',
-  'CONTRADICTION',
   'POSSIBLE_RETURN',
   'INVARIANT_BREACH',
   'UNRECORDED_SUBMIT',
@@ -21,8 +20,8 @@ const DOUBTS: readonly AttentionKind[] = [
 /**
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. A difference
  * told of a single payment is one found after the submit; while an instruction is built it is told of the instruction.
- * What a status means is a doubt where it is asked of what had ended: what is open no sum counts yet. Three doubts outlast
- * what people decide: that something given up has moved, or was submitted without being in the record (or may have been,
+ * What a status means is a doubt where it is asked of what had ended: what is open no sum counts yet. Four doubts outlast
+ * what people decide: that the bank has shown a payment both as paid and as not paid, of which sums count one, that something given up has moved, or was submitted without being in the record (or may have been,
  * until the run that a restore left unclear is resumed), which may have paid what no sum counts, and a payment that the bank goes on to show otherwise than it was sent, unless they have its word
  * that it is not paid.
  */
@@ -36,6 +35,9 @@ export async function openDoubts(
          (SELECT p.status FROM payment p WHERE p.employer_id = $1 AND p.id = b.payment_id) AS status
        FROM bank_payment b WHERE b.employer_id = $1 AND b.shown_otherwise IS NOT NULL)
      SELECT pay_run_id, array_agg(DISTINCT kind ORDER BY kind) AS kinds FROM (
+       SELECT pay_run_id, kind FROM attention
+       WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND kind = 'CONTRADICTION'
+       UNION ALL
        SELECT pay_run_id, kind FROM attention
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
          AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL

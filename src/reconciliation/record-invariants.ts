@@ -122,7 +122,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
     {
       name: 'approver-is-not-preparer',
       sentence:
-        'Nobody who prepared a version of an approved run, or a left-out row that it copies, is among those who approved it.',
+        'Nobody who prepared a version of an approved run, or a left-out row that it copies, or one that was kept back, is among those who approved it.',
       scope: 'internal',
     },
     `SELECT r.id, NULL::uuid, count(*)

@@ -6,11 +6,24 @@ import { showId } from '../http/prefixed-id';
 import { approvedVersion } from '../pay-run/approval';
 import { raiseNaming } from '../pay-run/attention.store';
 import { findRun } from '../pay-run/pay-run.store';
+import { RESTORED_UNCLEAR } from '../pay-run/stop';
 
 const KIND = 'DUE_BUT_STOPPED';
 
 /** The states in which a run goes on by itself until its submit; one that is being submitted is told of at the cut-off. */
 const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+
+/** What is certain, and what the stop of the run is told with, where the bank may have submits that are not in the record. */
+const FORGOTTEN = {
+  why: ', and the bank has, or may have, submits of it that are not in the record',
+  certain:
+    'The bank has, or may have, submits of this run that are not in the record: it pays nobody of these again. Where the bank has them it is not resumed, but cancelled, or decided by its UNRECORDED_SUBMIT where that is asked.',
+} as const;
+const UNCLEAR = {
+  why: ', as it may have been submitted, or its people paid, before a restore',
+  certain:
+    'A run that was forgotten with its submits may have paid its people, or the bank may have submits of this run itself that are not in the record. It goes on once it is certain that neither is so, and one person then stops it and another resumes it; otherwise it is cancelled.',
+} as const;
 
 interface StoppedRun {
   id: string;
@@ -21,6 +34,9 @@ interface StoppedRun {
   installation: boolean;
   employer: boolean;
   run: boolean;
+  /** Whether the bank has, or may have, submits of it that a restored database has forgotten. */
+  forgotten: boolean;
+  stoppedReason: string | null;
 }
 
 /**
@@ -45,7 +61,8 @@ export async function tellOfStoppedRuns(tx: EmployerTransaction, now: Date, hour
 async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void> {
   const run = await findRun(tx, stopped.id);
   const version = await approvedVersion(tx, run, showId('run', run.id));
-  const levels = levelsOf(stopped);
+  const doubt = doubtOf(stopped);
+  const levels = levelsOf(stopped, doubt?.why);
   const alarm = {
     kind: KIND,
     subjectId: run.id,
@@ -53,15 +70,21 @@ async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void>
     happened: `${version} is due for ${run.executionDate} and held back: ${levels.join(', ')}.`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
+    certain: doubt?.certain,
   } as const;
   await raiseNaming(tx, alarm, [version, `: ${levels.join(', ')}.`]);
 }
 
-function levelsOf({ installation, employer, run }: StoppedRun): string[] {
+function doubtOf({ forgotten, stoppedReason }: StoppedRun) {
+  if (forgotten) return FORGOTTEN;
+  return stoppedReason === RESTORED_UNCLEAR ? UNCLEAR : undefined;
+}
+
+function levelsOf({ installation, employer, run }: StoppedRun, why = ''): string[] {
   return [
     ...(installation ? ['every submit of the installation is stopped'] : []),
     ...(employer ? ['the employer is stopped'] : []),
-    ...(run ? ['the run itself is stopped'] : []),
+    ...(run ? [`the run itself is stopped${why}`] : []),
   ];
 }
 
@@ -73,7 +96,10 @@ function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
            (SELECT max(a.approved_at) FROM approval a
              WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL), r.created_at) AS "approvedAt",
          s.submits_off OR NOT database_is_known() AS installation,
-         e.stopped_at IS NOT NULL AS employer, r.stopped_at IS NOT NULL AS run
+         e.stopped_at IS NOT NULL AS employer, r.stopped_at IS NOT NULL AS run,
+         r.stopped_reason AS "stoppedReason", may_be_forgotten($1, r.id) OR EXISTS (
+           SELECT FROM forgotten_instruction f
+           WHERE f.employer_id = $1 AND f.pay_run_id = r.id AND f.adopted_at IS NULL) AS forgotten
        FROM pay_run r JOIN employer e ON e.id = r.employer_id CROSS JOIN service_switch s
        WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL) held
      WHERE (installation OR employer OR run) AND NOT EXISTS (

@@ -1,8 +1,8 @@
 import { EVENTS } from '../bank/types';
 import { EmployerTransaction, Transaction } from '../database/database';
 import { newId } from '../database/new-id';
+import { namedSubject } from '../pay-run/named-subject';
 import { raiseUndecided } from '../pay-run/attention.store';
-import { namedSubject } from './named-subject';
 
 const KNOWN: ReadonlySet<string> = new Set(EVENTS);
 

@@ -149,10 +149,14 @@ function progressOfStatus(payment: FollowedPayment, seen: SeenStatus): Progress 
   if (waits && payment.bankStatus === NOT_PROCESSABLE && !isBeforeTaken(seen.status))
     return contradicted(payment, seen.status);
   if (terminal !== undefined && waits) return undefined;
-  const kept = terminal !== undefined && (change === 'unknown' || change === 'contradiction');
+  // The money of what was not paid may come back: that is no other end.
+  const isGivenBack =
+    terminal !== undefined && !next.returned && readBankStatus(seen.status).kind === 'returned';
+  const kept = terminal !== undefined && (isGivenBack || change === 'unknown' || change === 'contradiction');
+  const bankStatus = kept ? (payment.bankStatus ?? seen.status) : seen.status;
   const progress: Progress = {
     payment,
-    bankStatus: kept ? (payment.bankStatus ?? seen.status) : seen.status,
+    bankStatus,
     shown: seen.status,
     shownStatus: kept && change === 'unknown' ? seen.status : null,
     rank: next.rank,
@@ -164,7 +168,7 @@ function progressOfStatus(payment: FollowedPayment, seen: SeenStatus): Progress 
   }
   const alarm = alarmOf(change, seen.status);
   if (alarm !== undefined) progress.alarm = alarm;
-  const isNews = change !== 'none' || seen.status !== payment.bankStatus || payment.shownStatus !== null;
+  const isNews = change !== 'none' || bankStatus !== payment.bankStatus || payment.shownStatus !== null;
   return isNews ? progress : undefined;
 }
 

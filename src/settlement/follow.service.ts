@@ -47,6 +47,9 @@ const WATCHED: readonly InstructionStatus[] = ['CLOSED', 'ABANDONED', 'RELEASED'
 
 const DAY_MS = 86_400_000;
 
+/** A bank may tell of each payment by itself, for hours: reading all of them again takes a fifth of that time at most. */
+const RESTS = 4;
+
 /** What a read that succeeded leaves to be done. */
 interface Read {
   /** Whether the balance of an ended run is still to be looked at soon. */
@@ -77,6 +80,7 @@ export class FollowService {
       leaseMs: config.LEASE_MS,
       atOnce: FOLLOWED_AT_ONCE,
       step: (claim) => this.step(claim),
+      rests: RESTS,
       foreseen: isBankError,
     });
   }

@@ -1,13 +1,13 @@
 import { EmployerTransaction } from '../database/database';
 import { isBeforeSubmit, isPastSubmit, isUnfinished, readBankStatus } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
+import { subjectAfterEnd } from '../pay-run/named-subject';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clear, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { paidAgain } from '../pay-run/stop-successors';
 import { alarmOfStatus, FollowedPayment } from './follow-plan';
 import { HAPPENED } from './follow.store';
-import { namedSubject } from './named-subject';
 
 /** Open payments of an instruction that share a status, or wait for what the instruction's own means. */
 interface StatusGroup {
@@ -147,7 +147,7 @@ function shownAfterEnd(
   for (const payment of payments) {
     const { shownStatus, decidedStatus, status } = payment;
     if (shownStatus === null || shownStatus === decidedStatus) continue;
-    const subjectId = namedSubject(`${id} ${status} ${shownStatus}`);
+    const subjectId = subjectAfterEnd(id, status, shownStatus);
     const group = groups.get(subjectId);
     if (group) group.push(payment);
     else groups.set(subjectId, [payment]);

@@ -51,11 +51,9 @@ export class TotalsCheck {
     const totals = (isLess ? await explained(tx, planned, shown.groups ?? []) : undefined) ?? judged;
     if (totals === 'different') await groupsDiffer(tx, instruction, shown.groups ?? []);
     if (totals === 'absent') return;
-    await tx.manager.update(
-      Instruction,
-      { employerId, id: instruction.id },
-      { totalsCheckedAt: this.clock.now() },
-    );
+    const totalsCheckedAt = this.clock.now();
+    await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt });
+    instruction.totalsCheckedAt = totalsCheckedAt;
   }
 
   /**

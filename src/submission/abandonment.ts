@@ -8,6 +8,7 @@ import { Claim, fence } from '../database/leases';
 import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
+import { SUBMITTED_OR_NOT } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
@@ -21,7 +22,7 @@ import { assertUnchanged, obstacleOf, Work } from './work';
 /** What nobody can tell of is read again after so long. */
 const UNCLEAR_PAUSE_MS = 30_000;
 
-const TO_BE_ENDED = 'The run is to be cancelled or amended';
+const UNREADABLE = 'The run is to be cancelled or amended, and this instruction of it cannot be read: ';
 
 const WAS_IT_SUBMITTED =
   'Was customer instruction {ref} submitted by anybody? If it was, which of its payments are executed? If not, please cancel them.';
@@ -121,34 +122,45 @@ export class Abandonment {
 
   /** What lasts for ten minutes is told: the run neither ends nor is built again meanwhile. */
   private async submittedBefore(claim: Claim, work: Work): Promise<SubmittedBefore> {
-    const tell = (why: string) =>
-      this.database.inEmployer(claim.employerId, (tx) =>
-        tellOfUnseen(
-          tx,
-          claim,
-          'ROWS',
-          {
-            ...aboutInstruction(work.instruction, work.planned),
-            happened: `${TO_BE_ENDED}, and ${why}.`,
-            certain:
-              'Nothing more is sent for it. It ends by itself once the bank shows what became of it, or two people acknowledge this with the reference of its written word that nobody submitted it as evidence.',
-            askBank: WAS_IT_SUBMITTED,
-          },
-          [TO_BE_ENDED],
-        ),
-      );
     try {
       const read = await unless(isNotShown, this.reader.submittedBefore(work));
-      if (read?.isUnclear && (await this.isSaidUnsubmitted(work))) return { isUnclear: false };
-      if (read?.isUnclear)
-        await tell(
-          'the bank shows payments of this instruction and not the instruction, so that nobody can tell whether somebody else submitted it',
-        );
-      return read ?? { isUnclear: false };
+      if (!read?.isUnclear) return read ?? { isUnclear: false };
+      if (await this.isSaidUnsubmitted(work)) return { isUnclear: false };
+      await this.tellOfUnclear(claim, work);
+      return read;
     } catch (error) {
-      if (isBankError(error)) await tell(`this instruction of it cannot be read: ${error.message}`);
+      if (isBankError(error)) await this.tellOfUnreadable(claim, work, error);
       throw error;
     }
+  }
+
+  /** Asked until the bank's written word is here, whatever else was acknowledged. */
+  private async tellOfUnclear(claim: Claim, work: Work): Promise<void> {
+    const unseen = {
+      ...aboutInstruction(work.instruction, work.planned),
+      happened: `${SUBMITTED_OR_NOT}, so that nobody can tell whether somebody else submitted it.`,
+      certain:
+        'Nothing more is sent for it. It ends by itself once the bank shows what became of it, or two people acknowledge this with the reference of its written word that nobody submitted it as evidence.',
+      askBank: WAS_IT_SUBMITTED,
+    };
+    await this.database.inEmployer(claim.employerId, (tx) =>
+      tellOfUnseen(tx, claim, 'ROWS', unseen, [SUBMITTED_OR_NOT], 'over'),
+    );
+  }
+
+  /** An outage does not take back the question above, whose answer ends the instruction once it is over. */
+  private async tellOfUnreadable(claim: Claim, work: Work, { message }: Error): Promise<void> {
+    const unseen = {
+      ...aboutInstruction(work.instruction, work.planned),
+      happened: `${UNREADABLE}${message}.`,
+      certain:
+        'Nothing more is sent for it. It ends by itself once it can be read, unless the bank then shows its payments and not itself: that is asked about anew, whatever was decided here.',
+      askBank: WAS_IT_SUBMITTED,
+    };
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      if (await isAskedOfUnclear(tx, work.instruction)) return;
+      await tellOfUnseen(tx, claim, 'ROWS', unseen, [UNREADABLE]);
+    });
   }
 
   /** Whether two people have the bank's written word on it. */
@@ -159,7 +171,7 @@ export class Abandonment {
          JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
          WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2 AND starts_with(a.happened, $3)
            AND d.confirmed_at IS NOT NULL AND d.evidence IS NOT NULL LIMIT 1`,
-        [tx.employerId, instruction.id, TO_BE_ENDED],
+        [tx.employerId, instruction.id, SUBMITTED_OR_NOT],
       ),
     );
     return said.length > 0;
@@ -169,6 +181,16 @@ export class Abandonment {
   async park(tx: EmployerTransaction, work: Work, happened: string): Promise<void> {
     await accessRefused(tx, work.run, work.instruction, happened);
   }
+}
+
+/** Whether it is open whether somebody submitted it. */
+async function isAskedOfUnclear(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
+  const open = await tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2
+       AND starts_with(happened, $3) AND resolved_at IS NULL`,
+    [tx.employerId, id, SUBMITTED_OR_NOT],
+  );
+  return open.length > 0;
 }
 
 /** Rows that the bank has answered in doubt whenever they were added: an amendment may take them out. */

@@ -9,7 +9,7 @@ import { DomainError } from '../domain/errors';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
-import { actionsFor, AttentionAction, MEANINGS } from '../pay-run/attention-words';
+import { actionsFor, AttentionAction, MEANINGS, needsWord } from '../pay-run/attention-words';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
 import { resumeAfter } from '../pay-run/stop';
@@ -48,8 +48,8 @@ export class AttentionDesk {
   ) {}
 
   /**
-   * @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_OFFERED, ACTION_IS_PROPOSED, and those of
-   * the meaning of a status
+   * @throws DomainError ATTENTION_NOT_FOUND, ATTENTION_IS_RESOLVED, ACTION_NOT_OFFERED, EVIDENCE_REQUIRED,
+   * ACTION_IS_PROPOSED, and those of the meaning of a status
    */
   propose(
     employerId: string,
@@ -65,6 +65,12 @@ export class AttentionDesk {
         throw new DomainError(
           'ACTION_NOT_OFFERED',
           `For ${attention.kind} these actions are offered: ${offered}.`,
+        );
+      }
+      if (needsWord(attention) && proposed.evidence === undefined) {
+        throw new DomainError(
+          'EVIDENCE_REQUIRED',
+          'Have the bank say in writing that nobody submitted it, and give the reference of that as evidence.',
         );
       }
       if (await openAction(tx, attentionId)) {

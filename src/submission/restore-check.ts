@@ -6,7 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isPassing, NotDurable } from '../database/outage';
 import { mostSubmitted } from '../domain/bank-status';
-import { PAY_RUN_FINALS } from '../domain/pay-run';
+import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
@@ -68,13 +68,14 @@ export class RestoreCheck {
       finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
     }
     await this.database.inEmployer(employerId, async (tx) => {
-      await stopRuns(tx, findings);
+      const older = await runsInDoubt(tx, restore, findings);
+      await stopRuns(tx, findings, older);
       await tellUnrecorded(
         tx,
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
-      await pass(tx, restore, sweep, { findings, hidden });
+      await pass(tx, restore, sweep, { findings, hidden, older });
     });
   }
 
@@ -231,14 +232,42 @@ async function keepForgotten(
   );
 }
 
+/** What may have been paid by a run that was forgotten, in whose stead that run was made: not submitted in the record. */
+const OWED: readonly PayRunStatus[] = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+
+/**
+ * The runs from before a restore that are still to be submitted, where the bank shows a submit, or what may be one, of a run
+ * that was forgotten too: nobody knows whom that paid, and whether it took the place of one of them.
+ */
+async function runsInDoubt(
+  tx: EmployerTransaction,
+  restore: Restore,
+  findings: readonly Finding[],
+): Promise<string[]> {
+  const isOfNoRun = ({ payRunId, submitted, isUnclear }: Finding): boolean =>
+    payRunId === null && (submitted || isUnclear);
+  if (!findings.some(isOfNoRun)) return [];
+  const runs = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status = ANY ($2)
+       AND created_at < (SELECT noticed_at FROM database_restore WHERE id = $3)
+     ORDER BY id`,
+    [tx.employerId, OWED, restore.id],
+  );
+  return runs.map(({ id }) => id);
+}
+
 /**
  * Runs of which something submitted could not be taken back into the record, or may have been submitted, and others that
  * pay the same employees as what was: people are asked about each of those.
  */
-async function stopRuns(tx: EmployerTransaction, findings: readonly Finding[]): Promise<void> {
+async function stopRuns(
+  tx: EmployerTransaction,
+  findings: readonly Finding[],
+  older: readonly string[],
+): Promise<void> {
   const doubtful = findings.filter(({ isUnclear, refusal }) => isUnclear || refusal !== undefined);
-  if (doubtful.length === 0) return;
-  const unclear = doubtful.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
+  if (doubtful.length === 0 && older.length === 0) return;
+  const unclear = [...older, ...doubtful.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || [])];
   const runs = await tx.query<{ id: string }>(
     `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)
        AND (id = ANY ($3) OR repays_forgotten(employer_id, id))
@@ -247,7 +276,8 @@ async function stopRuns(tx: EmployerTransaction, findings: readonly Finding[]): 
   );
   const ids = runs.map(({ id }) => id);
   await tx.query(
-    `UPDATE pay_run SET stopped_at = coalesce(stopped_at, clock_timestamp()),
+    // A stop that a person threw before is no longer theirs: they knew nothing of this.
+    `UPDATE pay_run SET stopped_at = clock_timestamp(),
        stopped_reason = CASE WHEN id = ANY ($3) THEN $4 ELSE 'RESTORED' END
      WHERE employer_id = $1 AND id = ANY ($2) AND (stopped_at IS NULL OR id = ANY ($3))`,
     [tx.employerId, ids, unclear, RESTORED_UNCLEAR],
@@ -286,7 +316,11 @@ async function pass(
   tx: EmployerTransaction,
   restore: Restore,
   sweep: Sweep,
-  { findings, hidden }: { findings: readonly Finding[]; hidden: readonly string[] },
+  {
+    findings,
+    hidden,
+    older,
+  }: { findings: readonly Finding[]; hidden: readonly string[]; older: readonly string[] },
 ): Promise<void> {
   const unread =
     hidden.length > 0 || findings.some(({ isUnclear, refusal }) => isUnclear || refusal === NOT_READ);
@@ -300,7 +334,7 @@ async function pass(
   await raise(tx, {
     kind: 'RESTORED',
     subjectId: restore.id,
-    happened: happenedAfter(restore.what, sweep, findings, hidden),
+    happened: happenedAfter(restore.what, sweep, findings, { hidden, older }),
     payments: findings.reduce((sum, { submitted, payments }) => sum + (submitted ? payments : 0), 0),
   });
 }

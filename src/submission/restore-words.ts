@@ -25,13 +25,14 @@ export function isWhole({ readable, unidentified }: Sweep): boolean {
 
 /**
  * What happened and what the bank shows, with ids and counts only.
- * @param hidden ids of instructions that are not submitted in the record, and that the bank lets nobody read
+ * @param held hidden: ids of instructions that are not submitted in the record, and that the bank lets nobody read; older:
+ * the runs that stay stopped, since one that was forgotten may have taken their place
  */
 export function happenedAfter(
   what: string,
   sweep: Sweep,
   findings: readonly Finding[],
-  hidden: readonly string[],
+  { hidden, older }: { hidden: readonly string[]; older: readonly string[] },
 ): string {
   const submitted = findings.filter((one) => one.submitted);
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
@@ -55,6 +56,7 @@ export function happenedAfter(
       ofNoRun,
       'submitted at the bank for a run that was forgotten too: uploading its pay file again would pay twice; what older runs did not pay is held for a person',
     ),
+    inDoubt(older),
     told(
       unproven,
       "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; resume that too where the word is that nothing of it was submitted, and cancel it otherwise",
@@ -72,6 +74,15 @@ function unclear(ids: readonly string[]): string {
   if (ids.length === 0) return '';
   const named = textOfFirstFew(ids, MOST_NAMED);
   return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer (${named}): resuming takes the bank's written word.`;
+}
+
+function inDoubt(payRunIds: readonly string[]): string {
+  if (payRunIds.length === 0) return '';
+  const named = textOfFirstFew(
+    payRunIds.map((id) => showId('run', id)),
+    MOST_NAMED,
+  );
+  return `A run that was forgotten may have been made in the stead of one of ${payRunIds.length} that were not submitted yet (${named}): they stay stopped. Cancel those that it paid (what is being submitted is released at the cut-off), and resume each of the others once it is certain that none of its people was.`;
 }
 
 function unread(ids: readonly string[]): string {

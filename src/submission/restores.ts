@@ -37,6 +37,7 @@ interface Pending extends Restore {
 export class Restores {
   private readonly logger = new Logger(Restores.name);
   private readonly sight: Gauge<'sees'>;
+  /** By the clock that nobody sets, as `performance.now()`. */
   private nextReadMs = 0;
 
   constructor(
@@ -62,12 +63,12 @@ export class Restores {
     await this.guard.check();
     this.showSight();
     await this.tellAll();
-    if (this.clock.now().getTime() < this.nextReadMs) return;
+    if (performance.now() < this.nextReadMs) return;
     try {
       await this.reconcileAll();
       await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
     } catch (error) {
-      this.nextReadMs = this.clock.now().getTime() + TRY_AGAIN_MS;
+      this.nextReadMs = performance.now() + TRY_AGAIN_MS;
       if (!isBankError(error)) throw error;
       const message = 'the bank could not be read after a restore';
       this.logger.warn({ message, error: describeError(error) });

@@ -14,6 +14,8 @@ import {
   unclearStatusOf,
 } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
+import { subjectAfterEnd } from '../pay-run/named-subject';
+import { PaymentStatus } from '../domain/payment';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -184,17 +186,18 @@ const ENDED_UNCLEAR = `b.shown_status IS NOT NULL AND p.status IN ('FAILED', 'RE
 
 /** The payments of its instruction whose status the attention asks about, in row order. */
 async function waitingFor(tx: EmployerTransaction, attention: Attention): Promise<Waiting[]> {
-  const { instructionId, happened } = attention;
+  const { instructionId, subjectId, happened } = attention;
   const rows = await tx.query<{
     payment_id: string;
     row_no: number;
+    end: PaymentStatus;
     bank_payment_id: string | null;
     bank_transaction_id: string | null;
     rank: number;
     own: string | null;
     of_instruction: string | null;
   }>(
-    `SELECT b.payment_id, b.row_no, b.bank_payment_id, b.bank_transaction_id, b.bank_rank AS rank,
+    `SELECT b.payment_id, b.row_no, p.status AS end, b.bank_payment_id, b.bank_transaction_id, b.bank_rank AS rank,
        coalesce(b.shown_status, b.bank_status) AS own, i.bank_status AS of_instruction
      FROM instruction i
      JOIN bank_payment b ON b.employer_id = i.employer_id AND b.instruction_id = i.id
@@ -207,6 +210,9 @@ async function waitingFor(tx: EmployerTransaction, attention: Attention): Promis
     const left = row.own !== null && isUnfinished(row.own) ? row.own : undefined;
     const status = unclearStatusOf(row.own, row.of_instruction) ?? left;
     if (status === undefined || !happened.includes(` ${status} (`)) return [];
+    // Of another end another question asks.
+    if (isAfterEnd(attention) && subjectAfterEnd(instructionId ?? '', row.end, status) !== subjectId)
+      return [];
     return {
       paymentId: row.payment_id,
       rowNo: row.row_no,

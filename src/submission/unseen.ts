@@ -21,6 +21,7 @@ export type Unseen = Omit<Alarm, 'kind'>;
 /**
  * Tells a person, once, of what the bank has not shown for too long since it was first looked for in vain; anew where
  * what is open lacks one of the words that matter.
+ * @param until when it is asked no more, as for `raiseNaming`
  */
 export async function tellOfUnseen(
   tx: EmployerTransaction,
@@ -28,9 +29,10 @@ export async function tellOfUnseen(
   needed: Needed,
   unseen: Unseen,
   words: readonly string[] = [],
+  until: 'decided' | 'over' = 'decided',
 ): Promise<void> {
   if ((await missingForMs(tx, claim, needed)) < UNSEEN_DEADLINE_MS) return;
-  await raiseNaming(tx, { kind: KINDS[needed], ...unseen }, words);
+  await raiseNaming(tx, { kind: KINDS[needed], ...unseen }, words, until);
 }
 
 /** The bank shows it: nobody needs to be asked about it. */

@@ -338,6 +338,25 @@ describe('giving back', () => {
     },
   );
 
+  it('rests before an event brings it forward, during the lease or after it, and not before somebody does', async () => {
+    const event = () => database.asWorker((tx) => wakeThose(tx, 'subject_id = $1', [claim.subjectId]));
+    const claimed = async () => (await leases.claim('RUN', 'second', 1, LEASE_MS))[0];
+    await event();
+    await leases.release(claim, 'never', 600_000);
+    expect(await claimed()).toBeUndefined();
+    await event();
+    expect(await claimed()).toBeUndefined();
+    await wakeUp(claim.subjectId);
+    const again = await claimed();
+    await leases.release(again!, 'never', 200);
+    await event();
+    expect(await claimed()).toBeUndefined();
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    await leases.release((await claimed())!, 100, 600_000);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(await claimed()).toBeDefined();
+  });
+
   it('does not take up again what was woken before the lease only', async () => {
     await leases.release(claim, 'never');
     await wakeUp(claim.subjectId);
@@ -473,10 +492,20 @@ describe('a worker', () => {
       holder = 'worker',
       of = leases,
       onIdle = undefined as (() => Promise<unknown>) | undefined,
+      rests = 0,
     } = {},
     foreseen?: (error: unknown) => boolean,
   ): LeaseWorker {
-    const worker = new LeaseWorker(of, { kind: 'RUN', holder, leaseMs, atOnce, step, foreseen, onIdle });
+    const worker = new LeaseWorker(of, {
+      kind: 'RUN',
+      holder,
+      leaseMs,
+      atOnce,
+      step,
+      foreseen,
+      onIdle,
+      rests,
+    });
     workers.push(worker);
     return worker;
   }
@@ -494,6 +523,18 @@ describe('a worker', () => {
     };
     return { step, begun, letGo };
   }
+
+  it('lets what events wake rest for as many times as its step took', async () => {
+    await due(1_000);
+    const work = held('never');
+    const one = workerOf(work.step, { rests: 1_000_000 });
+    await one.tick();
+    const [{ subjectId }] = work.begun as [Claim];
+    work.letGo();
+    await one.drain();
+    await database.asWorker((tx) => wakeThose(tx, 'subject_id = $1', [subjectId]));
+    expect(await leases.claim('RUN', 'second', 1, LEASE_MS)).toEqual([]);
+  });
 
   it('takes what there is room for, and more at once when there is room again', async () => {
     await due(1_000, 1_000, 1_000);

@@ -13,7 +13,7 @@ import {
 } from './two-employers';
 
 const a = idsOf(1);
-const [FRESH, NEXT] = a.fresh;
+const [FRESH, NEXT, LAST] = a.fresh;
 const { pay_run: firstRun, payment: firstPayment, schedule_period: firstPeriod } = firstRows(1);
 const second = secondRows(1);
 const { pay_run: supplement, approval } = second;
@@ -36,6 +36,25 @@ const approvalOfCopies: Row = {
   approver_id: PREPARER,
   prepared_by: OTHER,
 };
+
+/** Makes the run with copies one that another person uploaded, or sent as corrections. */
+const FILE_OF_OTHER = insertion('pay_file', { ...second.pay_file, pay_run_id: FRESH, uploaded_by: OTHER });
+const CORRECTING_RUN = [
+  ...COPYING_RUN,
+  FILE_OF_OTHER,
+  insertion('payment', {
+    ...second.payment,
+    id: LAST,
+    pay_run_id: FRESH,
+    row_no: 1,
+    replaces_payment_id: null,
+  }),
+];
+
+/** The row that the preparer wrote, kept back of the first run and corrected by a payment of that of another person. */
+function correctedRow(changes: Row = {}): string {
+  return insertion('faulty_row', { ...second.faulty_row, payment_id: LAST, ...changes });
+}
 
 /** Of approvals: by somebody else, once, over a hash that exists. */
 const APPROVAL_GUARDS: Guard[] = [
@@ -81,9 +100,33 @@ const APPROVAL_GUARDS: Guard[] = [
     ...PREPARER_TRIGGER,
     says: 'approver_is_not_preparer',
     given: [...COPYING_RUN, COPY_OF_LEFT_OUT],
-    lawful: `${insertion('pay_file', { ...second.pay_file, pay_run_id: FRESH, uploaded_by: OTHER })};
-      ${insertion('approval', approvalOfCopies)}`,
+    lawful: `${FILE_OF_OTHER}; ${insertion('approval', approvalOfCopies)}`,
     forbidden: insertion('approval', approvalOfCopies),
+  },
+  {
+    name: 'an approver did not write what was kept back and another person corrected',
+    ...PREPARER_TRIGGER,
+    says: 'approver_is_not_preparer',
+    given: CORRECTING_RUN,
+    lawful: insertion('approval', approvalOfCopies),
+    forbidden: `${correctedRow()}; ${insertion('approval', approvalOfCopies)}`,
+  },
+  {
+    name: 'an approver did not change what was kept back before another person corrected it',
+    ...PREPARER_TRIGGER,
+    says: 'approver_is_not_preparer',
+    given: CORRECTING_RUN,
+    lawful: `${correctedRow()}; ${insertion('approval', { ...approvalOfCopies, approver_id: APPROVER })}`,
+    forbidden: `${correctedRow({ rewritten_by: `{${APPROVER}}` })};
+      ${insertion('approval', { ...approvalOfCopies, approver_id: APPROVER })}`,
+  },
+  {
+    name: 'an approver did not write what was kept back, corrected, left out and is copied',
+    ...PREPARER_TRIGGER,
+    says: 'approver_is_not_preparer',
+    given: [...COPYING_RUN, FILE_OF_OTHER, ...COPYING_AGAIN],
+    lawful: insertion('approval', { ...approvalOfCopies, pay_run_id: NEXT }),
+    forbidden: `${correctedRow()}; ${insertion('approval', { ...approvalOfCopies, pay_run_id: NEXT })}`,
   },
   {
     name: 'a person approves a version once',

@@ -153,7 +153,7 @@ describe('the role of the application', () => {
       approval: 'voided_at voided_reason',
       attention: 'resolution resolved_at',
       bank_call: 'finished_at outcome outcome_detail',
-      faulty_row: 'amount_minor cells_sealed employee_id fault_count faults_sealed payment_id',
+      faulty_row: 'amount_minor cells_sealed employee_id fault_count faults_sealed payment_id rewritten_by',
       pay_file: 'replayable',
       pay_file_profile: 'changed_at definition deleted_at name revision',
       pay_hold: 'decided_at decided_by outcome reason',

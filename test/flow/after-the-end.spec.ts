@@ -37,13 +37,13 @@ const eventuallyRead = (holds: () => Promise<boolean>) =>
     return holds();
   }, 20_000);
 /** What the bank shows from now on of payments it has shown so; until that was read some times. */
-const shows = async (before: string, status: string) => {
+const shows = async (before: string | readonly string[], status: string) => {
   jest.restoreAllMocks();
   const { app } = payroll.services[0]!;
   const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
   const [{ paymentsOf }, { payments }] = [source, reads];
   const instead = (seen: readonly BankPayment[]) =>
-    seen.map((one) => (one.status === before ? { ...one, status } : one));
+    seen.map((one) => ([before].flat().includes(one.status) ? { ...one, status } : one));
   jest
     .spyOn(reads, 'payments')
     .mockImplementation(async (...asked) => instead(await payments.apply(reads, asked)));
@@ -192,6 +192,25 @@ describe('payments that are shown, after their end, in a status that nobody docu
       await shows('FAILED', 'SETTLED');
       await eventuallyRead(async () => (await kinds()).includes('INVARIANT_BREACH'));
       expect(await kinds()).toContain('CONTRADICTION');
+    });
+
+    it('are asked about, and decided, by each end that they had', async () => {
+      const ends = ['fails', 'rejected'] as const;
+      const rows = payRows(4).map((row, n) => {
+        const magic = MAGIC_CREDITORS.find(({ effect }) => effect === ends[n]);
+        return magic ? { ...row, iban: magic.iban } : row;
+      });
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+      await shows(['FAILED', 'REJECTED'], 'ARCHIVED');
+      await eventuallyRead(async () => (await kinds()).length === 2);
+      const asked = (await payroll.attention()).map((one) => payroll.path(`/attention/${one.id}`));
+      for (const path of asked) {
+        expect((await payroll.as('finance').get(path)).data).toMatchObject({ payments: 1, resolvedAt: null });
+        await decide(path, 'NOT_PAID');
+      }
+      expect(await kinds()).toEqual([]);
+      expect((await successorOf(id)).data).toMatchObject({ payments: 2 });
     });
 
     it('are not decided once the bank shows what became of them, and never paid again where they were paid', async () => {

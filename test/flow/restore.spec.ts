@@ -427,6 +427,33 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect((await question())!.happened).toContain(`(${forgotten.bankInstructionId} of ${run.id}`);
   });
 
+  it('pays by no older run whose place one that was forgotten too may have taken, until it is resumed', async () => {
+    await start();
+    const rows = payRows(4);
+    const older = await payroll.uploaded(payFile(rows), {
+      submitAt: new Date(payroll.clock.now().getTime() + 600_000).toISOString(),
+    });
+    await payroll.approve(older);
+    await backedUp();
+    await execute(
+      backup!.superuserUrl,
+      `UPDATE pay_run SET submit_at = now(); UPDATE lease SET wake_at = now()`,
+    );
+    const reason = 'the file was corrected';
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${older.id}/cancellation`), { reason });
+    await payroll.until(older.id, ['CANCELLED'], 15_000);
+    const instead = await payroll.paid(payFile([...rows].reverse()));
+    await payroll.until(instead, ['SETTLED'], 20_000);
+    await restored();
+    expect((await answered()).happened).toContain(
+      `may have been made in the stead of one of 1 that were not submitted yet (${older.id}): they stay stopped.`,
+    );
+    expect((await resume()).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect((await payroll.run(older.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
   it('names what was paid of a run that was forgotten too', async () => {
     await start();
     await backedUp();

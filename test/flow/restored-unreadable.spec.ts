@@ -34,12 +34,17 @@ async function forgotten(since = 'SETTLED'): Promise<string> {
   return id;
 }
 
+const stopOrResume = (id: string, who: 'operator' | 'approver', what: 'stop' | 'resume') =>
+  payroll.as(who).post(payroll.path(`/pay-runs/${id}/${what}`), { reason: 'a look at it first' });
+
 /** A run of four of which the database knows nothing at the bank yet, and the bank that it was submitted. */
-async function uninitiated(since: string): Promise<string> {
+async function uninitiated(since: string, isStopped = false): Promise<string> {
   await lasting('initiate', '500-before');
   const id = await payroll.paid(payFile(payRows(4)));
   await payroll.until(id, ['BUILDING'], 20_000);
+  if (isStopped) expect((await stopOrResume(id, 'operator', 'stop')).status).toBe(200);
   await restoring.backUp();
+  if (isStopped) expect((await stopOrResume(id, 'approver', 'resume')).status).toBe(200);
   await payroll.clearFaults();
   await payroll.until(id, [since], 20_000);
   return id;
@@ -178,19 +183,25 @@ describe('a restored database that knows of no instruction yet, at a bank that s
   });
 
   it.each([
-    ['as it may do once an instruction is submitted', { onceSubmitted: 'gone' }],
-    ['as it may do with every instruction', { linkReads: 'refused' }],
+    ['as it may do once an instruction is submitted', { onceSubmitted: 'gone' }, false],
+    [
+      'as it may do with every instruction, and the run was stopped in the backup',
+      { linkReads: 'refused' },
+      true,
+    ],
   ] as const)(
     'takes the word of the bank where that shows the payments without their instruction, %s',
-    async (_as, variants) => {
+    async (_as, variants, isStopped) => {
       await start({ ...variants, submitWaitsFor: 'approval' });
-      const id = await uninitiated('FOLLOWING');
+      const id = await uninitiated('FOLLOWING', isStopped);
       const before = await submits();
       await restoring.restore();
       expect(await restoring.answered()).toContain('not shown to be unsubmitted');
       await goOn();
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+      // By nobody alone, whoever stopped it before.
+      expect((await stopOrResume(id, 'approver', 'resume')).data.code).toBe('ATTENTION_DECIDES');
       const change = { executionDate: payroll.executionDate(), reason: 'the cut-off passed' };
       expect(
         (await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/amendments`), change)).status,

@@ -724,7 +724,7 @@ describe('a payment that moves at the bank after all', () => {
     ]);
     const upload = await payroll.upload(payFile(rows), { executionDate: payroll.executionDate() });
     expect(upload.data.code === 'PAY_FILE_REFUSED' || upload.headers['replayed'] === 'true').toBe(true);
-    const supplement = await payroll.upload(payFile(rows), { supplementOf: parent });
+    const supplement = await payroll.upload(payFile([...rows].reverse()), { supplementOf: parent });
     expect(supplement.data.faults.map((one: { code: string }) => one.code)).toEqual([
       'EMPLOYEE_NOT_REPAYABLE',
       'EMPLOYEE_NOT_REPAYABLE',

@@ -1,3 +1,4 @@
+import { BankUnreachable } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { InstructionReader, ReadBack } from '../../src/submission/read-back';
 import { execute, select } from '../support/database';
@@ -11,13 +12,12 @@ const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const decide = async (path: string, action: string) => {
   expect((await payroll.decide(path, { action, reason: 'the bank was asked' })).status).toBe(200);
 };
+const wakeAll = () =>
+  execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL');
 /** Until the run is settled, without a pause of ours. */
 const settled = (id: string) =>
   eventually(async () => {
-    await execute(
-      payroll.database.superuserUrl,
-      'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL',
-    );
+    await wakeAll();
     return (await payroll.run(id)).status === 'SETTLED';
   }, 30_000);
 
@@ -148,6 +148,83 @@ describe('an instruction that the bank does not show whole before its submit', (
     expect((await payroll.as('preparer').post(path, { reason: 'a mistake' })).status).toBeLessThan(300);
     await payroll.until(id, ['CANCELLED'], 20_000);
     expect(await kinds()).toEqual([]);
+  });
+
+  describe('and whose run is cancelled', () => {
+    const down = () => Promise.reject(new BankUnreachable('ECONNREFUSED', false));
+    const unclear = () => Promise.resolve({ moved: undefined, isUnclear: true });
+    const acknowledge = { action: 'ACKNOWLEDGE', reason: 'the bank was asked' };
+
+    /** A run that is being cancelled, and whose instruction is read so. @returns how to have it read otherwise */
+    async function cancelling(first: InstructionReader['submittedBefore']) {
+      const { id } = await reading('BUILDING', fewer);
+      const reader = payroll.services[0]!.app.get(InstructionReader);
+      let answer = first;
+      const read = jest.spyOn(reader, 'submittedBefore').mockImplementation((work) => answer(work));
+      const path = payroll.path(`/pay-runs/${id}/cancellation`);
+      expect((await payroll.as('preparer').post(path, { reason: 'a mistake' })).status).toBeLessThan(300);
+      const readAgain = async () => {
+        const before = read.mock.calls.length;
+        await eventually(async () => {
+          await wakeAll();
+          return read.mock.calls.length > before + 1;
+        }, 15_000);
+      };
+      await readAgain();
+      await hasWaitedLong();
+      await readAgain();
+      return { id, readAgain, readsSo: (now: typeof first) => (answer = now) };
+    }
+    const asked = async (id: string) => {
+      const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
+      const { happened, certain } = (await payroll.as('operator').get(path)).data;
+      return { path, happened: happened as string, certain: certain as string };
+    };
+
+    it('asks whether somebody submitted it, though people acknowledged that the bank was down', async () => {
+      const { id, readAgain, readsSo } = await cancelling(down);
+      const outage = await asked(id);
+      expect(outage.happened).toMatch(/this instruction of it cannot be read: .*ECONNREFUSED/);
+      expect(outage.certain).not.toMatch(/evidence|acknowledge this/);
+      await decide(outage.path, 'ACKNOWLEDGE');
+      await readAgain();
+      expect(await kinds()).toEqual([]);
+      readsSo(unclear);
+      await readAgain();
+      const question = await asked(id);
+      expect(question.happened).toMatch(/shows payments of this instruction and not the instruction/);
+      expect(question.certain).toMatch(/acknowledge this with the reference of its written word/);
+      expect(await payroll.decide(question.path, acknowledge)).toMatchObject({
+        status: 409,
+        data: { code: 'EVIDENCE_REQUIRED' },
+      });
+      const word = { ...acknowledge, evidence: 'letter of the bank, 4711' };
+      expect((await payroll.decide(question.path, word)).status).toBe(200);
+      await eventually(async () => {
+        await wakeAll();
+        return (await payroll.run(id)).status === 'CANCELLED';
+      }, 20_000);
+      expect(await kinds()).toEqual([]);
+    });
+
+    it('asks that again where it was answered without the word of the bank, and keeps it open while the bank is down', async () => {
+      const { id, readAgain, readsSo } = await cancelling(unclear);
+      const { path } = await asked(id);
+      readsSo(down);
+      await readAgain();
+      expect((await asked(id)).path).toBe(path);
+      await payroll.decide(path, { ...acknowledge, evidence: 'letter of the bank, 4711' });
+      await execute(
+        payroll.database.superuserUrl,
+        `SET session_replication_role = replica; UPDATE attention_action SET evidence = NULL`,
+      );
+      readsSo(unclear);
+      await readAgain();
+      const anew = await asked(id);
+      expect(anew.path).not.toBe(path);
+      expect(anew.happened).toMatch(/shows payments of this instruction and not the instruction/);
+      expect((await payroll.run(id)).status).toBe('CANCELLING');
+    });
   });
 
   it('is not asked about before ten minutes, however long others were submitted before it', async () => {

@@ -1,4 +1,5 @@
 import { readId, showId } from '../../src/http/prefixed-id';
+import { amend } from '../../src/pay-run/amendment';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 const DATE = { executionDate: '2026-11-27' };
@@ -310,4 +311,169 @@ describe('corrections after the approval', () => {
     ]);
     expect((await desk.stored(employer)).payments).toBe(5);
   });
+});
+
+describe('who wrote a row that was kept back', () => {
+  const NOT_BY_AUTHORS = { constraint: 'approver_is_not_preparer' };
+  /** Who uploads approves, too; the row of E2 is theirs, and a colleague mends what is wrong with it. */
+  let author: string;
+  let colleague: Desk;
+  beforeEach(async () => {
+    author = employer.personId;
+    colleague = { ...employer, personId: await desk.person('Quinn Colleague') };
+  });
+  const supplemented = async (by: Desk, ...changes: [string, string][]): Promise<string> => {
+    const id = await held();
+    await desk.approve(employer, id);
+    const { run } = await desk.correct(by, id, await mended(id, ...changes), DATE);
+    return showId('run', run.id);
+  };
+  const parentOf = async (run: string): Promise<string> => {
+    const sql = 'SELECT parent_run_id AS id FROM pay_run WHERE id = $1';
+    const [parent] = await desk.query<{ id: string }>(employer, sql, [readId('run', run)]);
+    return parent?.id ?? '';
+  };
+
+  it('does not approve it in the supplement of who mended a cell', async () => {
+    const supplement = await supplemented(colleague, [',0.00,', ',20.00,']);
+    await expect(desk.approve(employer, supplement, author)).rejects.toMatchObject(NOT_BY_AUTHORS);
+    await desk.approve(employer, supplement);
+  });
+
+  it('is told that, not that IBANs are to be ticked', async () => {
+    const supplement = await supplemented(colleague, [',0.00,', ',20.00,']);
+    await desk.set(employer, { tickIbans: true });
+    await expect(desk.approve(employer, supplement, author)).rejects.toMatchObject(NOT_BY_AUTHORS);
+    await expect(desk.approve(employer, supplement)).rejects.toMatchObject({ code: 'IBANS_NOT_TICKED' });
+  });
+
+  it('releases no hold of it', async () => {
+    const supplement = await supplemented(colleague, ['E2,', 'E1,'], [',0.00,', ',20.00,']);
+    const run = readId('run', supplement);
+    const paymentId = await desk.paymentIn(employer, run, 3);
+    const release = (personId: string) =>
+      desk.releaseHold(
+        employer,
+        run,
+        { code: 'EMPLOYEE_ALREADY_PAID', paymentId },
+        { personId, reason: 'owed' },
+      );
+    await expect(release(author)).rejects.toMatchObject({ constraint: 'releaser_is_not_preparer' });
+    await release(await desk.person('Ada Approver'));
+  });
+
+  it.each(['before', 'after'])(
+    'is also who changed cells and left it faulty, %s the approval',
+    async (when) => {
+      const id = await held();
+      const writer = { ...employer, personId: await desk.person('Wim Writer') };
+      await desk.correct(writer, id, await mended(id, [',0.00,', ',2.345,']));
+      expect((await desk.corrections(employer, id)).toString()).toContain(',2.345,');
+      if (when === 'after') await desk.approve(employer, id);
+      const file = await mended(id, [',2.345,', ',2345.00,']);
+      const { run } = await desk.correct(colleague, id, file, when === 'after' ? DATE : {});
+      const approval = desk.approve(employer, showId('run', run.id), writer.personId);
+      await expect(approval).rejects.toMatchObject(NOT_BY_AUTHORS);
+      await desk.approve(employer, showId('run', run.id));
+    },
+  );
+
+  it('is nobody who changes other rows once it was approved', async () => {
+    const supplement = await supplemented(colleague, [',0.00,', ',20.00,']);
+    const id = showId('run', await parentOf(supplement));
+    const approver = { ...employer, personId: await desk.person('Ada Approver') };
+    await desk.approve(employer, supplement, approver.personId);
+    await desk.correct(approver, id, await mended(id, [',-1,', ',2.345,']), DATE);
+    const [found] = await desk.query(employer, 'SELECT has_prepared($1, $2, $3) AS prepared', [
+      employer.employerId,
+      readId('run', supplement),
+      approver.personId,
+    ]);
+    expect(found).toEqual({ prepared: false });
+  });
+
+  it('approves a supplement that has none of their rows', async () => {
+    const id = await held();
+    await desk.approve(employer, id);
+    const { answer } = await desk.upload(colleague, csv(row('E9')), { supplementOf: id });
+    await desk.approve(employer, answer.id, author);
+  });
+});
+
+describe('corrections sent again for a row that is not paid', () => {
+  const asAmended = async (run: string, line: number): Promise<string> => {
+    const id = readId('run', run);
+    const paymentId = await desk.paymentIn(employer, id, line);
+    await desk.inRun(employer, id, (tx, locked) =>
+      amend(tx, desk.personal, locked, employer.personId, {
+        excludePaymentIds: [paymentId],
+        reason: 'not owed',
+      }),
+    );
+    return showId('pay', paymentId);
+  };
+  const corrected = async (run: string, terms: Record<string, string> = {}) => {
+    const file = await mended(run, [',0.00,', ',20.00,'], [',-1,', ',40.00,']);
+    return { file, done: await desk.correct(employer, run, file, terms) };
+  };
+  const NOT_PAID = [2, 'CORRECTED_ROW_NOT_PAID'];
+
+  it('tell that it was left out, alike and with another cell', async () => {
+    const id = await held();
+    const { file } = await corrected(id);
+    const leftOut = await asAmended(id, 3);
+    const before = await payments(id);
+    const again = await desk.correct(employer, id, file);
+    expect(again).toMatchObject({ corrected: 0, unchanged: 1, stillFaulty: 1, keptBack: 0 });
+    expect(told(again)).toEqual([NOT_PAID]);
+    expect(again.faults[0]).toMatchObject({
+      message: `The row became ${leftOut} of ${id}, which was left out.`,
+      remedy: expect.stringContaining('as a supplement'),
+    });
+    const other = await desk.correct(employer, id, csv(row('E2', '21.00'), row('E4', '41.00')));
+    expect(told(other)).toEqual([NOT_PAID, [3, 'ROW_ALREADY_CORRECTED']]);
+    expect(await payments(id)).toEqual(before);
+  });
+
+  it.each(['FAILED', 'VOID'])('tell that it ended %s in its supplement', async (status) => {
+    const id = await held();
+    await desk.approve(employer, id);
+    const { file, done } = await corrected(id, DATE);
+    const supplement = showId('run', done.run.id);
+    const paymentId = await desk.paymentIn(employer, done.run.id, 3);
+    await ended(paymentId, status);
+    const again = await desk.correct(employer, id, file, DATE);
+    expect(again).toMatchObject({ corrected: 0, unchanged: 1, stillFaulty: 1, keptBack: 0 });
+    expect(again.faults.map(({ line, code, message }) => [line, code, message])).toEqual([
+      [...NOT_PAID, `The row became ${showId('pay', paymentId)} of ${supplement}, which ended ${status}.`],
+    ]);
+  });
+
+  it('change nothing where another payment was made instead of it', async () => {
+    const id = await held();
+    await desk.approve(employer, id);
+    const { file, done } = await corrected(id, DATE);
+    await ended(await desk.paymentIn(employer, done.run.id, 3), 'FAILED');
+    await desk.upload(employer, csv(row('E2', '20.00')), { supplementOf: id });
+    const again = await desk.correct(employer, id, file, DATE);
+    expect(again).toMatchObject({ unchanged: 2, stillFaulty: 0 });
+  });
+
+  it('change nothing where it is held', async () => {
+    const id = await held();
+    const file = await mended(id, ['E2,', 'E1,'], [',0.00,', ',20.00,']);
+    expect(await desk.correct(employer, id, file)).toMatchObject({ corrected: 1, held: 1 });
+    expect(await desk.correct(employer, id, file)).toMatchObject({
+      unchanged: 1,
+      stillFaulty: 1,
+      keptBack: 1,
+    });
+  });
+
+  /** As if the bank had ended it. */
+  const ended = (paymentId: string, status: string) =>
+    desk.asSuperuser(
+      `SET session_replication_role = replica;
+       UPDATE payment SET status = '${status}', live = false WHERE id = '${paymentId}'`,
+    );
 });

@@ -55,6 +55,13 @@ const paymentIn = (run: string, line: number): Promise<string> =>
   desk.paymentIn(employer, readId('run', run), line);
 
 describe('corrected rows that look like a mistake', () => {
+  it('are held by themselves where another run pays them, and not the run that they join', async () => {
+    await upload([row('N1', '7.00', 'Ann', SHARED)]);
+    const id = await upload([row('E1', '1.00'), row('E2', '2.00'), row('E3', '0.00', 'Ann', SHARED)]);
+    await correct(id, [['0.00', '7.00']]);
+    expect(await holds(id)).toEqual([[4, 'IBAN_AND_AMOUNT_TWICE', '2']]);
+  });
+
   it('are held beside the rows of their run, whichever line comes first', async () => {
     const id = await upload([
       row('E2', '0.00'),

@@ -229,6 +229,18 @@ describe('an employee who is paid already', () => {
     expect(await rowsOf(same)).toEqual(['2 READY 1', '3 READY 0']);
   });
 
+  it('and was left out twice before is held, not refused', async () => {
+    const left = await upload([row('E1', '3.00'), row('E8')]);
+    await leaveOut(left, 2);
+    const again = await upload([row('E1', '3.00'), row('E9')]);
+    await leaveOut(again, 2);
+    await upload([row('E1', '3.00'), row('E7')]);
+    const overtime = await upload([row('E1', '1.00'), row('E6')]);
+    expect(await rowsOf(overtime)).toEqual(['2 HELD 0', '3 READY 0']);
+    await release(overtime, 'EMPLOYEE_ALREADY_PAID', 2);
+    expect(await rowsOf(overtime)).toEqual(['2 READY 1', '3 READY 0']);
+  });
+
   it('and was left out of another run is paid again in the stead of what was sent', async () => {
     const sent = await upload([row('E1', '3.00')]);
     const left = await upload([row('E1', '3.00'), row('E9')]);

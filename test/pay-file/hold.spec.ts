@@ -281,6 +281,30 @@ describe('rows that another run pays', () => {
     expect(answer.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
   });
 
+  it('are held where one person comes under an id written otherwise, with another amount', async () => {
+    const run = (await desk.upload(employer, csv(row('0017', '1.00', 'Ann', SHARED), row('E1')))).answer.id;
+    for (const [n, id] of ['17', '00017', '0 017'].entries()) {
+      await desk.upload(employer, csv(row(id, `${n + 2}.00`, 'Ann', SHARED), row(`N${n}`, `${n + 2}.50`)));
+      expect(await holds()).toEqual([[2, 'EMPLOYEE_ID_ALIKE', 2]]);
+    }
+    const [hold] = await desk.query<{ run: string }>(
+      employer,
+      'SELECT beside_run_id AS run FROM pay_hold ORDER BY pay_run_id DESC LIMIT 1',
+    );
+    expect(showId('run', hold?.run ?? '')).toBe(run);
+    // Another person of the account, and another pay of the same.
+    await desk.upload(employer, csv(row('18', '13.00', 'Ann', SHARED)));
+    expect(await holds()).toEqual([]);
+    await desk.upload(employer, csv(row('17', '14.00', 'Ann', SHARED)), { kindOfPay: 'BONUS' });
+    expect(await holds()).toEqual([]);
+    await desk.upload(
+      employer,
+      csv(row('e5', '5.00', 'Bo', germanIban(78)), row('E5', '6.00', 'Bo', germanIban(78))),
+      { kindOfPay: 'TIPS' },
+    );
+    expect(await holds()).toEqual([[3, 'EMPLOYEE_ID_ALIKE', 2]]);
+  });
+
   it('are counted, not matched one by one, where all of them are alike', async () => {
     const alike = (prefix: string, count: number) =>
       csv(...Array.from({ length: count }, (_, n) => row(`${prefix}${n}`, '1.00', 'Ann', SHARED)));

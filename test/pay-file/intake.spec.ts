@@ -222,6 +222,35 @@ describe('the same upload again', () => {
     });
   });
 
+  it('as a supplement is told what the file is already, and what to do', async () => {
+    const { id } = (await desk.upload(employer, sample('payroll-5.csv'))).answer;
+    await desk.approve(employer, id);
+    const before = await desk.stored(employer);
+    const refused = await desk.refusal(employer, sample('payroll-5.csv'), { supplementOf: id });
+    expect(refused).toMatchObject({ status: 409, code: 'FILE_ALREADY_UPLOADED', extra: { payRunId: id } });
+    expect(refused.message).toContain(`The file is ${id} already, as a run of its own.`);
+    expect(refused.message).toContain('Cancel that run to upload it otherwise');
+    expect(await desk.stored(employer)).toEqual(before);
+  });
+
+  it('as a run of its own, or as a supplement of another run, is told that it is a supplement', async () => {
+    const first = (await desk.upload(employer, sample('payroll-5.csv'))).answer.id;
+    await desk.approve(employer, first);
+    const file = csv(row('further'));
+    const upload = (fields: Record<string, string>) => desk.upload(employer, file, fields);
+    const supplement = (await upload({ supplementOf: first })).answer;
+    await desk.approve(employer, supplement.id);
+    for (const fields of [{}, { supplementOf: supplement.id }] as Record<string, string>[]) {
+      const refused = await desk.refusal(employer, file, fields);
+      expect(refused).toMatchObject({ code: 'FILE_ALREADY_UPLOADED', extra: { payRunId: supplement.id } });
+      expect(refused.message).toContain(`${supplement.id} already, as a supplement of ${first}.`);
+    }
+    const again = await upload({ supplementOf: first });
+    expect(again).toEqual({ answer: supplement, replayed: true });
+    await desk.cancel(employer, supplement.id);
+    expect((await upload({})).replayed).toBe(false);
+  });
+
   it('is not stopped by its own refusal', async () => {
     await desk.refusal(employer, sample('payroll-5.csv'), { executionDate: '2026-11-28' });
     await expect(desk.upload(employer, sample('payroll-5.csv'))).resolves.toMatchObject({ replayed: false });

@@ -1,6 +1,9 @@
+import { newId } from '../../src/database/new-id';
 import { HoldCode } from '../../src/domain/hold';
 import { readId } from '../../src/http/prefixed-id';
 import { releaseFurtherPay } from '../../src/pay-file/release';
+import { amend } from '../../src/pay-run/amendment';
+import { cancelRun } from '../../src/pay-run/cancellation';
 import { raise } from '../../src/pay-run/attention.store';
 import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
@@ -67,6 +70,32 @@ const paymentOf = async (runId: string) => {
 const elsewhere = (amount = '900.00') => row('E1', amount, 'Zoë Müller', germanIban(9_000_001));
 
 describe('what was paid and came back', () => {
+  it('is paid again by a row that is held for a run cancelled before a restore, too', async () => {
+    const cancelled = await upload([row('E1', '900.00'), row('E4')]);
+    await desk.inRun(employer, cancelled, (tx, run) => cancelRun(tx, run, 'service', 'sent twice'));
+    const restored = newId();
+    await desk.asSuperuser(
+      `INSERT INTO database_restore (id, what) VALUES ('${restored}', 'another database')`,
+    );
+    const again = await upload([elsewhere()]);
+    expect(await holdsOf(again)).toEqual(['EMPLOYEE_MAY_BE_PAID', 'EMPLOYEE_PAY_RETURNED']);
+    await release(again, 'EMPLOYEE_MAY_BE_PAID');
+    await release(again, 'EMPLOYEE_PAY_RETURNED');
+    expect(await paymentOf(again)).toMatchObject({ status: 'READY', replaces: first });
+    await desk.asSuperuser(`DELETE FROM database_restore WHERE id = '${restored}'`);
+  });
+
+  it('is what a row replaces also where another one was left out before', async () => {
+    const mistyped = await upload([row('E1', '900.00', 'Zoë Müller', germanIban(9_000_002)), row('E3')]);
+    await desk.inRun(employer, mistyped, async (tx, run) => {
+      const excludePaymentIds = [await desk.paymentIn(employer, mistyped, 2)];
+      await amend(tx, desk.personal, run, employer.personId, { excludePaymentIds, reason: 'mistyped' });
+    });
+    const again = await upload([elsewhere()]);
+    expect(await holdsOf(again)).toEqual(['EMPLOYEE_PAY_RETURNED']);
+    expect(await paymentOf(again)).toMatchObject({ status: 'HELD', replaces: first });
+  });
+
   it('is paid to another account by a row that replaces it, once a person has released that', async () => {
     const again = await upload([elsewhere()]);
     expect(await holdsOf(again)).toEqual(['EMPLOYEE_PAY_RETURNED']);

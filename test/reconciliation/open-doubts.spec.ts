@@ -54,4 +54,11 @@ it('what says that the bank did something else than any sum shows is a doubt whi
     'UNRECORDED_SUBMIT',
   ]);
   expect(doubts(ours.spareRun)).toEqual([]);
+  await execute(
+    office.server.superuserUrl,
+    `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL`,
+  );
+  const left = await office.database.inEmployer(ours.employer, (tx) => openDoubts(tx, [ours.run]));
+  expect(left(ours.run)).toContain('CONTRADICTION');
+  expect(left(ours.run)).not.toContain('FOREIGN_RECORD');
 });

@@ -131,3 +131,54 @@ it('does not ask again what two people decided', async () => {
   );
   expect(await look()).toEqual([]);
 });
+
+const certain = async () => {
+  await replica.overdue.tick();
+  return query<{ happened: string; certain: string }>(
+    `SELECT happened, certain FROM attention WHERE kind = 'DUE_BUT_STOPPED' AND resolved_at IS NULL`,
+  );
+};
+const stopped = (reason: string) =>
+  query(`UPDATE pay_run SET stopped_at = now(), stopped_reason = $2 WHERE id = $1`, [id, reason]);
+const forgotten = () =>
+  execute(
+    store.superuserUrl,
+    `INSERT INTO database_restore (id, what, told_at) VALUES (gen_random_uuid(), 'a test', now());
+     INSERT INTO forgotten_instruction (employer_id, bank_instruction_id, restore_id, pay_run_id, bank_status)
+     SELECT r.employer_id, '4711', d.id, r.id, 'SETTLED' FROM pay_run r, database_restore d`,
+  );
+
+it('does not say that nothing is submitted, nor to resume it, of a run with a submit that a restored database has forgotten', async () => {
+  clock.set(SUBMIT_AT);
+  await stopped('a look');
+  expect(await certain()).toMatchObject([
+    { certain: expect.stringMatching(/^Nothing of this run is submitted\. It goes on by itself once/) },
+  ]);
+  await forgotten();
+  expect(await certain()).toEqual([
+    {
+      happened: expect.stringContaining(
+        'held back: the run itself is stopped, and the bank has, or may have, submits of it that are not in the record.',
+      ),
+      certain:
+        'The bank has, or may have, submits of this run that are not in the record: it pays nobody of these again. Where the bank has them it is not resumed, but cancelled, or decided by its UNRECORDED_SUBMIT where that is asked.',
+    },
+  ]);
+  expect(await certain()).toHaveLength(1);
+});
+
+it('says who lets a run go on of which a restore left it unclear whether it was submitted', async () => {
+  clock.set(SUBMIT_AT);
+  await stopped('RESTORED_UNCLEAR');
+  expect(await certain()).toEqual([
+    {
+      happened: expect.stringContaining(
+        'the run itself is stopped, as it may have been submitted, or its people paid, before a restore.',
+      ),
+      certain:
+        'A run that was forgotten with its submits may have paid its people, or the bank may have submits of this run itself that are not in the record. It goes on once it is certain that neither is so, and one person then stops it and another resumes it; otherwise it is cancelled.',
+    },
+  ]);
+  await forgotten();
+  expect(await certain()).toMatchObject([{ certain: expect.stringContaining('UNRECORDED_SUBMIT') }]);
+});

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { BANK_STATUSES, NOT_PROCESSABLE } from '../../src/domain/bank-status';
 import {
+  advanced,
   type FollowedPayment,
   newCharges,
   newSettledOn,
@@ -312,6 +313,21 @@ describe('the date a payment was settled on', () => {
   });
 });
 
+describe('what was not paid, and whose money comes back', () => {
+  const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'EXT_REFUSED' });
+
+  it('stays as it ended, and shows an undocumented status no more', () => {
+    expect(progressOf(failed, { status: 'RETURNED' })).toBeUndefined();
+    const unclear = progressOf(failed, { status: 'REFUND_PENDING' });
+    expect(unclear).toMatchObject({ bankStatus: 'EXT_REFUSED', shownStatus: 'REFUND_PENDING' });
+    const [shown] = advanced([failed], [unclear!]);
+    const back = progressOf(shown!, { status: 'RETURNED' });
+    expect(back).toMatchObject({ bankStatus: 'EXT_REFUSED', shownStatus: null, returned: false });
+    expect(back).not.toHaveProperty('alarm');
+    expect(back).not.toHaveProperty('move');
+  });
+});
+
 describe('charges of a payment', () => {
   const settled = { status: 'SETTLED', rank: 14, bankStatus: 'SETTLED', chargesMinor: 0n } as const;
 
@@ -325,6 +341,7 @@ describe('charges of a payment', () => {
     expect(newCharges(declared, { status: 'EXCHANGE_ERROR', chargesMinor: 500n })).toBeUndefined();
     const failed = followed({ status: 'FAILED', rank: 14, bankStatus: 'PRO_ROUTING_FAILED' });
     expect(newCharges(failed, { status: 'PRO_ROUTING_FAILED', chargesMinor: 7n })).toBe(7n);
+    expect(newCharges(failed, { status: 'RETURNED', chargesMinor: 8n })).toBe(8n);
   });
 
   it('are taken back where the bank does', () => {

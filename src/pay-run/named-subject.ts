@@ -11,3 +11,8 @@ export function namedSubject(name: string): string {
     hex.slice(20, 32),
   ].join('-');
 }
+
+/** What stands for the payments of an instruction that had one end, and show one undocumented status after it. */
+export function subjectAfterEnd(instructionId: string, end: string, shownStatus: string): string {
+  return namedSubject(`${instructionId} ${end} ${shownStatus}`);
+}

@@ -1,0 +1,42 @@
+import { Registry } from 'prom-client';
+import { BankUnreachable } from '../../src/bank/errors';
+import { Config } from '../../src/config/env';
+import { Database } from '../../src/database/database';
+import { RestoreGuard, untoldRestores } from '../../src/database/restore-guard';
+import { Metrics } from '../../src/http/metrics';
+import { RestoreCheck } from '../../src/submission/restore-check';
+import { RestoreOwners } from '../../src/submission/restore-owners';
+import { RestoreSweep } from '../../src/submission/restore-sweep';
+import { Restores } from '../../src/submission/restores';
+import { SetClock } from '../schedule/schedules';
+
+afterEach(() => jest.restoreAllMocks());
+
+it('tries a bank again that could not be read after a restore, though the clock is set back meanwhile', async () => {
+  let reads = 0;
+  const outsideEmployers = (work: unknown) => {
+    if (work === untoldRestores) return Promise.resolve([]);
+    reads += 1;
+    return Promise.reject(new BankUnreachable('a test', false));
+  };
+  const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
+  const clock = new SetClock('2026-03-10T10:00:00Z');
+  const restores = new Restores(
+    { outsideEmployers } as unknown as Database,
+    { check: () => Promise.resolve() } as unknown as RestoreGuard,
+    {} as RestoreSweep,
+    {} as RestoreOwners,
+    {} as RestoreCheck,
+    clock,
+    { registry: new Registry() } as unknown as Metrics,
+    {} as Config,
+  );
+  await restores.tick();
+  clock.set('2026-03-10T09:00:00Z');
+  passed.mockReturnValue(1_004_999);
+  await restores.tick();
+  expect(reads).toBe(1);
+  passed.mockReturnValue(1_005_000);
+  await restores.tick();
+  expect(reads).toBe(2);
+});
