@@ -56,7 +56,6 @@ describe('nothing is paid that was not approved', () => {
       readId('run', id),
     ]);
   };
-  const later = () => ({ submitAt: new Date(Date.now() + 600_000).toISOString() });
   const cancel = (id: string) =>
     payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'test over' });
   const submits = (id: string) =>
@@ -77,7 +76,7 @@ describe('nothing is paid that was not approved', () => {
     'not when %s was changed in the database: the employer is stopped and people are told',
     async (_what, change) => {
       const before = await paid();
-      const run = await payroll.uploaded(payFile(payRows(3, 20)), later());
+      const run = await payroll.uploaded(payFile(payRows(3, 20)), payroll.later());
       await payroll.approve(run);
       await execute(payroll.database.superuserUrl, change, [readId('run', run.id)]);
       await becomesDue(run.id);
@@ -102,7 +101,7 @@ describe('nothing is paid that was not approved', () => {
 
   it('not when the execution date was changed: the approval lapses, and an amendment has it approved as it is', async () => {
     const rows = payRows(3, 40);
-    const run = await payroll.uploaded(payFile(rows), later());
+    const run = await payroll.uploaded(payFile(rows), payroll.later());
     await payroll.approve(run);
     const { superuserUrl } = payroll.database;
     await execute(superuserUrl, `UPDATE pay_run SET execution_date = execution_date + 7 WHERE id = $1`, [
@@ -126,7 +125,7 @@ describe('nothing is paid that was not approved', () => {
 
   it('not once the approver has lost the role: another approves the same, and it is built and rebuilt as from the start', async () => {
     const rows = payRows(3, 60);
-    const run = await payroll.uploaded(payFile(rows), later());
+    const run = await payroll.uploaded(payFile(rows), payroll.later());
     await payroll.approve(run);
     const { superuserUrl } = payroll.database;
     await execute(
@@ -158,7 +157,7 @@ describe('nothing is paid that was not approved', () => {
   });
 
   it('not once the approver has lost the role while it waited for its time: nothing is built', async () => {
-    const run = await payroll.uploaded(payFile(payRows(2, 80)), later());
+    const run = await payroll.uploaded(payFile(payRows(2, 80)), payroll.later());
     await payroll.approve(run);
     const { superuserUrl } = payroll.database;
     await execute(superuserUrl, LOSES_ROLE);
@@ -216,7 +215,7 @@ describe('nothing is paid that was not approved', () => {
   it('an amendment voids the approval, and what it takes out is not paid', async () => {
     const rows = payRows(4, 80);
     const run = await payroll.uploaded(payFile(rows), {
-      submitAt: new Date(Date.now() + 600_000).toISOString(),
+      ...payroll.later(),
     });
     await payroll.approve(run);
     const payments = (await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/payments`))).data

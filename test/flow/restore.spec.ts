@@ -430,9 +430,7 @@ describe('a database restored to a moment from which the record cannot be taken 
   it('pays by no older run whose place one that was forgotten too may have taken, until it is resumed', async () => {
     await start();
     const rows = payRows(4);
-    const older = await payroll.uploaded(payFile(rows), {
-      submitAt: new Date(payroll.clock.now().getTime() + 600_000).toISOString(),
-    });
+    const older = await payroll.uploaded(payFile(rows), payroll.later());
     await payroll.approve(older);
     await backedUp();
     await execute(

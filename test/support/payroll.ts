@@ -232,6 +232,14 @@ export class Payroll {
     return earliestExecutionDate(this.clock.now(), { cutOff: '23:59', timeZone: 'UTC' });
   }
 
+  /** Ten minutes from now, or just before the cut-off where the day ends sooner: a run that waits while it is approved. */
+  later(): { submitAt: string } {
+    const cutOffMs = Date.parse(`${this.executionDate()}T23:59:00Z`);
+    return {
+      submitAt: new Date(Math.min(this.clock.now().getTime() + 600_000, cutOffMs - 1_000)).toISOString(),
+    };
+  }
+
   upload(csv: string | Buffer, query: Record<string, string> = {}): Promise<AxiosResponse> {
     return this.as('preparer').post(this.path('/pay-files'), csv, {
       headers: { 'content-type': 'text/csv' },
