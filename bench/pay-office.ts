@@ -67,7 +67,8 @@ export class PayOffice {
   ) {}
 
   /**
-   * @param settings of the service, beside the production's defaults
+   * @param settings of the service, beside the demo's (no lag of the bank, a submit doubted after five seconds) with the
+   * production's lease and tick, and reads a second apart
    * @param ofBank settings of the stub, beside its latency
    */
   static async open(

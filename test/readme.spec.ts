@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NestExpressApplication } from '@nestjs/platform-express';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { AppModule } from '../src/app.module';
 import { apiDocument } from '../src/http/openapi';
@@ -28,6 +29,7 @@ const TABLES = [
   'bank-ladder',
   'attention',
   'invariants',
+  'report',
   'operations',
   'magic-creditors',
   'variants',
@@ -44,6 +46,7 @@ describe('README.md', () => {
   let app: NestExpressApplication;
   let tables: Record<string, string>;
   let calls: string[];
+  let api: OpenAPIObject;
   let readme: string;
 
   beforeAll(async () => {
@@ -51,7 +54,7 @@ describe('README.md', () => {
     const config = testConfig({ DATABASE_URL: database.url });
     const tested = await Test.createTestingModule({ imports: [AppModule.with(config)] }).compile();
     app = tested.createNestApplication<NestExpressApplication>();
-    const api = apiDocument(app);
+    api = apiDocument(app);
     calls = operationsOf(api).map(({ call }) => call);
     tables = readmeTables(api);
     if (process.env.UPDATE_README === '1') {
@@ -77,6 +80,15 @@ describe('README.md', () => {
     const rows = tableIn(readme, 'routes').split('\n').slice(2);
     expect(rows.length).toBe(calls.length);
     for (const row of rows) expect(row.split('|').filter((cell) => cell.trim() !== '')).toHaveLength(3);
+  });
+
+  it('can leave to the OpenAPI document what each route of the attention desk answers', () => {
+    const desk = Object.entries(api.paths).filter(([path]) => path.includes('/attention'));
+    const answers = desk.flatMap(([, { get, post }]) =>
+      [get, post].flatMap((operation) => (operation ? [operation.responses] : [])),
+    );
+    expect(answers).toHaveLength(4);
+    for (const answer of answers) expect(answer['200'] ?? answer['201']).toHaveProperty('content');
   });
 
   it('names only scripts that package.json has', () => {

@@ -1,11 +1,16 @@
 import type { AddPayment, InitiateInstruction } from './prepared';
 import type { BankInstruction, BankPayment } from './records';
 
+/** What an instruction announced, as far as its record shows it. */
+export type Announced = Pick<InitiateInstruction, 'reference' | 'count' | 'totalMinor' | 'currency'> & {
+  debtor: Pick<InitiateInstruction['debtor'], 'iban'>;
+};
+
 /**
  * Fields of an answer that contradict what was sent; absent is not different. The execution date is left out: a bank
  * may move it to its next banking day. A reference is the same in capitals: nothing is kept apart by its case.
  */
-export function echoFaultsOfInitiate(sent: InitiateInstruction, echo: BankInstruction): string[] {
+export function echoFaultsOfInitiate(sent: Announced, echo: BankInstruction): string[] {
   return differing([
     ['reference', sent.reference.toLowerCase(), echo.reference?.toLowerCase()],
     ['count', sent.count, echo.requestedCount],

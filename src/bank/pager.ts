@@ -57,7 +57,8 @@ const OBSERVED_PAGE_SIZE = 20;
 const SMALLEST_LEARNED_SIZE = 10;
 /** How a size may be refused (Maximum page size: not shown). */
 const PERHAPS_TOO_LARGE: ReadonlySet<number> = new Set([400, 422]);
-const PERHAPS_PAST_THE_END: ReadonlySet<number> = new Set([400, 404, 416, 422]);
+/** How a page may be refused that a list does not have: one past its end, or page 0 of one that counts from 1. */
+const PERHAPS_NO_PAGE: ReadonlySet<number> = new Set([400, 404, 416, 422]);
 /** 100,000 payments in pages of 20, and room for pages that moved. */
 const MAX_PAGES = 10_000;
 /** Ids are remembered to find repeats: half a million cost some 50 MB. */
@@ -97,6 +98,8 @@ class ListWalk<T> {
   private answered = false;
   private lastCount = 0;
   private probeErrors: BankError[] = [];
+  /** Page 0 was refused, page 1 was not, and page 0 was asked once more. */
+  private probedAgain = false;
 
   constructor(private readonly options: PagerOptions<T>) {
     this.habits = { ...options.habits };
@@ -118,6 +121,7 @@ class ListWalk<T> {
       this.page = 0;
       return [];
     }
+    if (this.mustAskFirstPage(answer)) return [];
     this.learnBase(answer, ids);
     const fresh = this.unseen(answer.items, ids);
     this.advance(answer, ids);
@@ -153,13 +157,13 @@ class ListWalk<T> {
   /** A list whose pages count from 1 may refuse page 0; one too large, or past its end, may be refused too. */
   private onRefusedPage(error: BankError): void {
     if (error instanceof NotAllowed || error instanceof Unauthorised) throw error;
-    if (this.page === 0 && this.isBaseOpen()) {
+    if (this.page === 0 && this.isBaseOpen() && mayCountFromOne(error)) {
       this.probeErrors.push(error);
       // A server's fault may pass: it is believed the second time.
       if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
     } else if (this.isPerhapsTooLarge(error)) {
       this.askLess();
-    } else if (this.answered && PERHAPS_PAST_THE_END.has(error.status) && !this.isMoreCounted()) {
+    } else if (this.answered && PERHAPS_NO_PAGE.has(error.status) && !this.isMoreCounted()) {
       this.ended = true;
     } else {
       throw error;
@@ -203,10 +207,33 @@ class ListWalk<T> {
     const [first] = this.previous;
     // Page 1 of a list that counts from 1, where records came in front since page 0: a quieter walk tells.
     if (first !== undefined && ids.includes(first)) return;
-    const probeError = this.probeErrors.at(-1);
-    // A failing server is not one that counts from 1, unless its page 1 says that it starts the list.
-    if (probeError && probeError.status >= 500 && answer.offset !== 0) throw probeError;
-    if (answer.items.length > 0) this.learn({ pageBase: this.position === 0 ? 1 : 0 });
+    const refusal = this.position === 0 ? this.probeErrors.at(-1) : undefined;
+    if (refusal && !startsList(answer, refusal)) throw refusal;
+    if (ids.length > 0 || this.position > 0) this.learn({ pageBase: this.position === 0 ? 1 : 0 });
+  }
+
+  /**
+   * One odd answer must not make a list that counts from 0 lack its first page, nor a remembered base make it look empty:
+   * before page 1 is believed to start it, or nothing to be there though some is counted, page 0 is asked again.
+   */
+  private mustAskFirstPage(answer: ListPage<T>): boolean {
+    const refused = this.probeErrors.length > 0 && this.page === 1 && this.position === 0;
+    if (refused && this.isBaseOpen() && !this.probedAgain) this.probedAgain = true;
+    else if (this.hidesAll(answer) && this.habits.pageBase !== undefined) this.learn({ pageBase: undefined });
+    else return false;
+    this.page = 0;
+    return true;
+  }
+
+  /** Not that there is no such list, by which page 0 may have been refused: some is counted. */
+  private whyHidden(): Error {
+    const refusal = this.probeErrors.at(-1);
+    return refusal && refusal.status >= 500 ? refusal : new ListUnreadable('gap');
+  }
+
+  /** Nothing is shown of a list that counts some. */
+  private hidesAll({ items, count }: ListPage<T>): boolean {
+    return items.length === 0 && this.seen.size === 0 && (count ?? 0) > 0;
   }
 
   /** A remembered base of 1 that no longer holds would hide the first page. */
@@ -230,6 +257,7 @@ class ListWalk<T> {
     this.lastCount = answer.count ?? 0;
     if (ids.length === 0) {
       this.ended = !(this.page === 0 && this.isBaseOpen());
+      if (this.ended && this.hidesAll(answer)) throw this.whyHidden();
       this.page += 1;
       return;
     }
@@ -299,6 +327,20 @@ class ListWalk<T> {
     }
     return [];
   }
+}
+
+/** Whether a refusal of page 0 may say that there is none. Any other answer is of the moment, or of what stands before the bank. */
+function mayCountFromOne({ status }: BankError): boolean {
+  return status >= 500 || PERHAPS_NO_PAGE.has(status);
+}
+
+/**
+ * Whether page 1 may start a list whose page 0 is refused: not where its offset says otherwise. A failing server is not one
+ * that counts from 1, unless page 1 shows something and says that it starts the list.
+ */
+function startsList({ items, offset }: ListPage<unknown>, refusal: BankError): boolean {
+  if (refusal.status >= 500) return items.length > 0 && offset === 0;
+  return (offset ?? 0) <= 1;
 }
 
 function sameIds(one: readonly string[], other: readonly string[]): boolean {

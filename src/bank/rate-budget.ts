@@ -39,10 +39,23 @@ const MINUTE_MS = 60_000;
 /** A bank that turns requests away and asks for no wait is not asked again without one. */
 const SHORTEST_PAUSE_MS = 1_000;
 
-/** How long an answer asks everybody to wait, in ms: 0 where it does not. */
-export function pauseOf(signal: RateSignal): number {
-  const told = signal.status === 429 || signal.remaining === 0;
-  return told ? Math.min(signal.retryAfterMs ?? MINUTE_MS, LONGEST_PAUSE_MS) : 0;
+/** How long an answer asks everybody to wait, in ms: 0 where it does not. A limit of 0 is none, of which nothing remains. */
+export function pauseOf(signal: RateSignal, configured: number | undefined): number {
+  if (signal.status === 429) return Math.min(signal.retryAfterMs ?? MINUTE_MS, LONGEST_PAUSE_MS);
+  if (signal.remaining !== 0 || signal.limit === 0) return 0;
+  const pauseMs = countsSeconds(signal, configured) ? SHORTEST_PAUSE_MS : MINUTE_MS;
+  return Math.min(signal.retryAfterMs ?? pauseMs, LONGEST_PAUSE_MS);
+}
+
+/** A limit of a minute is lowered now and then, and hardly ever so far below what is configured. */
+const SECONDS_AT_LEAST = 20;
+
+/**
+ * Whether a limit is one of less than a minute: the bank is known to take many times more in a minute than it names. Any other is taken
+ * for one of a minute, since a 429 would leave a submit in doubt.
+ */
+function countsSeconds({ limit }: RateSignal, configured: number | undefined): boolean {
+  return configured !== undefined && limit !== undefined && limit * SECONDS_AT_LEAST <= configured;
 }
 
 /** Whether an answer names a limit to keep: a lower one than is known, where none is configured, which would win. */
@@ -97,7 +110,7 @@ export class MinuteBudget implements RateBudget {
 
   observe(signal: RateSignal): void {
     if (teaches(signal, this.configured, this.perMinute)) this.perMinute = signal.limit;
-    this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal));
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal, this.configured));
   }
 
   pauseLeftMs(): number {

@@ -48,7 +48,7 @@ export interface BankInstruction {
   reference?: string;
   status: string;
   groupStatus?: string;
-  /** Calendar date `YYYY-MM-DD`, as the bank repeats it. */
+  /** Calendar date `YYYY-MM-DD`, as the bank repeats it; one with a time may be of another time zone, and is left out. */
   executionDate?: string;
   requestedCount?: number;
   requestedTotalMinor?: bigint;
@@ -133,7 +133,7 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
     reference: textOf(information?.customerInstructionReference),
     status: record.status.value,
     groupStatus: textOf(record.groupStatus?.value),
-    executionDate: dateOf(information?.requestedExecutionDate),
+    executionDate: bareDateOf(information?.requestedExecutionDate),
     requestedCount: information?.requestedNbPaymentTransactions ?? undefined,
     requestedTotalMinor: minorOf(information?.requestedTotalAmount, codec),
     calculatedCount: record.calculatedNbPaymentTransactions ?? undefined,
@@ -175,6 +175,12 @@ function textOf(text: string | null | undefined): string | undefined {
  */
 function dateOf(text: string | null | undefined): string | undefined {
   const [, date = ''] = WRITTEN_DATE.exec(text ?? '') ?? [];
+  return isIsoDate(date) ? date : undefined;
+}
+
+/** A date that stands alone; undefined for any other text. */
+function bareDateOf(text: string | null | undefined): string | undefined {
+  const date = text?.trim() ?? '';
   return isIsoDate(date) ? date : undefined;
 }
 

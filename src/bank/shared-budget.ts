@@ -82,7 +82,7 @@ export class SharedBudget implements RateBudget {
       this.perMinute = signal.limit;
       this.share(this.rate.learn(signal.limit));
     }
-    const ms = pauseOf(signal);
+    const ms = pauseOf(signal, this.configured);
     const leftMs = this.pauseLeftMs();
     if (ms <= (leftMs > 0 ? leftMs + SAME_PAUSE_MS : 0)) return;
     this.pausedUntilMs = this.clock.nowMs() + ms;

@@ -5,7 +5,7 @@ import { runMigrations } from '../database/migrate';
 import { CommandContext, CommandRefused } from './database';
 import { guardedDatabase } from './guarded-database';
 import { KeptFiles } from './kept-files';
-import { choosePort } from './ports';
+import { portFor } from './ports';
 import { Portal } from './portal';
 import { COMPANY, ensureEmployer, ensureStaff } from './seed';
 import { sandboxSettings, serviceSettings } from './start-settings';
@@ -83,8 +83,8 @@ async function choosePorts(
 ): Promise<{ service: number; bank: number }> {
   const last = await kept.ports();
   const ports = {
-    service: env['PORT'] ? Number(env['PORT']) : await choosePort([last.service, SERVICE_PORT]),
-    bank: env['SANDBOX_PORT'] ? Number(env['SANDBOX_PORT']) : await choosePort([last.bank, BANK_PORT]),
+    service: await portFor('PORT', env, [last.service, SERVICE_PORT]),
+    bank: await portFor('SANDBOX_PORT', env, [last.bank, BANK_PORT]),
   };
   await kept.keepPorts(ports);
   return ports;

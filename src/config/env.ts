@@ -51,7 +51,9 @@ const SETTINGS = {
     .min(0)
     .max(65_535)
     .default(3000)
-    .describe('Port the API listens on; 0 picks one.'),
+    .describe(
+      'Port the API listens on; 0 picks one. Unless it is set, `npm start` with the sandbox takes a free one when 3000 is taken.',
+    ),
   PUBLIC_URL: z
     .url()
     .optional()

@@ -67,6 +67,12 @@ export class Database {
     return this.transaction(actingFor(employerId), (tx) => work({ ...tx, employerId }));
   }
 
+  /** As `inEmployer`, for work that only reads: all its statements see the same moment. */
+  inEmployerAtOnce<T>(employerId: string, work: (tx: EmployerTransaction) => Promise<T>): Promise<T> {
+    const begin = `${ONE_MOMENT}; ${actingFor(employerId)}`;
+    return this.transaction(begin, (tx) => work({ ...tx, employerId }));
+  }
+
   /**
    * As `inEmployer`, for work that may be done again where nothing was committed: after a deadlock, a serialization
    * failure, a lock not had in time or a lost connection, four times at most. What the bank answered is written down
@@ -255,6 +261,8 @@ function together<T>(client: Client, send: () => T): T {
 async function begin<T>(work: (tx: Transaction) => Promise<T>, tx: Transaction): Promise<T> {
   return work(tx);
 }
+
+const ONE_MOMENT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY';
 
 function actingFor(employerId: string): string {
   return `SELECT set_config('payrun.employer_id', ${escapeLiteral(employerId)}, true)`;

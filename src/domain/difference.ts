@@ -2,7 +2,10 @@
 export const DIFFERENCE_KINDS = ['JOINED', 'LEFT', 'NET_CHANGED', 'IBAN_CHANGED', 'NAME_CHANGED'] as const;
 export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 
-/** One line per kind, for people. "Before" is the latest earlier period in which a run of this kind of pay settled. */
+/**
+ * One line per kind, for people. "Before" is the latest earlier period in which a payment of
+ * this kind of pay settled and did not come back.
+ */
 export const DIFFERENCE_MEANING: Readonly<Record<DifferenceKind, string>> = {
   JOINED: 'The employee was not paid before.',
   LEFT: 'The employee was paid before, and neither by the run nor so far by another one of its period; not told of a supplement.',

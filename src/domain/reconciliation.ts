@@ -40,19 +40,11 @@ export interface ReconciliationLine {
   differenceMinor: bigint;
 }
 
-/** The differences are sums of magnitudes, so that two opposite errors do not cancel out. */
-export interface Reconciliation {
-  lines: ReconciliationLine[];
-  differenceCount: number;
-  differenceMinor: bigint;
-  explained: boolean;
-}
-
 /**
  * Compares counts and cents along the conservation law: file = run + held + excluded + refused; run = its payments;
  * submitted = the bank's records = settled + not paid + in flight.
  */
-export function reconcile(input: ReconciliationInput): Reconciliation {
+export function reconcile(input: ReconciliationInput): ReconciliationLine[] {
   const ours = (...statuses: PaymentStatus[]): CountAndSum =>
     add(statuses.map((status) => input.byPaymentStatus[status] ?? NOTHING));
   const bank = foldBank(input.bankByStatus);
@@ -70,7 +62,7 @@ export function reconcile(input: ReconciliationInput): Reconciliation {
     'VOID',
   );
   const { approved, held, excluded, refused } = input;
-  const lines = [
+  return [
     line('FILE', 'The file is the run and what was held, excluded and refused.', input.uploaded, [
       approved,
       held,
@@ -100,7 +92,6 @@ export function reconcile(input: ReconciliationInput): Reconciliation {
     ),
     line('IN_FLIGHT', 'What we wait for the bank has not finished.', ours('SUBMITTED'), [bank.inFlight]),
   ];
-  return summarise(lines);
 }
 
 function foldBank(
@@ -143,18 +134,5 @@ function add(parts: readonly CountAndSum[]): CountAndSum {
   return {
     count: parts.reduce((total, part) => total + part.count, 0),
     amountMinor: sumMinor(parts.map((part) => part.amountMinor)),
-  };
-}
-
-function summarise(lines: ReconciliationLine[]): Reconciliation {
-  const differenceCount = lines.reduce((total, each) => total + Math.abs(each.differenceCount), 0);
-  const differenceMinor = sumMinor(
-    lines.map((each) => (each.differenceMinor < 0n ? -each.differenceMinor : each.differenceMinor)),
-  );
-  return {
-    lines,
-    differenceCount,
-    differenceMinor,
-    explained: differenceCount === 0 && differenceMinor === 0n,
   };
 }

@@ -23,11 +23,11 @@ export const REPLACEMENT_REFUSALS = {
   EMPLOYEE_MAY_BE_PAID:
     'A run that a restored database has forgotten, or had and that is cancelled, may have paid the employee: upload the row with supplementOf, where it is held until a person releases it.',
   PAID_AS_ANOTHER:
-    'Another run of the period pays the same amount to the same account, under another employee id or as another kind of pay: upload the row with supplementOf, where it is held until a person releases it.',
+    'Another run of the period pays, or holds, the same amount to the same account, under another employee id or as another kind of pay, or any amount under the same id written otherwise: upload the row with supplementOf, where it is held until a person releases it.',
   HOLD_NEEDS_RELEASE:
     'The payment was held, or was released as further pay, and left out: upload the row with supplementOf, where it is held until a person releases it.',
   FURTHER_PAY_NEEDS_CHOICE:
-    'Another run has a further payment of the employee, which a person released and which may have been meant in place of this one: choose this one by its id if both are owed.',
+    'Another run pays the employee too, and one of the two is further pay that a person released and that may have been meant in place of the other: choose this one by its id if both are owed.',
   EXCLUSION_NEEDS_CHOICE: 'The payment was taken out by a person: choose it by its id.',
   RETURN_NEEDS_CHOICE: 'The payment was paid and came back: choose it by its id.',
   RETURN_NEEDS_REASON: 'The payment was paid and came back: say why it is paid again.',
@@ -95,10 +95,12 @@ const ENDED_UNPAID: readonly PaymentStatus[] = ['FAILED', 'REJECTED', 'CANCELLED
 export type SecondLook = 'same' | 'moved';
 
 /**
- * Whether a status read again is still the end that was recorded (protocol: before any repay the bank is read again). Of
- * what failed, was rejected or cancelled, any end without payment is, no money moved under either, that its money came back is, and a status of which two people decided that it means so. What was void in a submitted instruction stands as it was before the submit, or as it was left before the bank took it,
- * or in the status that two people decided to mean that it never will be paid, or ended unpaid. Anything else has moved,
- * also what is lower or unknown: only sameness allows to pay again.
+ * Whether a status read again is still the end that was recorded (protocol: before any repay the bank is read again).
+ * What failed, was rejected or cancelled is the same under any end without payment, as sent back, and under a status that
+ * two people decided to mean that it is not paid; what came back, only as sent back. What was void is the same as it stood
+ * before its submit, as it was left before the bank took it, as ended unpaid, and under a status that two people decided
+ * to mean that it never will be paid. Anything else has moved, also what is lower or unknown: only sameness allows to pay
+ * again.
  */
 export function lookAgain(
   ended: Pick<ReplaceablePayment, 'status' | 'returned'> &

@@ -54,6 +54,8 @@ export interface SendEstimate {
 const PAGE_ROWS = 20;
 /** A list may need one page more that tells how its pages count, and one that ends it. */
 const EXTRA_PAGES = 2;
+/** Once, where page 0 is refused: it and page 1 are asked again before the list is taken to count from 1. */
+const ASKED_AGAIN = 2;
 /** Assumed where no limit decides: an answer of the bank takes so long, and a submit, on its own connection, longer. */
 const REQUEST_MS = 100;
 const SUBMIT_MS = 2_000;
@@ -69,7 +71,8 @@ export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
   const adds = Math.max(rows - (shape.rowsAtBank ?? 0), 0);
   const initiates = rows === 0 ? 0 : Math.ceil((instructions * adds) / rows);
   const looks = looksOf(shape.replaced?.atGate, pace) + looksOf(shape.replaced?.beforeSubmits, pace);
-  const single = initiates + 2 * readsOf(shape, pace) + looks + 1;
+  const again = pace.reading.by === 'PAYMENT' ? 0 : ASKED_AGAIN;
+  const single = initiates + 2 * readsOf(shape, pace) + again + looks + 1;
   const unpacedMs = (adds / pace.addsInFlight + single) * REQUEST_MS + instructions * SUBMIT_MS;
   const { requests, ms } = estimate(adds + single + instructions, unpacedMs, pace);
   return { requests, ms: ms + pace.lagMs };

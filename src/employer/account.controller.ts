@@ -98,7 +98,7 @@ export class AccountController {
 
   @Get('accounts/:accountId')
   @Allow('operator', 'finance', 'preparer', 'approver')
-  @ApiOperation({ summary: 'One account, with its status and balance at the bank now' })
+  @ApiOperation({ summary: 'One account, with its status and, for finance, its balance at the bank now' })
   @ApiOkResponse({ type: AccountDetailBody })
   async get(
     @Param('employerId', new IdParam('emp')) employerId: string,

@@ -20,16 +20,16 @@ export async function findAccount(tx: EmployerTransaction, accountId: string): P
 /**
  * Checks that the account is attached and that the bank did not close it, as far as is known.
  * @param instead what a person can do about it
- * @throws Problem 422 `ACCOUNT_DETACHED`, `ACCOUNT_IS_CLOSED`
+ * @throws Problem 409 `ACCOUNT_DETACHED`, `ACCOUNT_IS_CLOSED`
  */
 export function assertCanPay(
   { bankStatus, detachedAt }: EmployerAccount,
   instead = 'name another account of the employer',
 ): void {
   if (detachedAt !== null)
-    throw new Problem(422, 'ACCOUNT_DETACHED', `The account was detached: ${instead}.`);
+    throw new Problem(409, 'ACCOUNT_DETACHED', `The account was detached: ${instead}.`);
   if (bankStatus === 'CLOSED')
-    throw new Problem(422, 'ACCOUNT_IS_CLOSED', `The bank says the account is closed: ${instead}.`);
+    throw new Problem(409, 'ACCOUNT_IS_CLOSED', `The bank says the account is closed: ${instead}.`);
 }
 
 /**

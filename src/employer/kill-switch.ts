@@ -7,7 +7,7 @@ import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { Employer } from './employer.entity';
 import { lockEmployer } from './employer.store';
-import { STOPS_EMPLOYER, STOPS_EVERYTHING } from './stopping-kinds';
+import { STOPS_EMPLOYER } from './stopping-kinds';
 
 const SERVICE = 'service';
 
@@ -61,7 +61,7 @@ export class KillSwitch {
 
   /**
    * Lets an employer go on and wakes its work.
-   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` where the service itself stopped it, 403
+   * @throws Problem 409 `NOT_STOPPED`, `ATTENTION_DECIDES` where the service itself stopped it,
    * `SECOND_PERSON_REQUIRED` for the person who stopped it.
    */
   resumeEmployer(employerId: string, personId: string, reason: string): Promise<Employer> {
@@ -73,7 +73,7 @@ export class KillSwitch {
       const open = await openBreaches(tx);
       if (stoppedBy === undefined || open.length > 0) throw attentionDecides({ attentionIds: open });
       if (stoppedBy === personId) {
-        throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
+        throw new Problem(409, 'SECOND_PERSON_REQUIRED', 'Who stopped the employer may not resume it.');
       }
       await tx.manager.update(Employer, { id: employerId }, { stoppedAt: null, stoppedReason: null });
       wakeAll(tx, employerId);
@@ -137,12 +137,18 @@ export class KillSwitch {
   }
 }
 
-/** What is open with which the service stops an employer or everything; two people resume on it. */
+/**
+ * What is open with which the service stops an employer, or did stop everything; two people resume on it. Of what may
+ * stop everything, some stopped a run or nothing.
+ */
 async function openBreaches(tx: EmployerTransaction): Promise<string[]> {
   const open = await tx.query<{ id: string }>(
-    `SELECT id FROM attention WHERE employer_id = $1 AND kind = ANY ($2) AND resolved_at IS NULL
-     ORDER BY id LIMIT ${MOST_TOLD}`,
-    [tx.employerId, [...STOPS_EMPLOYER, ...STOPS_EVERYTHING]],
+    `SELECT a.id FROM attention a
+     WHERE a.employer_id = $1 AND a.resolved_at IS NULL AND (a.kind = ANY ($2) OR EXISTS (
+       SELECT FROM service_stop s WHERE s.employer_id = a.employer_id AND s.kind = a.kind
+         AND s.subject_id = a.subject_id AND s.lifted_at IS NULL))
+     ORDER BY a.id LIMIT ${MOST_TOLD}`,
+    [tx.employerId, STOPS_EMPLOYER],
   );
   return open.map(({ id }) => showId('att', id));
 }

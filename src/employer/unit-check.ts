@@ -39,12 +39,13 @@ export class UnitCheck {
 
   /**
    * @param typedMinor the balance in cents, as a person read it at the bank.
-   * @throws Problem 422 `BALANCE_IS_ZERO`, `BALANCE_DIFFERS`, `UNIT_LOOKS_WRONG`, `BALANCE_NOT_SHOWN`; 502, 503
+   * @throws Problem 422 `BALANCE_IS_ZERO`, `BALANCE_DIFFERS`, `UNIT_LOOKS_WRONG`, 409 `BALANCE_NOT_SHOWN`; 502, 503
    */
   async confirm(account: EmployerAccount, personId: string, typedMinor: bigint): Promise<EmployerAccount> {
     const { balance } = await askBank(() => this.client.accounts.get(account.bankAccountId));
     const verdict = this.compare(balance ?? undefined, typedMinor);
     const checked = await this.record(account, personId, verdict);
+    if (verdict === 'BALANCE_NOT_SHOWN') throw new Problem(409, verdict, REFUSALS[verdict]);
     if (verdict !== 'EQUAL') throw new Problem(422, verdict, REFUSALS[verdict]);
     return checked;
   }

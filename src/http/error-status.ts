@@ -2,7 +2,7 @@
 const INVALID_INPUT: ReadonlySet<string> = new Set([
   'BANKING_DAYS_OUT_OF_RANGE',
   'DATE_INVALID',
-  'EVIDENCE_NEEDED',
+  'EVIDENCE_REQUIRED',
   'LOCAL_TIME_INVALID',
   'NO_BANKING_DAY',
   'NOTHING_TO_PAY',
@@ -82,7 +82,7 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
   },
   one_live_upload_of_a_file: { code: 'FILE_ALREADY_UPLOADED', detail: 'This file was uploaded before.' },
   one_open_action_per_attention: {
-    code: 'ACTION_ALREADY_PROPOSED',
+    code: 'ACTION_IS_PROPOSED',
     detail: 'An action is proposed and waits for a second person.',
   },
   one_open_amendment_per_run: { code: 'AMENDMENT_IS_OPEN', detail: 'An amendment of this run is open.' },
@@ -121,7 +121,7 @@ export const CONSTRAINTS: Readonly<Record<string, ConstraintMeaning>> = {
     detail:
       'Who prepared a version of the run, or rows that it copies or that were kept back, may not tick its IBANs.',
   },
-  two_people: { code: 'TWO_PEOPLE_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
+  two_people: { code: 'SECOND_PERSON_REQUIRED', detail: 'Who proposed an action may not confirm it.' },
 };
 
 const INTEGRITY_VIOLATION = /^23[0-9A-Z]{3}$/;

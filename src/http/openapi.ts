@@ -21,6 +21,12 @@ const PROBLEM = {
       items: { type: 'object' },
       description: 'The faulty fields, each with a pointer.',
     },
+    attentionIds: {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        'Of ATTENTION_DECIDES: what is open and decides it; none where only a stop of the service stands.',
+    },
   },
 };
 

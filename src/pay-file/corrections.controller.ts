@@ -113,6 +113,12 @@ export class CorrectionsController {
   @ApiQuery({ name: 'encoding', required: false, type: String, description: 'Default: that of the file.' })
   @ApiQuery({ name: 'executionDate', required: false, type: String, description: 'Of the supplement.' })
   @ApiQuery({ name: 'submitAt', required: false, type: String, description: 'Of the supplement.' })
+  @ApiQuery({
+    name: 'fileName',
+    required: false,
+    type: String,
+    description: 'Default: the name of the file in the form.',
+  })
   @ApiConsumes('text/csv', 'multipart/form-data')
   @ApiBody({ schema: { type: 'string', format: 'binary' } })
   @ApiOkResponse({ type: CorrectedBody })

@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { HoldCode } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
 import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
+import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 
@@ -198,11 +199,6 @@ async function findPaidUnknown(tx: EmployerTransaction, rows: string): Promise<v
   );
 }
 
-/** What is left of an employee id when a spreadsheet or a hand has written it otherwise. */
-function foldedId(id: string): string {
-  return `ltrim(upper(replace(${id}, ' ', '')), '0')`;
-}
-
 /** Rows whose account another run of the period and kind of pay pays, holds or may have paid under an id that folds to the same. */
 async function findAlikeIds(
   tx: EmployerTransaction,
@@ -225,6 +221,12 @@ async function findAlikeIds(
        AND (p.live AND p.returned_at IS NULL OR p.status = 'HELD' OR p.pay_run_id = ANY ($4))
      ORDER BY u.line, p.id`,
     [tx.employerId, besides, inDoubt],
+  );
+  // Told is the run that pays, rather than a line of the same file that may be left out.
+  await tx.query(
+    `DELETE FROM pg_temp.found_hold h USING pg_temp.found_hold o
+     WHERE h.code = $1 AND h.beside_run_id IS NULL AND o.code = $1 AND o.line = h.line AND o.beside_run_id IS NOT NULL`,
+    ['EMPLOYEE_ID_ALIKE' satisfies HoldCode],
   );
 }
 

@@ -64,7 +64,7 @@ export class PayFileController {
       const delivery = { employerId, personId: me.personId, file, fields };
       return this.turns.take(file.sizeBytes, () => this.intake.take(delivery));
     });
-    if (replayed) response.setHeader('Replayed', 'true');
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return answer;
   }
 

@@ -13,7 +13,7 @@ export class PayFile {
   @PrimaryColumn('uuid') id!: string;
   @Column('bytea') sha256!: Buffer;
   @Column('bigint', { transformer: bigintColumn }) sizeBytes!: bigint;
-  /** The bytes, compressed; read in parts by `readContent`. */
+  /** The bytes, compressed; read in parts by `sendContent`. */
   @Column('bytea', { select: false }) content!: Buffer;
   @Column('text') contentCodec!: 'gzip';
   @Column('text', { nullable: true }) fileName!: string | null;

@@ -128,6 +128,9 @@ export async function voidApprovals(
     [tx.employerId, run.id, reason],
   );
   if (run.status === 'READY') return;
+  // Why the last approval could not be used says nothing of the next.
+  run.lapseReason = null;
+  await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: null });
   await movePaymentSet(tx, { payRunId: run.id, from: 'APPROVED', to: 'READY', actor, reason });
   await moveRun(tx, run, 'READY', actor, reason);
 }

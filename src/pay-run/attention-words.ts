@@ -245,11 +245,11 @@ interface Asked {
 export const BEFORE_SUBMIT = 'Before its submit ';
 
 /**
- * How the question begins whether somebody submitted what is to be ended: its payments are shown, and not itself. Only the
- * bank's written word answers it.
+ * How the question begins whether somebody submitted what is to be ended: its payments are shown, and not itself, or a
+ * status that no document names. Only the bank's written word answers it.
  */
 export const SUBMITTED_OR_NOT =
-  'The run is to be cancelled or amended, and the bank shows payments of this instruction and not the instruction';
+  'The run is to be cancelled or amended, and the bank does not say whether somebody else submitted this instruction';
 
 /** How the question begins that is asked because a successor was refused: no run waits for its answer. */
 export const SUCCESSOR_REFUSED = 'A successor of ';

@@ -39,6 +39,8 @@ export class AttentionActionRow {
   @Column('text', { nullable: true }) evidence!: string | null;
   /** Of which payments the meaning of a status is decided; null for every other action. */
   @Column('uuid', { array: true, nullable: true }) paymentIds!: string[] | null;
+  /** The status that each of them had then; null where no status is decided on. */
+  @Column('text', { array: true, nullable: true }) paymentStatuses!: string[] | null;
   @Column('uuid') proposedBy!: string;
   @Column('timestamptz') proposedAt!: Date;
   @Column('uuid', { nullable: true }) confirmedBy!: string | null;

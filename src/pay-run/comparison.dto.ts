@@ -62,7 +62,7 @@ const difference = z.object({
   before: side.extend({ payRunId: z.string() }).nullable(),
   ticked: z.object({ person, at: z.iso.datetime() }).nullable(),
 });
-/** One difference for those who may know salaries: IBANs are masked. */
+/** One difference for those who may know salaries: IBANs are masked, but for those that are to be ticked. */
 export type DifferenceDocument = z.infer<typeof difference>;
 
 /** Differences of one kind, in the order of the rows. */

@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors';
 import { InstructionStatus } from '../domain/instruction';
 import { isPayRunFinal } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
+import { Problem } from '../http/problem';
 import { repaysForgotten } from './forgotten-pay';
 import { PayRun } from './pay-run.entity';
 import { DECIDED_BY_RESUMING, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
@@ -34,25 +35,22 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 
 /**
  * Lets a stopped run go on, and wakes what waits for it.
- * @throws DomainError NOT_STOPPED, ATTENTION_DECIDES while an open attention leaves the resuming to two people, and where
- * the service alone stopped it, WAS_SUBMITTED where the bank has submits of it, or for its employees, that are not in the
- * record
+ * @throws Problem 409 `ATTENTION_DECIDES` while an open attention leaves the resuming to two people, and where the service
+ * alone stopped it; DomainError NOT_STOPPED, WAS_SUBMITTED where the bank has submits of it, or for its employees, that
+ * are not in the record
  */
 export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (run.stoppedAt === null) throw new DomainError('NOT_STOPPED', 'The run is not stopped.');
-  const open = await tx.query<{ id: string; kind: string }>(
-    `SELECT id, kind FROM attention
+  const open = await tx.query<{ id: string }>(
+    `SELECT id FROM attention
      WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL AND kind = ANY ($3) ORDER BY kind, id`,
     [tx.employerId, run.id, DECIDED_BY_RESUMING],
   );
   if (open.length > 0) {
-    throw new DomainError(
-      'ATTENTION_DECIDES',
-      'Two people decide this: resolve the open attention instead.',
-      {
-        attentions: [...new Set(open.map(({ kind }) => kind))],
-        attentionIds: open.map(({ id }) => showId('att', id)),
-      },
+    const detail = 'Two people decide this: resolve the open attention instead.';
+    throw attentionDecides(
+      detail,
+      open.map(({ id }) => id),
     );
   }
   if (await repaysForgotten(tx, run.id)) {
@@ -63,7 +61,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
   if ((await whoStoppedRun(tx, run)) === undefined) {
     const detail =
       'The service stopped it by itself: two people decide that. Where no attention is open any more, one of them stops the run and another resumes it.';
-    throw new DomainError('ATTENTION_DECIDES', detail);
+    throw attentionDecides(detail, []);
   }
   await tx.query(
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
@@ -80,4 +78,8 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
     tx.employerId,
     waiting.map(({ id }) => id),
   );
+}
+
+function attentionDecides(detail: string, open: readonly string[]): Problem {
+  return new Problem(409, 'ATTENTION_DECIDES', detail, { attentionIds: open.map((id) => showId('att', id)) });
 }

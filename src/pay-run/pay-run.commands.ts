@@ -133,11 +133,11 @@ export class PayRunCommands {
     });
   }
 
-  /** Takes it back. @throws those of `resumeRun`; Problem 403 SECOND_PERSON_REQUIRED for the person who stopped it */
+  /** Takes it back. @throws those of `resumeRun`; Problem 409 SECOND_PERSON_REQUIRED for the person who stopped it */
   resume(command: Command, reason: string): Promise<RunRecord> {
     return this.carryOut(command, 'pay-run.resumed', async (tx, run) => {
       if ((await whoStoppedRun(tx, run)) === command.personId) {
-        throw new Problem(403, 'SECOND_PERSON_REQUIRED', 'Who stopped the run may not resume it.');
+        throw new Problem(409, 'SECOND_PERSON_REQUIRED', 'Who stopped the run may not resume it.');
       }
       await resumeRun(tx, run);
       return { status: run.status, reason };

@@ -119,8 +119,10 @@ export class SecondLook {
   private async unsubmitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { statuses, isUnclear } = await this.standing(account, instruction);
     const bankStatus = statuses.find(isPastSubmit);
-    // A status that no document names says of a submit in doubt neither that it was executed nor that it was not.
-    const unseen = isUnclear || (instruction.status === 'VOID' && statuses.some(mayBeSubmitted));
+    // A status that no document names says neither that it was submitted nor that it was not. What was abandoned for it is
+    // asked about before.
+    const isOpen = instruction.status === 'VOID' || instruction.status === 'RELEASED';
+    const unseen = isUnclear || (isOpen && statuses.some(mayBeSubmitted));
     if (bankStatus === undefined)
       return { moved: [], unseen: unseen ? unseenOf(instruction, instruction.payments) : [] };
     const { instructionId, bankInstructionId, payments } = instruction;

@@ -86,7 +86,7 @@ export async function sendOutlook(
 /**
  * Checks that the run, approved now, can be sent entirely before the cut-off of its execution date. Other runs may
  * take their share of the bank's limit meanwhile: what is approved here can still lapse when it is due.
- * @throws Problem 409 `CUT_OFF_CANNOT_BE_MET`, with the numbers and the first execution date that will do, and
+ * @throws Problem 409 `CUT_OFF_CANNOT_BE_MET`, with the numbers and the first execution date that will do, 422
  * `EXECUTION_DATE_NOT_A_BANKING_DAY` where that date became a closed day of the bank
  */
 export async function assertSendable(
@@ -125,7 +125,7 @@ function assertBankOpen({ executionDate }: PayRun, { closedDays }: BankHours): v
   const detail =
     `The execution date ${executionDate} is no banking day. ` +
     `Amend the run to another execution date (${day} will do).`;
-  throw new Problem(409, 'EXECUTION_DATE_NOT_A_BANKING_DAY', detail, { nextBankingDay: day });
+  throw new Problem(422, 'EXECUTION_DATE_NOT_A_BANKING_DAY', detail, { nextBankingDay: day });
 }
 
 async function sendingOf(

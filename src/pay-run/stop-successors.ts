@@ -3,7 +3,7 @@ import { wake } from '../database/leases';
 import { isDecided, raise } from './attention.store';
 import { MovedPayment } from './second-look';
 import { SENT } from './sent';
-import { stopUnlessDecided } from './stop';
+import { stopRunByService, stopUnlessDecided } from './stop';
 
 /** A payment that was replaced, and whether people were told before that it moved. */
 export interface MovedAfterAll {
@@ -62,11 +62,7 @@ export async function stopSuccessors(
       continue;
     }
     if (replaced.every((paymentId) => told.has(paymentId))) continue;
-    await tx.query(
-      `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'REPLACED_PAYMENT_MOVED'
-       WHERE employer_id = $1 AND id = $2 AND stopped_at IS NULL`,
-      [tx.employerId, payRunId],
-    );
+    await stopRunByService(tx, payRunId, 'REPLACED_PAYMENT_MOVED');
     await raise(tx, {
       ...about,
       kind: 'REPLACED_PAYMENT_MOVED',

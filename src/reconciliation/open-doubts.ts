@@ -17,13 +17,19 @@ const DOUBTS: readonly AttentionKind[] = [
   'REPLACED_PAYMENT_MOVED',
 ];
 
+const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
+  WHERE employer_id = $1 AND kind = 'RESTORED' AND resolved_at IS NULL)`;
+
 /**
- * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. A difference
- * told of a single payment is one found after the submit; while an instruction is built it is told of the instruction.
- * What a status means is a doubt where it is asked of what had ended: what is open no sum counts yet. Four doubts outlast
- * what people decide: that the bank has shown a payment both as paid and as not paid, of which sums count one, that something given up has moved, or was submitted without being in the record (or may have been,
- * until the run that a restore left unclear is resumed), which may have paid what no sum counts, and a payment that the bank goes on to show otherwise than it was sent, unless they have its word
- * that it is not paid.
+ * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. After a restore
+ * nothing is explained until people have answered for it. A difference told of a single payment is one found after the
+ * submit; while an instruction is built it is told of the instruction. What a status means is a doubt where it is asked of
+ * what had ended: what is open no sum counts yet.
+ *
+ * Four doubts outlast what people decide: that the bank has shown a payment both as paid and as not paid, of which sums
+ * count one; that something given up has moved; that something was submitted without being in the record, or may have
+ * been until the run that a restore left unclear is resumed; and a payment that the bank goes on to show otherwise than it
+ * was sent, unless they have its word that it is not paid.
  */
 export async function openDoubts(
   tx: EmployerTransaction,
@@ -43,6 +49,8 @@ export async function openDoubts(
          AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL
            OR kind = 'UNKNOWN_STATUS' AND subject_id <> instruction_id)
        UNION ALL
+       SELECT unnest($2), 'RESTORED' WHERE ${RESTORED_IS_OPEN}
+       UNION ALL
        SELECT pay_run_id, 'ECHO_MISMATCH' FROM otherwise WHERE pay_run_id = ANY ($2) AND status <> 'VOID'
        UNION ALL
        SELECT i.pay_run_id, 'INVARIANT_BREACH' FROM moved_instruction m
@@ -58,4 +66,24 @@ export async function openDoubts(
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));
   return (payRunId) => byRun.get(payRunId) ?? [];
+}
+
+/**
+ * The doubts of a month that are of none of its runs: a restore that nobody has answered for, and a submit of a run that
+ * it made the record forget, which may be of the month it was found in, or of the one before or after.
+ */
+export async function doubtsOfPeriod(
+  tx: EmployerTransaction,
+  period: string,
+): Promise<readonly AttentionKind[]> {
+  const rows = await tx.query<{ kind: AttentionKind }>(
+    `SELECT 'RESTORED' AS kind WHERE ${RESTORED_IS_OPEN}
+     UNION ALL
+     SELECT 'UNRECORDED_SUBMIT' WHERE EXISTS (SELECT FROM forgotten_instruction
+       WHERE employer_id = $1 AND pay_run_id IS NULL
+         AND $2 IN (to_char(found_at - interval '1 month', 'YYYY-MM'), to_char(found_at, 'YYYY-MM'),
+           to_char(found_at + interval '1 month', 'YYYY-MM')))`,
+    [tx.employerId, period],
+  );
+  return rows.map(({ kind }) => kind);
 }

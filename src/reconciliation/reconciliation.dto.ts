@@ -4,7 +4,7 @@ import { isPeriod } from '../domain/business-day';
 import { PAY_RUN_STATUSES } from '../domain/pay-run';
 import { PAYMENT_STATUSES } from '../domain/payment';
 import { ROW_DIFFERENCES, RowDifference } from './row-difference';
-import { TABLE_LINES } from './report';
+import { TABLE_LINES, TABLE_MEANING, TableLine } from './report';
 
 /** `?format=` goes before the header `Accept`. */
 export class ReportQuery extends createZodDto(z.object({ format: z.enum(['json', 'csv']).optional() })) {}
@@ -22,7 +22,12 @@ export class PeriodQuery extends createZodDto(
 
 const amount = z.string().regex(/^-?\d+\.\d{2}$/);
 const counted = z.object({ payments: z.int(), amount });
-const table = z.record(z.enum(TABLE_LINES), counted);
+const table = z.object(
+  Object.fromEntries(TABLE_LINES.map((name) => [name, counted.describe(TABLE_MEANING[name])])) as Record<
+    TableLine,
+    typeof counted
+  >,
+);
 const linkedRuns = z.array(counted.extend({ payRunId: z.string() }));
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 
@@ -40,7 +45,7 @@ const runReport = z.object({
   openDoubts: z
     .array(z.string())
     .describe(
-      'Kinds of open attention of the run that no sum can show; while there is one it is not explained.',
+      'Doubts of the run that no sum can show, by kinds of attention: what is open, and what outlasts its decision. While there is one, the run is not explained.',
     ),
   difference: amount,
   table: table,
@@ -90,6 +95,9 @@ const periodReport = z.object({
   period: z.string(),
   currency: z.literal('EUR'),
   explained: z.boolean(),
+  openDoubts: z
+    .array(z.string())
+    .describe('Doubts that are of none of its runs: after a restore, also of a run that was forgotten.'),
   difference: amount,
   totals: table,
   replaced: counted.describe('Payments left out of the totals because others, counted there, replace them.'),

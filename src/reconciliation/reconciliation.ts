@@ -7,7 +7,7 @@ import type { AttentionKind } from '../pay-run/attention-words';
 import { findRun } from '../pay-run/pay-run.store';
 import { readAggregates } from './aggregates';
 import { Decision, decisionsOf } from './decisions';
-import { openDoubts } from './open-doubts';
+import { doubtsOfPeriod, openDoubts } from './open-doubts';
 import { missingRows, reconciledRows } from './reconciled-rows';
 import { drawUp, lessTable, Report, sumTables, Table } from './report';
 import { RowDifference } from './row-difference';
@@ -50,6 +50,8 @@ export interface PeriodReport {
   runs: ReportedRun[];
   totals: Table;
   replaced: Table;
+  /** Doubts that are of none of its runs. */
+  openDoubts: readonly AttentionKind[];
   explained: boolean;
 }
 
@@ -63,7 +65,7 @@ export class Reconciliations {
 
   /** @throws DomainError PAY_RUN_NOT_FOUND */
   ofRun(employerId: string, payRunId: string): Promise<RunReport> {
-    return this.database.inEmployer(employerId, async (tx) => {
+    return this.database.inEmployerAtOnce(employerId, async (tx) => {
       const run = await findRun(tx, payRunId);
       const aggregates = (await readAggregates(tx, [payRunId])).get(payRunId);
       if (!aggregates) throw new Error('the aggregates of a run are missing');
@@ -81,7 +83,7 @@ export class Reconciliations {
 
   /** @throws Problem 422 TOO_MANY_RUNS */
   ofPeriod(employerId: string, period: string): Promise<PeriodReport> {
-    return this.database.inEmployer(employerId, async (tx) => {
+    return this.database.inEmployerAtOnce(employerId, async (tx) => {
       const runs = await tx.manager.find(PayRun, {
         where: { employerId, period },
         order: { id: 'ASC' },
@@ -94,6 +96,7 @@ export class Reconciliations {
       const ids = runs.map(({ id }) => id);
       const aggregates = await readAggregates(tx, ids);
       const doubts = await openDoubts(tx, ids);
+      const ofNoRun = await doubtsOfPeriod(tx, period);
       const reports = runs.flatMap((run) => {
         const sums = aggregates.get(run.id);
         return sums ? [reported(run, drawUp(sums), doubts(run.id))] : [];
@@ -105,7 +108,8 @@ export class Reconciliations {
         runs: reports,
         totals: lessTable(sumTables(counting.map(({ report }) => report.table)), replaced),
         replaced,
-        explained: reports.every(({ explained }) => explained),
+        openDoubts: ofNoRun,
+        explained: ofNoRun.length === 0 && reports.every(({ explained }) => explained),
       };
     });
   }

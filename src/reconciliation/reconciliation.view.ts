@@ -73,8 +73,9 @@ export function showRunReport({
 }
 
 /** The same as CSV: the table, the equations, and both sides by status. */
-export function csvOfRunReport({ report, decisions, openDoubts }: RunReport): string {
-  const { table, lines, difference, byPaymentStatus, byBankStatus, replaces, replacedBy } = report;
+export function csvOfRunReport({ report, decisions, openDoubts, explained }: RunReport): string {
+  const { table, lines, difference, contradictions, byPaymentStatus, byBankStatus, replaces, replacedBy } =
+    report;
   const linked = (name: string, runs: readonly LinkedRun[]): Cell[][] =>
     runs.map((one) => [name, showId('run', one.payRunId), one.count, one.amountMinor]);
   const part = (name: string, statuses: ReadonlyMap<string, CountAndSum>): Cell[][] =>
@@ -86,6 +87,7 @@ export function csvOfRunReport({ report, decisions, openDoubts }: RunReport): st
     ]),
     ...TABLE_LINES.map((name) => ['table', name, table[name].count, table[name].amountMinor]),
     ['table', 'difference', difference.count, difference.amountMinor],
+    ['table', 'contradictions', contradictions.count, contradictions.amountMinor],
     ...lines.map(equationCells),
     ...part('payment status', byPaymentStatus),
     ...part('bank status', byBankStatus),
@@ -98,6 +100,7 @@ export function csvOfRunReport({ report, decisions, openDoubts }: RunReport): st
       one.amountMinor,
     ]),
     ...openDoubts.map((kind) => ['open doubt', kind]),
+    ['explained', String(explained)],
   ]
     .map((cells: Cell[]) => csvLine([...cells, ...Array<null>(CSV_COLUMNS - cells.length).fill(null)]))
     .join('');
@@ -125,12 +128,14 @@ export function showPeriodReport({
   runs,
   totals,
   replaced,
+  openDoubts,
   explained,
 }: PeriodReport): PeriodReportDocument {
   return {
     period,
     currency: 'EUR',
     explained,
+    openDoubts: [...openDoubts],
     difference: formatMinor(differenceIn(runs)),
     totals: showTable(totals),
     replaced: counted(replaced.uploaded),

@@ -27,6 +27,26 @@ export const TABLE_LINES = [
   'debited',
 ] as const;
 export type TableLine = (typeof TABLE_LINES)[number];
+
+/** One sentence for each line, for people. */
+export const TABLE_MEANING: Readonly<Record<TableLine, string>> = {
+  uploaded: 'Rows of the pay file; of a successor, which has none, what it took over.',
+  refused: 'Rows kept back for their faults, with what can be read of their amounts.',
+  held: 'Rows held and not released; none once the run is cancelled.',
+  excluded: 'Rows taken out by an amendment.',
+  approved:
+    'The rows of the run: those its approval covers, or that wait for one; of a cancelled run all it had.',
+  notSent: 'Payments that wait for an approval, or to be put into an instruction.',
+  atBank:
+    'Payments that the bank has, submitted or not, but for those of abandoned or cancelled instructions.',
+  settled: 'Paid, as the bank shows or says in writing; what came back since is among them.',
+  returned: 'The part of settled that came back.',
+  notPaid: 'Submitted and ended unpaid: failed, rejected or cancelled at the bank.',
+  inFlight: 'Submitted, without an end so far.',
+  void: 'Not executed, released at the cut-off or declared unpaid: a successor or a supplement can pay them.',
+  charges: 'What the bank charged for payments, paid or not, and for how many of them.',
+  debited: 'What left the account: settled and charges. What came back is not taken off.',
+};
 export type Table = Readonly<Record<TableLine, CountAndSum>>;
 
 /** One equation: what one table says and what another does. */
@@ -73,7 +93,7 @@ export function drawUp(run: RunAggregates): Report {
     [...declared, ...byWord],
   );
   ofSubmitted.set('SETTLED', add([ofSubmitted.get('SETTLED'), ...byWord]));
-  const { lines: conservation } = reconcile({
+  const conservation = reconcile({
     uploaded: run.uploaded,
     refused: run.refused,
     held: less(moved(run, 'to', 'HELD'), moved(run, 'from', 'HELD')),

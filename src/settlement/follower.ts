@@ -8,7 +8,7 @@ import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit } from '../domain/bank-status';
+import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
 import { BankReads } from '../employer/bank-reads';
 import { clear } from '../pay-run/attention.store';
@@ -36,6 +36,7 @@ import {
   newSettledOn,
   Progress,
   progressOf,
+  SeenStatus,
   shownOf,
 } from './follow-plan';
 import {
@@ -165,7 +166,10 @@ export class Follower {
     const payments = await followedPayments(tx, this.personal, instruction);
     await tellOfStatuses(tx, instruction, payments, this.lateness.of(followed.run, instruction));
     // What people have ended is closed though nothing of it can be read.
-    await this.close(tx, followed, instruction, payments, ` ${why}`);
+    const closed = await this.close(tx, followed, instruction, payments, ` ${why}`);
+    const { account, planned } = followed;
+    if (closed && instruction.totalsCheckedAt === null && !account.reads.includes('INSTRUCTION_PAYMENTS'))
+      await tellOfUnseenTotals(tx, instruction, planned);
   }
 
   /** The second look where nobody asked for more: for one call, what may show that nothing has changed. */
@@ -277,12 +281,13 @@ export class Follower {
       const fields = contradictions(payment, one);
       const now = nowOtherwise(payment, one, fields);
       if (now !== payment.shownOtherwise) otherwise.set(payment.rowNo, now);
-      if (fields.length > 0) {
-        await tellOfDifference(tx, this.personal, instruction, payment, { shown: one, fields });
-        continue;
-      }
       const shown = { ...one, status: shownOf(payment, one, isDone), maxAgeMs };
       const step = progressOf(payment, shown);
+      if (fields.length > 0) {
+        await tellOfDifference(tx, this.personal, instruction, payment, { shown: one, fields });
+        if (step && contradictsEnd(step, shown)) progress.set(payment.rowNo, step);
+        continue;
+      }
       if (step) progress.set(payment.rowNo, step);
       if (payment.behindForMs === null && isBehindEnd(payment, shown.status)) behind.add(payment.rowNo);
       const [chargesMinor, settledOn] = [newCharges(payment, shown), newSettledOn(payment, shown)];
@@ -332,6 +337,16 @@ export class Follower {
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
     return true;
   }
+}
+
+/**
+ * Whether what is shown otherwise than it was sent contradicts an end: it may be the very payment, whatever else differs.
+ * A step on the way to its end does not, since none of its steps was recorded.
+ */
+function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: SeenStatus): boolean {
+  const { kind } = readBankStatus(status);
+  const hasEnded = wasSettled === true || kind === 'terminal' || kind === 'returned';
+  return alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && hasEnded;
 }
 
 /** Which fields stay shown otherwise: what a read leaves out it does not show as it was sent. */

@@ -37,13 +37,29 @@ export class CameBack {
   }
 }
 
+/** Whether the open question names a record that this read does not show: that it is not shown explains nothing. */
+async function isAskedAboutOthers(
+  tx: EmployerTransaction,
+  { id }: Instruction,
+  { records }: CameBack,
+): Promise<boolean> {
+  const open = await tx.query<{ happened: string }>(
+    `SELECT happened FROM attention
+     WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2 AND resolved_at IS NULL`,
+    [tx.employerId, id],
+  );
+  return open.some(({ happened }) =>
+    [...happened.matchAll(/"([^"]*)"/g)].some(([, record = '']) => !records.has(record)),
+  );
+}
+
 /** Says that what came in for a payment is not what was paid. */
 const ANOTHER_AMOUNT = ' Of another amount than the payment it names: ';
 
 /**
  * Money came back, as it seems, for payments that stay settled all the same, or another amount than was paid: asked once
- * for the instruction, and anew when more comes. It moves nothing. Closed by itself once the bank says of these payments
- * that they are returned, and they came back whole.
+ * for the instruction, and anew when more comes. It moves nothing. Closed by itself once a read shows all that was asked
+ * about, and the bank says of these payments that they are returned, and they came back whole.
  * @param payments of the instruction, as they stand
  */
 export async function tellOfPossibleReturns(
@@ -54,8 +70,10 @@ export async function tellOfPossibleReturns(
 ): Promise<void> {
   if (cameBack.records.size === 0) return;
   const { records, others } = unexplained(payments, cameBack);
-  if (records.length === 0)
+  if (records.length === 0) {
+    if (await isAskedAboutOthers(tx, instruction, cameBack)) return;
     return clear(tx, ['POSSIBLE_RETURN'], instruction.id, 'no payment it could be of is settled and kept');
+  }
   const named = namesOf(records.map(([record]) => record));
   const hasOther = others.length > 0;
   const rows = new Set(records.map(([, { rowNo }]) => rowNo));

@@ -33,6 +33,9 @@ const ROWS_NAMED = 5;
 const STOPPED_IN_MID_RUN =
   'The instruction was abandoned before any submit: none of it is paid. Others of the run are submitted, and the run is stopped. Once two people resume it, what is left is built again; what is not submitted by the cut-off becomes VOID and can be paid by a successor.';
 
+const FOREIGN_BEFORE_SUBMIT =
+  'We never sent this payment. The instruction was abandoned before any submit: none of it is paid. It is built again, unless its run has ended or it was built too often.';
+
 /** Ends instructions that must not be submitted, and has their rows built again where nobody doubts. */
 @Injectable()
 export class Abandonment {
@@ -62,10 +65,12 @@ export class Abandonment {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id);
       const instruction = await assertUnchanged(tx, claim, work);
+      const isForeign = reading.foreign !== undefined;
       await raise(tx, {
-        kind: reading.foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD',
+        kind: isForeign ? 'FOREIGN_RECORD' : 'ECHO_MISMATCH',
         ...aboutInstruction(work.instruction, work.planned),
         happened: `The instruction at the bank is not what was approved: ${reading.why}.`,
+        ...(isForeign && { certain: FOREIGN_BEFORE_SUBMIT }),
         ...(run.status === 'SUBMITTING' && { certain: STOPPED_IN_MID_RUN }),
       });
       if (run.status === 'SUBMITTING')
@@ -126,7 +131,7 @@ export class Abandonment {
       const read = await unless(isNotShown, this.reader.submittedBefore(work));
       if (!read?.isUnclear) return read ?? { isUnclear: false };
       if (await this.isSaidUnsubmitted(work)) return { isUnclear: false };
-      await this.tellOfUnclear(claim, work);
+      await this.tellOfUnclear(claim, work, read.unknown);
       return read;
     } catch (error) {
       if (isBankError(error)) await this.tellOfUnreadable(claim, work, error);
@@ -135,10 +140,14 @@ export class Abandonment {
   }
 
   /** Asked until the bank's written word is here, whatever else was acknowledged. */
-  private async tellOfUnclear(claim: Claim, work: Work): Promise<void> {
+  private async tellOfUnclear(claim: Claim, work: Work, unknown: string | undefined): Promise<void> {
+    const shown =
+      unknown === undefined
+        ? 'payments of this instruction and not the instruction'
+        : `the status ${unknown}, which no document names`;
     const unseen = {
       ...aboutInstruction(work.instruction, work.planned),
-      happened: `${SUBMITTED_OR_NOT}, so that nobody can tell whether somebody else submitted it.`,
+      happened: `${SUBMITTED_OR_NOT}: it shows ${shown}.`,
       certain:
         'Nothing more is sent for it. It ends by itself once the bank shows what became of it, or two people acknowledge this with the reference of its written word that nobody submitted it as evidence.',
       askBank: WAS_IT_SUBMITTED,
@@ -183,6 +192,9 @@ export class Abandonment {
   }
 }
 
+const ONE_AT_A_TIME =
+  ' Where it takes one add of an instruction at a time, so that almost all rows are among them, BANK_ADDS_IN_FLIGHT=1 adds them so.';
+
 /** Whether it is open whether somebody submitted it. */
 async function isAskedOfUnclear(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
   const open = await tx.query(
@@ -209,7 +221,7 @@ async function answeredAlike(
   const named = rows.map(
     (row) => `row ${row.row_no} (${showId('pay', row.payment_id)}) with ${row.doubt} ${row.times} times`,
   );
-  return ` The bank answered ${textOfFirstFew(named, ROWS_NAMED)}: without them, which an amendment takes out as long as nothing is submitted, it may take the others.`;
+  return ` The bank answered ${textOfFirstFew(named, ROWS_NAMED)}: without them, which an amendment takes out as long as nothing is submitted, it may take the others.${rows.length > ROWS_NAMED ? ONE_AT_A_TIME : ''}`;
 }
 
 /** How often these rows were built under the approvals that stand: what was built under those that lapsed does not count. */

@@ -79,6 +79,7 @@ export class AttentionDesk {
           'Another action is proposed already: confirm or withdraw it.',
         );
       }
+      const decidesOn = await this.paymentsOf(tx, attention, proposed);
       const row = tx.manager.create(AttentionActionRow, {
         employerId,
         id: newId(),
@@ -86,9 +87,7 @@ export class AttentionDesk {
         action: proposed.action,
         reason: proposed.reason,
         evidence: proposed.evidence ?? null,
-        paymentIds: MEANINGS.includes(proposed.action)
-          ? await (isOfUnseen(attention) ? this.word : this.meaning).paymentsOf(tx, attention, proposed)
-          : null,
+        ...decidesOn,
         proposedBy: personId,
         proposedAt: this.clock.now(),
         confirmedBy: null,
@@ -118,7 +117,8 @@ export class AttentionDesk {
   /**
    * The second person's word: the action is carried out and the attention resolved, in one transaction.
    * @param actionId which action the person read
-   * @throws DomainError ACTION_CHANGED, SAME_PERSON, PROPOSER_NOT_ENTITLED, ACTION_NOT_FOUND, ATTENTION_IS_RESOLVED, and those of the action itself
+   * @throws DomainError ACTION_CHANGED, SECOND_PERSON_REQUIRED, PROPOSER_NOT_ENTITLED, ACTION_NOT_FOUND,
+   * ATTENTION_IS_RESOLVED, and those of the action itself
    */
   async confirm(employerId: string, attentionId: string, personId: string, actionId: string): Promise<void> {
     const { attention, action } = await this.database.inEmployer(employerId, async (tx) => {
@@ -132,7 +132,7 @@ export class AttentionDesk {
       }
       if (proposed.proposedBy === personId) {
         throw new DomainError(
-          'SAME_PERSON',
+          'SECOND_PERSON_REQUIRED',
           'An action is confirmed by another person than the one who proposed it.',
         );
       }
@@ -205,6 +205,17 @@ export class AttentionDesk {
         if (attention.kind === 'RESTORED') await assertReconciled(tx, attention.subjectId, action.evidence);
         return resumeAfter(tx, attention);
     }
+  }
+
+  /** Which payments a proposed meaning is of, and of which status of theirs where it is one. */
+  private async paymentsOf(
+    tx: EmployerTransaction,
+    attention: Attention,
+    proposed: ProposedAction,
+  ): Promise<Pick<AttentionActionRow, 'paymentIds' | 'paymentStatuses'>> {
+    if (!MEANINGS.includes(proposed.action)) return { paymentIds: null, paymentStatuses: null };
+    if (!isOfUnseen(attention)) return this.meaning.paymentsOf(tx, attention, proposed);
+    return { paymentIds: await this.word.paymentsOf(tx, attention, proposed), paymentStatuses: null };
   }
 
   private async executed(

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { Database, EmployerTransaction } from '../database/database';
@@ -14,6 +14,14 @@ import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, MEANINGS } from '../pay-run/attention-words';
 import { seesPayments } from '../pay-run/withheld-sums';
 import { AttentionDesk } from './attention-desk';
+import {
+  ActionBody,
+  ActionDocument,
+  ATTENTION_ACTIONS,
+  AttentionBody,
+  AttentionDocument,
+  AttentionPage,
+} from './attention.dto';
 
 class AttentionQuery extends createZodDto(
   z.object({
@@ -23,19 +31,10 @@ class AttentionQuery extends createZodDto(
   }),
 ) {}
 
-class ActionBody extends createZodDto(
+class ProposedBody extends createZodDto(
   z
     .strictObject({
-      action: z.enum([
-        'ACKNOWLEDGE',
-        'TRY_AGAIN',
-        'EXECUTED',
-        'NOT_EXECUTED',
-        'PAID',
-        'NOT_PAID',
-        'EXCLUDE_PAYMENT',
-        'RESUME',
-      ]),
+      action: z.enum(ATTENTION_ACTIONS),
       reason,
       evidence: words(200).optional(),
       paymentIds: z
@@ -74,11 +73,12 @@ export class AttentionController {
   @Get()
   @Allow('any')
   @ApiOperation({ summary: 'What needs a person, oldest first' })
+  @ApiOkResponse({ type: AttentionPage })
   async list(
     @Me() me: SignedIn,
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Query() query: AttentionQuery,
-  ) {
+  ): Promise<AttentionPage> {
     const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, position);
     return this.database.inEmployer(employerId, async (tx) => {
       const find = tx.manager
@@ -99,11 +99,12 @@ export class AttentionController {
   @Get(':attentionId')
   @Allow('any')
   @ApiOperation({ summary: 'What happened, what is certain, what to ask the bank, and what was decided' })
+  @ApiOkResponse({ type: AttentionBody })
   async show(
     @Me() me: SignedIn,
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('attentionId', new IdParam('att')) id: string,
-  ) {
+  ): Promise<AttentionBody> {
     return this.database.inEmployer(employerId, async (tx) => {
       const attention = await tx.manager.findOneBy(Attention, { employerId, id });
       if (!attention) throw notFound('att');
@@ -114,12 +115,13 @@ export class AttentionController {
   @Post(':attentionId/actions')
   @Allow('preparer', 'approver', 'operator', 'finance')
   @ApiOperation({ summary: 'Propose an action; another person confirms it' })
+  @ApiCreatedResponse({ type: ActionBody })
   async propose(
     @Me() me: SignedIn,
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('attentionId', new IdParam('att')) id: string,
-    @Body() body: ActionBody,
-  ) {
+    @Body() body: ProposedBody,
+  ): Promise<ActionDocument> {
     return actionView(await this.desk.propose(employerId, id, me.personId, body));
   }
 
@@ -127,12 +129,13 @@ export class AttentionController {
   @Allow('approver', 'operator')
   @HttpCode(200)
   @ApiOperation({ summary: 'Confirm the proposed action, which is then carried out' })
+  @ApiOkResponse({ type: AttentionBody })
   async confirm(
     @Me() me: SignedIn,
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('attentionId', new IdParam('att')) id: string,
     @Body() { actionId }: ConfirmationBody,
-  ) {
+  ): Promise<AttentionBody> {
     await this.desk.confirm(employerId, id, me.personId, actionId);
     return afterCommit(() => this.show(me, employerId, id));
   }
@@ -154,7 +157,7 @@ export class AttentionController {
  * The bank's words and every sum are for those only who may see payments: beside the run's total, the sum of all its
  * payments but a few tells what those few earn.
  */
-function viewOf(attention: Attention, me: SignedIn) {
+function viewOf(attention: Attention, me: SignedIn): AttentionDocument {
   const mayThis = seesPayments(me);
   return {
     id: showId('att', attention.id),
@@ -166,7 +169,7 @@ function viewOf(attention: Attention, me: SignedIn) {
     bankWords: mayThis ? attention.bankWords : null,
     certain: attention.certain,
     askBank: attention.askBank,
-    actions: actionsFor(attention),
+    actions: [...actionsFor(attention)],
     payments: attention.payments,
     amount: mayThis ? formatMinor(attention.amountMinor) : null,
     lacking: mayThis && attention.lackingMinor !== null ? formatMinor(attention.lackingMinor) : null,
@@ -176,7 +179,7 @@ function viewOf(attention: Attention, me: SignedIn) {
   };
 }
 
-async function decisionsOf(tx: EmployerTransaction, attentionId: string) {
+async function decisionsOf(tx: EmployerTransaction, attentionId: string): Promise<ActionDocument[]> {
   const rows = await tx.manager.find(AttentionActionRow, {
     where: { employerId: tx.employerId, attentionId },
     order: { proposedAt: 'ASC' },
@@ -184,7 +187,7 @@ async function decisionsOf(tx: EmployerTransaction, attentionId: string) {
   return rows.map(actionView);
 }
 
-function actionView(row: AttentionActionRow) {
+function actionView(row: AttentionActionRow): ActionDocument {
   return {
     id: showId('act', row.id),
     action: row.action,

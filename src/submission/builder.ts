@@ -137,21 +137,17 @@ export class Builder {
     outcome: Outcome<BankInstruction>,
   ): Promise<WakeIn> {
     if (attempt > this.config.REBUILD_LIMIT && (await isBeingInitiated(tx, work))) {
-      const answered = outcome.status !== undefined && isSuccess(outcome.status);
-      const what = answered
-        ? `The last of ${attempt} initiations was answered, but not as it must be (${whyOf(outcome)}).`
-        : `The initiation stayed unanswered ${attempt} times.`;
+      const { what, asked } = lastAnswerOf(outcome);
       await raise(tx, {
         kind: 'REBUILD_LIMIT',
         ...aboutInstruction(work.instruction, work.planned),
         subjectId: work.planned.id,
-        happened: `${what} It goes on being tried.`,
+        happened: `The last of ${attempt} initiations ${what}. It goes on being tried.`,
         certain:
           work.run.status === 'SUBMITTING'
             ? UNPAID_IN_MID_RUN
             : 'No instruction of ours is known at the bank, and nothing is paid.',
-        askBank:
-          'Why are initiations of a credit-transfer instruction on this account not answered, or otherwise than sent?',
+        askBank: `Why are initiations of a credit-transfer instruction on this account ${asked}?`,
       });
     }
     return pauseBeforeInitiate(attempt);
@@ -267,6 +263,18 @@ export async function beginBuilding(
 /** The first try again is at once, since a lost answer is common; then 1, 2, 4 … seconds. */
 function pauseBeforeInitiate(attempt: number): number {
   return attempt === 1 ? 0 : Math.min(1_000 * 2 ** (attempt - 2), LONGEST_PAUSE_MS);
+}
+
+/** What the bank answered to an initiation in doubt, and what it is asked about. */
+function lastAnswerOf(outcome: Outcome<BankInstruction>): { what: string; asked: string } {
+  const { status } = outcome;
+  if (status === undefined) return { what: 'stayed unanswered', asked: 'not answered' };
+  if (!isSuccess(status))
+    return { what: `was answered with status ${status}`, asked: `answered with status ${status}` };
+  return {
+    what: `was answered, but not as it must be (${whyOf(outcome)})`,
+    asked: 'answered otherwise than sent',
+  };
 }
 
 async function initiatesOf(tx: EmployerTransaction, instructionId: string): Promise<number> {

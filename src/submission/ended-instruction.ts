@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { isHidden, isNotShown, unless } from '../bank/errors';
-import { knownIds } from '../bank/payment-ids';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid } from '../domain/bank-status';
@@ -11,6 +10,7 @@ import { AttentionActionRow } from '../pay-run/attention.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
+import { knownPayments } from './known-payments';
 import type { Work } from './work';
 
 /**
@@ -60,16 +60,12 @@ export class EndedInstruction {
     { account, instruction }: Work,
     bankInstructionId: string,
   ): Promise<{ ended: boolean; left: boolean }> {
-    // What the bank does not show contradicts nothing that it says in writing. Where it shows instructions to nobody, or this one no longer, its end is the one that was kept; of one that went without any it must show no payment either.
+    // What the bank does not show contradicts nothing that it says in writing. Where it shows instructions to nobody, or
+    // this one no longer, the end that was kept counts; where none was kept, it must show no payment either.
     const kept = isEndedUnpaid(instruction.bankStatus ?? '');
-    const known = await this.database.inEmployer(instruction.employerId, (tx) =>
-      tx.query<{ id: string; other: string | null }>(
-        `SELECT bank_payment_id AS id, bank_transaction_id AS other FROM bank_payment
-         WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
-        [tx.employerId, instruction.id],
-      ),
+    const bankIds = await this.database.inEmployer(instruction.employerId, (tx) =>
+      knownPayments(tx, instruction),
     );
-    const bankIds = known.map(({ id, other }) => knownIds(id, other));
     return readToDecide(async () => {
       const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
       const reading = this.reads.payments(account, {

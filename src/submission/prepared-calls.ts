@@ -12,6 +12,11 @@ export function referenceOf({ run, planned, instruction }: Work, initiate: numbe
   return `${shortId(run.id)}-${planned.ordinal}-${instruction.attempt}-${initiate}`;
 }
 
+/** Whether a reference is of this attempt to build the instruction, whichever of its attempts to initiate was answered. */
+export function isReferenceOf(work: Work, reference: string): boolean {
+  return reference.toLowerCase().replace(/\d{1,4}$/, '0') === referenceOf(work, 0);
+}
+
 /**
  * The run (the beginning of its id) and the planned instruction a reference names, which a bank may write in capitals;
  * undefined for one not ours.

@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { echoFaultsOfInitiate } from '../bank/echo';
 import { isNotShown, NotFound, unless } from '../bank/errors';
-import { knownIds } from '../bank/payment-ids';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
-import { isPastSubmit, statusesShown } from '../domain/bank-status';
+import { PersonalData } from '../database/personal-data';
+import { isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
 import { BankReads, InstructionAtBank, isUnclear, Standing, withoutFees } from '../employer/bank-reads';
 import { differenceIn, ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { judgeTotals, judgeUnsubmitted } from './decision';
+import { knownPayments } from './known-payments';
+import { isReferenceOf, referenceOf } from './prepared-calls';
 import { expectedRows, PayableRow, Work } from './work';
 
 /** What the bank shows of an instruction that is not submitted, held against its approved rows. */
@@ -25,6 +28,8 @@ export type ReadBack =
 export interface SubmittedBefore {
   moved?: string;
   isUnclear: boolean;
+  /** A status that no document names, which may be one past the submit. */
+  unknown?: string;
 }
 
 /** Reads an unsubmitted instruction whole: its status, its calculated totals, the full list of its payments. */
@@ -33,6 +38,7 @@ export class InstructionReader {
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
+    private readonly personal: PersonalData,
   ) {}
 
   async readBack(work: Work, rows: readonly PayableRow[]): Promise<ReadBack> {
@@ -79,7 +85,30 @@ export class InstructionReader {
       { count: planned.rowCount, totalMinor: planned.totalMinor },
       { count: instruction?.calculatedCount, totalMinor: instruction?.calculatedTotalMinor },
     );
-    return conclude(judgement, totals, instruction);
+    const otherwise = instruction ? this.announcedOtherwise(work, instruction) : [];
+    return conclude(judgement, totals, otherwise, instruction);
+  }
+
+  /**
+   * Fields of the instruction itself that contradict what was initiated, of which its answer may have shown nothing (rule 14).
+   * A bank may move the execution date to its next banking day, and not before what was approved.
+   */
+  private announcedOtherwise(work: Work, shown: BankInstruction): string[] {
+    const { account, planned, run } = work;
+    const { reference, executionDate } = shown;
+    const isOurs = reference !== undefined && isReferenceOf(work, reference);
+    const fields = echoFaultsOfInitiate(
+      {
+        reference: isOurs ? reference : referenceOf(work, 1),
+        count: planned.rowCount,
+        totalMinor: planned.totalMinor,
+        currency: run.currency,
+        debtor: { iban: this.personal.open(account.ibanSealed) },
+      },
+      shown,
+    );
+    const isEarlier = executionDate !== undefined && executionDate < run.executionDate;
+    return isEarlier ? [...fields, 'executionDate'] : fields;
   }
 
   /** @throws BankClientError that may pass */
@@ -102,7 +131,9 @@ export class InstructionReader {
     if (bankInstructionId === null) return { isUnclear: false };
     if (bankStatus !== null && isPastSubmit(bankStatus)) return { moved: bankStatus, isUnclear: false };
     const { statuses, isUnclear } = await this.standing(work);
-    return { moved: statuses.find(isPastSubmit), isUnclear };
+    const moved = statuses.find(isPastSubmit);
+    const unknown = moved === undefined ? statuses.find(mayBeSubmitted) : undefined;
+    return { moved, isUnclear: isUnclear || unknown !== undefined, unknown };
   }
 
   /** What the bank shows of whether the instruction was submitted. @throws BankClientError */
@@ -118,17 +149,13 @@ export class InstructionReader {
   }
 
   private async atBank({ instruction }: Work): Promise<InstructionAtBank> {
-    const known = await this.database.inEmployer(instruction.employerId, (tx) =>
-      tx.query<{ id: string; other: string | null }>(
-        `SELECT bank_payment_id AS id, bank_transaction_id AS other FROM bank_payment
-         WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
-        [tx.employerId, instruction.id],
-      ),
+    const bankIds = await this.database.inEmployer(instruction.employerId, (tx) =>
+      knownPayments(tx, instruction),
     );
     return {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
-      bankIds: known.map(({ id, other }) => knownIds(id, other)),
+      bankIds,
       byAnyList: true,
       isNamedBy: namesOf(instruction.id),
     };
@@ -159,13 +186,15 @@ function isGone(error: unknown): boolean {
 function conclude(
   judgement: Judgement,
   totals: 'equal' | 'fewer' | 'different',
+  otherwise: readonly string[],
   instruction: BankInstruction | undefined,
 ): ReadBack {
+  if (judgement.kind === 'foreign')
+    return { kind: 'different', why: differenceIn(judgement), foreign: judgement.bankPaymentId };
+  if (otherwise.length > 0) return { kind: 'different', why: `it differs in ${otherwise.join(', ')}` };
   switch (judgement.kind) {
     case 'unidentified':
       return { kind: 'unidentified', why: differenceIn(judgement) };
-    case 'foreign':
-      return { kind: 'different', why: differenceIn(judgement), foreign: judgement.bankPaymentId };
     case 'twice':
     case 'different':
       return { kind: 'different', why: differenceIn(judgement) };

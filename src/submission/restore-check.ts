@@ -6,6 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isConnectionLoss, isPassing, NotDurable } from '../database/outage';
 import { mostSubmitted } from '../domain/bank-status';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
@@ -68,7 +69,7 @@ export class RestoreCheck {
       finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
     }
     await this.database.inEmployer(employerId, async (tx) => {
-      const older = await runsInDoubt(tx, restore, findings);
+      const older = await runsInDoubt(tx, restore, sweep, findings);
       await stopRuns(tx, findings, older);
       await tellUnrecorded(
         tx,
@@ -233,25 +234,29 @@ async function keepForgotten(
 }
 
 /** What may have been paid by a run that was forgotten, in whose stead that run was made: not submitted in the record. */
-const OWED: readonly PayRunStatus[] = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+const OWED: readonly PayRunStatus[] = ['READY', 'APPROVED', 'BUILDING', 'VERIFIED'];
 
 /**
  * The runs from before a restore that are still to be submitted, where the bank shows a submit, or what may be one, of a run
- * that was forgotten too: nobody knows whom that paid, and whether it took the place of one of them.
+ * that was forgotten too, or an instruction that may be of one: nobody knows whom that paid, and whether it took the
+ * place of one of them.
  */
 async function runsInDoubt(
   tx: EmployerTransaction,
   restore: Restore,
+  sweep: Sweep,
   findings: readonly Finding[],
 ): Promise<string[]> {
   const isOfNoRun = ({ payRunId, submitted, isUnclear }: Finding): boolean =>
     payRunId === null && (submitted || isUnclear);
-  if (!findings.some(isOfNoRun)) return [];
+  if (sweep.unidentified.length === 0 && !findings.some(isOfNoRun)) return [];
   const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND status = ANY ($2)
+    `SELECT id FROM pay_run r WHERE employer_id = $1
+       AND (status = ANY ($2) OR status = 'SUBMITTING' AND EXISTS (SELECT FROM instruction i
+         WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($4)))
        AND created_at < (SELECT noticed_at FROM database_restore WHERE id = $3)
      ORDER BY id`,
-    [tx.employerId, OWED, restore.id],
+    [tx.employerId, OWED, restore.id, INSTRUCTION_UNSENT],
   );
   return runs.map(({ id }) => id);
 }

@@ -162,8 +162,6 @@ export class RunWorker {
   private async backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
     await voidApprovals(tx, run, 'service', reason);
     await clearBuilding(tx, run.id, `the approval lapsed: ${reason}`);
-    run.lapseReason = null;
-    await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: null });
   }
 
   /** SUBMITTING → FOLLOWING when nothing of it is left to be submitted. */

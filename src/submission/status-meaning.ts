@@ -53,14 +53,20 @@ export class StatusMeaning {
   ) {}
 
   /**
-   * The payments that a proposal is about: those named, or all that wait for the attention's answer. What comes to show
-   * the status later is not among them.
-   * @throws DomainError EVIDENCE_NEEDED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
+   * The payments that a proposal is about, and the status each is asked about: those named, or all that wait for the
+   * attention's answer. What comes to show the status later is not among them.
+   * @throws DomainError EVIDENCE_REQUIRED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
    */
-  async paymentsOf(tx: EmployerTransaction, attention: Attention, proposed: WrittenWord): Promise<string[]> {
-    const waiting = (await waitingFor(tx, attention)).map(({ paymentId }) => paymentId);
+  async paymentsOf(
+    tx: EmployerTransaction,
+    attention: Attention,
+    proposed: WrittenWord,
+  ): Promise<{ paymentIds: string[]; paymentStatuses: string[] }> {
+    const waiting = await waitingFor(tx, attention);
     if (waiting.length === 0) throw nothingToDecide();
-    return paymentsOfWord(proposed, waiting);
+    const statuses = new Map(waiting.map(({ paymentId, status }) => [paymentId, status]));
+    const paymentIds = paymentsOfWord(proposed, [...statuses.keys()]);
+    return { paymentIds, paymentStatuses: paymentIds.map((id) => statuses.get(id) ?? '') };
   }
 
   /**
@@ -114,7 +120,10 @@ export class StatusMeaning {
     throw clear.length > 0 ? statusIsClear(clear.length) : wasExecuted(ahead.length);
   }
 
-  /** Ends the payments by the word of the two, each with the decision it rests on. @throws DomainError NOTHING_TO_DECIDE */
+  /**
+   * Ends the payments by the word of the two, each with the decision it rests on.
+   * @throws DomainError NOTHING_TO_DECIDE, WAS_EXECUTED
+   */
   async decide(tx: EmployerTransaction, attention: Attention, action: AttentionActionRow): Promise<void> {
     const instruction = await lockInstruction(tx, attention.instructionId ?? '');
     const waiting = await decidedBy(tx, attention, action);
@@ -169,14 +178,20 @@ export class StatusMeaning {
   }
 }
 
-/** Of the payments an action names, those that still wait for the attention's answer. */
+/**
+ * Of the payments an action names, those that still wait for the attention's answer. The bank's word that one was not
+ * paid was given of the status it had then. @throws DomainError WAS_EXECUTED where one has another by now
+ */
 async function decidedBy(
   tx: EmployerTransaction,
   attention: Attention,
-  { paymentIds }: AttentionActionRow,
+  { action, paymentIds, paymentStatuses }: AttentionActionRow,
 ): Promise<Waiting[]> {
-  const named = new Set(paymentIds);
-  return (await waitingFor(tx, attention)).filter(({ paymentId }) => named.has(paymentId));
+  const named = new Map(paymentIds?.map((id, at) => [id, paymentStatuses?.[at]]));
+  const waiting = (await waitingFor(tx, attention)).filter(({ paymentId }) => named.has(paymentId));
+  const wentOn = waiting.filter(({ paymentId, status }) => (named.get(paymentId) ?? status) !== status);
+  if (action === 'NOT_PAID' && wentOn.length > 0) throw wasExecuted(wentOn.length);
+  return waiting;
 }
 
 /** Open payments, and those that ended unpaid and show what nobody documents, of an instruction `i`. */

@@ -42,7 +42,7 @@ export class TryAgain {
     if (shown?.isUnclear)
       throw new DomainError(
         'MAY_BE_SUBMITTED',
-        'The bank does not show this instruction any more, and shows its payments as before: somebody else may have submitted it. Ask the bank, and have it cancel them.',
+        `The bank shows ${shown.unknown === undefined ? 'payments of this instruction and not the instruction any more' : `the status ${shown.unknown}, which no document names`}: somebody else may have submitted it. Ask the bank, and have it cancel its payments.`,
       );
     const moved = shown?.moved;
     if (moved === undefined) return;

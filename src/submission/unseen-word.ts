@@ -32,7 +32,7 @@ export class UnseenWord {
 
   /**
    * The replaced payments that a proposal is about: those named, or all that the question is about.
-   * @throws DomainError EVIDENCE_NEEDED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
+   * @throws DomainError EVIDENCE_REQUIRED, NOTHING_TO_DECIDE, PAYMENT_NOT_WAITING
    */
   async paymentsOf(tx: EmployerTransaction, attention: Attention, proposed: WrittenWord): Promise<string[]> {
     const asked = (await askedAbout(tx, attention)).flatMap(({ payments }) => payments);

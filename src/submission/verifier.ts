@@ -7,7 +7,7 @@ import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
 import { BEFORE_SUBMIT } from '../pay-run/attention-words';
-import { isEndedBeforeSubmit } from '../domain/bank-status';
+import { isEndedBeforeSubmit, mayBeSubmitted } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
@@ -215,12 +215,14 @@ function lackIn({ instruction, planned }: Work, reading: Lacking): Unseen {
       certain:
         'No submit of it is in the record. Whether somebody else submitted it the bank does not show. It goes on by itself once the bank shows it as INITIATED.',
     };
+  const isNamed = reading.kind !== 'wait' || !mayBeSubmitted(reading.bankStatus ?? '');
   const fell = before ? ', though it was INITIATED before' : '';
   return {
     ...about,
     happened: `${BEFORE_SUBMIT}the bank shows the instruction as ${reading.bankStatus}${fell}: it cannot be submitted.`,
-    certain:
-      'Nothing of it was submitted. It goes on by itself once the bank shows it as INITIATED, or is built again by TRY_AGAIN.',
+    certain: isNamed
+      ? 'Nothing of it was submitted. It goes on by itself once the bank shows it as INITIATED, or is built again by TRY_AGAIN.'
+      : 'No submit of it is in the record. Whether somebody else submitted it this status does not say: no document names it. It goes on by itself once the bank shows it as INITIATED.',
   };
 }
 

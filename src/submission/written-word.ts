@@ -9,11 +9,11 @@ export interface WrittenWord {
 
 /**
  * The payments that a word of the bank is about: those a person named, or all that wait for one.
- * @throws DomainError EVIDENCE_NEEDED, PAYMENT_NOT_WAITING
+ * @throws DomainError EVIDENCE_REQUIRED, PAYMENT_NOT_WAITING
  */
 export function paymentsOfWord({ evidence, paymentIds }: WrittenWord, waiting: readonly string[]): string[] {
   if (evidence === undefined)
-    throw new DomainError('EVIDENCE_NEEDED', 'Give the reference of the bank’s written word as evidence.');
+    throw new DomainError('EVIDENCE_REQUIRED', 'Give the reference of the bank’s written word as evidence.');
   const not = 'Not every payment that was named waits for this answer';
   assertAllAmong(paymentIds ?? [], new Set(waiting), { code: 'PAYMENT_NOT_WAITING', not });
   return [...new Set(paymentIds ?? waiting)];

@@ -410,6 +410,82 @@ describe('reading a list', () => {
     expect(habits.pageBase).toBeUndefined();
   });
 
+  describe.each([1, 20, 100])('a list that counts from 0, read in pages of %s', (cap) => {
+    const oddAtFirst = (list: FakeList, status: number, times = 1) => {
+      const { fetch } = list;
+      let odd = 0;
+      list.fetch = async (query) => {
+        if ('page' in query && query.page === 0 && (odd += 1) <= times) throw refusal(status);
+        return fetch(query);
+      };
+    };
+    const whatever = (['right', 'absent', 'zero', 'page'] as const).flatMap((offset) =>
+      (['page', 'total', 'absent'] as const).map((count) => ({ offset, count })),
+    );
+
+    it.each([301, 307, 408, 409, 410, 423])('is not taken for empty after one odd %s', async (status) => {
+      for (const habit of whatever) {
+        const list = new FakeList({ ...USUAL, ...habit, cap });
+        oddAtFirst(list, status);
+        const habits: ListHabits = {};
+        await expect(read(list, { habits })).rejects.toMatchObject({ status });
+        expect(habits.pageBase).toBeUndefined();
+        expect(await read(list, { habits })).toHaveLength(45);
+      }
+    });
+
+    it.each([
+      [404, 1],
+      [400, 1],
+      [500, 1],
+      [500, 2],
+    ])('is read whole though page 0 was answered with %s (%s times)', async (status, times) => {
+      for (const habit of whatever) {
+        const list = new FakeList({ ...USUAL, ...habit, cap });
+        oddAtFirst(list, status, times);
+        const habits: ListHabits = {};
+        expect(await read(list, { habits })).toHaveLength(45);
+        expect(habits.pageBase ?? 0).toBe(0);
+      }
+    });
+
+    it('is found again where it was taken for one that counts from 1', async () => {
+      const habits: ListHabits = { pageBase: 1 };
+      expect(await read(new FakeList({ ...USUAL, offset: 'absent' }), { habits })).toHaveLength(45);
+      expect(habits.pageBase ?? 0).toBe(0);
+    });
+  });
+
+  it.each([
+    [{ count: 'total' }, 404, { status: 404 }],
+    [{ count: 'total', offset: 'zero' }, 404, { why: 'gap' }],
+    [{ count: 'absent' }, 404, { status: 404 }],
+    [{ count: 'page' }, 500, { status: 500 }],
+    [{ count: 'page', offset: 'zero' }, 500, { status: 500 }],
+  ] as const)(
+    'is unreadable, not empty, where page 0 is refused for good and page 1 does not start the list (%j, %s: %j)',
+    async (habit, status, thrown) => {
+      const list = new FakeList({ ...USUAL, ...habit });
+      const { fetch } = list;
+      list.fetch = async (query) => {
+        if ('page' in query && query.page === 0) throw refusal(status);
+        return fetch(query);
+      };
+      await expect(read(list)).rejects.toMatchObject(thrown);
+    },
+  );
+
+  it('does not take a list that counts some and shows none for one without any', async () => {
+    for (const pageBase of [0, 1, undefined] as const) {
+      const fetch = () => Promise.resolve({ items: [], count: 57 });
+      const walk = async () => {
+        for await (const item of eachItem({ fetch, idOf: String, habits: { pageBase } }))
+          expect(item).toBeDefined();
+      };
+      await expect(walk()).rejects.toThrow(ListUnreadable);
+    }
+  });
+
   it('finds the first page again when the remembered base no longer holds', async () => {
     const habits: ListHabits = { pageBase: 1 };
     expect(await read(new FakeList({ ...USUAL, cap: 20 }), { habits })).toHaveLength(45);

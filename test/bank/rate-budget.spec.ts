@@ -72,6 +72,31 @@ describe('the rate budget', () => {
     expect(clock.slept).toEqual([5_000, 60_000]);
   });
 
+  it.each([
+    ['a second where less is named than it is known to take in a minute', 3_000, { limit: 50 }, [1_000]],
+    ['as long as it asks for', 3_000, { limit: 50, retryAfterMs: 4_000 }, [4_000]],
+    ['a minute where the limit may be one of a minute', 50, { limit: 50 }, [60_000]],
+    ['a minute where nothing else is known', undefined, { limit: 50 }, [60_000]],
+    ['not at all where there is no limit', undefined, { limit: 0 }, []],
+    ['not at all where there is no limit, and one is kept to', 3_000, { limit: 0 }, []],
+  ])('pauses once nothing remains after a success: %s', async (_how, configured, told, slept) => {
+    const clock = new ManualClock();
+    const budget = new MinuteBudget(configured, clock);
+    budget.observe({ status: 200, remaining: 0, ...told });
+    await budget.take();
+    expect(clock.slept).toEqual(slept);
+  });
+
+  it('pauses a minute after a 429 that asks for no time, whatever limit it names', async () => {
+    for (const limit of [0, 50]) {
+      const clock = new ManualClock();
+      const budget = new MinuteBudget(3_000, clock);
+      budget.observe({ status: 429, remaining: 0, limit });
+      await budget.take();
+      expect(clock.slept).toEqual([60_000]);
+    }
+  });
+
   it('refuses who would wait too long once a pause grew while it was waited out', async () => {
     const clock = new VirtualClock();
     const budget = new MinuteBudget(undefined, clock);

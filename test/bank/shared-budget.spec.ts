@@ -141,6 +141,15 @@ describe('the budget that replicas share', () => {
     expect(row.pauses).toEqual([5_000, 60_000]);
   });
 
+  it('pauses for a second where nothing remains of less than a minute may hold, and not where there is no limit', async () => {
+    const budget = replica(3_000);
+    budget.observe({ status: 200, limit: 0, remaining: 0 });
+    expect(row.pauses).toEqual([]);
+    budget.observe({ status: 200, limit: 50, remaining: 0 });
+    expect(row.pauses).toEqual([1_000]);
+    expect(budget.pauseLeftMs()).toBe(1_000);
+  });
+
   it('loses a turn that was waited for where another is told to pause meanwhile', async () => {
     const [one, other] = [replica(3), replica(3)];
     for (let n = 0; n < 6; n += 1) await one.take(120_000);

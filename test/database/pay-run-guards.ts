@@ -235,6 +235,14 @@ const RUN_GUARDS: Guard[] = [
     forbidden: `UPDATE pay_run SET stopped_at = now()`,
   },
   {
+    name: 'a run that is to be approved waits for nothing that an approval lacked before',
+    kind: 'constraint',
+    on: 'pay_run',
+    object: 'lapse_is_over_once_ready',
+    lawful: insertion('pay_run', { ...supplement, status: 'BUILDING', lapse_reason: 'the cut-off passed' }),
+    forbidden: insertion('pay_run', { ...supplement, status: 'READY', lapse_reason: 'the cut-off passed' }),
+  },
+  {
     name: 'a run is in euros',
     kind: 'constraint',
     on: 'pay_run',

@@ -139,6 +139,23 @@ const MEANING_GUARDS: Guard[] = [
     lawful: decided({}, {}, ASKED),
     forbidden: decided({}, change, ASKED),
   })),
+  ...(<{ when: string; statuses: string }[]>[
+    { when: 'showed another status', statuses: '{PRO_ODD,PRO_ODDER,PRO_ODD}' },
+    { when: 'was not shown', statuses: '{PRO_ODD,NULL,PRO_ODD}' },
+  ]).map(({ when, statuses }): Guard => ({
+    name: `a payment is not declared unpaid that ${when} when that was proposed`,
+    ...BY_TWO,
+    lawful: decided({ action: 'NOT_PAID', payment_statuses: '{PRO_ODD,PRO_ODD,PRO_ODD}' }, {}, ASKED),
+    forbidden: decided({ action: 'NOT_PAID', payment_statuses: statuses }, {}, ASKED),
+  })),
+  {
+    name: 'each payment that a meaning is proposed of has the status it was asked about',
+    kind: 'constraint',
+    on: 'attention_action',
+    object: 'statuses_are_of_payments',
+    lawful: insertion('attention_action', { ...action, payment_statuses: '{A,B,C}' }),
+    forbidden: insertion('attention_action', { ...action, payment_statuses: '{A,B}' }),
+  },
   ...(<{ about: string; change: Row }[]>[
     { about: 'something else', change: { kind: 'CONTRADICTION' } },
     { about: 'another instruction', change: { instruction_id: a.instruction[1] } },
@@ -404,6 +421,7 @@ export const RECORD_GUARDS: Guard[] = [
     },
     { what: 'another than was proposed', row: open, change: `evidence = 'another letter'` },
     { what: 'of other payments', row: open, change: `payment_ids = '{${a.payment}}'` },
+    { what: 'of other statuses', row: open, change: `payment_statuses = '{A,B,C}'` },
     { what: 'of another proposer', row: open, change: `proposed_by = '${OTHER}'` },
   ].map(({ what, row, change }): Guard => ({
     name: `an action is never ${what}`,

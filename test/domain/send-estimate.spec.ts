@@ -69,7 +69,7 @@ describe('what sending a run takes', () => {
   it('is one initiate, the adds, two readings of each instruction, the balance and the submits', () => {
     const { requests } = estimateSend({ rows: 40, instructions: 2 }, PACE);
     const reading = 2 + (2 + 2 * 3);
-    expect(requests).toBe(2 + 40 + 2 * reading + 1 + 2);
+    expect(requests).toBe(2 + 40 + 2 * reading + 2 + 1 + 2);
     expect(estimateSubmits({ rows: 40, instructions: 2 }, PACE).requests).toBe(reading + 2);
   });
 
@@ -99,7 +99,7 @@ describe('what sending a run takes', () => {
     const reading: PaymentReading = { by: 'PAYMENT_LIST', otherRows: 60 };
     const each = 1 + (5 + 2);
     expect(estimateSend({ rows: 40, instructions: 2 }, { ...PACE, reading }).requests).toBe(
-      2 + 40 + 2 * 2 * each + 1 + 2,
+      2 + 40 + 2 * 2 * each + 2 + 1 + 2,
     );
     const small = { ...reading, pageRows: 1 };
     expect(estimateSubmits({ rows: 40, instructions: 2 }, { ...PACE, reading: small }).requests).toBe(

@@ -241,7 +241,7 @@ describe('the kill switch of an employer', () => {
     const again = await company.as('finance', 'POST', '/stop', { reason: 'me too' });
     expect(again.body.stopped).toEqual(stopped.body.stopped);
     expect(await company.as('operator', 'POST', '/resume', { reason: 'all clear' })).toMatchObject({
-      status: 403,
+      status: 409,
       body: { code: 'SECOND_PERSON_REQUIRED' },
     });
     expect((await company.as('finance', 'POST', '/resume', { reason: 'all clear' })).status).toBe(403);
@@ -272,10 +272,34 @@ describe('the kill switch of an employer', () => {
     const again = await company.as('finance', 'POST', '/stop', { reason: 'another reason' });
     expect(again.body).toMatchObject({ stopped: { reason: 'we look into it' } });
     expect(await company.as('operator', 'POST', '/resume', { reason: 'mine' })).toMatchObject({
-      status: 403,
+      status: 409,
     });
     const resumed = await company.as('approver', 'POST', '/resume', { reason: 'looked into' });
     expect(resumed.body).toMatchObject({ stopped: null });
+  });
+
+  it('thrown by a person is turned back while something is asked that stopped no more than a run, and not while something stops everything', async () => {
+    const foreign = newId();
+    await company.query(
+      `INSERT INTO attention (employer_id, id, kind, subject_id, happened, certain, ask_bank)
+       VALUES ($1, $2, 'FOREIGN_RECORD', $2, 'before its submit', 'none of it is paid', 'why?')`,
+      [company.uuid, foreign],
+    );
+    await company.as('operator', 'POST', '/stop', { reason: 'a look first' });
+    const resumed = await company.as('approver', 'POST', '/resume', { reason: 'looked' });
+    expect(resumed).toMatchObject({ status: 200, body: { stopped: null } });
+    await company.query(
+      `INSERT INTO service_stop (id, employer_id, kind, subject_id) VALUES ($2, $1, 'FOREIGN_RECORD', $2)`,
+      [company.uuid, foreign],
+    );
+    await company.as('operator', 'POST', '/stop', { reason: 'a look first' });
+    const refused = await company.as('approver', 'POST', '/resume', { reason: 'looked' });
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'ATTENTION_DECIDES', attentionIds: [showId('att', foreign)] },
+    });
+    await execute(desk.store.superuserUrl, 'DELETE FROM service_stop; DELETE FROM attention');
+    await company.query(`UPDATE employer SET stopped_at = NULL, stopped_reason = NULL`);
   });
 
   it('of everything is not turned back by an administrator when the service threw it', async () => {

@@ -188,7 +188,7 @@ describe('a submit whose outcome nobody knows', () => {
       expect((await payroll.as('second').post(`${path}/actions`, body)).data.code).toBe('VALIDATION_FAILED');
     }
     await payroll.as('second').post(`${path}/actions`, { action: 'EXECUTED', reason: 'seen in the portal' });
-    expect((await payroll.confirm(path)).data.code).toBe('SAME_PERSON');
+    expect((await payroll.confirm(path)).data.code).toBe('SECOND_PERSON_REQUIRED');
     expect((await payroll.confirm(path, 'finance')).status).toBe(403);
     expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
     expect((await payroll.as('operator').delete(`${path}/actions`)).status).toBe(204);

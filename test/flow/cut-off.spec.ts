@@ -51,7 +51,7 @@ describe('the cut-off of the execution date', () => {
       'The approval lapsed: the bank is closed on the execution date. Amend the run and have it approved again.',
     );
     const again = await payroll.approve(run);
-    expect([again.status, again.data.code]).toEqual([409, 'EXECUTION_DATE_NOT_A_BANKING_DAY']);
+    expect([again.status, again.data.code]).toEqual([422, 'EXECUTION_DATE_NOT_A_BANKING_DAY']);
   });
 
   it('missed while a submit waits for its turn at the bank: it is not sent', async () => {

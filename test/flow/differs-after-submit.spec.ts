@@ -24,14 +24,32 @@ const start = async (stepMs: number) => {
   });
 };
 /** Has whoever follows a submit, and nobody else, shown one payment with the IBAN of somebody else. */
-const changesIbans = () => {
+const changesIbans = (statusNow: () => string | undefined = () => undefined) => {
   const source = payroll.services[0]!.app.get(PaymentSource);
   const { paymentsOf } = source;
   return jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
     const [first, ...others] = await paymentsOf.apply(source, asked);
+    if (!first) return [];
+    return [{ ...first, iban: germanIban(999_999), status: statusNow() ?? first.status }, ...others];
+  });
+};
+
+/** The same for whoever asks before what two people decided is carried out. */
+const changesIbansOfReads = () => {
+  const reads = payroll.services[0]!.app.get(BankReads);
+  const { payments } = reads;
+  jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {
+    const [first, ...others] = await payments.apply(reads, asked);
     return first ? [{ ...first, iban: germanIban(999_999) }, ...others] : [];
   });
 };
+
+/** Has what is followed read at once. */
+const readAgain = () =>
+  execute(
+    payroll.database.superuserUrl,
+    `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW'`,
+  );
 
 /** Has one instruction alone submitted. */
 const submitOne = () =>
@@ -62,12 +80,7 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
     changesIbans();
     const id = await payroll.paid(payFile(payRows(2)));
     await decide(await payroll.askedAbout(id, 'ECHO_MISMATCH'), 'RESUME');
-    const reads = payroll.services[0]!.app.get(BankReads);
-    const { payments } = reads;
-    jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {
-      const [first, ...others] = await payments.apply(reads, asked);
-      return first ? [{ ...first, iban: germanIban(999_999) }, ...others] : [];
-    });
+    changesIbansOfReads();
     const settled = async () => (await report(id)).table.settled.payments as number;
     await eventually(async () => (await settled()) === 1, 20_000);
     payroll.clock.offsetMs += 7 * 86_400_000;
@@ -78,6 +91,38 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
     await payroll.as('operator').delete(`${path}/actions`);
     expect((await payroll.decide(path, { ...word, action: 'PAID' })).status).toBe(200);
     await payroll.until(id, ['SETTLED'], 20_000);
+  });
+
+  it('contradicts two people who declared it not paid when it settles all the same, shown so', async () => {
+    await start(600_000);
+    let step: string | undefined = 'EXCHANGED';
+    const reads = changesIbans(() => step);
+    const id = await payroll.paid(payFile(payRows(2)));
+    await decide(await payroll.askedAbout(id, 'ECHO_MISMATCH'), 'RESUME');
+    changesIbansOfReads();
+    payroll.clock.offsetMs += 7 * 86_400_000;
+    let path = '';
+    const isOfBoth = async () => {
+      path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+      return (await payroll.as('finance').get(path)).data.payments === 2;
+    };
+    await eventually(isOfBoth, 20_000);
+    const word = { reason: 'the bank was asked', evidence: 'letter of the bank, 4711' };
+    expect((await payroll.decide(path, { ...word, action: 'NOT_PAID' })).status).toBe(200);
+    await eventually(async () => (await report(id)).table.void.payments === 2, 20_000);
+    reads.mockClear();
+    await eventually(async () => {
+      await readAgain();
+      return reads.mock.calls.length > 2;
+    }, 20_000);
+    expect(await kinds()).not.toContain('CONTRADICTION');
+    step = undefined;
+    await payroll.bankClock(new Date(Date.now() + 10 * 86_400_000));
+    await eventually(async () => {
+      await readAgain();
+      return (await kinds()).filter((kind) => kind === 'CONTRADICTION').length === 2;
+    }, 30_000);
+    expect(await report(id)).toMatchObject({ explained: false });
   });
 
   it('is told as it is, and holds back what of its run was not submitted until two people resume it', async () => {
@@ -169,11 +214,6 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
         return reading.mock.calls.length > times;
       }, 20_000);
     };
-    const readAgain = () =>
-      execute(
-        payroll.database.superuserUrl,
-        `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW'`,
-      );
     await readAgain();
     const first = await payroll.askedAbout(id, 'ECHO_MISMATCH');
     const told = (await payroll.as('finance').get(first)).data;

@@ -93,31 +93,41 @@ describe('under faults of the bank and the network', () => {
     expect(await timesPaid(rows)).toEqual(once(rows));
   });
 
-  it('goes on initiating while nothing is answered, tells a person after some tries, and pays everybody once', async () => {
-    const patient = await Payroll.start({
-      rowsPerInstruction: ROWS,
-      settings: { REBUILD_LIMIT: '1' },
-    });
-    try {
-      const initiates = async () => (await patient.calls()).initiate ?? 0;
-      const before = await initiates();
-      await patient.fault({ operation: 'initiate', kind: '500-after', every: 1, times: 3 });
-      const id = await patient.paid(payFile(payRows(ROWS)));
-      await eventually(async () => {
-        const [open] = await patient.attention();
-        return open?.kind === 'REBUILD_LIMIT' && /unanswered [23] times/.test(open.happened);
-      }, 10_000);
-      const path = await patient.askedAbout(id, 'REBUILD_LIMIT');
-      const { certain, askBank } = (await patient.as('operator').get(path)).data;
-      expect(`${certain} ${askBank}`).toMatch(/No instruction of ours is known.* Why are initiations/);
-      await patient.until(id, ['SETTLED'], 20_000);
-      expect(await patient.attention()).toEqual([]);
-      expect((await initiates()) - before).toBe(4);
-      expect((await patient.ledger()).payees.map(({ count }) => count)).toEqual(payRows(ROWS).map(() => 1));
-    } finally {
-      await patient.close();
-    }
-  });
+  it.each([
+    ['500-after', 'was answered with status 500', 'answered with status 500'],
+    ['409', 'was answered with status 409', 'answered with status 409'],
+    ['answer-lost', 'stayed unanswered', 'not answered'],
+  ])(
+    'goes on initiating in doubt (%s), tells a person after some tries, and pays everybody once',
+    async (kind, answer, asked) => {
+      const patient = await Payroll.start({
+        rowsPerInstruction: ROWS,
+        settings: { REBUILD_LIMIT: '1' },
+      });
+      try {
+        const initiates = async () => (await patient.calls()).initiate ?? 0;
+        const before = await initiates();
+        await patient.fault({ operation: 'initiate', kind, every: 1, times: 3 });
+        const id = await patient.paid(payFile(payRows(ROWS)));
+        await eventually(async () => {
+          const [open] = await patient.attention();
+          const told = new RegExp(`The last of [23] initiations ${answer}\\.`);
+          return open?.kind === 'REBUILD_LIMIT' && told.test(open.happened);
+        }, 10_000);
+        const path = await patient.askedAbout(id, 'REBUILD_LIMIT');
+        const { certain, askBank } = (await patient.as('operator').get(path)).data;
+        expect(`${certain} ${askBank}`).toMatch(
+          new RegExp(`No instruction of ours is known.* Why are initiations .* ${asked}\\?`),
+        );
+        await patient.until(id, ['SETTLED'], 20_000);
+        expect(await patient.attention()).toEqual([]);
+        expect((await initiates()) - before).toBe(4);
+        expect((await patient.ledger()).payees.map(({ count }) => count)).toEqual(payRows(ROWS).map(() => 1));
+      } finally {
+        await patient.close();
+      }
+    },
+  );
 
   it('asks nothing more about an initiation that was refused once two people have tried its rows again', async () => {
     const patient = await Payroll.start({ settings: { REBUILD_LIMIT: '1' } });

@@ -245,6 +245,22 @@ describe('an instruction that differs from what was approved', () => {
     expect((await payroll.calls()).submit ?? 0).toBe(0);
   });
 
+  it('by a payment nobody sent is built again, stops nothing, and is told so', async () => {
+    const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
+    payroll = await Payroll.start({ settings: { REBUILD_LIMIT: '20' }, sandbox: { variants } });
+    const operation = 'listInstructionPaymentTransactions';
+    await payroll.fault({ operation, kind: 'list-wrong', what: 'foreign', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'FOREIGN_RECORD');
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect((await asked(path)).certain).toMatch(
+      /^We never sent this payment\. .* It is built again, unless /,
+    );
+    expect((await payroll.run(id)).stopped).toBeNull();
+    expect((await decide(path, 'RESUME')).status).toBe(200);
+  });
+
   it('is asked about once where only names differ, and is paid all the same', async () => {
     const variants = { linkReads: 'allowed', omitFromLists: [] } as const;
     payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox: { variants } });

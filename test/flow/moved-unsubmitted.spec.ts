@@ -329,7 +329,7 @@ describe('two people who are asked about a submit by somebody else', () => {
     const alone = { action: 'EXECUTED', reason: 'somebody was too quick in the portal' };
     await payroll.as('operator').post(`${asked}/actions`, alone);
     const same = await payroll.confirm(asked, 'operator');
-    expect(same.data.code).toBe('SAME_PERSON');
+    expect(same.data.code).toBe('SECOND_PERSON_REQUIRED');
     expect((await payroll.confirm(asked)).status).toBe(200);
     await eventually(async () => (await kinds()).join() === 'INVARIANT_BREACH', 20_000);
     await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');

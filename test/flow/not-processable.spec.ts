@@ -296,4 +296,36 @@ describe('a payment that the bank shows no further', () => {
       expect([answer.status, answer.data.code]).toEqual([status, code]);
     },
   );
+
+  it('is not declared unpaid once it has gone on to a step that another was asked about', async () => {
+    payroll = await Payroll.start({ sandbox: { stepMs: 600_000, variants: { submitRuns: 'at-once' } } });
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    let first = 'PRO_DEBIT_HOLD';
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...of) => {
+      const seen = await paymentsOf.apply(source, of);
+      return seen.map((one) => ({ ...one, status: one.messageId?.endsWith('1') ? first : 'EXCHANGED' }));
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    const path = await overdue(id);
+    expect((await payroll.as('operator').post(`${path}/actions`, word('NOT_PAID'))).status).toBe(201);
+    first = 'EXCHANGED';
+    const { superuserUrl } = payroll.database;
+    const both = `SELECT FROM bank_payment WHERE bank_status = 'EXCHANGED'`;
+    await eventuallyRead(async () => (await select(superuserUrl, both)).length === 2);
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { payments } = reads;
+    jest
+      .spyOn(reads, 'payments')
+      .mockImplementation(async (...of) =>
+        (await payments.apply(reads, of)).map((one) => ({ ...one, status: 'EXCHANGED' })),
+      );
+    for (const _pressed of ['once', 'once more']) {
+      const refused = await payroll.confirm(path);
+      expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
+    }
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await payroll.decide(path, word('NOT_PAID'))).status).toBe(200);
+  });
 });

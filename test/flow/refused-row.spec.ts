@@ -33,7 +33,7 @@ describe('rows the bank does not take', () => {
     const path = payroll.path(`/attention/${attention!.id}`);
     const proposal = { action: 'EXCLUDE_PAYMENT', reason: 'the bank does not know the account' };
     expect((await payroll.as('operator').post(`${path}/actions`, proposal)).status).toBe(201);
-    expect((await payroll.confirm(path, 'operator')).data.code).toBe('SAME_PERSON');
+    expect((await payroll.confirm(path, 'operator')).data.code).toBe('SECOND_PERSON_REQUIRED');
     expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.until(run.id, ['READY']);
     const amended = await payroll.run(run.id);

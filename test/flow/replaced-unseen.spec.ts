@@ -163,7 +163,7 @@ describe('a run that pays again what the bank does not show now', () => {
     await hasWaitedLong();
     const path = await asked(run.id);
     const bare = { action: 'NOT_PAID', reason: 'nobody wrote' };
-    expect((await payroll.as('operator').post(`${path}/actions`, bare)).data.code).toBe('EVIDENCE_NEEDED');
+    expect((await payroll.as('operator').post(`${path}/actions`, bare)).data.code).toBe('EVIDENCE_REQUIRED');
     expect((await letter(path)).status).toBe(200);
     await sent(run.id);
     expect(await kinds()).toEqual([]);

@@ -452,6 +452,29 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
 
+  it('pays by no older run either where the bank does not show whose instruction it was that was forgotten', async () => {
+    await start({ sandbox: { variants: { linkReads: 'refused', omitFromLists: ['parties'] } } });
+    const rows = payRows(4);
+    const older = await payroll.uploaded(payFile(rows), payroll.later());
+    await payroll.approve(older);
+    await backedUp();
+    await execute(
+      backup!.superuserUrl,
+      `UPDATE pay_run SET submit_at = now(); UPDATE lease SET wake_at = now()`,
+    );
+    const reason = 'the file was corrected';
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${older.id}/cancellation`), { reason });
+    await payroll.until(older.id, ['CANCELLED'], 15_000);
+    const instead = await payroll.paid(payFile([...rows].reverse()));
+    await payroll.until(instead, ['SETTLED'], 20_000);
+    await restored();
+    expect((await answered()).happened).toContain(`not submitted yet (${older.id}): they stay stopped.`);
+    expect((await resume('letter of the bank, 4711')).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect((await payroll.run(older.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
   it('names what was paid of a run that was forgotten too', async () => {
     await start();
     await backedUp();
@@ -462,6 +485,15 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(happened).toContain(
       'for a run that was forgotten too: uploading its pay file again would pay twice; what older runs did not pay is held for a person: 2 with 4',
     );
+    const month = async (period: string) => {
+      const { data } = await payroll.as('finance').get(payroll.path(`/reconciliation?period=${period}`));
+      return [data.explained, data.openDoubts];
+    };
+    const period = payroll.executionDate().slice(0, 7);
+    expect(await month(period)).toEqual([false, ['RESTORED', 'UNRECORDED_SUBMIT']]);
+    expect((await resume()).status).toBe(200);
+    expect(await month(period)).toEqual([false, ['UNRECORDED_SUBMIT']]);
+    expect(await month('2020-01')).toEqual([true, []]);
   });
 });
 

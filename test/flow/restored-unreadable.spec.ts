@@ -122,6 +122,26 @@ describe('a restored database, at a bank that always answers one read otherwise 
   });
 });
 
+describe('a restored database that knows of no instruction yet, at a bank whose pages count from 0', () => {
+  it.each(['redirect', '404', '409'])(
+    'takes back what was submitted though page 0 was answered with a %s once',
+    async (kind) => {
+      await start({ pageBase: 0 });
+      const id = await uninitiated('SETTLED');
+      const before = await submits();
+      await payroll.stopServices();
+      await payroll.fault({ operation: 'listPaymentTransactions', kind, nth: 1 });
+      await restoring.restore();
+      expect(await restoring.answered()).toContain(
+        'taken back into the record, to be followed: 2 with 4 payments',
+      );
+      expect(await restoring.resume()).toBe('RESUMED');
+      await payroll.until(id, ['SETTLED'], 20_000);
+      expect([await submits(), await timesPaid()]).toEqual([before, [1, 1, 1, 1]]);
+    },
+  );
+});
+
 describe('a restored database, at a bank that lists no payments from a date on', () => {
   it('takes back what was forgotten by all it lists', async () => {
     await start({ fromDates: 'none' });

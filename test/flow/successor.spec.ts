@@ -299,17 +299,40 @@ describe('what a run did not pay', () => {
     expect(await reportOf(parent)).toMatchObject({ explained: true });
   });
 
+  let accounts = 0;
   it.each([
     ['under other employee ids', (row: Row) => ({ ...row, employeeId: `${row.employeeId}-B` }), {}],
     ['as another kind of pay', (row: Row) => row, { kindOfPay: 'BONUS' }],
+    [
+      'other amounts, under the same ids written otherwise',
+      (row: Row) => ({ ...row, employeeId: row.employeeId.toLowerCase(), amount: '99.00' }),
+      {},
+    ],
   ])('is not paid once more where another run paid the same accounts %s', async (_as, written, terms) => {
-    const rows = payRows(3, 400 + Object.keys(terms).length * 10);
+    const rows = payRows(3, 400 + accounts);
+    accounts += 10;
     const parent = await voided(rows);
     const other = await payroll.paid(payFile(rows.map(written)), terms);
     await payroll.until(other, ['SETTLED'], 15_000);
     const { status, data } = await successorOf(parent);
     const codes = data.payments.map(({ code }: { code: string }) => code);
     expect([status, data.code, codes]).toEqual([409, 'NOTHING_TO_REPLACE', Array(3).fill('PAID_AS_ANOTHER')]);
+  });
+
+  it('is not paid once more where a few were paid as another kind of pay since, or are held', async () => {
+    const rows = payRows(5, 480);
+    const parent = await voided(rows);
+    const urgent = await payroll.paid(payFile(rows.slice(0, 1)), { kindOfPay: 'ADVANCE' });
+    await payroll.until(urgent, ['SETTLED'], 15_000);
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, 'UPDATE employer SET payment_limit_minor = 1');
+    const otherIds = rows.slice(1, 2).map((row) => ({ ...row, employeeId: `${row.employeeId}-B` }));
+    const held = await payroll.uploaded(payFile(otherIds));
+    await execute(superuserUrl, 'UPDATE employer SET payment_limit_minor = NULL');
+    expect((await paymentsOf(held.id)).map(({ status }) => status)).toEqual(['HELD']);
+    const { status, data } = await successorOf(parent);
+    expect([status, data.payments]).toEqual([201, 3]);
+    expect(data.leftOut).toMatchObject([{ code: 'PAID_AS_ANOTHER', payments: 2 }]);
   });
 
   it('is paid by the last of a chain only', async () => {
@@ -431,7 +454,7 @@ describe('what a run did not pay', () => {
     await say('CLOSED');
     const refused = await successorOf(parent);
     await say('OPENED');
-    expect(refused).toMatchObject({ status: 422, data: { code: 'ACCOUNT_IS_CLOSED' } });
+    expect(refused).toMatchObject({ status: 409, data: { code: 'ACCOUNT_IS_CLOSED' } });
     expect(refused.data.detail).toContain('upload the rows with supplementOf and another account');
     expect((await successorOf(parent)).status).toBe(201);
   });
@@ -723,7 +746,9 @@ describe('a payment that moves at the bank after all', () => {
       'PAYMENT_CONTRADICTED',
     ]);
     const upload = await payroll.upload(payFile(rows), { executionDate: payroll.executionDate() });
-    expect(upload.data.code === 'PAY_FILE_REFUSED' || upload.headers['replayed'] === 'true').toBe(true);
+    expect(upload.data.code === 'PAY_FILE_REFUSED' || upload.headers['idempotent-replayed'] === 'true').toBe(
+      true,
+    );
     const supplement = await payroll.upload(payFile([...rows].reverse()), { supplementOf: parent });
     expect(supplement.data.faults.map((one: { code: string }) => one.code)).toEqual([
       'EMPLOYEE_NOT_REPAYABLE',

@@ -89,11 +89,11 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
     const acknowledged = await propose(path, { action: 'ACKNOWLEDGE' });
     expect([acknowledged.status, acknowledged.data.code]).toEqual([409, 'ACTION_NOT_OFFERED']);
     const unproven = await propose(path, { action: 'PAID', evidence: undefined });
-    expect([unproven.status, unproven.data.code]).toEqual([422, 'EVIDENCE_NEEDED']);
+    expect([unproven.status, unproven.data.code]).toEqual([422, 'EVIDENCE_REQUIRED']);
     const proposed = await propose(path, { action: 'PAID' });
     expect(proposed.data).toMatchObject({ action: 'PAID', payments: 1, evidence });
     const alone = await payroll.confirm(path, 'operator');
-    expect([alone.status, alone.data.code]).toEqual([409, 'SAME_PERSON']);
+    expect([alone.status, alone.data.code]).toEqual([409, 'SECOND_PERSON_REQUIRED']);
     expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.until(id, ['SETTLED']);
     await readAgain();

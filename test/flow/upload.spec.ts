@@ -32,11 +32,11 @@ describe('uploading a pay file', () => {
     const first = await payroll.upload(content);
     expect(first.status).toBe(201);
     expect(first.data).toMatchObject({ status: 'READY', payments: 3, currency: 'EUR' });
-    expect(first.headers['replayed']).toBeUndefined();
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
     const again = await payroll.upload(content);
     expect(again.status).toBe(201);
     expect(again.data).toEqual(first.data);
-    expect(again.headers['replayed']).toBe('true');
+    expect(again.headers['idempotent-replayed']).toBe('true');
     expect(await payroll.run(first.data.id)).toMatchObject({ status: 'READY' });
   });
 
@@ -45,7 +45,7 @@ describe('uploading a pay file', () => {
     const both = await Promise.all([payroll.upload(content), payroll.upload(content)]);
     expect(both.map(({ status }) => status)).toEqual([201, 201]);
     expect(both[0]?.data).toEqual(both[1]?.data);
-    expect(both.map(({ headers }) => headers['replayed']).filter(Boolean)).toEqual(['true']);
+    expect(both.map(({ headers }) => headers['idempotent-replayed']).filter(Boolean)).toEqual(['true']);
   });
 
   it('takes a form with its fields', async () => {

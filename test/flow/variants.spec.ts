@@ -1,6 +1,7 @@
+import { BankUnreachable } from '../../src/bank/errors';
+import { PaymentSource } from '../../src/settlement/payment-source';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
-import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, PayrollOptions } from '../support/payroll';
@@ -185,6 +186,31 @@ describe('a bank that shows neither totals nor to which instruction a payment be
       expect((await payroll.decide(payroll.path(`/attention/${one.id}`), word)).status).toBe(200);
     }
     expect((await report()).data).toMatchObject({ explained: true, openDoubts: [] });
+  });
+
+  it('is asked so too where nothing can be read of what people have ended', async () => {
+    payroll = await Payroll.start({
+      sandbox: {
+        stepMs: 600_000,
+        variants: {
+          linkReads: 'refused',
+          omitFromLists: ['customerInstructionId', 'messageId'],
+          submitRuns: 'later',
+        },
+      },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    payroll.clock.offsetMs += 7 * 86_400_000;
+    const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
+    const word = { action: 'NOT_PAID', reason: 'the bank wrote so', evidence: 'letter 4711' };
+    expect((await payroll.as('operator').post(`${path}/actions`, word)).status).toBe(201);
+    jest
+      .spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf')
+      .mockRejectedValue(new BankUnreachable('total-timeout', true));
+    expect((await payroll.confirm(path)).status).toBe(200);
+    await payroll.askedAbout(id, 'TOTALS_UNSEEN');
+    await payroll.until(id, ['FAILED'], 20_000);
   });
 });
 

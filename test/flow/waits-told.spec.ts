@@ -192,10 +192,10 @@ describe('an instruction that the bank does not show whole before its submit', (
       readsSo(unclear);
       await readAgain();
       const question = await asked(id);
-      expect(question.happened).toMatch(/shows payments of this instruction and not the instruction/);
+      expect(question.happened).toMatch(/it shows payments of this instruction and not the instruction/);
       expect(question.certain).toMatch(/acknowledge this with the reference of its written word/);
       expect(await payroll.decide(question.path, acknowledge)).toMatchObject({
-        status: 409,
+        status: 422,
         data: { code: 'EVIDENCE_REQUIRED' },
       });
       const word = { ...acknowledge, evidence: 'letter of the bank, 4711' };
@@ -222,7 +222,7 @@ describe('an instruction that the bank does not show whole before its submit', (
       await readAgain();
       const anew = await asked(id);
       expect(anew.path).not.toBe(path);
-      expect(anew.happened).toMatch(/shows payments of this instruction and not the instruction/);
+      expect(anew.happened).toMatch(/it shows payments of this instruction and not the instruction/);
       expect((await payroll.run(id)).status).toBe('CANCELLING');
     });
   });

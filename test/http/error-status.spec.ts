@@ -1,6 +1,22 @@
 import { Client } from 'pg';
 import { CONSTRAINTS, statusOfDomainCode } from '../../src/http/error-status';
+import { sourcesIn } from '../support/readme-tables';
 import { testDatabase, TestDatabase } from '../support/database';
+
+/** Codes with the statuses that the sources give each. */
+function statusesByCode(): Map<string, Set<number>> {
+  const given = new Map<string, Set<number>>();
+  const give = (code: string, status: number) => given.set(code, (given.get(code) ?? new Set()).add(status));
+  for (const { text } of sourcesIn('src')) {
+    for (const [, status, code] of text.matchAll(/new Problem\(\s*(\d{3}),\s*'([A-Z_]+)'/g))
+      give(code ?? '', Number(status));
+    for (const [, code = ''] of text.matchAll(/new DomainError\(\s*'([A-Z_]+)'/g))
+      give(code, statusOfDomainCode(code));
+    for (const [, code = ''] of text.matchAll(/\brefuse\('([A-Z_]+)'/g)) give(code, 422);
+  }
+  for (const { code } of Object.values(CONSTRAINTS)) give(code, 409);
+  return given;
+}
 
 describe('the map of errors', () => {
   let store: TestDatabase;
@@ -23,6 +39,12 @@ describe('the map of errors', () => {
       UNION SELECT (regexp_matches(prosrc, 'CONSTRAINT = ''(\\w+)''', 'g'))[1] FROM pg_proc`);
     const known = new Set(rows.map(({ name }) => name));
     expect(Object.keys(CONSTRAINTS).filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it('has one status for a code, wherever it is thrown', () => {
+    const given = statusesByCode();
+    expect([...given.keys()]).toEqual(expect.arrayContaining(['ACCOUNT_DETACHED', 'BALANCE_NOT_SHOWN']));
+    expect([...given].filter(([, statuses]) => statuses.size > 1)).toEqual([]);
   });
 
   it('has a status for every code there is or will be', () => {

@@ -303,6 +303,12 @@ describe('rows that another run pays', () => {
       { kindOfPay: 'TIPS' },
     );
     expect(await holds()).toEqual([[3, 'EMPLOYEE_ID_ALIKE', 2]]);
+    // Beside a row of its own file and one of another run: held once.
+    await desk.upload(employer, csv(row('0017', '15.00', 'Ann', SHARED), row('17', '16.00', 'Ann', SHARED)));
+    expect((await holds()).filter(([, code]) => code === 'EMPLOYEE_ID_ALIKE')).toEqual([
+      [2, 'EMPLOYEE_ID_ALIKE', 2],
+      [3, 'EMPLOYEE_ID_ALIKE', 2],
+    ]);
   });
 
   it('are counted, not matched one by one, where all of them are alike', async () => {

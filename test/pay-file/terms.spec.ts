@@ -155,7 +155,7 @@ describe('the account', () => {
     const { answer } = await desk.upload(own, csv(row('E2')), { kindOfPay: 'BONUS' });
     expect(answer.accountId).not.toBe(accountId);
     const problem = await desk.refusal(own, csv(row('E3')), { accountId });
-    expect(problem).toMatchObject({ status: 422, code: 'ACCOUNT_IS_CLOSED' });
+    expect(problem).toMatchObject({ status: 409, code: 'ACCOUNT_IS_CLOSED' });
     expect(problem.detail).toContain('name another account');
     expect(await desk.upload(own, FILE, { accountId })).toEqual({ answer: named.answer, replayed: true });
     await desk.query(own, `UPDATE employer_account SET bank_status = 'CLOSED'`);
@@ -169,7 +169,7 @@ describe('the account', () => {
     const accountId = showId('acc', own.accountId);
     expect(answer.accountId).not.toBe(accountId);
     const problem = await desk.refusal(own, csv(row('E2')), { accountId });
-    expect(problem).toMatchObject({ status: 422, code: 'ACCOUNT_DETACHED' });
+    expect(problem).toMatchObject({ status: 409, code: 'ACCOUNT_DETACHED' });
     expect(problem.detail).toContain('name another account');
   });
 

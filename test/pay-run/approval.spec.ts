@@ -33,7 +33,7 @@ describe('approving a pay run', () => {
     const own = await office.company();
     const { run, seen } = await readyRun(own);
     await office.query(own, `UPDATE employer_account SET bank_status = 'CLOSED'`);
-    const { body } = await office.as(own, 'approver').post(pathOf(run, '/approvals'), seen).expect(422);
+    const { body } = await office.as(own, 'approver').post(pathOf(run, '/approvals'), seen).expect(409);
     expect(body).toMatchObject({
       code: 'ACCOUNT_IS_CLOSED',
       detail: expect.stringContaining('cancel the run and upload its file with another account'),
@@ -45,7 +45,7 @@ describe('approving a pay run', () => {
   it('refuses a run whose execution date became a closed day of the bank, and names a date that will do', async () => {
     const run = await office.run(company, rows(100), { executionDate: '2026-11-28' });
     const seen = { rootHash: run.rootHash?.toString('hex'), total: '1.00' };
-    const { body } = await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(409);
+    const { body } = await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(422);
     expect(body).toMatchObject({
       code: 'EXECUTION_DATE_NOT_A_BANKING_DAY',
       detail: expect.stringContaining('Amend the run to another execution date (2026-11-30 will do)'),

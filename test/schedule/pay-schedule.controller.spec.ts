@@ -106,7 +106,7 @@ it('refuses an account that the bank has closed', async () => {
     tx.query(`UPDATE employer_account SET bank_status = 'CLOSED'`),
   );
   const refused = await call('post', 'schedules', { ...TERMS, accountId });
-  expect([refused.status, refused.body.code]).toEqual([422, 'ACCOUNT_IS_CLOSED']);
+  expect([refused.status, refused.body.code]).toEqual([409, 'ACCOUNT_IS_CLOSED']);
 });
 
 it('refuses a submit after the cut-off of its own execution date, and names both moments', async () => {

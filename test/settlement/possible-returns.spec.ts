@@ -90,6 +90,16 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(await asked([payment(1, {}), failed('EXT_REFUSED')], {})).toEqual([]);
   });
 
+  it('stays asked about while a read shows other records alone, and no longer once all of them are explained', async () => {
+    const mine: PaymentMarks = { bankPaymentId: '7', messageId: messageIdOf(ours.instruction[0], 1) };
+    const back: PaymentMarks = { bankPaymentId: '8', messageId, amountMinor: 20_000n };
+    expect(await asked([payment(1, {}), returned], mine, back)).toHaveLength(1);
+    expect(await asked([payment(1, {}), returned], back)).toHaveLength(1);
+    const both = [payment(1, { bankStatus: 'RETURNED', returned: true }), returned];
+    expect(await asked(both, back)).toHaveLength(1);
+    expect(await asked(both, mine, back)).toEqual([]);
+  });
+
   it('is asked about where it is another amount than was paid, with both for who may see them', async () => {
     const [told, ...others] = await asked([payment(1, {}), returned], { messageId, amountMinor: 19_950n });
     expect(others).toEqual([]);

@@ -6,9 +6,15 @@ import type { BankLists } from '../../src/database/bank-lists';
 import type { Database } from '../../src/database/database';
 import type { Claim } from '../../src/database/leases';
 import { BankReads } from '../../src/employer/bank-reads';
+import type { PersonalData } from '../../src/database/personal-data';
 import { Abandonment } from '../../src/submission/abandonment';
 import { InstructionReader } from '../../src/submission/read-back';
+import { referenceOf } from '../../src/submission/prepared-calls';
 import type { Work } from '../../src/submission/work';
+import type { BankInstruction } from '../../src/bank/records';
+
+/** What is sealed is the text itself. */
+const personal = { open: (sealed: string) => sealed } as unknown as PersonalData;
 
 const raw = { raw: '' };
 const gone = new NotFound(404, raw);
@@ -20,6 +26,7 @@ function reading(
   own: string | Error,
   general: string | Error,
   wasSettled = false,
+  shown: Partial<BankInstruction> = {},
 ) {
   async function* listed(what: string | Error) {
     if (what instanceof Error) throw what;
@@ -29,7 +36,9 @@ function reading(
   }
   const gateway = {
     getInstruction: () =>
-      instruction instanceof Error ? Promise.reject(instruction) : Promise.resolve({ status: instruction }),
+      instruction instanceof Error
+        ? Promise.reject(instruction)
+        : Promise.resolve({ ...shown, status: instruction }),
     listInstructionPayments: () => listed(own),
     listPayments: () => listed(general),
   };
@@ -38,18 +47,22 @@ function reading(
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) => work({ query: () => Promise.resolve([]) }),
   } as unknown as Database;
-  return new InstructionReader(database, reads);
+  return new InstructionReader(database, reads, personal);
 }
 
 const work = {
-  account: { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] },
-  planned: { rowCount: 0, totalMinor: 0n },
-  run: { id: 'run' },
+  account: {
+    reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'],
+    ibanSealed: 'DE89370400440532013000',
+  },
+  planned: { rowCount: 0, totalMinor: 0n, ordinal: 1 },
+  run: { id: '018f0000-0000-7000-8000-000000000002', currency: 'EUR', executionDate: '2026-12-01' },
   instruction: {
     id: '018f0000-0000-7000-8000-000000000001',
     employerId: 'employer',
     bankInstructionId: '4711',
     bankStatus: 'INITIATED',
+    attempt: 2,
     createdAt: new Date(),
   },
 } as unknown as Work;
@@ -90,6 +103,20 @@ describe('an unsubmitted instruction that is read back', () => {
   );
 
   it.each([
+    ['PRO_MANUAL_REVIEW', gone],
+    [gone, 'PRO_MANUAL_REVIEW'],
+  ])(
+    'may have been submitted where a status is shown that no document names (%s, %s)',
+    async (shown, own) => {
+      expect(await reading(shown, own, gone).submittedBefore(work)).toEqual({
+        moved: undefined,
+        isUnclear: true,
+        unknown: 'PRO_MANUAL_REVIEW',
+      });
+    },
+  );
+
+  it.each([
     ['CANCELLED', 'SETTLED', gone],
     ['CANCELLED', refused, 'SETTLED'],
     [gone, gone, 'SETTLED'],
@@ -110,6 +137,39 @@ describe('an unsubmitted instruction that is read back', () => {
       expect(await failure(reading(shown, own, general).readBack(work, []))).toMatchObject({ status });
     },
   );
+});
+
+describe('what an unsubmitted instruction announces when it is read back', () => {
+  const readAs = (shown: Partial<BankInstruction>) =>
+    reading('INITIATED', gone, gone, false, shown).readBack(work, []);
+
+  it.each<Partial<BankInstruction>>([
+    {},
+    { reference: referenceOf(work, 1) },
+    { reference: referenceOf(work, 12).toUpperCase() },
+    { debtorIban: 'DE89 3704 0044 0532 0130 00' },
+    { debtorIban: 'de89370400440532013000' },
+    { executionDate: '2026-12-01', requestedCount: 0, requestedTotalMinor: 0n, currency: 'EUR' },
+    { executionDate: '2026-12-02' },
+  ])('is as it was sent where the bank shows nothing else (%#)', async (shown) => {
+    expect(await readAs(shown)).toMatchObject({ kind: 'equal' });
+  });
+
+  it.each<[field: string, Partial<BankInstruction>]>([
+    ['reference', { reference: 'PAY-2026-12' }],
+    ['reference', { reference: `${referenceOf(work, 1)}-1` }],
+    [
+      'reference',
+      { reference: referenceOf({ ...work, instruction: { ...work.instruction, attempt: 1 } }, 1) },
+    ],
+    ['debtorIban', { debtorIban: 'BE68539007547034' }],
+    ['count', { requestedCount: 1 }],
+    ['total', { requestedTotalMinor: 1n }],
+    ['currency', { currency: 'USD' }],
+    ['executionDate', { executionDate: '2026-11-30' }],
+  ])('is different where the bank shows another %s', async (field, shown) => {
+    expect(await readAs(shown)).toEqual({ kind: 'different', why: `it differs in ${field}` });
+  });
 });
 
 describe('an unsubmitted instruction that the bank shows no more, of which a payment failed', () => {

@@ -426,9 +426,8 @@ export class Payroll {
     );
   }
 
-  /** Begins an instruction of somebody else. */
-  async initiateAtBank(): Promise<string> {
-    const debtor = DEFAULT_SEED.users[1]!;
+  /** Begins an instruction that is none of the service's, of the employer's account unless another holder is given. */
+  async initiateAtBank(debtor = DEFAULT_SEED.users[1]!): Promise<string> {
     const { data } = await axios.post<{ id: number }>(
       `${this.bank.url}${PATHS.initiate()}`,
       {

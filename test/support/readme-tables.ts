@@ -30,6 +30,7 @@ import { StateTable } from '../../src/domain/state-table';
 import { ATTENTION_WORDS, AttentionKind } from '../../src/pay-run/attention-words';
 import { Invariant } from '../../src/reconciliation/invariant';
 import { INVARIANTS } from '../../src/reconciliation/invariants';
+import { TABLE_LINES, TABLE_MEANING } from '../../src/reconciliation/report';
 import { operationsTable } from '../contract/readme-table';
 import { code, markdownTable as table } from './markdown-table';
 
@@ -49,6 +50,10 @@ export function readmeTables(api: OpenAPIObject): Record<string, string> {
     'bank-ladder': bankLadder(),
     attention: attention(),
     invariants: invariants(),
+    report: table(
+      ['Line of a reconciliation', 'What it counts'],
+      TABLE_LINES.map((name) => [code(name), TABLE_MEANING[name]]),
+    ),
     'magic-creditors': table(
       ['Creditor IBAN', 'What the bank does'],
       MAGIC_CREDITORS.map(({ iban, meaning }) => [code(iban), meaning]),
