@@ -203,7 +203,7 @@ export class BankGateway {
 function converted<From, To>(outcome: Outcome<From>, convert: (value: From) => To): Outcome<To> {
   if (outcome.kind !== 'yes') return outcome;
   try {
-    return { ...outcome, value: convert(outcome.value) };
+    return { kind: 'yes', value: convert(outcome.value), status: outcome.status };
   } catch (error) {
     if (!(error instanceof ContractDrift)) throw error;
     return { kind: 'in-doubt', why: error.message, status: outcome.status };
