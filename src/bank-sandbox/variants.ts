@@ -36,6 +36,10 @@ export interface Variants {
   secondSubmit: 'refused' | 'executed';
   /** An add after the submit answers 409, or is accepted and paid. */
   addAfterSubmit: 'refused' | 'accepted';
+  /** Whether an instruction takes adds side by side, or one at a time: another one meanwhile answers 409. */
+  addsOfOne: 'side-by-side' | 'in-turn';
+  /** An add to an instruction answers 404 for so long after it was initiated, on the bank's clock. */
+  addableAfterMs: number;
   /** The reads the document names only as links: allowed, or answered with 403. */
   linkReads: 'allowed' | 'refused';
   /** What records in lists leave out. */
@@ -152,6 +156,8 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   listingLagMs: 0,
   secondSubmit: 'refused',
   addAfterSubmit: 'refused',
+  addsOfOne: 'side-by-side',
+  addableAfterMs: 0,
   linkReads: 'allowed',
   omitFromLists: [],
   paymentIds: 'one-sequence',
@@ -232,6 +238,8 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   listingLagMs: whole(0, MANY),
   secondSubmit: choice('refused', 'executed'),
   addAfterSubmit: choice('refused', 'accepted'),
+  addsOfOne: choice('side-by-side', 'in-turn'),
+  addableAfterMs: whole(0, MANY),
   linkReads: choice('allowed', 'refused'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
   paymentIds: choice('one-sequence', 'two-sequences'),

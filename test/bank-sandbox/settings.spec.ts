@@ -18,6 +18,8 @@ const OTHERWISE: Variants = {
   listingLagMs: 100,
   secondSubmit: 'executed',
   addAfterSubmit: 'accepted',
+  addsOfOne: 'in-turn',
+  addableAfterMs: 100,
   linkReads: 'refused',
   omitFromLists: ['parties', 'messageId', 'customerInstructionId'],
   paymentIds: 'two-sequences',

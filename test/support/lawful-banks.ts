@@ -24,6 +24,8 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   listingLagMs: [0, 100],
   secondSubmit: ['refused', 'executed'],
   addAfterSubmit: ['refused', 'accepted'],
+  addsOfOne: ['side-by-side'],
+  addableAfterMs: [0],
   linkReads: ['allowed', 'refused'],
   omitFromLists: [[], ['parties'], ['messageId'], ['parties', 'messageId'], ['customerInstructionId']],
   paymentIds: ['one-sequence', 'two-sequences'],
