@@ -13,8 +13,10 @@ export interface Variants {
   amountType: 'number' | 'string';
   /** The number of the first page. */
   pageBase: 0 | 1;
-  /** Whether `count` of a list envelope is the length of the page or of the whole list. */
-  countMeans: 'page' | 'total';
+  /** Where pages count from 1, page 0 is answered with 400, or 500. */
+  pageZero: 'refused' | 'fails';
+  /** Whether `count` of a list envelope is the length of the page, of the whole list, or of all there are whatever is asked for. */
+  countMeans: 'page' | 'total' | 'everything';
   /** The most items on a page. */
   maxPageSize: number;
   /** A larger `pageSize` than the most is answered with that many items, or with 400. */
@@ -146,6 +148,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   amountUnit: 'minor',
   amountType: 'number',
   pageBase: 1,
+  pageZero: 'refused',
   countMeans: 'total',
   maxPageSize: 100,
   largePages: 'capped',
@@ -228,7 +231,8 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   amountUnit: choice('minor', 'major'),
   amountType: choice('number', 'string'),
   pageBase: choice(0, 1),
-  countMeans: choice('page', 'total'),
+  pageZero: choice('refused', 'fails'),
+  countMeans: choice('page', 'total', 'everything'),
   maxPageSize: whole(1, MAX_PAGE_SIZE),
   largePages: choice('capped', 'refused'),
   ignorePageParams: flag,

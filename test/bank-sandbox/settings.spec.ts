@@ -8,6 +8,7 @@ const OTHERWISE: Variants = {
   amountUnit: 'major',
   amountType: 'string',
   pageBase: 0,
+  pageZero: 'fails',
   countMeans: 'page',
   maxPageSize: 7,
   largePages: 'refused',

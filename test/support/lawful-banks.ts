@@ -14,6 +14,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   amountUnit: ['minor', 'major'],
   amountType: ['number', 'string'],
   pageBase: [0, 1],
+  pageZero: ['refused'],
   countMeans: ['page', 'total'],
   maxPageSize: [20, 50, 100],
   largePages: ['capped', 'refused'],
