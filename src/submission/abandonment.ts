@@ -192,9 +192,6 @@ export class Abandonment {
   }
 }
 
-const ONE_AT_A_TIME =
-  ' Where it takes one add of an instruction at a time, so that almost all rows are among them, BANK_ADDS_IN_FLIGHT=1 adds them so.';
-
 /** Whether it is open whether somebody submitted it. */
 async function isAskedOfUnclear(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
   const open = await tx.query(
@@ -221,7 +218,7 @@ async function answeredAlike(
   const named = rows.map(
     (row) => `row ${row.row_no} (${showId('pay', row.payment_id)}) with ${row.doubt} ${row.times} times`,
   );
-  return ` The bank answered ${textOfFirstFew(named, ROWS_NAMED)}: without them, which an amendment takes out as long as nothing is submitted, it may take the others.${rows.length > ROWS_NAMED ? ONE_AT_A_TIME : ''}`;
+  return ` The bank answered ${textOfFirstFew(named, ROWS_NAMED)}: without them, which an amendment takes out as long as nothing is submitted, it may take the others.`;
 }
 
 /** How often these rows were built under the approvals that stand: what was built under those that lapsed does not count. */

@@ -11,6 +11,9 @@ export const BATCH_ROWS = 100;
  */
 export const BATCHES_AT_ONCE = 2;
 
+/** So many times fewer adds are in flight with each step of gentleness: with the second, one at a time. */
+const FEWER_EACH_STEP = 8;
+
 interface Waiter {
   order: number;
   resolve: (granted: boolean) => void;
@@ -24,12 +27,16 @@ interface Waiter {
 export class AddWindow {
   private freeBatches = BATCHES_AT_ONCE;
   private readonly waiting: Waiter[] = [];
+  private readonly most: number;
   private readonly lanes: Lanes;
+  /** By how many they are: shared, since a bank may take one add at a time of whatever instruction. */
+  private readonly fewerLanes = new Map<number, Lanes>();
   private closed = false;
   private last = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'BANK_ADDS_IN_FLIGHT'>) {
-    this.lanes = new Lanes(config.BANK_ADDS_IN_FLIGHT);
+    this.most = config.BANK_ADDS_IN_FLIGHT;
+    this.lanes = new Lanes(this.most);
   }
 
   /** A place in the order of instructions. */
@@ -73,8 +80,16 @@ export class AddWindow {
     first.resolve(true);
   }
 
-  /** Makes one call when a lane is free, in the order of asking. */
-  inLane<T>(call: () => Promise<T>): Promise<T> {
-    return this.lanes.run(call);
+  /** Makes one call when a lane is free, in the order of asking; one of fewer lanes where it is to be gentle. */
+  inLane<T>(call: () => Promise<T>, gentleness = 0): Promise<T> {
+    if (gentleness === 0) return this.lanes.run(call);
+    return this.fewerFor(gentleness).run(() => this.lanes.run(call));
+  }
+
+  private fewerFor(gentleness: number): Lanes {
+    const width = Math.max(1, Math.floor(this.most / FEWER_EACH_STEP ** gentleness));
+    const lanes = this.fewerLanes.get(width) ?? new Lanes(width);
+    this.fewerLanes.set(width, lanes);
+    return lanes;
   }
 }

@@ -21,6 +21,7 @@ import { AddResult, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, saidIn, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
+import { gentlenessFor } from './gentleness';
 import { initiateOf, referenceOf } from './prepared-calls';
 import {
   assertAccountOpen,
@@ -63,8 +64,8 @@ export class Builder {
     const { bankStatus } = work.instruction;
     if (isPastSubmit(bankStatus ?? '')) return this.verifier.breach(claim, work, bankStatus ?? '');
     const rows = await this.takeUp(claim, work);
-    const refused = await this.addOpen(claim, work, rows);
-    if (refused !== undefined) return refused;
+    const later = await this.addOpen(claim, work, rows);
+    if (later !== undefined) return later;
     const answered = await this.database.inEmployer(claim.employerId, (tx) =>
       withAnswers(tx, work.instruction, rows),
     );
@@ -153,11 +154,20 @@ export class Builder {
     return pauseBeforeInitiate(attempt);
   }
 
-  /** Step 2 for all rows that have no answer; what the bank said when it took none says when to go on. */
+  /**
+   * Step 2 for all rows that have no answer. What is built again waits first until the bank knows the instruction, by the
+   * latest a read does.
+   * @returns when to go on: then, or as the bank said when it took none
+   */
   private async addOpen(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn | undefined> {
     const open = rows.filter((row) => row.addOutcome === null);
     if (open.length === 0) return undefined;
-    const refusal = await this.addTaken(claim, work, open);
+    const { step, openedAgoMs = Infinity } = await this.database.inEmployer(claim.employerId, (tx) =>
+      gentlenessFor(tx, work),
+    );
+    const unknownMs = this.config.BANK_LAG_BOUND_MS - openedAgoMs;
+    if (step > 0 && unknownMs > 0) return Math.ceil(unknownMs);
+    const refusal = await this.addTaken(claim, work, open, step);
     if (refusal === undefined || refusal.outcome.kind !== 'no') return undefined;
     const { outcome } = refusal;
     return this.database.inEmployer(claim.employerId, (tx) =>
@@ -174,11 +184,12 @@ export class Builder {
     claim: Claim,
     work: Work,
     open: readonly PayableRow[],
+    gentleness: number,
   ): Promise<AddResult | undefined> {
     const forbidden: AddResult[] = [];
     let fruitless = 0;
     for (let left = [...open]; left.length > 0;) {
-      const refusals = await this.adder.add(claim, work, left);
+      const refusals = await this.adder.add(claim, work, left, gentleness);
       const other = refusals.find((one) => !isForbidden(one));
       if (other !== undefined) return other;
       if (refusals.length === 0) break;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { echoFaultsOfInitiate } from '../bank/echo';
-import { isNotShown, NotFound, unless } from '../bank/errors';
+import { isNotShown, isPerhapsEmpty, NotFound, unless } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
@@ -72,7 +72,9 @@ export class InstructionReader {
       isNamedBy: namesOf(work.instruction.id),
     });
     // A bank may answer 404 where nothing is listed: that no payment is shown proves nothing either way.
-    const seen = (await unless(isGone, reading)) ?? [];
+    const isNone = (error: unknown) =>
+      isGone(error) || (isPerhapsEmpty(error) && !instruction?.calculatedCount);
+    const seen = (await unless(isNone, reading)) ?? [];
     const moved = withoutFees(seen, bankIds)
       .flatMap((one) => statusesShown(one.status, one.wasSettled))
       .find(isPastSubmit);

@@ -1,4 +1,11 @@
-import { BankError, ContractDrift, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
+import {
+  BankError,
+  ContractDrift,
+  FirstPageFailed,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+} from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Config } from '../../src/config/env';
 import { Clock } from '../../src/config/clock';
@@ -80,6 +87,20 @@ describe('an unsubmitted instruction that is read back', () => {
   ])('is dead where the bank says so and shows no payment of it (%s, %s)', async (shown, own, general) => {
     expect(await reading(shown, own, general).readBack(work, [])).toMatchObject({ kind: 'dead' });
   });
+
+  it.each([new ListUnreadable('nothing-shown'), new FirstPageFailed(500, raw)])(
+    'shows no payment where its list may be empty, unless it counts some itself (%s)',
+    async (nothing) => {
+      const counting = (calculatedCount: number | undefined) =>
+        reading('INITIATED', nothing, nothing, false, { calculatedCount }).readBack(
+          { ...work, planned: { ...work.planned, rowCount: 1 } },
+          [],
+        );
+      expect(await counting(0)).toMatchObject({ kind: 'fewer' });
+      expect(await counting(undefined)).toMatchObject({ kind: 'equal' });
+      expect(await failure(counting(1))).toBe(nothing);
+    },
+  );
 
   it('is gone where the bank shows neither it nor a payment of it', async () => {
     expect(await reading(gone, gone, gone).readBack(work, [])).toEqual({ kind: 'gone' });
