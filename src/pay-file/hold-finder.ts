@@ -15,6 +15,8 @@ interface KnownOfRows {
   joins: boolean;
   /** Whether they are payments by now, the first ones of their period: then each has an employee of its own. */
   early?: boolean;
+  /** Whether what they are compared with was hashed under another key. */
+  otherKey: boolean;
 }
 
 /**
@@ -25,11 +27,12 @@ interface KnownOfRows {
 export async function findHolds(
   tx: EmployerTransaction,
   run: RunOfKey,
-  { rows, joins, early }: KnownOfRows,
+  { rows, joins, early, otherKey }: KnownOfRows,
 ): Promise<boolean> {
   const joined = joins ? run.id : null;
   const compared: Compared = { rows, joined };
   await createHoldTable(tx);
+  if (otherKey) await note(tx, 'HASH_KEY_CHANGED', 'line', 'SELECT $1, NULL::integer');
   if (!early) await findTwice(tx, compared);
   await findSharedAccounts(tx, compared);
   const inDoubt = await runsThatMayHavePaid(tx, run);
