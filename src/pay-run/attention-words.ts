@@ -254,6 +254,9 @@ export const SUBMITTED_OR_NOT =
 /** How the question begins that is asked because a successor was refused: no run waits for its answer. */
 export const SUCCESSOR_REFUSED = 'A successor of ';
 
+/** What the question says of payments that show an undocumented status after they were paid: nothing waits for them. */
+export const HAD_SETTLED = 'of payments that had ended as SETTLED:';
+
 /**
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
  * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
@@ -265,7 +268,7 @@ export function actionsFor(asked: Asked): readonly AttentionAction[] {
   if (kind === 'REPLACED_UNSEEN' && !happened.startsWith(SUCCESSOR_REFUSED)) return ['NOT_PAID'];
   if (kind === 'ROW_UNSEEN' && !happened.startsWith(BEFORE_SUBMIT)) return ['ACKNOWLEDGE'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
-  const waiting = payments > 0;
+  const waiting = payments > 0 && !happened.includes(HAD_SETTLED);
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];
   return actions.filter((action) => MEANINGS.includes(action) === waiting);
 }
