@@ -101,6 +101,7 @@ export class Submitter {
         return this.submit(claim, work);
       case 'fewer':
       case 'wait':
+      case 'unclear':
         if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
         return reading.kind === 'fewer'
           ? this.verifier.fewer(claim, work, rows, reading)

@@ -100,7 +100,8 @@ describe('an instruction that the bank does not show whole before its submit', (
       return eventually(async () => reads > before + 1, 15_000);
     };
     await readOn();
-    return { id, readOn, asItIs: () => (shown = undefined), lacksAgain: () => (shown = lacking) };
+    const shows = (other: ReadBack | undefined) => (shown = other);
+    return { id, readOn, shows, asItIs: () => shows(undefined), lacksAgain: () => shows(lacking) };
   }
 
   const hasWaitedLong = () =>
@@ -139,6 +140,25 @@ describe('an instruction that the bank does not show whole before its submit', (
       expect(await kinds()).toEqual([]);
     },
   );
+
+  it('is asked about in other words where something else is shown, and is built again on the word of the bank alone where nobody can tell', async () => {
+    const { id, shows, asItIs } = await reading('BUILDING', waits);
+    await hasWaitedLong();
+    const first = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    expect((await payroll.as('operator').get(first)).data.certain).toMatch(/^Nothing of it was submitted/);
+    shows({ kind: 'unclear', unknown: 'PRO_ODD' });
+    await eventually(async () => (await payroll.as('operator').get(first)).data.resolvedAt !== null, 15_000);
+    const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const { data } = await payroll.as('operator').get(path);
+    expect(data.happened).toMatch(/the status PRO_ODD, which no document names/);
+    expect(data.certain).not.toMatch(/Nothing of it was submitted/);
+    const again = { action: 'TRY_AGAIN', reason: 'the bank was asked' };
+    expect(await payroll.decide(path, again)).toMatchObject({ data: { code: 'EVIDENCE_REQUIRED' } });
+    expect((await payroll.decide(path, { ...again, evidence: 'letter of the bank, 4711' })).status).toBe(200);
+    asItIs();
+    await settled(id);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
 
   it('is asked about no more once its run is cancelled', async () => {
     const { id } = await reading('BUILDING', fewer);
