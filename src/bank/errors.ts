@@ -1,5 +1,8 @@
 /** What every error of the bank client is, so that a caller can tell the bank's faults from its own. */
 export abstract class BankClientError extends Error {
+  /** The read that it is of, such as `GET /api/…`, as far as it was asked for. */
+  call?: string;
+
   constructor(message: string) {
     super(message);
     this.name = new.target.name;

@@ -1,6 +1,12 @@
 import type { z } from 'zod';
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
-import { BankUnreachable, ContractDrift, RateLimited, TokenUnavailable } from './errors';
+import {
+  type BankClientError,
+  BankUnreachable,
+  ContractDrift,
+  RateLimited,
+  TokenUnavailable,
+} from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
@@ -87,7 +93,7 @@ export class BankSession {
       try {
         const result = await this.exchange(request, true, LONGEST_WAIT_MS);
         if (result.kind === 'failed' || !isSuccess(result.status))
-          throw readErrorOf(result, retryAfterMs(result));
+          throw ofRead(path, readErrorOf(result, retryAfterMs(result)));
         const record = readAs(answer, result.status === NO_CONTENT ? noContent : result.text);
         const faults = faultsOf(record);
         if (faults.length > 0) throw new ContractDrift(faults);
@@ -178,6 +184,12 @@ function retryAfterMs(result: HttpResult): number | undefined {
 }
 
 const noFaults = (): string[] => [];
+
+/** Without what it asked with, which may be an amount. */
+function ofRead(path: string, error: BankClientError): BankClientError {
+  error.call = `GET ${path.split('?')[0] ?? path}`;
+  return error;
+}
 
 function mayBeBetterAtOnce(error: unknown): boolean {
   if (error instanceof BankUnreachable) return BROKEN_CONNECTION.has(error.why);
