@@ -54,6 +54,13 @@ export class RateLimited extends BankClientError {
   }
 }
 
+/** Whoever wanted a call gave it up before anything of it was sent. */
+export class GivenUp extends BankClientError {
+  constructor() {
+    super('The call was given up before it was sent');
+  }
+}
+
 /** What an error answer said, as far as it could be read, masked (Errors 4: the shape is not shown). */
 export interface BankErrorBody {
   code?: string;

@@ -4,6 +4,7 @@ import {
   type BankClientError,
   BankUnreachable,
   ContractDrift,
+  GivenUp,
   RateLimited,
   TokenUnavailable,
 } from './errors';
@@ -26,6 +27,8 @@ export interface Leaving {
   turn?: Turn;
   /** Asked before the first byte: where it says no, nothing is sent. */
   mayLeave?: () => boolean;
+  /** Ends the wait for a turn and a token: what has not left by then is not sent. */
+  givenUp?: AbortSignal;
 }
 
 /** A call that changes something at the bank. */
@@ -114,7 +117,7 @@ export class BankSession {
         change,
         change.renewOn401 ?? false,
         change.maxQueueMs ?? LONGEST_WAIT_MS,
-        change.turn,
+        change,
       );
       const { answer, noContent } = change;
       const isEmpty = result.kind === 'answer' && result.text === '' && noContent !== undefined;
@@ -141,20 +144,20 @@ export class BankSession {
     request: Sent,
     renewOn401: boolean,
     maxQueueMs: number,
-    turn?: Turn,
+    { turn, givenUp }: Leaving = {},
   ): Promise<HttpResult> {
     const { budget, token } = this.options;
     if (!this.mayUse(turn)) {
       // Before the turn: a token that has to be asked for takes one too, and that may be the next minute's.
-      await soon(token.current(), maxQueueMs);
-      await budget.take(maxQueueMs);
+      await unlessGivenUp(soon(token.current(), maxQueueMs), givenUp);
+      await unlessGivenUp(budget.take(maxQueueMs), givenUp);
     }
-    const used = await soon(token.current(), maxQueueMs);
+    const used = await unlessGivenUp(soon(token.current(), maxQueueMs), givenUp);
     const result = await this.send(request, used);
     if (result.kind !== 'answer' || result.status !== 401 || !renewOn401) return result;
     const renewed = await token.renewAfter401(used).catch(refusedAsNone);
     if (renewed === undefined) return result;
-    await budget.take(maxQueueMs);
+    await unlessGivenUp(budget.take(maxQueueMs), givenUp);
     return this.send(request, renewed);
   }
 
@@ -196,6 +199,22 @@ function mayBeBetterAtOnce(error: unknown): boolean {
   return error instanceof ContractDrift;
 }
 
+/** A turn that comes later is lost. @throws GivenUp */
+async function unlessGivenUp<T>(waiting: Promise<T>, givenUp: AbortSignal | undefined): Promise<T> {
+  if (givenUp === undefined) return waiting;
+  let giveUp: (() => void) | undefined;
+  const ended = new Promise<never>((_, reject) => {
+    giveUp = () => reject(new GivenUp());
+    if (givenUp.aborted) giveUp();
+    else givenUp.addEventListener('abort', giveUp, { once: true });
+  });
+  try {
+    return await Promise.race([ended, waiting]);
+  } finally {
+    if (giveUp) givenUp.removeEventListener('abort', giveUp);
+  }
+}
+
 /** A token that comes later serves the next call. @throws TokenUnavailable */
 async function soon(token: Promise<string>, withinMs: number): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
@@ -223,5 +242,6 @@ function notSent(error: unknown): Outcome<never> {
   if (error instanceof TokenUnavailable) {
     return { kind: 'no', reason: error.refused ? 'no-token' : 'not-sent', why: error.message };
   }
+  if (error instanceof GivenUp) return { kind: 'no', reason: 'not-sent', why: error.message };
   throw error;
 }

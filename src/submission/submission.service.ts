@@ -106,6 +106,7 @@ export class SubmissionService {
   /** Takes no more work, waits for what is under way, and then writes down what only this process knows. */
   async drain(): Promise<void> {
     this.adder.stop();
+    this.submitter.stop();
     await Promise.all([this.runs.drain(), this.builds.drain(), this.others.drain()]);
     await this.unsent.drain();
   }

@@ -68,6 +68,7 @@ const UNREMEMBERED_PAUSE_MS = 15_000;
 @Injectable()
 export class Submitter {
   private readonly logger = new Logger(Submitter.name);
+  private stopping = false;
 
   constructor(
     private readonly database: Database,
@@ -82,6 +83,11 @@ export class Submitter {
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
+
+  /** Begins no more submits; one that is written down by then is sent. */
+  stop(): void {
+    this.stopping = true;
+  }
 
   /**
    * Reads the instruction whole once more and, when it equals what was approved, submits it. Past the cut-off it is
@@ -133,6 +139,7 @@ export class Submitter {
     const { employerId, subjectId: instructionId } = claim;
     // Before the intent: what may have been submitted does not wait, and whatever forbids it meanwhile is seen.
     const turn = await this.gateway.turnToSubmit();
+    if (this.stopping) return 0;
     const ids = { attemptId: newId(), callId: newId() };
     const unsent = (why: string) => this.unsent.remember({ employerId, instructionId, ...ids, why });
     const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
@@ -260,7 +267,7 @@ export class Submitter {
         return waitingAfter(
           PATHS.submit(instruction.bankInstructionId ?? ''),
           outcome,
-          pauseOfUnsent(outcome),
+          Math.max(UNSENT_PAUSE_MS, outcome.kind === 'no' ? (outcome.retryAfterMs ?? 0) : 0),
         );
       case 'refused': {
         const before = await timesTurnedAway(tx, instruction);
@@ -330,8 +337,4 @@ export class Submitter {
     );
     return 'never';
   }
-}
-
-function pauseOfUnsent(outcome: Outcome<unknown>): number {
-  return Math.max(UNSENT_PAUSE_MS, outcome.kind === 'no' ? (outcome.retryAfterMs ?? 0) : 0);
 }
