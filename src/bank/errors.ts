@@ -1,5 +1,8 @@
 /** What every error of the bank client is, so that a caller can tell the bank's faults from its own. */
 export abstract class BankClientError extends Error {
+  /** The read that it is of, such as `GET /api/…`, as far as it was asked for. */
+  call?: string;
+
   constructor(message: string) {
     super(message);
     this.name = new.target.name;
@@ -48,6 +51,13 @@ export class ContractDrift extends BankClientError {
 export class RateLimited extends BankClientError {
   constructor(readonly retryAfterMs: number) {
     super(`The bank's rate limit is reached; wait ${retryAfterMs} ms`);
+  }
+}
+
+/** Whoever wanted a call gave it up before anything of it was sent. */
+export class GivenUp extends BankClientError {
+  constructor() {
+    super('The call was given up before it was sent');
   }
 }
 

@@ -73,10 +73,10 @@ export class BankGateway {
     return checked(instruction, (echo) => echoFaultsOfInitiate(prepared.request, echo));
   }
 
-  /** Step 2 (Multi-step credit transfer). */
-  async sendAdd(prepared: PreparedAdd): Promise<Outcome<BankPayment>> {
+  /** Step 2 (Multi-step credit transfer). Not sent where it is given up while it waits for its turn. */
+  async sendAdd(prepared: PreparedAdd, givenUp?: AbortSignal): Promise<Outcome<BankPayment>> {
     const { bankInstructionId, body } = prepared;
-    const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body);
+    const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body, givenUp);
     const payment = converted(outcome, (record) => paymentOf(record, this.client.amounts));
     return checked(payment, (echo) => echoFaultsOfPayment(prepared.request, echo));
   }

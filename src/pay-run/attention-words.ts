@@ -181,6 +181,13 @@ export const ATTENTION_WORDS = {
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
+  DUE_BUT_WAITING: {
+    certain:
+      'Nothing of this run is submitted, and nothing is stopped. It goes on by itself once what it waits for is there; if that is not before the cut-off of its execution date, its approval lapses. Before its people are paid in any other way, cancel it.',
+    askBank:
+      'Since the time named here we get no answer from you that we can use, to the call named here. Is your interface, or its token endpoint, out of order, or our access limited? Until when, and what becomes of payments for this execution date that reach you after the cut-off?',
+    actions: ['ACKNOWLEDGE'],
+  },
   LOW_BALANCE: {
     certain: 'Nothing of this run was submitted. It goes on by itself once the account is funded.',
     askBank: NOTHING_TO_ASK,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, Config } from '../config/env';
 import { Lanes } from '../config/lanes';
@@ -31,12 +32,13 @@ export class AddWindow {
   private readonly lanes: Lanes;
   /** By how many they are: shared, since a bank may take one add at a time of whatever instruction. */
   private readonly fewerLanes = new Map<number, Lanes>();
-  private closed = false;
+  private readonly closing = new AbortController();
   private last = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'BANK_ADDS_IN_FLIGHT'>) {
     this.most = config.BANK_ADDS_IN_FLIGHT;
     this.lanes = new Lanes(this.most);
+    setMaxListeners(this.most, this.closing.signal);
   }
 
   /** A place in the order of instructions. */
@@ -45,20 +47,25 @@ export class AddWindow {
     return this.last;
   }
 
-  /** Grants nothing more: batches under way are finished, none is begun. */
+  /** Grants nothing more: batches under way are finished, none is begun, and what waits for its turn is not sent. */
   close(): void {
-    this.closed = true;
+    this.closing.abort();
     for (const { resolve } of this.waiting.splice(0)) resolve(false);
   }
 
   /** Whether what was begun may go on with another batch: not when the process is being stopped. */
   get open(): boolean {
-    return !this.closed;
+    return !this.closed.aborted;
+  }
+
+  /** Says when the process is being stopped. */
+  get closed(): AbortSignal {
+    return this.closing.signal;
   }
 
   /** Waits for the right to intend a batch, and others in its place; false when the process is being stopped. */
   takeBatch(order: number): Promise<boolean> {
-    if (this.closed) return Promise.resolve(false);
+    if (this.closed.aborted) return Promise.resolve(false);
     if (this.freeBatches > 0) {
       this.freeBatches -= 1;
       return Promise.resolve(true);

@@ -146,7 +146,7 @@ export class Adder {
     const send = async (row: PayableRow, n: number) => {
       const add = prepared[n];
       if (job.stopped || !this.window.open || add === undefined) return;
-      const outcome = await this.gateway.sendAdd(add);
+      const outcome = await this.gateway.sendAdd(add, this.window.closed);
       results.push({ row, outcome });
       if (outcome.kind !== 'no' || outcome.reason === 'invalid') return;
       job.stopped = true;
