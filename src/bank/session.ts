@@ -147,18 +147,24 @@ export class BankSession {
     { turn, givenUp }: Leaving = {},
   ): Promise<HttpResult> {
     const { budget, token } = this.options;
-    if (!this.mayUse(turn)) {
-      // Before the turn: a token that has to be asked for takes one too, and that may be the next minute's.
-      await unlessGivenUp(soon(token.current(), maxQueueMs), givenUp);
-      await unlessGivenUp(budget.take(maxQueueMs), givenUp);
-    }
-    const used = await unlessGivenUp(soon(token.current(), maxQueueMs), givenUp);
+    const used = await unlessGivenUp(this.tokenInTurn(maxQueueMs, turn), givenUp);
     const result = await this.send(request, used);
     if (result.kind !== 'answer' || result.status !== 401 || !renewOn401) return result;
     const renewed = await token.renewAfter401(used).catch(refusedAsNone);
     if (renewed === undefined) return result;
     await unlessGivenUp(budget.take(maxQueueMs), givenUp);
     return this.send(request, renewed);
+  }
+
+  /** Waits for a turn, unless one may be used, and for the token to send with. */
+  private async tokenInTurn(maxQueueMs: number, turn: Turn | undefined): Promise<string> {
+    const { budget, token } = this.options;
+    if (!this.mayUse(turn)) {
+      // Before the turn: a token that has to be asked for takes one too, and that may be the next minute's.
+      await soon(token.current(), maxQueueMs);
+      await budget.take(maxQueueMs);
+    }
+    return soon(token.current(), maxQueueMs);
   }
 
   private mayUse(turn: Turn | undefined): boolean {
