@@ -73,10 +73,10 @@ export class BankGateway {
     return checked(instruction, (echo) => echoFaultsOfInitiate(prepared.request, echo));
   }
 
-  /** Step 2 (Multi-step credit transfer). */
-  async sendAdd(prepared: PreparedAdd): Promise<Outcome<BankPayment>> {
+  /** Step 2 (Multi-step credit transfer). Not sent where it is given up while it waits for its turn. */
+  async sendAdd(prepared: PreparedAdd, givenUp?: AbortSignal): Promise<Outcome<BankPayment>> {
     const { bankInstructionId, body } = prepared;
-    const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body);
+    const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body, givenUp);
     const payment = converted(outcome, (record) => paymentOf(record, this.client.amounts));
     return checked(payment, (echo) => echoFaultsOfPayment(prepared.request, echo));
   }
@@ -225,7 +225,7 @@ function readRecord(
 function converted<From, To>(outcome: Outcome<From>, convert: (value: From) => To): Outcome<To> {
   if (outcome.kind !== 'yes') return outcome;
   try {
-    return { ...outcome, value: convert(outcome.value) };
+    return { kind: 'yes', value: convert(outcome.value), status: outcome.status };
   } catch (error) {
     if (!(error instanceof ContractDrift)) throw error;
     return { kind: 'in-doubt', why: error.message, status: outcome.status };

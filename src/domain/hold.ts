@@ -1,8 +1,8 @@
 import { formatMinor } from './money';
 
 /**
- * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT and ROWS_OF_ANOTHER_RUN
- * keep back a whole run or, once that was released, the rows that join it later; the others keep back one row.
+ * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT, ROWS_OF_ANOTHER_RUN and
+ * HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later; the others keep back one row.
  */
 export const HOLD_CODES = {
   EMPLOYEE_TWICE: {
@@ -54,6 +54,12 @@ export const HOLD_CODES = {
     meaning: 'Most rows pay the same amounts to the same accounts as other runs of the period.',
     remedy: 'Cancel the run if it was uploaded by mistake; release it if both are owed.',
   },
+  HASH_KEY_CHANGED: {
+    meaning:
+      'The service has another PAYRUN_HASH_KEY than before: whose account is paid already, under another employee id or as another kind of pay, is not found.',
+    remedy:
+      'Cancel the run, give the service the key that belongs to the database, and upload the file again; where that is lost, release it after a comparison by hand.',
+  },
 } as const;
 
 export type HoldCode = keyof typeof HOLD_CODES;
@@ -96,6 +102,8 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':
       return `Of the rows, ${sameRows} are in other runs of the period already, as in ${besideRun}.`;
+    case 'HASH_KEY_CHANGED':
+      return 'What the file was compared with was hashed under another key.';
   }
 }
 
@@ -126,7 +134,7 @@ export function joiningOf(held: {
   paid: boolean;
   /** Whether the upload took a release for it that stands, and that no live payment has used since. */
   hasRelease: boolean;
-  /** Whether a hold of `SECOND_PAY_CODES` was released. */
+  /** Whether a hold of `SECOND_PAY_CODES` was released, of it or of a row that was held beside it. */
   secondPayReleased: boolean;
 }): Joining {
   if (!held.paid || held.hasRelease) return 'AS_IT_IS';

@@ -15,6 +15,8 @@ interface KnownOfRows {
   joins: boolean;
   /** Whether they are payments by now, the first ones of their period: then each has an employee of its own. */
   early?: boolean;
+  /** Whether what they are compared with was hashed under another key. */
+  otherKey: boolean;
 }
 
 /**
@@ -25,11 +27,12 @@ interface KnownOfRows {
 export async function findHolds(
   tx: EmployerTransaction,
   run: RunOfKey,
-  { rows, joins, early }: KnownOfRows,
+  { rows, joins, early, otherKey }: KnownOfRows,
 ): Promise<boolean> {
   const joined = joins ? run.id : null;
   const compared: Compared = { rows, joined };
   await createHoldTable(tx);
+  if (otherKey) await note(tx, 'HASH_KEY_CHANGED', 'line', 'SELECT $1, NULL::integer');
   if (!early) await findTwice(tx, compared);
   await findSharedAccounts(tx, compared);
   const inDoubt = await runsThatMayHavePaid(tx, run);
@@ -133,6 +136,10 @@ async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): 
   );
 }
 
+/** Whether a payment `p` came back, of which the bank has not shown two ends: one of these is as paid as it is known to be. */
+const CAME_BACK = `(p.returned_at IS NOT NULL AND NOT EXISTS (SELECT FROM attention a
+  WHERE a.employer_id = p.employer_id AND a.payment_id = p.id AND a.kind = 'CONTRADICTION'))`;
+
 /**
  * Rows without a release whose employee has a live payment in another run, or had one that came back; also with the
  * release of a further payment that ended unpaid, where they pay another amount than the first one in its place: that was
@@ -144,7 +151,7 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
     tx,
     'EMPLOYEE_ALREADY_PAID',
     'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) CASE WHEN u.replaces_payment_id = p.id THEN '${returned}' ELSE $1 END, u.line,
+    `SELECT DISTINCT ON (u.line) CASE WHEN ${CAME_BACK} THEN '${returned}' ELSE $1 END, u.line,
        p.pay_run_id, p.line
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4

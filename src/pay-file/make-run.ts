@@ -12,6 +12,7 @@ import { nextSequence, RunOfKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
+import { isHashedOtherwise } from './hash-key';
 import { findHolds } from './hold-finder';
 import { HeldRows, holdInserted, insertHolds, insertPayments, markHeld, payableRows } from './pay-file.store';
 import { Reading } from './reading';
@@ -111,7 +112,8 @@ export async function payRows(
   { personId, lastRow, joins, early }: Paying,
 ): Promise<HeldRows> {
   const rows = payableRows(tx, run, early);
-  const found = await joiningByHash(tx, () => findHolds(tx, run, { rows, joins, early }));
+  const otherKey = await isHashedOtherwise(tx, personal);
+  const found = await joiningByHash(tx, () => findHolds(tx, run, { rows, joins, early, otherKey }));
   if (!early) {
     if (found) await markHeld(tx);
     await hashReplacing(tx, personal);

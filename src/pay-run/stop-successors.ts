@@ -3,7 +3,7 @@ import { wake } from '../database/leases';
 import { isDecided, raise } from './attention.store';
 import { MovedPayment } from './second-look';
 import { SENT } from './sent';
-import { stopRunByService, stopUnlessDecided } from './stop';
+import { awaitTurnOfRun, stopRunByService, stopUnlessDecided } from './stop';
 
 /** A payment that was replaced, and whether people were told before that it moved. */
 export interface MovedAfterAll {
@@ -40,12 +40,17 @@ export async function stopSuccessors(
   shownOf: (paymentIds: readonly string[]) => ShownOfMoved,
 ): Promise<void> {
   if (moved.length === 0) return;
-  const successors = await liveSuccessors(
-    tx,
-    moved.map(({ paymentId }) => paymentId),
-  );
+  const ids = moved.map(({ paymentId }) => paymentId);
   const told = new Set(moved.flatMap(({ paymentId, toldBefore }) => (toldBefore ? [paymentId] : [])));
-  for (const { pay_run_id: payRunId, replaced, sent, payments, ...paid } of successors) {
+  const isTold = ({ replaced }: SuccessorRow) => replaced.every((paymentId) => told.has(paymentId));
+  for (const one of await liveSuccessors(tx, ids)) {
+    if (one.sent) continue;
+    if (isTold(one)) await awaitTurnOfRun(tx, one.pay_run_id);
+    else await stopRunByService(tx, one.pay_run_id, 'REPLACED_PAYMENT_MOVED');
+  }
+  // Anew: a submit that was being intended, for which the stop has waited, is sent.
+  for (const one of await liveSuccessors(tx, ids)) {
+    const { pay_run_id: payRunId, replaced, sent, payments, ...paid } = one;
     const { shown, words } = shownOf(replaced);
     const about = {
       subjectId: payRunId,
@@ -61,8 +66,7 @@ export async function stopSuccessors(
       if (!(await isDecided(tx, alarm, words))) await stopUnlessDecided(tx, alarm);
       continue;
     }
-    if (replaced.every((paymentId) => told.has(paymentId))) continue;
-    await stopRunByService(tx, payRunId, 'REPLACED_PAYMENT_MOVED');
+    if (isTold(one)) continue;
     await raise(tx, {
       ...about,
       kind: 'REPLACED_PAYMENT_MOVED',

@@ -92,10 +92,10 @@ export async function stopRunByService(
 }
 
 /**
- * Waits for whoever stops the run or lets it go on: what is read and written after it is read and written before any other
- * of them, also where nothing of the run is changed.
+ * Waits for whoever stops the run, lets it go on or intends a submit of it: what is read and written after it is so before
+ * any other of them, also where nothing of the run is changed.
  */
-async function awaitTurnOfRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
+export async function awaitTurnOfRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
   await tx.query(`SELECT FROM pay_run WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`, [
     tx.employerId,
     payRunId,

@@ -396,6 +396,39 @@ describe('two sessions at once', () => {
     expect(outcome).toBe('one_live_payment_per_employee_and_period');
   });
 
+  it('do not pay around one another what a chain is to pay', async () => {
+    const { payment } = firstRows(2);
+    const of = { ...payment, employee_id: 'E25', replaces_payment_id: null };
+    const [first, leftOut, released] = [uuid(2501), uuid(2502), uuid(2503)];
+    const ended: Row = { ...of, status: 'VOID', live: false, row_no: 51, id: first };
+    const excluded: Row = {
+      ...of,
+      status: 'EXCLUDED',
+      live: false,
+      excluded_reason: 'sent twice',
+      row_no: 52,
+    };
+    await execute(
+      trial.superuserUrl,
+      [
+        insertion('payment', ended),
+        insertion('payment', { ...excluded, id: leftOut, replaces_payment_id: first }),
+        insertion('pay_release', { ...firstRows(2).pay_release, id: released, employee_id: 'E25' }),
+      ].join('; '),
+    );
+    const outcome = await race(
+      insertion('payment', { ...of, id: uuid(2504), row_no: 53, replaces_payment_id: first }),
+      insertion('payment', {
+        ...of,
+        id: uuid(2505),
+        row_no: 54,
+        release_sequence: 1,
+        replaces_payment_id: leftOut,
+      }),
+    );
+    expect(outcome).toBe('last_sent_is_replaced');
+  });
+
   it.each([
     {
       when: 'while its run is stopped',

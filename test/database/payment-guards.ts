@@ -17,6 +17,11 @@ const RELEASE: Row = { ...release, employee_id: 'E2' };
 const SECOND_RELEASE = insertion('pay_release', { ...release, sequence: 2 });
 /** Beside the second payment, by a release. */
 const SECOND: Row = { id: NEXT, row_no: 4, release_sequence: 1 };
+const UNPAID = [payments({ status: 'SUBMITTED' }), payments({ status: 'VOID', live: false })];
+/** What becomes of the instruction that holds the first payment, whether it may or not. */
+const ofInstruction = (status: string) =>
+  `SET LOCAL session_replication_role = replica; UPDATE instruction SET status = '${status}'
+   WHERE id = '${a.instruction[0]}'; SET LOCAL session_replication_role = origin`;
 const SETTLED = [payments({ status: 'SUBMITTED' }), payments({ status: 'SETTLED' })];
 /** Pays the first employee again, by a release. */
 const RETURN: Row = {
@@ -31,6 +36,12 @@ const JOINS = `UPDATE payment SET status = 'READY', live = true WHERE id = '${St
 const withdrawn = (sequence: number) =>
   `UPDATE pay_release SET withdrawn_at = '${NOW}', withdrawn_by = '${APPROVER}', withdrawn_reason = 'a mistake'
    WHERE employer_id = '${a.employer}' AND employee_id = 'E1' AND sequence = ${sequence}`;
+const BY_INSTRUCTION = {
+  kind: 'trigger',
+  on: 'payment',
+  object: 'refuse_leaving_a_live_instruction',
+  says: 'leaves_with_its_instruction',
+} as const;
 const SUCCESSOR: GuardObject = { kind: 'trigger', on: 'payment', object: 'refuse_unlawful_successor' };
 
 /** Replaces one that ended unpaid, and was left out of its run. */
@@ -43,7 +54,7 @@ export const PAYMENT_GUARDS: Guard[] = [
     kind: 'index',
     on: 'payment',
     object: 'one_live_payment_per_employee_and_period',
-    lawful: `${payments({ status: 'VOID', live: false })};
+    lawful: `${UNPAID.join('; ')};
       ${insertion('payment', { ...unrelated, pay_run_id: a.spareRun, employee_id: 'E1' })}`,
     forbidden: insertion('payment', { ...unrelated, pay_run_id: a.spareRun, employee_id: 'E1' }),
   },
@@ -261,7 +272,7 @@ export const PAYMENT_GUARDS: Guard[] = [
     kind: 'constraint',
     on: 'payment',
     object: 'payment_check',
-    lawful: payments({ status: 'VOID', live: false }),
+    lawful: UNPAID.join('; '),
     forbidden: payments({ status: 'SUBMITTED', live: false }),
   },
   {
@@ -269,9 +280,29 @@ export const PAYMENT_GUARDS: Guard[] = [
     kind: 'constraint',
     on: 'payment',
     object: 'payment_check1',
-    given: [payments({ status: 'APPROVED' })],
+    given: [ofInstruction('ABANDONED'), payments({ status: 'APPROVED' })],
     lawful: payments({ status: 'EXCLUDED', live: false, excluded_reason: 'she left' }),
     forbidden: payments({ status: 'EXCLUDED', live: false }),
+  },
+  ...['SUBMIT_INTENT', 'VERIFIED', 'BUILDING', 'SUBMITTED', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].flatMap(
+    (status): Guard[] =>
+      (<[string, Row, string][]>[
+        ['given back', { status: 'APPROVED' }, 'ABANDONED'],
+        ['void', { status: 'VOID', live: false }, 'RELEASED'],
+      ]).map(([becomes, change, ended]) => ({
+        ...BY_INSTRUCTION,
+        name: `a payment is not ${becomes} while its instruction is ${status}`,
+        given: [ofInstruction(status)],
+        lawful: `${ofInstruction(ended)}; ${payments(change)}`,
+        forbidden: payments(change),
+      })),
+  ),
+  {
+    ...BY_INSTRUCTION,
+    name: 'a payment is not given back once its instruction was declared void',
+    given: [ofInstruction('VOID')],
+    lawful: payments({ status: 'VOID', live: false }),
+    forbidden: payments({ status: 'APPROVED' }),
   },
   {
     name: 'only a settled payment is returned',

@@ -177,6 +177,9 @@ describe('the role of the application', () => {
   const { pay_run, instruction, payment, pay_hold, forgotten_instruction } = secondRows(1);
   const open: Row = { ...pay_hold, outcome: null, reason: null, decided_by: null, decided_at: null };
   const is = (status: string): Row => ({ status });
+  const during = (status: string) =>
+    `RESET ROLE; SET LOCAL session_replication_role = replica; UPDATE pay_run SET status = '${status}';
+     SET LOCAL session_replication_role = origin; SET LOCAL ROLE payrun_app`;
   it.each<[string, Row, Row, Row]>([
     ['pay_run', pay_run, is('DRAFT'), is('APPROVED')],
     ['instruction', instruction, is('PLANNED'), is('VERIFIED')],
@@ -185,10 +188,53 @@ describe('the role of the application', () => {
     ['pay_hold', pay_hold, open, {}],
     ['forgotten_instruction', forgotten_instruction, { adopted_at: null }, {}],
   ])('begins every %s at its beginning', async (table, row, beginning, later) => {
+    await trial.client.query(during('DRAFT'));
     expect(await outcomeOf(insertion(table, { ...row, ...beginning }))).toBe(DONE);
     const further = insertion(table, { ...row, ...later });
     expect(await outcomeOf(further)).toBe('42501');
     const without = `RESET ROLE; DROP POLICY begins_at_the_beginning ON ${table}; SET LOCAL ROLE payrun_app`;
     expect(await outcomeOf(without, further)).toBe(DONE);
   });
+
+  const { planned_instruction, pay_run_version } = secondRows(1);
+  it.each<[string, Row]>([
+    ['payment', { ...payment, status: 'READY' }],
+    ['payment', { ...payment, status: 'HELD', live: false }],
+    ['planned_instruction', planned_instruction],
+    ['pay_run_version', pay_run_version],
+  ])('adds no %s to a run that is no draft', async (table, row) => {
+    const added = insertion(table, row);
+    expect(await outcomeOf(during('DRAFT'), added)).toBe(DONE);
+    for (const status of [
+      'READY',
+      'APPROVED',
+      'BUILDING',
+      'VERIFIED',
+      'SUBMITTING',
+      'FOLLOWING',
+      'CANCELLED',
+    ])
+      expect([status, await outcomeOf(during(status), added)]).toEqual([status, '42501']);
+    const without = `RESET ROLE; DROP POLICY joins_a_draft ON ${table}; SET LOCAL ROLE payrun_app`;
+    expect(await outcomeOf(without, added)).toBe(DONE);
+  });
+
+  it('hides no table of the schema behind one of its session', async () => {
+    const reading = `SELECT repays_forgotten('${own.employer}', '${own.run}') AS repays`;
+    const hiding =
+      'CREATE TEMPORARY TABLE forgotten_instruction AS SELECT * FROM forgotten_instruction LIMIT 0';
+    await trial.client.query(`${during('FOLLOWING')}; RESET ROLE;
+      SET LOCAL session_replication_role = replica; UPDATE forgotten_instruction SET adopted_at = NULL;
+      SET LOCAL session_replication_role = origin; SET LOCAL ROLE payrun_app; ${hiding}`);
+    expect((await trial.client.query(reading)).rows).toEqual([{ repays: true }]);
+  });
+});
+
+it('no function of the schema looks for its tables among those of the session', async () => {
+  const { rows } = await trial.client.query<{ name: string }>(
+    `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+       AND NOT coalesce(proconfig, '{}') @> ARRAY['search_path=public, pg_temp']`,
+  );
+  // The planner puts its body in its place, and it reads no table.
+  expect(rows).toEqual([{ name: 'current_employer' }]);
 });

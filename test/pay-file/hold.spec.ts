@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { PersonalData } from '../../src/database/personal-data';
 import { HoldCode } from '../../src/domain/hold';
 import { showId } from '../../src/http/prefixed-id';
 import { germanIban } from '../support/pay-rows';
@@ -400,5 +401,35 @@ describe('the limits of an employer', () => {
       await desk.upload(employer, csv(row('E1', '9000.00')), { period: '2026-12' });
       expect(await holds()).toEqual([]);
     });
+  });
+});
+
+describe('a service under another key than the hashes in its database', () => {
+  const other = () =>
+    desk.intake({
+      personal: new PersonalData({ PAYRUN_HASH_KEY: 'another key of thirty-two letters or so' }),
+    });
+  const [once, again] = ['E1', 'other 1'].map((id) => csv(row(id, '10.00', 'Ann Smith', SHARED)));
+
+  it('has a person compare by hand who is paid already, whom it does not find', async () => {
+    await desk.upload(employer, once!);
+    const { answer } = await desk.upload(employer, again!, {}, other());
+    expect(answer.held).toMatchObject({ payments: 0, holds: { HASH_KEY_CHANGED: 1 } });
+    await expect(desk.approve(employer, answer.id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    const third = await desk.upload(employer, csv(row('another 1', '10.00', 'Ann Smith', SHARED)));
+    expect(third.answer.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
+  });
+
+  it('has so, too, where an account was attached under it since', async () => {
+    await desk.asSuperuser(
+      `INSERT INTO employer_account
+       SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'bank_account_id', 'bank-since',
+         'iban_hash', '\\x02'))).*
+       FROM employer_account a WHERE id = $1`,
+      [employer.accountId],
+    );
+    const accountId = showId('acc', employer.accountId);
+    const { answer } = await desk.upload(employer, once!, { accountId });
+    expect(answer.held.holds).toEqual({ HASH_KEY_CHANGED: 1 });
   });
 });

@@ -104,8 +104,11 @@ export class PayDesk {
     await this.test.drop();
   }
 
-  intake(limits: { maxRows?: number; closedDays?: string[]; now?: Date } = {}): PayFileIntake {
-    return new PayFileIntake(this.database, this.personal, new FixedClock(limits.now ?? PayDesk.NOW), {
+  intake(
+    limits: { maxRows?: number; closedDays?: string[]; now?: Date; personal?: PersonalData } = {},
+  ): PayFileIntake {
+    const personal = limits.personal ?? this.personal;
+    return new PayFileIntake(this.database, personal, new FixedClock(limits.now ?? PayDesk.NOW), {
       ...BANK,
       BANK_CLOSED_DAYS: limits.closedDays ?? [],
       MAX_PAY_FILE_ROWS: limits.maxRows ?? 1_000_000,

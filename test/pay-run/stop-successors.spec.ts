@@ -1,6 +1,8 @@
+import { Client } from 'pg';
 import { stopSuccessors } from '../../src/pay-run/stop-successors';
 import { idsOf } from '../database/two-employers';
 import { execute, select } from '../support/database';
+import { eventually } from '../support/payroll';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const ours = idsOf(1);
@@ -40,6 +42,50 @@ describe('payments of several instructions that moved after they were replaced',
         payments: 2,
         ask_bank: expect.stringMatching(/ customer instruction bank-1-1, bank-1-2 paid after all\?/),
       },
+    ]);
+  });
+
+  it('stop everything where their successors are being submitted at that moment', async () => {
+    const { superuserUrl } = office.server;
+    const [plan] = ours.fresh;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE pay_run SET status = 'SUBMITTING' WHERE id = '${ours.spareRun}';
+       UPDATE payment SET status = 'AT_BANK' WHERE pay_run_id = '${ours.spareRun}';
+       INSERT INTO planned_instruction
+       SELECT (jsonb_populate_record(n, jsonb_build_object('id', '${plan}', 'pay_run_id', '${ours.spareRun}',
+         'last_row', 9))).*
+       FROM planned_instruction n WHERE id = '${ours.planned[0]}'`,
+    );
+    const submitter = new Client({ connectionString: superuserUrl });
+    await submitter.connect();
+    try {
+      await submitter.query(
+        `BEGIN; SET LOCAL session_replication_role = replica;
+         SELECT FROM pay_run WHERE id = '${ours.spareRun}' FOR SHARE;
+         INSERT INTO submit_attempt
+         SELECT (jsonb_populate_record(s, jsonb_build_object('id', '${plan}', 'planned_instruction_id', '${plan}',
+           'outcome', null))).*
+         FROM submit_attempt s WHERE id = '${ours.attempt}'`,
+      );
+      const moved = [ours.payment, ours.voidPayment].map((paymentId) => ({ paymentId }));
+      const shown = { shown: 'SETTLED', words: [] };
+      const stopped = office.database.inEmployer(ours.employer, (tx) =>
+        stopSuccessors(tx, moved, () => shown),
+      );
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      await eventually(async () => (await select(superuserUrl, waiting)).length > 0, 5_000);
+      await submitter.query('COMMIT');
+      await stopped;
+    } finally {
+      await submitter.end();
+    }
+    expect(
+      await select(superuserUrl, 'SELECT kind, payments FROM attention WHERE resolved_at IS NULL'),
+    ).toEqual([{ kind: 'INVARIANT_BREACH', payments: 2 }]);
+    expect(await select(superuserUrl, 'SELECT submits_off FROM service_switch')).toEqual([
+      { submits_off: true },
     ]);
   });
 });
