@@ -174,7 +174,8 @@ function progressOfStatus(payment: FollowedPayment, seen: SeenStatus): Progress 
 
 /**
  * Whether a status is one that a payment had before the end that the bank showed of it: a step or a wait, or that it was
- * settled where it came back since. Of what two people declared not paid before, the undocumented one they decided on too.
+ * settled where it came back since. Of what two people declared not paid before, the undocumented one they decided on too,
+ * and of its steps those from which on it may be paid.
  */
 export function isBehindEnd(
   {
@@ -186,7 +187,7 @@ export function isBehindEnd(
   shown: string,
 ): boolean {
   if (rank < TERMINAL_RANK) return false;
-  if (status === 'VOID') return ['waiting', 'unclear', 'unknown'].includes(readBankStatus(shown).kind);
+  if (status === 'VOID') return isUnclear(shown) || (isUnfinished(shown) && !isLeftBeforeTaken(shown));
   if (ENDS[status] === undefined) return false;
   if (isUnfinished(shown)) return true;
   return isSettledStatus(shown) && returned && shown !== bankStatus;

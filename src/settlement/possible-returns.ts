@@ -76,7 +76,7 @@ export async function tellOfPossibleReturns(
   }
   const named = namesOf(records.map(([record]) => record));
   const hasOther = others.length > 0;
-  const rows = new Set(records.map(([, { rowNo }]) => rowNo));
+  const paid = new Map(payments.map(({ rowNo, amountMinor }) => [rowNo, amountMinor] as const));
   const unnamed = records.filter(([, { rowNo }]) => rowNo === undefined);
   const kept = new Set(payments.filter(isKeptAtAll).map(({ rowNo }) => rowNo));
   const ofKept = records.filter(([, { rowNo = 0 }]) => kept.has(rowNo));
@@ -100,10 +100,10 @@ export async function tellOfPossibleReturns(
       (hasOther ? `${ANOTHER_AMOUNT}${namesOf(others.map(([record]) => record)).join(', ')}.` : ''),
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
-    amountMinor: sumMinor([
-      ...payments.filter(({ rowNo }) => rows.has(rowNo)).map(({ amountMinor }) => amountMinor),
-      ...unnamed.map(([, { amountMinor = 0n }]) => amountMinor),
-    ]),
+    // What does not say its amount counts as what the payment it names was.
+    amountMinor: sumMinor(
+      records.map(([, { amountMinor, rowNo }]) => amountMinor ?? paid.get(rowNo ?? 0) ?? 0n),
+    ),
   } as const;
   await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);
 }

@@ -5,6 +5,7 @@ import type { AmountUnit } from '../../src/bank/amount-codec';
 import { BankClient } from '../../src/bank/client';
 import { ContractDrift } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
+import type { PaymentMarks } from '../../src/bank/payment-marks';
 import type { AddPayment, InitiateInstruction } from '../../src/bank/prepared';
 import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from './scripted-bank';
 
@@ -272,6 +273,35 @@ describe('the gateway', () => {
       kind: 'in-doubt',
       why: 'echo-differs: id',
     });
+  });
+
+  it('lists the payments that can be read, where it is told of those that cannot', async () => {
+    const internal = PAYMENT_BODY.paymentTransactionInternalInformation;
+    const numbered = (id: number) => ({
+      ...PAYMENT_BODY,
+      paymentTransactionInternalInformation: { ...internal, id },
+    });
+    const lacking = {
+      ...numbered(902),
+      paymentTransactionInternalInformation: { id: 902, status: { value: 7 } },
+    };
+    const instructedAmount = { value: '1.234', currency: 'EUR' };
+    const odd = { ...numbered(903), paymentTransactionAmountInformation: { instructedAmount } };
+    answering({ items: [numbered(901), lacking, odd, numbered(904)], count: 4, limit: 100, offset: 0 }, 200);
+    const [listed, told]: [string[], unknown[]] = [[], []];
+    const onUnreadable = (...[{ bankPaymentId }, why]: [PaymentMarks, Error]) =>
+      void told.push([bankPaymentId, why.message]);
+    const payments = gateway.listPayments({}, () => true, undefined, onUnreadable);
+    for await (const { bankPaymentId } of payments) listed.push(bankPaymentId);
+    expect(listed).toEqual(['901', '904']);
+    expect(told).toEqual([
+      ['902', expect.stringContaining('paymentTransactionInternalInformation.status.value')],
+      ['903', expect.any(String)],
+    ]);
+    const strictly = async () => {
+      for await (const one of gateway.listPayments()) void one;
+    };
+    await expect(strictly()).rejects.toThrow(ContractDrift);
   });
 
   it('lists payments by filter, in the bank’s unit, and accounts with balances', async () => {

@@ -243,13 +243,18 @@ describe('a newly read status', () => {
 
   it('takes a stale read of what the bank ended after two people had declared it not paid for no contradiction, and one that lasts for one', () => {
     const ended = { status: 'VOID', rank: 14, bankStatus: 'FAILED' } as const;
-    const shown = ['PRO_MANUAL_REVIEW', 'EXCHANGE_ERROR', 'SUB_STRONG_AUTH_REQUIRED', 'WAREHOUSED'];
-    for (const status of shown) {
+    const waits = ['PRO_MANUAL_REVIEW', 'EXCHANGE_ERROR', 'SUB_STRONG_AUTH_REQUIRED', 'WAREHOUSED'];
+    // A transfer within the bank may rest at SUBMITTED for good, and be paid.
+    const steps = ['SUBMITTED', 'PRO_DEBIT_HOLD', 'READY_FOR_PROCESSING', 'EXCHANGED'];
+    for (const status of [...waits, ...steps]) {
       const read = (behindForMs: number | null) =>
         progressOf(followed({ ...ended, behindForMs }), { status, maxAgeMs: 30_000 });
       expect([status, read(null), read(29_999)]).toEqual([status, undefined, undefined]);
       expect(read(30_000)).toMatchObject({ alarm: 'CONTRADICTION', bankStatus: 'FAILED', rank: 14 });
     }
+    const lasts = followed({ ...ended, behindForMs: 9e9 });
+    for (const status of ['INITIATED', 'SUB_REQUIRED'])
+      expect(progressOf(lasts, { status, maxAgeMs: 30_000 })).toBeUndefined();
     expect(progressOf(followed({ ...ended, behindForMs: null }), { status: 'SETTLED' })?.alarm).toBe(
       'CONTRADICTION',
     );

@@ -9,8 +9,11 @@ const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'
 /** So many are read one by one whatever their size. */
 const FEW = 5;
 
+/** A payment of the list that cannot be read, told to whoever reads it. */
+type Unreadable = (tell: Parameters<BankGateway['listPayments']>[3]) => void;
+
 /** Instructions of a size, read all at once from a bank that counts its calls. */
-async function readAll(instructions: number, rows: number, reads = READS, unreadable?: Error) {
+async function readAll(instructions: number, rows: number, reads = READS, unreadable?: Error | Unreadable) {
   const bank = { ownLists: 0, atOnce: 0, mostAtOnce: 0, sweeps: 0 };
   const payment = (n: number) => ({ bankInstructionId: `bank-${n}`, ids: [], status: 'SETTLED' });
   const payments = async (
@@ -33,9 +36,10 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
   const { mayBeReadOtherwise } = BankReads.prototype;
   const own = { payments, ownPayments, mayBeReadOtherwise, faults: new Map() };
   const gateway = {
-    listPayments: async function* () {
+    listPayments: async function* (...[, , , tell]: Parameters<BankGateway['listPayments']>) {
       bank.sweeps += 1;
-      if (unreadable) throw unreadable;
+      if (unreadable instanceof Error) throw unreadable;
+      unreadable?.(tell);
       for (let n = 0; n < instructions; n += 1) yield await Promise.resolve(payment(n));
     },
   };
@@ -96,6 +100,18 @@ it.each([new ListUnreadable('repeats'), new ContractDrift(['items.7'])])(
     expect((await readAll(2, 99, ['PAYMENT_LIST'], unreadable)).seen).toEqual(['failed', 'failed']);
   },
 );
+
+it.each([
+  [
+    'of one of them, for that one',
+    { bankInstructionId: 'bank-3' },
+    ['bank-0', 'bank-1', 'bank-2', 'failed', 'bank-4'],
+  ],
+  ['that does not say whose it is, for none', {}, Array<string>(5).fill('failed')],
+])('shows in a sweep, where a payment cannot be read %s, what is of the others', async (_, marks, seen) => {
+  const unreadable: Unreadable = (tell) => tell?.(marks, new ContractDrift(['instructedAmount']));
+  expect((await readAll(5, 1, ['PAYMENT_LIST'], unreadable)).seen).toEqual(seen);
+});
 
 it('does not read by own lists where the bank is away', async () => {
   const { bank } = await readAll(40, 99, READS, new BankUnreachable('ECONNREFUSED', false));
