@@ -64,6 +64,7 @@ function takenSince({ store }: Context, instruction: Instruction): Taken[] | und
       payments: settled.length,
       amountMinor: sumMinor(settled.map(({ amountMinor }) => amountMinor)),
       chargesMinor: 0n,
+      returnedMinor: 0n,
       unpaidMinor: sumMinor(unpaid.map(({ amountMinor }) => amountMinor)),
     };
   });

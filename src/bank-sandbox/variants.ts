@@ -13,8 +13,10 @@ export interface Variants {
   amountType: 'number' | 'string';
   /** The number of the first page. */
   pageBase: 0 | 1;
-  /** Whether `count` of a list envelope is the length of the page or of the whole list. */
-  countMeans: 'page' | 'total';
+  /** Where pages count from 1, page 0 is answered with 400, or 500. */
+  pageZero: 'refused' | 'fails';
+  /** Whether `count` of a list envelope is the length of the page, of the whole list, or of all there are whatever is asked for. */
+  countMeans: 'page' | 'total' | 'everything';
   /** The most items on a page. */
   maxPageSize: number;
   /** A larger `pageSize` than the most is answered with that many items, or with 400. */
@@ -36,6 +38,10 @@ export interface Variants {
   secondSubmit: 'refused' | 'executed';
   /** An add after the submit answers 409, or is accepted and paid. */
   addAfterSubmit: 'refused' | 'accepted';
+  /** Whether an instruction takes adds side by side, or one at a time: another one meanwhile answers 409. */
+  addsOfOne: 'side-by-side' | 'in-turn';
+  /** An add to an instruction answers 404 for so long after it was initiated, on the bank's clock. */
+  addableAfterMs: number;
   /** The reads the document names only as links: allowed, or answered with 403. */
   linkReads: 'allowed' | 'refused';
   /** What records in lists leave out. */
@@ -142,6 +148,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   amountUnit: 'minor',
   amountType: 'number',
   pageBase: 1,
+  pageZero: 'refused',
   countMeans: 'total',
   maxPageSize: 100,
   largePages: 'capped',
@@ -152,6 +159,8 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   listingLagMs: 0,
   secondSubmit: 'refused',
   addAfterSubmit: 'refused',
+  addsOfOne: 'side-by-side',
+  addableAfterMs: 0,
   linkReads: 'allowed',
   omitFromLists: [],
   paymentIds: 'one-sequence',
@@ -222,7 +231,8 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   amountUnit: choice('minor', 'major'),
   amountType: choice('number', 'string'),
   pageBase: choice(0, 1),
-  countMeans: choice('page', 'total'),
+  pageZero: choice('refused', 'fails'),
+  countMeans: choice('page', 'total', 'everything'),
   maxPageSize: whole(1, MAX_PAGE_SIZE),
   largePages: choice('capped', 'refused'),
   ignorePageParams: flag,
@@ -232,6 +242,8 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   listingLagMs: whole(0, MANY),
   secondSubmit: choice('refused', 'executed'),
   addAfterSubmit: choice('refused', 'accepted'),
+  addsOfOne: choice('side-by-side', 'in-turn'),
+  addableAfterMs: whole(0, MANY),
   linkReads: choice('allowed', 'refused'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
   paymentIds: choice('one-sequence', 'two-sequences'),

@@ -51,7 +51,7 @@ export class CustomerInstructions {
   }
 
   /** {@link add} with a body already written; exactly these bytes are sent. */
-  addBytes(instructionId: string, body: string): Promise<Outcome<PaymentTransaction>> {
+  addBytes(instructionId: string, body: string, givenUp?: AbortSignal): Promise<Outcome<PaymentTransaction>> {
     return this.session.change({
       method: 'POST',
       path: PATHS.addPaymentTransaction(segment(instructionId)),
@@ -59,6 +59,7 @@ export class CustomerInstructions {
       answer: paymentTransaction,
       faultsOf: paymentOfInstruction(instructionId),
       renewOn401: true,
+      givenUp,
     });
   }
 

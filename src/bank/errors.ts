@@ -1,5 +1,8 @@
 /** What every error of the bank client is, so that a caller can tell the bank's faults from its own. */
 export abstract class BankClientError extends Error {
+  /** The read that it is of, such as `GET /api/…`, as far as it was asked for. */
+  call?: string;
+
   constructor(message: string) {
     super(message);
     this.name = new.target.name;
@@ -51,6 +54,13 @@ export class RateLimited extends BankClientError {
   }
 }
 
+/** Whoever wanted a call gave it up before anything of it was sent. */
+export class GivenUp extends BankClientError {
+  constructor() {
+    super('The call was given up before it was sent');
+  }
+}
+
 /** What an error answer said, as far as it could be read, masked (Errors 4: the shape is not shown). */
 export interface BankErrorBody {
   code?: string;
@@ -88,11 +98,23 @@ export class NotAllowed extends BankError {}
 /** 404, or 410 for what was there once. For a record just written it proves nothing: a listing may lag. */
 export class NotFound extends BankError {}
 
+/** The server failed to show page 0 of a list, and shows nothing as its page 1: one that is empty and counts from 1, or not. */
+export class FirstPageFailed extends BankError {}
+
 /** A list that cannot be read to its end: it repeats itself, or it or one of its pages is longer than the caps. */
 export class ListUnreadable extends BankClientError {
-  constructor(readonly why: 'repeats' | 'too-many-pages' | 'too-many-items' | 'page-too-large' | 'gap') {
+  constructor(
+    readonly why:
+      'repeats' | 'too-many-pages' | 'too-many-items' | 'page-too-large' | 'gap' | 'nothing-shown',
+  ) {
     super(`The bank's list cannot be read to its end (${why})`);
   }
+}
+
+/** Whether a list answered and showed nothing, and not so that it is known to be empty. Only payments in it tell. */
+export function isPerhapsEmpty(error: unknown): error is BankClientError {
+  if (error instanceof ListUnreadable) return error.why === 'nothing-shown';
+  return error instanceof FirstPageFailed;
 }
 
 /** Whether the bank refuses, or lacks, just what was asked for. */

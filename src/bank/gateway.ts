@@ -1,3 +1,4 @@
+import type { AmountCodec } from './amount-codec';
 import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
 import { ContractDrift, NotAllowed, NotFound } from './errors';
@@ -29,7 +30,7 @@ import {
   paymentStatusOf,
   withMinor,
 } from './records';
-import type { PaymentTransaction } from './schema';
+import type { ListedPayment } from './schema';
 import type { Leaving, Turn } from './session';
 
 /** Which payments to list; moments in ISO form, amounts in minor units of `currency` (EUR unless given). */
@@ -72,10 +73,10 @@ export class BankGateway {
     return checked(instruction, (echo) => echoFaultsOfInitiate(prepared.request, echo));
   }
 
-  /** Step 2 (Multi-step credit transfer). */
-  async sendAdd(prepared: PreparedAdd): Promise<Outcome<BankPayment>> {
+  /** Step 2 (Multi-step credit transfer). Not sent where it is given up while it waits for its turn. */
+  async sendAdd(prepared: PreparedAdd, givenUp?: AbortSignal): Promise<Outcome<BankPayment>> {
     const { bankInstructionId, body } = prepared;
-    const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body);
+    const outcome = await this.client.customerInstructions.addBytes(bankInstructionId, body, givenUp);
     const payment = converted(outcome, (record) => paymentOf(record, this.client.amounts));
     return checked(payment, (echo) => echoFaultsOfPayment(prepared.request, echo));
   }
@@ -130,15 +131,20 @@ export class BankGateway {
 
   /**
    * The general listing: everybody's payments that match and are wanted by their marks. What is not wanted is passed
-   * over however odd it is.
+   * over however odd it is, and so is what is wanted where there is an `onUnreadable`, which is told.
    */
   async *listPayments(
     filter: BankPaymentFilter = {},
     isWanted: (marks: PaymentMarks) => boolean = () => true,
     onEnd?: (size: ListSize) => void,
+    onUnreadable?: (marks: PaymentMarks, why: ContractDrift) => void,
   ): AsyncGenerator<BankPayment, void, undefined> {
-    for await (const record of this.listed(filter, isWanted, onEnd))
-      yield paymentOf(record, this.client.amounts);
+    for await (const record of this.listed(filter, isWanted, onEnd, onUnreadable !== undefined)) {
+      const read = readRecord(record, this.client.amounts);
+      if (!(read instanceof ContractDrift)) yield read;
+      else if (onUnreadable) onUnreadable(record.marks, read);
+      else throw read;
+    }
   }
 
   /** As {@link listPayments}, where no amount matters. */
@@ -146,14 +152,16 @@ export class BankGateway {
     filter: BankPaymentFilter,
     isWanted: (marks: PaymentMarks) => boolean,
   ): AsyncGenerator<BankPaymentStatus, void, undefined> {
-    for await (const record of this.listed(filter, isWanted)) yield paymentStatusOf(record);
+    for await (const { payment } of this.listed(filter, isWanted))
+      if (payment) yield paymentStatusOf(payment);
   }
 
   private async *listed(
     filter: BankPaymentFilter,
     isWanted: (marks: PaymentMarks) => boolean,
     onEnd?: (size: ListSize) => void,
-  ): AsyncGenerator<PaymentTransaction, void, undefined> {
+    isTolerant = false,
+  ): AsyncGenerator<ListedPayment, void, undefined> {
     const bounds = {
       status: filter.status,
       fromDate: filter.from,
@@ -162,8 +170,8 @@ export class BankGateway {
       maxAmount: this.bound(filter.maxAmountMinor, filter.currency),
     };
     const isWantedSo = (marks: PaymentMarks) => isWanted(withMinor(marks, this.client.amounts));
-    const records = this.client.paymentTransactions.listed(bounds, isWantedSo, onEnd);
-    for await (const { payment } of records) if (payment) yield payment;
+    const records = this.client.paymentTransactions.listed(bounds, isWantedSo, onEnd, isTolerant);
+    for await (const record of records) if (record.payment ?? record.faults) yield record;
   }
 
   /**
@@ -199,11 +207,25 @@ export class BankGateway {
   }
 }
 
+/** A record that was wanted, in our words; why not, where it cannot be put into them. */
+function readRecord(
+  { payment, faults = [] }: ListedPayment,
+  amounts: AmountCodec,
+): BankPayment | ContractDrift {
+  if (payment === undefined) return new ContractDrift(faults);
+  try {
+    return paymentOf(payment, amounts);
+  } catch (error) {
+    if (error instanceof ContractDrift) return error;
+    throw error;
+  }
+}
+
 /** A success that cannot be put into our words happened all the same: it is a doubt, not an exception. */
 function converted<From, To>(outcome: Outcome<From>, convert: (value: From) => To): Outcome<To> {
   if (outcome.kind !== 'yes') return outcome;
   try {
-    return { ...outcome, value: convert(outcome.value) };
+    return { kind: 'yes', value: convert(outcome.value), status: outcome.status };
   } catch (error) {
     if (!(error instanceof ContractDrift)) throw error;
     return { kind: 'in-doubt', why: error.message, status: outcome.status };

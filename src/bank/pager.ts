@@ -2,6 +2,7 @@ import {
   BankError,
   BankUnreachable,
   BODY_TOO_LARGE,
+  FirstPageFailed,
   ListUnreadable,
   NotAllowed,
   Unauthorised,
@@ -208,7 +209,7 @@ class ListWalk<T> {
     // Page 1 of a list that counts from 1, where records came in front since page 0: a quieter walk tells.
     if (first !== undefined && ids.includes(first)) return;
     const refusal = this.position === 0 ? this.probeErrors.at(-1) : undefined;
-    if (refusal && !startsList(answer, refusal)) throw refusal;
+    if (refusal && !startsList(answer, refusal)) throw whyUnstarted(answer, refusal);
     if (ids.length > 0 || this.position > 0) this.learn({ pageBase: this.position === 0 ? 1 : 0 });
   }
 
@@ -228,7 +229,7 @@ class ListWalk<T> {
   /** Not that there is no such list, by which page 0 may have been refused: some is counted. */
   private whyHidden(): Error {
     const refusal = this.probeErrors.at(-1);
-    return refusal && refusal.status >= 500 ? refusal : new ListUnreadable('gap');
+    return refusal && refusal.status >= 500 ? refusal : new ListUnreadable('nothing-shown');
   }
 
   /** Nothing is shown of a list that counts some. */
@@ -341,6 +342,12 @@ function mayCountFromOne({ status }: BankError): boolean {
 function startsList({ items, offset }: ListPage<unknown>, refusal: BankError): boolean {
   if (refusal.status >= 500) return items.length > 0 && offset === 0;
   return (offset ?? 0) <= 1;
+}
+
+/** Where nothing says that it is not the first page, which holds nothing, that may be so; any other list is told as it failed. */
+function whyUnstarted({ items, offset }: ListPage<unknown>, refusal: BankError): BankError {
+  const mayBeEmpty = refusal.status >= 500 && items.length === 0 && (offset ?? 0) <= 1;
+  return mayBeEmpty ? new FirstPageFailed(refusal.status, refusal) : refusal;
 }
 
 function sameIds(one: readonly string[], other: readonly string[]): boolean {

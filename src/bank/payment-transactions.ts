@@ -25,13 +25,17 @@ export class PaymentTransactions {
     for await (const { payment } of this.listed(filter, () => true, onEnd)) if (payment) yield payment;
   }
 
-  /** As {@link list}; records that are not wanted by their marks are not read, nor held to the interface. */
+  /**
+   * As {@link list}; records that are not wanted by their marks are not read, nor held to the interface; others are unless
+   * that `isTolerant`.
+   */
   listed(
     filter: PaymentTransactionFilter,
     isWanted: (marks: PaymentMarks) => boolean,
     onEnd?: (size: ListSize) => void,
+    isTolerant = false,
   ): AsyncIterable<ListedPayment> {
-    const page = pageOfPayments(isWanted);
+    const page = pageOfPayments(isWanted, isTolerant);
     const fetch = listFetcher(this.session, PATHS.paymentTransactions(), page, { ...filter });
     return eachItem({ fetch, idOf: ({ id }) => id, habits: this.habits, onEnd });
   }

@@ -132,7 +132,9 @@ export function rateSignalOf(answer: HttpAnswer): RateSignal {
 }
 
 function retryAfterMs(answer: HttpAnswer): number | undefined {
-  const value = answer.header('retry-after') ?? '';
+  const value = answer.header('retry-after');
+  // Hardly any answer has one, and to read a moment costs as much as to read the payment.
+  if (value === undefined) return undefined;
   if (/^\d+$/.test(value)) return withinBounds(Number.parseInt(value, 10) * 1_000);
   const pauseMs = httpMs(value) - httpMs(answer.header('date') ?? '');
   return Number.isNaN(pauseMs) ? undefined : withinBounds(pauseMs);

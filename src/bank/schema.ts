@@ -255,19 +255,22 @@ export interface ListedPayment {
   id: string;
   marks: PaymentMarks;
   payment?: z.output<typeof paymentTransaction>;
+  /** By which fields one that was wanted does not follow the interface, where that is tolerated. */
+  faults?: string[];
 }
 
 /**
  * A page of everybody's payments. Those that are not wanted are passed over however odd they are: what somebody else's
- * record lacks is no reason to read none of ours.
+ * record lacks is no reason to read none of ours. @param isTolerant whether one that is wanted may be odd as well
  */
-export function pageOfPayments(isWanted: (marks: PaymentMarks) => boolean) {
+export function pageOfPayments(isWanted: (marks: PaymentMarks) => boolean, isTolerant = false) {
   const listed = z.unknown().transform((record, context): ListedPayment => {
     const marks = marksOf(record);
     const id = marks.bankPaymentId ?? stringify(record) ?? '';
     if (!isWanted(marks)) return { id, marks };
     const read = paymentTransaction.safeParse(record);
     if (read.success) return { id, marks, payment: read.data };
+    if (isTolerant) return { id, marks, faults: faultsIn(read.error) };
     for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message });
     return z.NEVER;
   });
@@ -293,9 +296,11 @@ export type HookMessage = z.output<typeof hookMessage>;
 export function readAs<T extends z.ZodType>(schema: T, body: string): z.output<T> {
   const result = schema.safeParse(parseBody(body));
   if (result.success) return result.data;
-  throw new ContractDrift(
-    result.error.issues.slice(0, NAMED_FIELDS).map((issue) => issue.path.join('.') || 'body'),
-  );
+  throw new ContractDrift(faultsIn(result.error));
+}
+
+function faultsIn({ issues }: z.ZodError): string[] {
+  return issues.slice(0, NAMED_FIELDS).map(({ path }) => path.join('.') || 'body');
 }
 
 /** The first faults say what changed; a page of a hundred broken records would repeat them. */

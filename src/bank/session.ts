@@ -1,6 +1,13 @@
 import type { z } from 'zod';
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
-import { BankUnreachable, ContractDrift, RateLimited, TokenUnavailable } from './errors';
+import {
+  type BankClientError,
+  BankUnreachable,
+  ContractDrift,
+  GivenUp,
+  RateLimited,
+  TokenUnavailable,
+} from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
@@ -20,6 +27,8 @@ export interface Leaving {
   turn?: Turn;
   /** Asked before the first byte: where it says no, nothing is sent. */
   mayLeave?: () => boolean;
+  /** Ends the wait for a turn and a token: what has not left by then is not sent. */
+  givenUp?: AbortSignal;
 }
 
 /** A call that changes something at the bank. */
@@ -87,7 +96,7 @@ export class BankSession {
       try {
         const result = await this.exchange(request, true, LONGEST_WAIT_MS);
         if (result.kind === 'failed' || !isSuccess(result.status))
-          throw readErrorOf(result, retryAfterMs(result));
+          throw ofRead(path, readErrorOf(result, retryAfterMs(result)));
         const record = readAs(answer, result.status === NO_CONTENT ? noContent : result.text);
         const faults = faultsOf(record);
         if (faults.length > 0) throw new ContractDrift(faults);
@@ -108,7 +117,7 @@ export class BankSession {
         change,
         change.renewOn401 ?? false,
         change.maxQueueMs ?? LONGEST_WAIT_MS,
-        change.turn,
+        change,
       );
       const { answer, noContent } = change;
       const isEmpty = result.kind === 'answer' && result.text === '' && noContent !== undefined;
@@ -135,21 +144,27 @@ export class BankSession {
     request: Sent,
     renewOn401: boolean,
     maxQueueMs: number,
-    turn?: Turn,
+    { turn, givenUp }: Leaving = {},
   ): Promise<HttpResult> {
+    const { budget, token } = this.options;
+    const used = await unlessGivenUp(this.tokenInTurn(maxQueueMs, turn), givenUp);
+    const result = await this.send(request, used);
+    if (result.kind !== 'answer' || result.status !== 401 || !renewOn401) return result;
+    const renewed = await token.renewAfter401(used).catch(refusedAsNone);
+    if (renewed === undefined) return result;
+    await unlessGivenUp(budget.take(maxQueueMs), givenUp);
+    return this.send(request, renewed);
+  }
+
+  /** Waits for a turn, unless one may be used, and for the token to send with. */
+  private async tokenInTurn(maxQueueMs: number, turn: Turn | undefined): Promise<string> {
     const { budget, token } = this.options;
     if (!this.mayUse(turn)) {
       // Before the turn: a token that has to be asked for takes one too, and that may be the next minute's.
       await soon(token.current(), maxQueueMs);
       await budget.take(maxQueueMs);
     }
-    const used = await soon(token.current(), maxQueueMs);
-    const result = await this.send(request, used);
-    if (result.kind !== 'answer' || result.status !== 401 || !renewOn401) return result;
-    const renewed = await token.renewAfter401(used).catch(refusedAsNone);
-    if (renewed === undefined) return result;
-    await budget.take(maxQueueMs);
-    return this.send(request, renewed);
+    return soon(token.current(), maxQueueMs);
   }
 
   private mayUse(turn: Turn | undefined): boolean {
@@ -179,9 +194,31 @@ function retryAfterMs(result: HttpResult): number | undefined {
 
 const noFaults = (): string[] => [];
 
+/** Without what it asked with, which may be an amount. */
+function ofRead(path: string, error: BankClientError): BankClientError {
+  error.call = `GET ${path.split('?')[0] ?? path}`;
+  return error;
+}
+
 function mayBeBetterAtOnce(error: unknown): boolean {
   if (error instanceof BankUnreachable) return BROKEN_CONNECTION.has(error.why);
   return error instanceof ContractDrift;
+}
+
+/** A turn that comes later is lost. @throws GivenUp */
+async function unlessGivenUp<T>(waiting: Promise<T>, givenUp: AbortSignal | undefined): Promise<T> {
+  if (givenUp === undefined) return waiting;
+  let giveUp: (() => void) | undefined;
+  const ended = new Promise<never>((_, reject) => {
+    giveUp = () => reject(new GivenUp());
+    if (givenUp.aborted) giveUp();
+    else givenUp.addEventListener('abort', giveUp, { once: true });
+  });
+  try {
+    return await Promise.race([ended, waiting]);
+  } finally {
+    if (giveUp) givenUp.removeEventListener('abort', giveUp);
+  }
 }
 
 /** A token that comes later serves the next call. @throws TokenUnavailable */
@@ -211,5 +248,6 @@ function notSent(error: unknown): Outcome<never> {
   if (error instanceof TokenUnavailable) {
     return { kind: 'no', reason: error.refused ? 'no-token' : 'not-sent', why: error.message };
   }
+  if (error instanceof GivenUp) return { kind: 'no', reason: 'not-sent', why: error.message };
   throw error;
 }

@@ -125,6 +125,11 @@ const SETTINGS = {
   SUBMIT_DOUBT_MS: durationMs
     .default(120_000)
     .describe('How long an unanswered submit is polled before it is parked.'),
+  BANK_PATIENCE_MS: durationMs
+    .default(600_000)
+    .describe(
+      'How long a due run may not get on, such as while the bank cannot be reached, before people are told (DUE_BUT_WAITING).',
+    ),
   LEASE_MS: patienceMs.default(30_000).describe('Length of a work lease.'),
   TICK_MS: atMostADayMs.min(10).default(1_000).describe('How often the service looks for work.'),
   FOLLOW_DELAYS_MS: list

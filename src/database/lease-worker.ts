@@ -8,6 +8,14 @@ import { DatabaseAway, isPassing, NotDurable } from './outage';
 /** What one step of work answers: in how many milliseconds it is to be taken up again; 0 goes on at once. */
 export type WakeIn = number | 'never';
 
+/** What a step answers that could not get on: in how many milliseconds it is tried again, and what it failed in, for people. */
+export interface Waiting {
+  readonly inMs: number;
+  readonly waitsFor: string;
+}
+
+export type StepEnd = WakeIn | Waiting;
+
 interface WorkerOptions {
   kind: LeaseKind;
   /** Which of the kind, as `Leases.claim` takes it; all of it unless it is said. */
@@ -16,13 +24,21 @@ interface WorkerOptions {
   leaseMs: number;
   /** Steps under way at once in this process. */
   atOnce: number;
-  step: (claim: Claim) => Promise<WakeIn>;
+  step: (claim: Claim) => Promise<StepEnd>;
+  /** What a failure is remembered as that work waits for; without it none is remembered. */
+  waitsFor?: (error: unknown) => string;
   /** What is woken rests so many times as long as the step before took: events may come faster than they can be answered. */
   rests?: number;
   /** Failures that belong to the trade, such as a bank that is down: told as a warning. */
   foreseen?: (error: unknown) => boolean;
   /** Called when the last step under way ended and no more was due: what it woke of another kind may be. */
   onIdle?: () => Promise<unknown>;
+}
+
+/** How the last step ended: `waitsFor` as `Leases.release` takes it. */
+interface Ended {
+  wakeIn: WakeIn;
+  waitsFor?: string | null;
 }
 
 /** A name for this process among the holders of leases, another one after each start. */
@@ -126,19 +142,32 @@ export class LeaseWorker {
         if (error instanceof Fenced) clearInterval(heartbeat);
       });
     }, leaseMs / 3);
-    let wakeIn: WakeIn;
+    let ended: Ended;
     try {
-      do wakeIn = await this.options.step(claim);
-      while (wakeIn === 0 && !this.stopping);
+      ended = await this.stepOn(claim);
     } catch (error) {
       if (error instanceof Fenced) return;
-      wakeIn = passes(error) ? DATABASE_PAUSE_MS : FAILURE_PAUSE_MS;
+      ended = this.endedBy(error);
       this.tell(claim, error);
     } finally {
       clearInterval(heartbeat);
     }
     const restMs = Math.min(rests * (performance.now() - begunAt), MOST_REST_MS);
-    await this.leases.release(claim, wakeIn, restMs).catch(() => undefined);
+    await this.leases.release(claim, ended.wakeIn, restMs, ended.waitsFor).catch(() => undefined);
+  }
+
+  private async stepOn(claim: Claim): Promise<Ended> {
+    let answer: StepEnd;
+    do answer = await this.options.step(claim);
+    while (answer === 0 && !this.stopping);
+    if (typeof answer === 'object') return { wakeIn: answer.inMs, waitsFor: answer.waitsFor };
+    // What was broken off says nothing of whether it would have got on.
+    return { wakeIn: answer, waitsFor: answer === 0 ? undefined : null };
+  }
+
+  private endedBy(error: unknown): Ended {
+    if (passes(error)) return { wakeIn: DATABASE_PAUSE_MS };
+    return { wakeIn: FAILURE_PAUSE_MS, waitsFor: this.options.waitsFor?.(error) };
   }
 
   private tell({ kind, subjectId }: Claim, error: unknown): void {

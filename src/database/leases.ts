@@ -116,18 +116,36 @@ export class Leases {
   /**
    * Gives the work back, to be taken again after `wakeInMs`, or earlier if somebody woke it meanwhile, though not before
    * `restMs` have passed.
+   * @param waitsFor what its step failed in, counted from the first failure on; null where it got on; undefined where that
+   * is not known, and what was remembered stands
    */
-  async release(claim: Claim, wakeInMs: number | 'never', restMs = 0): Promise<void> {
+  async release(
+    claim: Claim,
+    wakeInMs: number | 'never',
+    restMs = 0,
+    waitsFor?: string | null,
+  ): Promise<void> {
     await this.database.asWorker((tx) =>
       tx.query(
         `UPDATE lease SET holder = NULL, leased_until = NULL, rest_until = rest.until,
            wake_at = least(greatest(wake_at, rest.until), CASE
              WHEN $4::double precision IS NULL THEN 'infinity'
-             ELSE clock_timestamp() + make_interval(secs => $4::double precision / 1000) END)
+             ELSE clock_timestamp() + make_interval(secs => $4::double precision / 1000) END),
+           waits_for = CASE WHEN $6::boolean THEN $7::text ELSE waits_for END,
+           waits_since = CASE WHEN NOT $6 THEN waits_since
+             WHEN $7 IS NOT NULL THEN coalesce(waits_since, clock_timestamp()) END
          FROM (SELECT CASE WHEN $5::double precision > 0
            THEN clock_timestamp() + make_interval(secs => $5::double precision / 1000) END AS until) AS rest
          WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
-        [claim.subjectId, claim.holder, claim.epoch, wakeInMs === 'never' ? null : wakeInMs, restMs],
+        [
+          claim.subjectId,
+          claim.holder,
+          claim.epoch,
+          wakeInMs === 'never' ? null : wakeInMs,
+          restMs,
+          waitsFor !== undefined,
+          waitsFor ?? null,
+        ],
         'kept',
       ),
     );

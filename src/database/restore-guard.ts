@@ -63,9 +63,9 @@ export class RestoreGuard {
     private readonly witness: RestoreWitness,
   ) {}
 
-  /** What the last look could see; undefined before the first. */
+  /** What the last look could see, and whether its witness can remember now; undefined before the first. */
   get sight(): Sight | undefined {
-    return this.seen;
+    return this.seen && { ...this.seen, olderCopy: this.witness.outlivesProcess };
   }
 
   /** Looks once, and makes the first record. @throws Error when the witness cannot be read or written */

@@ -20,6 +20,8 @@ export class RestoreWitness {
   id = WITHOUT_FILE;
   /** The highest number known to be committed; undefined before the first look. */
   seq: bigint | undefined;
+  /** Whether the file could not be read or written when that was last tried. */
+  private failed = false;
   /** The highest number that is in the file. */
   private written: bigint | undefined;
   private readonly path: string | undefined;
@@ -31,13 +33,28 @@ export class RestoreWitness {
 
   /** Whether an older copy of the database's files is noticed at a start. */
   get outlivesProcess(): boolean {
-    return this.path !== undefined;
+    return this.path !== undefined && !this.failed;
   }
 
   /** Reads the file, once. @throws Error when there is one that cannot be read. */
   async recall(): Promise<void> {
-    if (this.path === undefined || this.id !== WITHOUT_FILE) return;
-    const text = await readFile(this.path, 'utf8').catch(absent);
+    const { path } = this;
+    if (path === undefined || this.id !== WITHOUT_FILE) return;
+    await this.noting(() => this.read(path));
+  }
+
+  private async noting(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.failed = false;
+    } catch (error) {
+      this.failed = true;
+      throw error;
+    }
+  }
+
+  private async read(path: string): Promise<void> {
+    const text = await readFile(path, 'utf8').catch(absent);
     if (text === undefined) {
       this.id = newId();
       return;
@@ -59,7 +76,7 @@ export class RestoreWitness {
     if (this.seq === undefined || seq > this.seq) this.seq = seq;
     if (this.path === undefined || this.isWritten(seq)) return;
     const { path } = this;
-    const write = () => this.write(path);
+    const write = () => this.noting(() => this.write(path));
     this.writing = this.writing.then(write, write);
     await this.writing;
   }

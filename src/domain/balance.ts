@@ -6,14 +6,24 @@ export interface PaidByInstruction {
   payments: number;
   amountMinor: bigint;
   chargesMinor: bigint;
+  /** The part of the amount that came back, or is to. */
+  returnedMinor: bigint;
 }
 
 /** An instruction executed more often than so besides is beyond what can be told from other traffic of the account. */
 const MOST_TIMES_AGAIN = 3n;
 
-/** What an account lost besides what the payments took and their charges: less than nothing where more came in. */
+/**
+ * What an account lost besides what the payments took and did not give back, and their charges: less than nothing where
+ * more came in.
+ */
 export function lackOf(paid: readonly PaidByInstruction[], lostMinor: bigint): bigint {
-  return lostMinor - sumMinor(paid.map((one) => one.amountMinor + one.chargesMinor));
+  return lostMinor - sumMinor(paid.map((one) => one.amountMinor - one.returnedMinor + one.chargesMinor));
+}
+
+/** Every sum of some of several amounts, that of none included. */
+function sumsOfSome(minors: readonly bigint[]): bigint[] {
+  return minors.reduce((sums, minor) => [...sums, ...sums.map((sum) => sum + minor)], [0n]);
 }
 
 /**
@@ -21,7 +31,7 @@ export function lackOf(paid: readonly PaidByInstruction[], lostMinor: bigint): b
  * exactly what that instruction took, once, twice or three times, with or without its charges. Where it is what all of them took, the first one
  * stands for them. Any other loss, or gain, is other traffic of the account and says nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
- * back yet. As long as that explains the loss, the answer is `not-yet`.
+ * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`.
  * @param unpaidChargesMinor what it shows as charges for these: it may have taken them or not
  */
 export function paidAgain(
@@ -34,10 +44,10 @@ export function paidAgain(
   const chargesMinor = sumMinor(paid.map((one) => one.chargesMinor));
   const restMinor = lackOf(paid, lostMinor);
   if (restMinor <= 0n || restMinor === unpaidChargesMinor) return undefined;
-  if (restMinor <= unpaidMinor + unpaidChargesMinor) return 'not-yet';
-  const rests = [0n, unpaidMinor, unpaidChargesMinor, unpaidMinor + unpaidChargesMinor].map(
-    (explained) => restMinor - explained,
-  );
+  const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
+  if (restMinor <= unpaidMinor + returnedMinor + unpaidChargesMinor) return 'not-yet';
+  const explained = sumsOfSome([unpaidMinor, returnedMinor, unpaidChargesMinor]);
+  const rests = explained.map((minor) => restMinor - minor);
   const isRest = (minor: bigint): boolean => minor > 0n && rests.includes(minor);
   for (let times = 1n; times <= MOST_TIMES_AGAIN; times += 1n) {
     const isTaken = (one: Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>): boolean =>

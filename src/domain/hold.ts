@@ -134,7 +134,7 @@ export function joiningOf(held: {
   paid: boolean;
   /** Whether the upload took a release for it that stands, and that no live payment has used since. */
   hasRelease: boolean;
-  /** Whether a hold of `SECOND_PAY_CODES` was released. */
+  /** Whether a hold of `SECOND_PAY_CODES` was released, of it or of a row that was held beside it. */
   secondPayReleased: boolean;
 }): Joining {
   if (!held.paid || held.hasRelease) return 'AS_IT_IS';

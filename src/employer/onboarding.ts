@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
-import { BankClientError, BankError, isNotShown, NotFound } from '../bank/errors';
+import { BankClientError, BankError, isNotShown, isPerhapsEmpty, NotFound } from '../bank/errors';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { Account } from '../bank/schema';
 import { Clock } from '../config/clock';
@@ -24,16 +24,25 @@ const LOOK_AGAIN_MS = 500;
 const NOT_OFFERED: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 
 /**
- * What was found out of one read; `unknown` when the bank could not be asked. `empty` is a list answered with 404 while
- * nothing may be in it: whether it shows payments is seen with the first of them.
+ * What was found out of one read; `unknown` when the bank could not be asked. `empty` is a list that may hold nothing, and is
+ * answered with 404 or shows nothing in a way that proves it not: whether it shows payments is seen with the first of them.
  */
 export type Finding = 'allowed' | 'refused' | 'unknown' | 'empty';
 export type Findings = Readonly<Record<BankRead, Finding>>;
 
-/** `odd`: an answer that says that no more is shown, and not in a way that is known to mean so. */
+/**
+ * `odd`: an answer that says that no more is shown, and not in a way that is known to mean so. `unproven`: a list that shows
+ * nothing, and not so that it is known to be empty.
+ */
 type Asked<T> =
-  | { finding: 'allowed'; value: T; missing?: undefined; odd?: undefined }
-  | { finding: 'refused' | 'unknown'; value?: undefined; missing: boolean; odd: boolean };
+  | { finding: 'allowed'; value: T; missing?: undefined; odd?: undefined; unproven?: undefined }
+  | {
+      finding: 'refused' | 'unknown';
+      value?: undefined;
+      missing: boolean;
+      odd: boolean;
+      unproven: boolean;
+    };
 
 /** How an instruction is checked before its submit: ready is who allows them, or is known not to. */
 const OF_INSTRUCTION = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'] as const satisfies readonly BankRead[];
@@ -65,7 +74,7 @@ export class Onboarding {
     const listed = await ask(() => this.firstPayments());
     const findings: Findings = {
       BALANCE: balanceFinding(detail),
-      PAYMENT_LIST: listed.missing ? 'empty' : listed.finding,
+      PAYMENT_LIST: findingOfList(listed, 'empty'),
       PAYMENT: await this.singlePayment(listed.value?.at(-1)),
       ...(await this.readsOfInstruction(account)),
     };
@@ -109,7 +118,7 @@ export class Onboarding {
     const ofMissing = { allowed: 'empty', refused: 'refused', unknown: 'unknown' } as const;
     return {
       INSTRUCTION: instruction.finding,
-      INSTRUCTION_PAYMENTS: payments.missing ? ofMissing[instruction.finding] : payments.finding,
+      INSTRUCTION_PAYMENTS: findingOfList(payments, ofMissing[instruction.finding]),
     };
   }
 
@@ -129,7 +138,11 @@ export class Onboarding {
   ): Promise<Asked<T>> {
     const attempts = Math.ceil(this.config.BANK_LAG_BOUND_MS / LOOK_AGAIN_MS);
     let asked = await ask(asking);
-    for (let attempt = 0; attempt < attempts && (asked.missing || asked.odd); attempt += 1) {
+    for (
+      let attempt = 0;
+      attempt < attempts && (asked.missing || asked.odd || asked.unproven);
+      attempt += 1
+    ) {
       await pause(LOOK_AGAIN_MS);
       asked = await ask(asking);
     }
@@ -169,6 +182,12 @@ function readsBy(findings: Findings, before: readonly BankRead[]): BankRead[] {
   });
 }
 
+/** @param missing what a 404 of it says */
+function findingOfList(asked: Asked<unknown>, missing: Finding): Finding {
+  if (asked.unproven) return 'empty';
+  return asked.missing ? missing : asked.finding;
+}
+
 function balanceFinding(detail: Asked<Account>): Finding {
   if (detail.finding !== 'allowed') return detail.finding;
   return detail.value.availableBalance ? 'allowed' : 'refused';
@@ -180,10 +199,12 @@ async function ask<T>(read: () => Promise<T>): Promise<Asked<T>> {
   } catch (error) {
     if (!(error instanceof BankClientError)) throw error;
     const isOffered = !isNotOffered(error);
+    const unproven = isPerhapsEmpty(error);
     return {
       finding: isOffered ? 'unknown' : 'refused',
       missing: error instanceof NotFound,
-      odd: isOffered && isNotShown(error),
+      odd: isOffered && isNotShown(error) && !unproven,
+      unproven,
     };
   }
 }

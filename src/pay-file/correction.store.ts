@@ -76,7 +76,10 @@ export async function matchRows(tx: EmployerTransaction, faultyFileId: string): 
   return same[0]?.count ?? 0;
 }
 
-/** Gives the rows that are still faulty their new cells, whom these are of, and their faults, under the line they had. */
+/**
+ * Gives the rows that are still faulty their new cells, whom these are of, and their faults, under the line they had. Who
+ * sends a row back as it was has written nothing of it.
+ */
 export async function keepStillFaulty(
   tx: EmployerTransaction,
   faultyFileId: string,
@@ -85,7 +88,8 @@ export async function keepStillFaulty(
   await tx.query(
     `UPDATE faulty_row k SET cells_sealed = u.cells_sealed, faults_sealed = u.faults_sealed,
        fault_count = u.fault_count, employee_id = u.employee_id, amount_minor = u.amount_minor,
-       rewritten_by = array_append(array_remove(k.rewritten_by, $3::uuid), $3::uuid)
+       rewritten_by = CASE WHEN u.cells_sealed = k.cells_sealed THEN k.rewritten_by
+         ELSE array_append(array_remove(k.rewritten_by, $3::uuid), $3::uuid) END
      FROM pg_temp.uploaded_row u
      WHERE k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects AND u.fault_count IS NOT NULL
        AND ${KEPT_BACK}`,

@@ -20,7 +20,6 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { keepStillFaulty, markCorrected, matchRows, numberCorrected } from './correction.store';
 import { FaultyFile, findFaultyFile } from './faulty-file.store';
 import { Layout, layoutOf } from './faulty-row';
-import { markOfFile } from './file-rows';
 import { lostRace } from './intake';
 import { makeRun, openRun, payRows } from './make-run';
 import { PayFile } from './pay-file.entity';
@@ -105,7 +104,7 @@ export class Corrections {
       maxRows: this.config.MAX_PAY_FILE_ROWS,
       declared: {},
       faultPolicy: { policy: 'hold' } as const,
-      correctedFile: markOfFile(faulty.id),
+      corrects: faulty.id,
     };
     await createRowTables(tx);
     const copied = await copyRows(tx, this.personal, file.read(), context);

@@ -99,6 +99,10 @@ async function findSharedAccounts(tx: EmployerTransaction, compared: Compared): 
   );
 }
 
+/** Whether a payment `p` came back, of which the bank has not shown two ends: one of these is as paid as it is known to be. */
+const CAME_BACK = `(p.returned_at IS NOT NULL AND NOT EXISTS (SELECT FROM attention a
+  WHERE a.employer_id = p.employer_id AND a.payment_id = p.id AND a.kind = 'CONTRADICTION'))`;
+
 /**
  * Rows without a release whose employee has a live payment in another run, or had one that came back; also with the
  * release of a further payment that ended unpaid, where they pay another amount than the first one in its place: that was
@@ -110,7 +114,7 @@ async function findPaid(tx: EmployerTransaction, run: RunOfKey, rows: string): P
     tx,
     'EMPLOYEE_ALREADY_PAID',
     'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) CASE WHEN u.replaces_payment_id = p.id THEN '${returned}' ELSE $1 END, u.line,
+    `SELECT DISTINCT ON (u.line) CASE WHEN ${CAME_BACK} THEN '${returned}' ELSE $1 END, u.line,
        p.pay_run_id, p.line
      FROM ${rows} AS u
      JOIN payment p ON p.employer_id = $2 AND p.period = $3 AND p.kind_of_pay = $4

@@ -27,6 +27,23 @@ export async function takeReleases(tx: EmployerTransaction, key: PayKey, uploade
   );
 }
 
+/** Gives back what corrected rows of a faulty file took of a release that one of their authors made: it is as their own. */
+export async function leaveReleasesOfAuthors(
+  tx: EmployerTransaction,
+  key: PayKey,
+  faultyFileId: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE pg_temp.uploaded_row u SET release_sequence = 0
+     FROM faulty_row k JOIN faulty_file f ON f.employer_id = k.employer_id AND f.id = k.faulty_file_id
+     WHERE k.employer_id = $1 AND k.faulty_file_id = $2 AND k.line = u.corrects AND u.release_sequence > 0
+       AND EXISTS (SELECT FROM pay_release r WHERE r.employer_id = $1 AND r.period = $3 AND r.kind_of_pay = $4
+         AND r.employee_id = u.employee_id AND r.sequence = u.release_sequence
+         AND (f.binds_author AND f.uploaded_by = r.released_by OR r.released_by = ANY (k.rewritten_by)))`,
+    [tx.employerId, faultyFileId, key.period, key.kindOfPay],
+  );
+}
+
 /** Tells the planner how many rows were copied, and of what it compares: it believes a fresh table to be small. */
 export async function analyseRows(tx: EmployerTransaction): Promise<void> {
   await tx.query('ANALYZE pg_temp.uploaded_row (line, employee_id, row_no, release_sequence)');

@@ -10,11 +10,11 @@ import { CsvUnreadable } from './csv-unreadable';
 import { amountForTotal, Declaration, faultsOfDeclaration, readTotalsLine } from './declaration';
 import { Dialect } from './dialect';
 import { faultOfUnreadable } from './encoding-question';
-import { FileRows, lineOfEntry, readRow, saidOf } from './file-rows';
+import { FileRows, lineOfEntry, markOfFile, readRow, saidOf } from './file-rows';
 import { createNoteTable, keepNotedRows, tellNoted } from './noted-fault';
 import { Columns } from './pay-file-columns';
 import { cellFault, COLUMN_NAMES, fileFault, PayFileFault, PayFileFaults } from './pay-file-fault';
-import { analyseRows, takeReleases } from './pay-file.store';
+import { analyseRows, leaveReleasesOfAuthors, takeReleases } from './pay-file.store';
 import { payableRow } from './payable-row';
 import { linkReplaced } from './replacing';
 import { createRowTable, faultyLine, keyLine, KeptRow, RowCopy, RowSink, TakenRow } from './row-copy';
@@ -31,8 +31,8 @@ export interface IntakeContext extends RowContext, PayKey {
   /** What was declared with the upload. */
   declared: Declaration;
   faultPolicy: FaultPolicy;
-  /** The mark of the file whose faulty rows these correct. */
-  correctedFile?: string;
+  /** The id of the file whose faulty rows these correct. */
+  corrects?: string;
   /** Whether it is known already that the file is refused. */
   refused?: boolean;
 }
@@ -115,6 +115,7 @@ export async function checkRows(
   const names = file.columns?.names ?? COLUMN_NAMES;
   await analyseRows(tx);
   await takeReleases(tx, context, context.personId);
+  if (context.corrects !== undefined) await leaveReleasesOfAuthors(tx, context, context.corrects);
   await linkReplaced(tx, context);
   const noted = await tellNoted(tx, faults, names);
   if (noted === 0) return read;
@@ -132,6 +133,7 @@ class RowIntake implements ReadFile {
   rows = 0;
   faultyRows = 0;
   private readonly accounts = new SeenHashes();
+  private readonly correctedMark: string | undefined;
   private sumMinor = 0n;
   /** An amount that cannot be read is a fault of its own; the total is compared when all were. */
   private allAmountsRead = true;
@@ -141,6 +143,7 @@ class RowIntake implements ReadFile {
     private readonly context: IntakeContext,
   ) {
     this.file = new FileRows(context.profile);
+    this.correctedMark = context.corrects === undefined ? undefined : markOfFile(context.corrects);
   }
 
   get totalMinor(): bigint | undefined {
@@ -236,7 +239,7 @@ class RowIntake implements ReadFile {
   }
 
   private corrects(record: CsvRecord): number | undefined {
-    return lineOfEntry(this.file.split(record).errors, this.context.correctedFile);
+    return lineOfEntry(this.file.split(record).errors, this.correctedMark);
   }
 
   private amountOf(text: string): bigint | undefined {

@@ -158,7 +158,8 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   STALE_DATE: {
-    certain: 'Nothing of this instruction was submitted, and it never will be.',
+    certain:
+      'We did not submit this instruction, and it is never submitted any more. The bank is read again before a successor pays its rows.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },
@@ -178,6 +179,13 @@ export const ATTENTION_WORDS = {
     certain:
       'Nothing of this run is submitted. It goes on by itself once everything named here is resumed; if that is not before the cut-off of its execution date, its approval lapses.',
     askBank: NOTHING_TO_ASK,
+    actions: ['ACKNOWLEDGE'],
+  },
+  DUE_BUT_WAITING: {
+    certain:
+      'Nothing of this run is submitted, and nothing is stopped. It goes on by itself once what it waits for is there; if that is not before the cut-off of its execution date, its approval lapses. Before its people are paid in any other way, cancel it.',
+    askBank:
+      'Since the time named here we get no answer from you that we can use, to the call named here. Is your interface, or its token endpoint, out of order, or our access limited? Until when, and what becomes of payments for this execution date that reach you after the cut-off?',
     actions: ['ACKNOWLEDGE'],
   },
   LOW_BALANCE: {
@@ -251,8 +259,18 @@ export const BEFORE_SUBMIT = 'Before its submit ';
 export const SUBMITTED_OR_NOT =
   'The run is to be cancelled or amended, and the bank does not say whether somebody else submitted this instruction';
 
+/** How the same question begins of an instruction that is to be submitted: only that word has it built again. */
+export const UNSENT_OR_NOT = `${BEFORE_SUBMIT}the bank does not say whether somebody else submitted this instruction`;
+
+/** What is asked of the bank in both. */
+export const WAS_IT_SUBMITTED =
+  'Was customer instruction {ref} submitted by anybody? If it was, which of its payments are executed? If not, please cancel them.';
+
 /** How the question begins that is asked because a successor was refused: no run waits for its answer. */
 export const SUCCESSOR_REFUSED = 'A successor of ';
+
+/** What the question says of payments that show an undocumented status after they were paid: nothing waits for them. */
+export const HAD_SETTLED = 'of payments that had ended as SETTLED:';
 
 /**
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
@@ -265,14 +283,18 @@ export function actionsFor(asked: Asked): readonly AttentionAction[] {
   if (kind === 'REPLACED_UNSEEN' && !happened.startsWith(SUCCESSOR_REFUSED)) return ['NOT_PAID'];
   if (kind === 'ROW_UNSEEN' && !happened.startsWith(BEFORE_SUBMIT)) return ['ACKNOWLEDGE'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
-  const waiting = payments > 0;
+  const waiting = payments > 0 && !happened.includes(HAD_SETTLED);
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];
   return actions.filter((action) => MEANINGS.includes(action) === waiting);
 }
 
-/** Whether an ACKNOWLEDGE has to give the reference of the bank's written word. */
-export function needsWord({ kind, happened }: Pick<Asked, 'kind' | 'happened'>): boolean {
-  return kind === 'ROW_UNSEEN' && happened.startsWith(SUBMITTED_OR_NOT);
+/** Whether an action rests on the reference of the bank's written word that nobody submitted the instruction. */
+export function needsWord(
+  { kind, happened }: Pick<Asked, 'kind' | 'happened'>,
+  action: AttentionAction,
+): boolean {
+  if (kind !== 'ROW_UNSEEN') return false;
+  return happened.startsWith(action === 'TRY_AGAIN' ? UNSENT_OR_NOT : SUBMITTED_OR_NOT);
 }
 
 /** Whether what a status means is asked of payments that had ended, and not of an instruction's open ones. */

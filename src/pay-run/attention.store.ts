@@ -196,6 +196,7 @@ const AT_THE_GATE: readonly AttentionKind[] = [
   'ROW_UNSEEN',
   'REPLACED_UNSEEN',
   'DUE_BUT_STOPPED',
+  'DUE_BUT_WAITING',
   'CONTRACT_DRIFT',
   'POSSIBLE_DUPLICATE_PAY',
 ];

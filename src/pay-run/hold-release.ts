@@ -3,7 +3,7 @@ import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
 import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../domain/hold';
 import { showId } from '../http/prefixed-id';
-import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBy } from './hold.store';
+import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBeside, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
 import { grantRelease, RELEASE_STANDS, unusedRelease } from './pay-release';
 import { PayRun } from './pay-run.entity';
@@ -65,7 +65,9 @@ async function takePlace(
   paymentId: string,
   held: HeldPayment,
 ): Promise<void> {
-  const secondPay = await releasedBy(tx, run.id, paymentId, SECOND_PAY_CODES);
+  const secondPay =
+    (await releasedBy(tx, run.id, paymentId, SECOND_PAY_CODES)) ??
+    (await releasedBeside(tx, run.id, paymentId));
   const joining = joiningOf({
     paid: held.paid,
     hasRelease: held.release_stands && !held.place_taken,
@@ -139,8 +141,10 @@ async function assertPassesOverNone(
   places: string,
 ): Promise<void> {
   const unpaidElsewhere = unpaidOfPeriod(`p.employee_id = $4 AND p.pay_run_id <> $6 AND ${places}`);
-  const [unpaid] = await tx.query<{ id: string }>(
-    `SELECT id FROM (${unpaidElsewhere}) AS unpaid WHERE id IS DISTINCT FROM $7::uuid ORDER BY release_sequence LIMIT 1`,
+  const [unpaid] = await tx.query<{ id: string; held_line: number | null }>(
+    `SELECT id, (SELECT min(h.line) FROM payment h WHERE h.employer_id = $1 AND h.replaces_payment_id = unpaid.id
+         AND h.pay_run_id = $6 AND h.status = 'HELD') AS held_line
+     FROM (${unpaidElsewhere}) AS unpaid WHERE id IS DISTINCT FROM $7::uuid ORDER BY release_sequence LIMIT 1`,
     [
       tx.employerId,
       run.period,
@@ -151,6 +155,13 @@ async function assertPassesOverNone(
       held.replaces_payment_id,
     ],
   );
+  if (unpaid && unpaid.held_line !== null) {
+    const replacing = `Line ${unpaid.held_line} of this file replaces ${showId('pay', unpaid.id)} of the employee, which another run did not pay`;
+    throw new DomainError(
+      'HELD_PAYMENT_OUTDATED',
+      `${replacing}: release that row first, and then this one.`,
+    );
+  }
   if (unpaid) {
     const why = `The row does not replace ${showId('pay', unpaid.id)} of the employee, which another run did not pay`;
     throw outdated(why, 'upload it as a supplement or make a successor of that run');

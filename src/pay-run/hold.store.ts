@@ -179,3 +179,26 @@ export async function releasedBy(
   );
   return row && { personId: row.decided_by, reason: row.reason };
 }
+
+/**
+ * Who released a row of a run, which pays, beside this held one of the same employee, and why: that both are owed is said
+ * of both, whichever row is released first.
+ */
+export async function releasedBeside(
+  tx: EmployerTransaction,
+  payRunId: string,
+  paymentId: string,
+): Promise<HoldDecision | undefined> {
+  const code: HoldCode = 'EMPLOYEE_TWICE';
+  const [row] = await tx.query<{ decided_by: string; reason: string }>(
+    `SELECT h.decided_by, h.reason
+     FROM payment p JOIN pay_hold h ON h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
+       AND h.beside_run_id IS NULL AND h.beside_line = p.line
+     JOIN payment s ON s.employer_id = h.employer_id AND s.id = h.payment_id
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id = $3 AND h.code = $4 AND h.outcome = 'RELEASED'
+       AND s.employee_id = p.employee_id AND s.live
+     ORDER BY h.decided_at LIMIT 1`,
+    [tx.employerId, payRunId, paymentId, code],
+  );
+  return row && { personId: row.decided_by, reason: row.reason };
+}

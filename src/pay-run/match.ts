@@ -148,6 +148,26 @@ export function judgeGroups(
   return count === planned.count && totalMinor === planned.totalMinor ? 'equal' : 'different';
 }
 
+/** What an instruction shows as calculated of its payments; absent where it does not. Amounts in minor units. */
+export interface Calculated {
+  calculatedCount?: number;
+  calculatedTotalMinor?: bigint;
+}
+
+/**
+ * What a submitted instruction shows as calculated, where that is more than was planned, in count or in sum: a payment may
+ * have been added to it since. Fewer says nothing, since what failed need not be counted.
+ */
+export function calculatedBeyond(
+  planned: Totals,
+  {
+    calculatedCount: count = planned.count,
+    calculatedTotalMinor: totalMinor = planned.totalMinor,
+  }: Calculated,
+): Totals | undefined {
+  return count > planned.count || totalMinor > planned.totalMinor ? { count, totalMinor } : undefined;
+}
+
 /** Count and sum over groups, in minor units. */
 export function sumOf(groups: readonly Totals[]): Totals {
   return {

@@ -46,6 +46,10 @@ const OTHER_PAY = `SELECT FROM payment o WHERE o.employer_id = p.employer_id AND
 /** The status of a payment `p`, or of its instruction, whose meaning two people decided for it. */
 const DECIDED_STATUS = `(SELECT d.bank_status FROM payment_decision d WHERE d.employer_id = $1 AND d.payment_id = p.id)`;
 
+/** Whether that payment `o` pays again what was paid by another one and came back, and so is owed by itself. */
+const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replaces_payment_id')} AS back
+  WHERE back.returned_at IS NOT NULL)`;
+
 /** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
 export const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
   AND NOT (s.status = 'CANCELLED' AND r.status IN ('CANCELLING', 'CANCELLED'))`;
@@ -149,7 +153,7 @@ async function candidates(
          FROM stead JOIN ${byKey('payment', 'stead.id')} s ON true JOIN ${byKey('pay_run', 's.pay_run_id')} r ON true
          WHERE s.id NOT IN (SELECT id FROM chain) AND (s.live OR ${ENDED_SUCCESSOR})
            AND (p.status = 'EXCLUDED' OR s.id > p.id)) AS successor,
-       EXISTS (${OTHER_PAY} AND (o.release_sequence = p.release_sequence OR p.live)) AS paid_otherwise,
+       EXISTS (${OTHER_PAY} AND (o.release_sequence = p.release_sequence OR p.live AND NOT ${REPAYS_RETURNED})) AS paid_otherwise,
        EXISTS (${OTHER_PAY} AND o.pay_run_id <> p.pay_run_id
          AND (o.release_sequence > p.release_sequence OR o.id > p.id)) AS paid_further
      FROM chosen p

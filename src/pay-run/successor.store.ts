@@ -53,7 +53,12 @@ async function copyPart(
   // What is made is released before it is inserted.
   await tx.query('SET CONSTRAINTS release_is_of_a_payment DEFERRED');
   const releases: number[] = [];
-  for (const [index, one] of part.entries()) releases.push(await releaseOf(tx, copies, one, ids[index]));
+  const taken = new Set<string>();
+  for (const [index, one] of part.entries()) {
+    const release = await releaseOf(tx, copies, one, ids[index], taken);
+    taken.add(placeOf(one.employeeId, release));
+    releases.push(release);
+  }
   await tx.query(
     `INSERT INTO payment (employer_id, id, pay_run_id, row_no, line, period, kind_of_pay, employee_id, name_sealed,
        written_name_sealed, name_hash, iban_sealed, iban_hash, bic, amount_minor, currency, remittance, row_hash,
@@ -100,19 +105,24 @@ async function successorHashes(
   );
 }
 
+function placeOf(employeeId: string, release: number): string {
+  return `${release} ${employeeId}`;
+}
+
 /** What was never paid keeps its place; what was paid and came back still holds it, so that it takes a release. */
 async function releaseOf(
   tx: EmployerTransaction,
   copies: Copies,
   replaced: Candidate,
   madeWith: string | undefined,
+  taken: ReadonlySet<string>,
 ): Promise<number> {
   if (replaced.status !== 'SETTLED') return replaced.releaseSequence;
   const { period, kindOfPay } = copies.key;
   const { employeeId } = replaced;
   // A place that a payment had which ended unpaid is kept for what replaces that one.
   const unused = await unusedRelease(tx, { employeeId, period, kindOfPay });
-  if (unused !== undefined) return unused;
+  if (unused !== undefined && !taken.has(placeOf(employeeId, unused))) return unused;
   const reason = copies.reason ?? '';
   const request = { employeeId, period, kindOfPay, reason };
   return (await grantRelease(tx, copies.personId, request, madeWith)).sequence;

@@ -4,6 +4,7 @@ import { BEFORE_ALL } from '../database/new-id';
 import { approvedFields, StoredFields } from '../pay-run/approved-fields';
 import { rowHash } from '../pay-run/run-hash';
 import { readAggregates } from './aggregates';
+import { FOLLOWING_INVARIANTS } from './following-invariants';
 import { Finding, Invariant, MOST_FINDINGS, Pass } from './invariant';
 import { MONEY_INVARIANTS } from './money-invariants';
 import { RECORD_INVARIANTS } from './record-invariants';
@@ -19,6 +20,7 @@ const HASHED_ROWS = 5_000;
 export const INVARIANTS: readonly Invariant[] = [
   ...MONEY_INVARIANTS,
   ...RECORD_INVARIANTS,
+  ...FOLLOWING_INVARIANTS,
   {
     name: 'conservation',
     sentence:

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isPeriod } from '../domain/business-day';
 import { PAY_RUN_STATUSES } from '../domain/pay-run';
 import { PAYMENT_STATUSES } from '../domain/payment';
+import { KINDS_BESIDE } from './acknowledged';
 import { ROW_DIFFERENCES, RowDifference } from './row-difference';
 import { TABLE_LINES, TABLE_MEANING, TableLine } from './report';
 
@@ -28,6 +29,13 @@ const table = z.object(
     typeof counted
   >,
 );
+const acknowledged = counted.extend({
+  attentionId: z.string(),
+  kind: z.enum(KINDS_BESIDE),
+  meaning: z.string(),
+});
+const ACKNOWLEDGED =
+  'What moved besides the rows, as two people decided it; the amount is what the bank showed of it.';
 const linkedRuns = z.array(counted.extend({ payRunId: z.string() }));
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 
@@ -77,6 +85,19 @@ const runReport = z.object({
       }),
     )
     .describe('Payments that ended by what two people decided a status to mean, on the bank’s written word.'),
+  acknowledged: z
+    .array(
+      acknowledged.extend({
+        happened: z.string(),
+        bankWords: z.string().nullable(),
+        reason: z.string(),
+        evidence: z.string().nullable(),
+        proposedBy: z.string(),
+        confirmedBy: z.string(),
+        confirmedAt: z.iso.datetime(),
+      }),
+    )
+    .describe(ACKNOWLEDGED),
   differences: z.array(
     z.object({
       row: z.int(),
@@ -101,6 +122,10 @@ const periodReport = z.object({
   difference: amount,
   totals: table,
   replaced: counted.describe('Payments left out of the totals because others, counted there, replace them.'),
+  paidAgain: counted.describe(
+    'The part of `replaced` that was paid and came back: in `debited` it is beside what replaces it, which alone is in `settled`.',
+  ),
+  acknowledged: z.array(acknowledged.extend({ payRunId: z.string() })).describe(ACKNOWLEDGED),
   runs: z.array(
     runReport.pick({
       payRunId: true,

@@ -5,6 +5,7 @@ import { Problem } from '../http/problem';
 import { PayRun } from '../pay-run/pay-run.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
 import { findRun } from '../pay-run/pay-run.store';
+import { Acknowledged, acknowledgedOf } from './acknowledged';
 import { readAggregates } from './aggregates';
 import { Decision, decisionsOf } from './decisions';
 import { doubtsOfPeriod, openDoubts } from './open-doubts';
@@ -37,6 +38,8 @@ export interface ReportedRun {
 export interface RunReport extends ReportedRun {
   /** By which payments ended on the word of two people. */
   decisions: Decision[];
+  /** What moved besides its rows, as two people acknowledged it. */
+  acknowledged: Acknowledged[];
   differences: FoundDifference[];
   moreDifferences: boolean;
 }
@@ -50,6 +53,8 @@ export interface PeriodReport {
   runs: ReportedRun[];
   totals: Table;
   replaced: Table;
+  /** What moved besides the rows of its runs, as two people acknowledged it. */
+  acknowledged: Acknowledged[];
   /** Doubts that are of none of its runs. */
   openDoubts: readonly AttentionKind[];
   explained: boolean;
@@ -75,6 +80,7 @@ export class Reconciliations {
       return {
         ...reported(run, report, doubts(payRunId)),
         decisions: await decisionsOf(tx, payRunId),
+        acknowledged: await acknowledgedOf(tx, [payRunId]),
         differences: found.slice(0, SHOWN_DIFFERENCES),
         moreDifferences: found.length > SHOWN_DIFFERENCES,
       };
@@ -108,6 +114,7 @@ export class Reconciliations {
         runs: reports,
         totals: lessTable(sumTables(counting.map(({ report }) => report.table)), replaced),
         replaced,
+        acknowledged: await acknowledgedOf(tx, ids),
         openDoubts: ofNoRun,
         explained: ofNoRun.length === 0 && reports.every(({ explained }) => explained),
       };

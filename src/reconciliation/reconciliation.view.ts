@@ -3,10 +3,11 @@ import { CountAndSum } from '../domain/reconciliation';
 import { Cell, csvLine } from '../http/csv';
 import { showId } from '../http/prefixed-id';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { Acknowledged, BESIDE_THE_ROWS, KINDS_BESIDE, MEANING_BESIDE } from './acknowledged';
 import { LinkedRun } from './aggregates';
 import { PeriodReportDocument, RunReportDocument } from './reconciliation.dto';
 import { PeriodReport, RunReport } from './reconciliation';
-import { Report, ReportLine, Table, TABLE_LINES } from './report';
+import { add, Report, ReportLine, Table, TABLE_LINES } from './report';
 import { ROW_DIFFERENCES } from './row-difference';
 
 interface Counted {
@@ -21,6 +22,7 @@ export function showRunReport({
   openDoubts,
   explained,
   decisions,
+  acknowledged,
   differences,
   moreDifferences,
 }: RunReport): RunReportDocument {
@@ -61,6 +63,19 @@ export function showRunReport({
       confirmedBy: showId('per', one.confirmedBy),
       confirmedAt: one.confirmedAt.toISOString(),
     })),
+    acknowledged: acknowledged.map((one) => ({
+      ...counted(one),
+      attentionId: showId('att', one.attentionId),
+      kind: one.kind,
+      meaning: MEANING_BESIDE[one.kind],
+      happened: one.happened,
+      bankWords: one.bankWords,
+      reason: one.reason,
+      evidence: one.evidence,
+      proposedBy: showId('per', one.proposedBy),
+      confirmedBy: showId('per', one.confirmedBy),
+      confirmedAt: one.confirmedAt.toISOString(),
+    })),
     differences: differences.map(({ row, line, paymentId, difference }) => ({
       row,
       line,
@@ -73,7 +88,13 @@ export function showRunReport({
 }
 
 /** The same as CSV: the table, the equations, and both sides by status. */
-export function csvOfRunReport({ report, decisions, openDoubts, explained }: RunReport): string {
+export function csvOfRunReport({
+  report,
+  decisions,
+  acknowledged,
+  openDoubts,
+  explained,
+}: RunReport): string {
   const { table, lines, difference, contradictions, byPaymentStatus, byBankStatus, replaces, replacedBy } =
     report;
   const linked = (name: string, runs: readonly LinkedRun[]): Cell[][] =>
@@ -99,6 +120,7 @@ export function csvOfRunReport({ report, decisions, openDoubts, explained }: Run
       one.count,
       one.amountMinor,
     ]),
+    ...acknowledged.map((one) => ['acknowledged', one.kind, one.count, one.amountMinor]),
     ...openDoubts.map((kind) => ['open doubt', kind]),
     ['explained', String(explained)],
   ]
@@ -128,6 +150,7 @@ export function showPeriodReport({
   runs,
   totals,
   replaced,
+  acknowledged,
   openDoubts,
   explained,
 }: PeriodReport): PeriodReportDocument {
@@ -139,6 +162,14 @@ export function showPeriodReport({
     difference: formatMinor(differenceIn(runs)),
     totals: showTable(totals),
     replaced: counted(replaced.uploaded),
+    paidAgain: counted(replaced.settled),
+    acknowledged: acknowledged.map((one) => ({
+      ...counted(one),
+      payRunId: showId('run', one.payRunId),
+      attentionId: showId('att', one.attentionId),
+      kind: one.kind,
+      meaning: MEANING_BESIDE[one.kind],
+    })),
     runs: runs.map(({ run, report, ...reported }) => ({
       payRunId: showId('run', run.id),
       status: run.status,
@@ -156,7 +187,7 @@ export function showPeriodReport({
 }
 
 /** The same as CSV: one line for each run, the totals last. */
-export function csvOfPeriodReport({ runs, totals, replaced, explained }: PeriodReport): string {
+export function csvOfPeriodReport({ runs, totals, replaced, acknowledged, explained }: PeriodReport): string {
   const columns = TABLE_LINES.flatMap((name) => [`${name}_payments`, `${name}_amount`]);
   const header = [
     'run',
@@ -170,6 +201,12 @@ export function csvOfPeriodReport({ runs, totals, replaced, explained }: PeriodR
     'sequence',
     'replaced_payments',
     'replaced_amount',
+    'paidAgain_payments',
+    'paidAgain_amount',
+    ...KINDS_BESIDE.flatMap((kind) => [
+      `${BESIDE_THE_ROWS[kind]}_payments`,
+      `${BESIDE_THE_ROWS[kind]}_amount`,
+    ]),
   ];
   return [
     header,
@@ -184,6 +221,7 @@ export function csvOfPeriodReport({ runs, totals, replaced, explained }: PeriodR
       parentOf(run),
       run.sequence,
       ...replacedCells(report.superseded),
+      ...besideCells(acknowledged.filter(({ payRunId }) => payRunId === run.id)),
     ]),
     [
       'total',
@@ -196,6 +234,7 @@ export function csvOfPeriodReport({ runs, totals, replaced, explained }: PeriodR
       null,
       null,
       ...replacedCells(replaced),
+      ...besideCells(acknowledged),
     ],
   ]
     .map(csvLine)
@@ -210,8 +249,15 @@ function showLinked({ payRunId, ...sum }: LinkedRun): Counted & { payRunId: stri
   return { payRunId: showId('run', payRunId), ...counted(sum) };
 }
 
-function replacedCells({ uploaded }: Table): Cell[] {
-  return [uploaded.count, uploaded.amountMinor];
+function replacedCells({ uploaded, settled }: Table): Cell[] {
+  return [uploaded.count, uploaded.amountMinor, settled.count, settled.amountMinor];
+}
+
+function besideCells(acknowledged: readonly Acknowledged[]): Cell[] {
+  return KINDS_BESIDE.flatMap((kind) => {
+    const { count, amountMinor } = add(acknowledged.filter((one) => one.kind === kind));
+    return [count, amountMinor];
+  });
 }
 
 function differenceIn(runs: readonly { report: Report }[]): bigint {

@@ -45,7 +45,8 @@ export const TABLE_MEANING: Readonly<Record<TableLine, string>> = {
   inFlight: 'Submitted, without an end so far.',
   void: 'Not executed, released at the cut-off or declared unpaid: a successor or a supplement can pay them.',
   charges: 'What the bank charged for payments, paid or not, and for how many of them.',
-  debited: 'What left the account: settled and charges. What came back is not taken off.',
+  debited:
+    'What left the account: settled and charges, and in a month `paidAgain`. What came back is not taken off.',
 };
 export type Table = Readonly<Record<TableLine, CountAndSum>>;
 

@@ -21,6 +21,7 @@ import { PayScheduleController } from './pay-schedule.controller';
 import { PaySchedules } from './pay-schedules';
 import { PeriodMaker } from './period-maker';
 import { Tick, Ticker, TICKS } from './ticker';
+import { WaitingRuns } from './waiting-runs';
 
 /** Periods are made two months ahead, and a new schedule's at once. */
 const HOUR_MS = 3_600_000;
@@ -28,6 +29,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** Who is told of a missing approval so soon after the submit was due can still give it before most cut-offs. */
 const OVERDUE_LOOK_MS = 600_000;
 const CLOCK_CHECK_MS = 30_000;
+/** Often enough that what is over is not asked about for long. */
+const WAITING_LOOK_MS = 60_000;
 
 /** Everything the service does by the clock, and the pay schedules of employers. */
 @Module({
@@ -46,6 +49,7 @@ const CLOCK_CHECK_MS = 30_000;
     PaySchedules,
     PeriodMaker,
     Ticker,
+    WaitingRuns,
     {
       provide: TICKS,
       inject: [
@@ -57,6 +61,7 @@ const CLOCK_CHECK_MS = 30_000;
         HookService,
         PeriodMaker,
         OverduePeriods,
+        WaitingRuns,
         Maintenance,
         StandingReconciler,
         Database,
@@ -77,6 +82,7 @@ function ticksOf(
   hooks: HookService,
   periods: PeriodMaker,
   overdue: OverduePeriods,
+  waiting: WaitingRuns,
   maintenance: Maintenance,
   reconciler: StandingReconciler,
   database: Database,
@@ -98,6 +104,7 @@ function ticksOf(
     },
     { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
     { name: 'overdue periods', everyMs: OVERDUE_LOOK_MS, run: () => overdue.tick() },
+    { name: 'waiting runs', everyMs: WAITING_LOOK_MS, run: () => waiting.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },
     { name: 'idempotency keys', everyMs: DAY_MS, run: () => maintenance.forgetIdempotencyKeys() },
     { name: 'refused files', everyMs: DAY_MS, run: () => maintenance.forgetRefusedFiles() },

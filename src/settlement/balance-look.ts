@@ -24,7 +24,7 @@ import { balanceLookAt, watchOf } from './looks';
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
- * after its end and a day later; daily while unpaid payments may explain what it lost. A bank that executes a submit a second time may show that nowhere else (Account, `balance`). Other
+ * after its end and a day later; daily while payments that ended unpaid or came back may explain what it lost. A bank that executes a submit a second time may show that nowhere else (Account, `balance`). Other
  * traffic of the account hides it.
  */
 @Injectable()
@@ -85,8 +85,10 @@ export class BalanceLook {
 
   /** Two banking days after its date, and after the last payment ended whose money may come back. */
   private shouldBeBack(run: PayRun, paid: readonly TakenByInstruction[]): boolean {
-    const givers = paid.filter((one) => one.unpaidMinor + one.unpaidChargesMinor > 0n);
-    return this.lateness.isOverdue(run) && givers.every((one) => this.lateness.isReturnOverdue(one.closedAt));
+    const givers = paid.filter((one) => one.unpaidMinor + one.returnedMinor + one.unpaidChargesMinor > 0n);
+    return (
+      this.lateness.isOverdue(run) && givers.every((one) => this.lateness.isReturnOverdue(one.lastEndAt))
+    );
   }
 
   /** Whether another employer has paid from the account since: nobody who compares for this one may know what. */
@@ -113,7 +115,7 @@ export class BalanceLook {
   }
 }
 
-/** The account stays short of what unpaid payments may have taken, for longer than it takes to give that back. */
+/** The account stays short of what payments may have taken that should be back, for longer than it takes to give it back. */
 function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigint): Promise<void> {
   return raiseUndecided(tx, {
     kind: 'TOTALS_UNSEEN',
@@ -121,11 +123,11 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
     payRunId: run.id,
     happened:
       'Two banking days after the execution date, and after its last payment ended, its account still lacks more than was ' +
-      'paid from it: money of payments that ended unpaid has not come back, the bank has executed a submit twice, or ' +
-      'something else was taken from the account.',
+      'paid from it: money of payments that ended unpaid, or that the bank shows as returned, has not come back, the bank ' +
+      'has executed a submit twice, or something else was taken from the account.',
     certain: 'Each payment was sent once, and nothing is stopped. The balance alone cannot tell these apart.',
     askBank:
-      'Did the money of our payments that ended unpaid come back to the account, was any customer instruction of ours executed twice, and what else was booked since?',
+      'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, and what else was booked since?',
     amountMinor: lackMinor,
   });
 }
@@ -155,7 +157,8 @@ const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
 interface TakenByInstruction extends PaidByInstruction {
   unpaidMinor: bigint;
   unpaidChargesMinor: bigint;
-  closedAt: Date;
+  /** When it ended, or the last of its payments came back. */
+  lastEndAt: Date;
 }
 
 /**
@@ -178,9 +181,9 @@ async function takenSince(
   );
   if (beside) return undefined;
   const rows = await queryByHash<
-    Record<'id' | 'amount_minor' | 'charges_minor' | 'unpaid_minor' | 'unpaid_charges_minor', string> & {
+    Record<`${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges'}_minor` | 'id', string> & {
       payments: number;
-      closed_at: Date;
+      last_end_at: Date;
     }
   >(
     tx,
@@ -188,10 +191,13 @@ async function takenSince(
        SELECT o.id, o.pay_run_id, o.closed_at FROM pay_run r
        JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status = 'CLOSED'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND (r.id = $3 OR o.submitted_at >= $4))
-     SELECT b.instruction_id AS id, (SELECT closed_at FROM took WHERE took.id = b.instruction_id) AS closed_at,
+     SELECT b.instruction_id AS id,
+       greatest((SELECT closed_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
        count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
+       coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED' AND p.returned_at IS NOT NULL), 0)
+         AS returned_minor,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
          AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor
@@ -204,8 +210,9 @@ async function takenSince(
   return rows.map((row) => ({
     instructionId: row.id,
     payments: row.payments,
-    closedAt: row.closed_at,
+    lastEndAt: row.last_end_at,
     amountMinor: BigInt(row.amount_minor),
+    returnedMinor: BigInt(row.returned_minor),
     chargesMinor: BigInt(row.charges_minor),
     unpaidMinor: BigInt(row.unpaid_minor),
     unpaidChargesMinor: BigInt(row.unpaid_charges_minor),

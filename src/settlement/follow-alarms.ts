@@ -24,7 +24,7 @@ const FOREIGN_NAMED = 100;
 export async function tellOfForeign(
   tx: EmployerTransaction,
   instruction: Instruction,
-  payments: readonly Pick<BankPayment, 'bankPaymentId' | 'messageId'>[],
+  payments: readonly (Pick<BankPayment, 'bankPaymentId' | 'messageId'> & Partial<BankPayment>)[],
 ): Promise<void> {
   const ids = namesOf(payments);
   const isOurs = isNamedBy(instruction.id);
@@ -37,6 +37,7 @@ export async function tellOfForeign(
       `The submitted instruction holds what was never sent: payment ${ids.join(', ')}.` +
       (rows.length > 0 ? ` Such bear our mark of rows ${textOfFirstFew(rows, MOST_NAMED)}.` : ''),
     ...(rows.length > 0 && DOUBLED),
+    ...recorded(payments),
   } as const;
   await stopUnlessDecided(tx, alarm, ids);
 }
@@ -69,9 +70,15 @@ export async function tellOfEntries(
     ...aboutInstruction(instruction),
     happened: `The submitted instruction lists what was never sent and is no payment (${types}): ${ids.join(', ')}.`,
     bankWords: words === '' ? undefined : words,
-    amountMinor: sumMinor(once.map(({ amountMinor = 0n }) => amountMinor)),
+    ...recorded(once),
   } as const;
   await raiseNaming(tx, alarm, ids);
+}
+
+/** How many records they are, and what the bank shows of their amounts. */
+function recorded(shown: readonly Pick<OwnEntry, 'bankPaymentId' | 'amountMinor'>[]) {
+  const once = [...new Map(shown.map((one) => [one.bankPaymentId, one] as const)).values()];
+  return { payments: once.length, amountMinor: sumMinor(once.map(({ amountMinor = 0n }) => amountMinor)) };
 }
 
 /** Not in `happened`: a refund may tell what one person earns. Nothing where the bank does not show its amount. */

@@ -255,13 +255,15 @@ export function newCharges(payment: FollowedPayment, seen: SeenStatus): bigint |
   return change === 'fell' || change === 'contradiction' ? undefined : seen.chargesMinor;
 }
 
-/** The date that a read shows of a payment whose end was shown without one; undefined where there is nothing new. */
-export function newSettledOn(
-  { status, settledOn }: Pick<FollowedPayment, 'status' | 'settledOn'>,
-  seen: SeenStatus,
-): string | undefined {
-  const isNew = status === 'SETTLED' && settledOn === null && isSettledStatus(seen.status);
-  return isNew ? seen.settlementDate : undefined;
+/**
+ * The date that a read shows of a payment that was paid, where that is another than is known: a bank may show it after the
+ * end, or correct it. Undefined where there is nothing new, as of a read that is stale.
+ */
+export function newSettledOn(payment: FollowedPayment, seen: SeenStatus): string | undefined {
+  const { status, settledOn } = payment;
+  if (status !== 'SETTLED' || !isSettledStatus(seen.status) || isBehindEnd(payment, seen.status))
+    return undefined;
+  return seen.settlementDate === settledOn ? undefined : seen.settlementDate;
 }
 
 /** The payments as they stand once their progress is written down. */

@@ -39,6 +39,9 @@ const DRIFT_PAUSE_MS = 30_000;
 /** What ended is not read again sooner than this where a read of it failed. */
 const TRY_AGAIN_MS = 5_000;
 
+/** What is said of what ended where a defect of ours lasts. */
+const UNRECORDED = { message: 'what the bank shows of it cannot be recorded' };
+
 /** What clears the drift: with one that lasts, no read succeeds. */
 const READ_AGAIN = 'a later read followed the interface';
 
@@ -211,12 +214,18 @@ export class FollowService {
     if ((await missingForMs(tx, claim, ENDED)) >= DAY_MS) await tellOfUnread(tx, run, instruction, failure);
   }
 
-  /** A defect of ours must not keep from a person what time alone tells; the database's own faults pass by themselves. */
+  /**
+   * A defect of ours must not keep from a person what time alone tells, nor that nobody sees any more what becomes of what
+   * ended; the database's own faults pass by themselves.
+   */
   private async judgeByTime(claim: Claim, followed: Followed, error: unknown): Promise<void> {
     if (error instanceof Fenced || error instanceof NotDurable || isPassing(error)) return;
     const why = 'What the bank shows of them cannot be recorded.';
     await this.database
-      .inEmployer(claim.employerId, (tx) => this.follower.judgeUnread(tx, claim, followed, why))
+      .inEmployer(claim.employerId, async (tx) => {
+        if (hasEnded(followed.instruction)) await this.tellOfMissing(tx, claim, followed, UNRECORDED);
+        await this.follower.judgeUnread(tx, claim, followed, why);
+      })
       .catch(() => undefined);
   }
 

@@ -192,7 +192,7 @@ export interface AddedAfterEnd {
   settledOn?: string;
 }
 
-/** Writes down what the bank adds to payments that have ended; a date that is known stays. */
+/** Writes down what the bank adds to payments that have ended, or shows otherwise than before. */
 export async function recordAfterEnd(
   tx: EmployerTransaction,
   added: readonly AddedAfterEnd[],
@@ -202,7 +202,7 @@ export async function recordAfterEnd(
   await queryByHash(
     tx,
     `UPDATE payment p SET charges_minor = coalesce(c.charges_minor, p.charges_minor),
-       settled_on = coalesce(p.settled_on, c.settled_on::date)
+       settled_on = coalesce(c.settled_on::date, p.settled_on)
      FROM unnest($2::uuid[], $3::bigint[], $4::text[]) AS c(id, charges_minor, settled_on)
      WHERE p.employer_id = $1 AND p.id = ANY ($2) AND p.id = c.id`,
     [

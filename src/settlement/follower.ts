@@ -281,7 +281,7 @@ export class Follower {
       const fields = contradictions(payment, one);
       const now = nowOtherwise(payment, one, fields);
       if (now !== payment.shownOtherwise) otherwise.set(payment.rowNo, now);
-      const shown = { ...one, status: shownOf(payment, one, isDone), maxAgeMs };
+      const shown = { maxAgeMs, ...one, status: shownOf(payment, one, isDone) };
       const step = progressOf(payment, shown);
       if (fields.length > 0) {
         await tellOfDifference(tx, this.personal, instruction, payment, { shown: one, fields });

@@ -89,8 +89,8 @@ function rowsOf(payments: readonly FollowedPayment[]): string {
 }
 
 /**
- * Asks once for each instruction and undocumented status that the bank shows of payments which have ended; apart of those
- * that were paid, for whom nothing waits. Cleared as soon as none is left of it.
+ * Asks once for each instruction and undocumented status that the bank shows of payments which have ended, and anew for
+ * more of them; apart of those that were paid, for whom nothing waits. Cleared as soon as none is left of it.
  * @param before the payments as they stood before the read
  */
 export async function tellOfShownAfterEnd(
@@ -110,7 +110,8 @@ export async function tellOfShownAfterEnd(
       ...aboutInstruction(instruction),
       subjectId,
       happened: `${HAPPENED.UNKNOWN_STATUS}, of payments that had ended as ${end}: ${status} (${rowsOf(those)}).`,
-      ...(end === 'SETTLED' ? { payments: 0, amountMinor: 0n } : heldUp(those)),
+      ...heldUp(those),
+      isAboutAll: true,
     } as const;
     const again = await aboutPaidAgain(tx, those);
     const happened = [alarm.happened, ...(again?.words ?? [])].join(' ');

@@ -1,3 +1,4 @@
+import type { ContractDrift } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
@@ -11,6 +12,8 @@ interface Joiner {
   instructionId: string;
   at: InstructionAtBank;
   found: BankPayment[];
+  /** Why a payment of it cannot be read, which is no reason to show nobody his. */
+  unreadable?: ContractDrift;
   done: (payments: BankPayment[]) => void;
   failed: (error: unknown) => void;
 }
@@ -49,7 +52,9 @@ export class Sweeps {
       try {
         await this.sweep(joiners);
         this.failures = 0;
-        for (const joiner of joiners) joiner.done(joiner.found);
+        for (const { found, unreadable, done, failed } of joiners)
+          if (unreadable) failed(unreadable);
+          else done(found);
       } catch (error) {
         this.failures += 1;
         for (const joiner of joiners) joiner.failed(error);
@@ -78,8 +83,14 @@ export class Sweeps {
       );
     };
     const mayBeOurs = (marks: PaymentMarks) => isUnmarked(marks) || joinerOf(marks) !== undefined;
-    for await (const payment of this.gateway.listPayments(this.bounds(joiners), mayBeOurs))
-      joinerOf(payment)?.found.push(payment);
+    const onUnreadable = (marks: PaymentMarks, why: ContractDrift): void => {
+      const joiner = joinerOf(marks);
+      // What does not say whose it is may be anybody's.
+      if (joiner === undefined) throw why;
+      joiner.unreadable ??= why;
+    };
+    const listed = this.gateway.listPayments(this.bounds(joiners), mayBeOurs, undefined, onUnreadable);
+    for await (const payment of listed) joinerOf(payment)?.found.push(payment);
   }
 
   private bounds(joiners: readonly Joiner[]): { from?: string } {

@@ -1,18 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { NotFound } from '../bank/errors';
 import { BackgroundDatabase } from '../database/background-database';
-import { isPastSubmit } from '../domain/bank-status';
+import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
+import type { EmployerTransaction } from '../database/database';
 import { BankReads } from '../employer/bank-reads';
+import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
+import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
+import { subjectAfterEnd } from '../pay-run/named-subject';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
 import type { Followed } from './followed';
 import { PaymentSource } from './payment-source';
 
 /**
- * What was abandoned or released must never move. One seen past its submit is a breach that stops everything;
- * cancelled, expired, deleted or gone is how it should be (rule 5).
+ * What was abandoned or released must never move. One seen past its submit is a breach that stops everything, and one
+ * whose status no document names is asked about; cancelled, expired, deleted or gone is how it should be (rule 5).
  */
 @Injectable()
 export class TombstoneWatch {
@@ -26,15 +30,17 @@ export class TombstoneWatch {
     const bankInstructionId = instruction.bankInstructionId;
     if (bankInstructionId === null) return;
     const status = await this.statusOf(account, instruction, bankInstructionId, known);
-    if (status === undefined || !isPastSubmit(status)) return;
+    if (status === undefined) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
       if (await isSaidExecuted(tx, instruction)) return;
+      if (!isPastSubmit(status)) return tellOfUnclear(tx, instruction, planned, status);
       await tellOfMovedTombstone(tx, instruction, planned, status);
       const name = named(bankInstructionId);
       await stopSuccessors(tx, known, () => ({ shown: `${status} in ${name}`, words: [name] }));
     });
   }
 
+  /** The status that says most of a submit; undefined where none leaves one possible. */
   private async statusOf(
     account: Followed['account'],
     { id, createdAt }: Followed['instruction'],
@@ -51,10 +57,30 @@ export class TombstoneWatch {
       };
       // Many of them may be gone: each by itself would go through everything the bank lists.
       const payments = () => this.source.paymentsOf(account, { id, rows: known.length, ended: true }, at);
-      return (await this.reads.standing(account, at, payments)).statuses.find(isPastSubmit);
+      return mostSubmitted((await this.reads.standing(account, at, payments)).statuses);
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;
     }
   }
+}
+
+/** It, or a payment of it, shows what no document names: it may have been paid, also where its rows were sent since. */
+function tellOfUnclear(
+  tx: EmployerTransaction,
+  instruction: Instruction,
+  planned: PlannedInstruction,
+  status: string,
+): Promise<void> {
+  const end = instruction.status;
+  return raiseUndecided(tx, {
+    kind: 'UNKNOWN_STATUS',
+    ...aboutInstruction(instruction),
+    subjectId: subjectAfterEnd(instruction.id, end, status),
+    happened: `The bank shows an instruction of ${planned.rowCount} payments that was ${end.toLowerCase()}, or one of these payments, in a status whose meaning is not documented: ${status}.`,
+    certain:
+      'It was given up, and nothing more is sent for it. Whether the bank executes it is not certain: whom it was to pay may have been paid since by another.',
+    askBank:
+      'What does this status of customer instruction {ref} mean? Is it certain that nothing of it is executed, now or later? Please confirm that in writing.',
+  });
 }

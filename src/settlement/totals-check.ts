@@ -6,7 +6,7 @@ import type { EmployerTransaction } from '../database/database';
 import { isEndedUnpaid } from '../domain/bank-status';
 import type { EmployerAccount } from '../employer/employer.entity';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { judgeGroups, sumOf, type Totals } from '../pay-run/match';
+import { calculatedBeyond, judgeGroups, sumOf, type Totals } from '../pay-run/match';
 import { groupsDiffer } from '../pay-run/stop';
 import { alarmOfStatus } from './follow-plan';
 import { Lateness } from './lateness';
@@ -33,8 +33,8 @@ export class TotalsCheck {
 
   /**
    * Compares the groups that the bank shows of a locked instruction with the plan, where that is due
-   * (`paymentTransactionsStatus`), after what was read of its payments was recorded: what differs stops everything, and
-   * what agrees is written down.
+   * (`paymentTransactionsStatus`), and what it has calculated, after what was read of its payments was recorded: what
+   * differs stops everything, and what agrees is written down.
    * @param shown nothing where the bank does not show it
    */
   async check(
@@ -49,8 +49,10 @@ export class TotalsCheck {
     const judged = judgeGroups(all, shown.groups, this.mayBeFewer(instruction, shown.status));
     const isLess = judged !== 'equal' && judgeGroups(all, shown.groups, true) === 'absent';
     const totals = (isLess ? await explained(tx, planned, shown.groups ?? []) : undefined) ?? judged;
+    const beyond = calculatedBeyond(all, shown);
     if (totals === 'different') await groupsDiffer(tx, instruction, shown.groups ?? []);
-    if (totals === 'absent') return;
+    else if (beyond) await groupsDiffer(tx, instruction, [beyond]);
+    else if (totals === 'absent') return;
     const totalsCheckedAt = this.clock.now();
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt });
     instruction.totalsCheckedAt = totalsCheckedAt;
@@ -119,9 +121,11 @@ function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {
 /** Whether the count and sum the bank shows of what ended are those of the plan, and no status of it needs a person. */
 export function isAsPlanned(
   { rowCount: count, totalMinor }: PlannedInstruction,
-  { status, groups }: BankInstruction,
+  shown: BankInstruction,
 ): boolean {
-  return !alarmOfStatus(status) && judgeGroups({ count, totalMinor }, groups) === 'equal';
+  const planned = { count, totalMinor };
+  if (alarmOfStatus(shown.status) || calculatedBeyond(planned, shown)) return false;
+  return judgeGroups(planned, shown.groups) === 'equal';
 }
 
 /**

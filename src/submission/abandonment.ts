@@ -8,14 +8,14 @@ import { Claim, fence } from '../database/leases';
 import { textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
-import { SUBMITTED_OR_NOT } from '../pay-run/attention-words';
+import { SUBMITTED_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { Instruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruction.store';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused, stopRunByService } from '../pay-run/stop';
-import { InstructionReader, ReadBack, SubmittedBefore } from './read-back';
+import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore } from './read-back';
 import { tellOfUnseen } from './unseen';
 import { assertUnchanged, obstacleOf, Work } from './work';
 
@@ -23,9 +23,6 @@ import { assertUnchanged, obstacleOf, Work } from './work';
 const UNCLEAR_PAUSE_MS = 30_000;
 
 const UNREADABLE = 'The run is to be cancelled or amended, and this instruction of it cannot be read: ';
-
-const WAS_IT_SUBMITTED =
-  'Was customer instruction {ref} submitted by anybody? If it was, which of its payments are executed? If not, please cancel them.';
 
 /** Rows named in a question; of more their number is told. */
 const ROWS_NAMED = 5;
@@ -141,13 +138,9 @@ export class Abandonment {
 
   /** Asked until the bank's written word is here, whatever else was acknowledged. */
   private async tellOfUnclear(claim: Claim, work: Work, unknown: string | undefined): Promise<void> {
-    const shown =
-      unknown === undefined
-        ? 'payments of this instruction and not the instruction'
-        : `the status ${unknown}, which no document names`;
     const unseen = {
       ...aboutInstruction(work.instruction, work.planned),
-      happened: `${SUBMITTED_OR_NOT}: it shows ${shown}.`,
+      happened: `${SUBMITTED_OR_NOT}: it shows ${shownUnclear(unknown)}.`,
       certain:
         'Nothing more is sent for it. It ends by itself once the bank shows what became of it, or two people acknowledge this with the reference of its written word that nobody submitted it as evidence.',
       askBank: WAS_IT_SUBMITTED,
@@ -163,7 +156,7 @@ export class Abandonment {
       ...aboutInstruction(work.instruction, work.planned),
       happened: `${UNREADABLE}${message}.`,
       certain:
-        'Nothing more is sent for it. It ends by itself once it can be read, unless the bank then shows its payments and not itself: that is asked about anew, whatever was decided here.',
+        'Nothing more is sent for it. It ends by itself once it can be read, unless the bank then leaves open whether somebody else submitted it: that is asked about anew, whatever was decided here.',
       askBank: WAS_IT_SUBMITTED,
     };
     await this.database.inEmployer(claim.employerId, async (tx) => {
@@ -192,9 +185,6 @@ export class Abandonment {
   }
 }
 
-const ONE_AT_A_TIME =
-  ' Where it takes one add of an instruction at a time, so that almost all rows are among them, BANK_ADDS_IN_FLIGHT=1 adds them so.';
-
 /** Whether it is open whether somebody submitted it. */
 async function isAskedOfUnclear(tx: EmployerTransaction, { id }: Pick<Instruction, 'id'>): Promise<boolean> {
   const open = await tx.query(
@@ -221,7 +211,7 @@ async function answeredAlike(
   const named = rows.map(
     (row) => `row ${row.row_no} (${showId('pay', row.payment_id)}) with ${row.doubt} ${row.times} times`,
   );
-  return ` The bank answered ${textOfFirstFew(named, ROWS_NAMED)}: without them, which an amendment takes out as long as nothing is submitted, it may take the others.${rows.length > ROWS_NAMED ? ONE_AT_A_TIME : ''}`;
+  return ` The bank answered ${textOfFirstFew(named, ROWS_NAMED)}: without them, which an amendment takes out as long as nothing is submitted, it may take the others.`;
 }
 
 /** How often these rows were built under the approvals that stand: what was built under those that lapsed does not count. */

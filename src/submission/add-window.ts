@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, Config } from '../config/env';
 import { Lanes } from '../config/lanes';
@@ -10,6 +11,9 @@ export const BATCH_ROWS = 100;
  * written down; a kill leaves both in doubt, 200 rows at most.
  */
 export const BATCHES_AT_ONCE = 2;
+
+/** So many times fewer adds are in flight with each step of gentleness: with the second, one at a time. */
+const FEWER_EACH_STEP = 8;
 
 interface Waiter {
   order: number;
@@ -24,12 +28,17 @@ interface Waiter {
 export class AddWindow {
   private freeBatches = BATCHES_AT_ONCE;
   private readonly waiting: Waiter[] = [];
+  private readonly most: number;
   private readonly lanes: Lanes;
-  private closed = false;
+  /** By how many they are: shared, since a bank may take one add at a time of whatever instruction. */
+  private readonly fewerLanes = new Map<number, Lanes>();
+  private readonly closing = new AbortController();
   private last = 0;
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'BANK_ADDS_IN_FLIGHT'>) {
-    this.lanes = new Lanes(config.BANK_ADDS_IN_FLIGHT);
+    this.most = config.BANK_ADDS_IN_FLIGHT;
+    this.lanes = new Lanes(this.most);
+    setMaxListeners(this.most, this.closing.signal);
   }
 
   /** A place in the order of instructions. */
@@ -38,20 +47,25 @@ export class AddWindow {
     return this.last;
   }
 
-  /** Grants nothing more: batches under way are finished, none is begun. */
+  /** Grants nothing more: batches under way are finished, none is begun, and what waits for its turn is not sent. */
   close(): void {
-    this.closed = true;
+    this.closing.abort();
     for (const { resolve } of this.waiting.splice(0)) resolve(false);
   }
 
   /** Whether what was begun may go on with another batch: not when the process is being stopped. */
   get open(): boolean {
-    return !this.closed;
+    return !this.closed.aborted;
+  }
+
+  /** Says when the process is being stopped. */
+  get closed(): AbortSignal {
+    return this.closing.signal;
   }
 
   /** Waits for the right to intend a batch, and others in its place; false when the process is being stopped. */
   takeBatch(order: number): Promise<boolean> {
-    if (this.closed) return Promise.resolve(false);
+    if (this.closed.aborted) return Promise.resolve(false);
     if (this.freeBatches > 0) {
       this.freeBatches -= 1;
       return Promise.resolve(true);
@@ -73,8 +87,16 @@ export class AddWindow {
     first.resolve(true);
   }
 
-  /** Makes one call when a lane is free, in the order of asking. */
-  inLane<T>(call: () => Promise<T>): Promise<T> {
-    return this.lanes.run(call);
+  /** Makes one call when a lane is free, in the order of asking; one of fewer lanes where it is to be gentle. */
+  inLane<T>(call: () => Promise<T>, gentleness = 0): Promise<T> {
+    if (gentleness === 0) return this.lanes.run(call);
+    return this.fewerFor(gentleness).run(() => this.lanes.run(call));
+  }
+
+  private fewerFor(gentleness: number): Lanes {
+    const width = Math.max(1, Math.floor(this.most / FEWER_EACH_STEP ** gentleness));
+    const lanes = this.fewerLanes.get(width) ?? new Lanes(width);
+    this.fewerLanes.set(width, lanes);
+    return lanes;
   }
 }

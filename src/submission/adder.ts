@@ -17,6 +17,7 @@ interface Job {
   readonly claim: Claim;
   readonly work: Work;
   readonly order: number;
+  readonly gentleness: number;
   readonly left: PayableRow[];
   /** An answer showed that going on is pointless. */
   stopped: boolean;
@@ -52,21 +53,22 @@ export class Adder {
   }
 
   /**
-   * Adds the rows, in as many batches at a time as the window allows. Everything sent is recorded when it returns or
-   * throws, unless that itself failed.
+   * Adds the rows, in as many batches at a time as the window allows: one of those that are added gently, whose rows wait
+   * in it for each other. Everything sent is recorded when it returns or throws, unless that itself failed.
    * @returns the answers that stopped it: the bank did not take those rows, nor is it to be asked for others now
    * @throws Fenced, Halted
    */
-  async add(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<AddResult[]> {
+  async add(claim: Claim, work: Work, rows: readonly PayableRow[], gentleness: number): Promise<AddResult[]> {
     const job: Job = {
       claim,
       work,
       order: this.window.join(),
+      gentleness,
       left: [...rows],
       stopped: false,
       refusals: [],
     };
-    const lines = Array.from({ length: BATCHES_AT_ONCE }, () => this.line(job));
+    const lines = Array.from({ length: gentleness > 0 ? 1 : BATCHES_AT_ONCE }, () => this.line(job));
     const ended = await Promise.allSettled(lines);
     const failed = ended.find((one) => one.status === 'rejected');
     if (failed) throw failed.reason;
@@ -144,14 +146,16 @@ export class Adder {
     const send = async (row: PayableRow, n: number) => {
       const add = prepared[n];
       if (job.stopped || !this.window.open || add === undefined) return;
-      const outcome = await this.gateway.sendAdd(add);
+      const outcome = await this.gateway.sendAdd(add, this.window.closed);
       results.push({ row, outcome });
       if (outcome.kind !== 'no' || outcome.reason === 'invalid') return;
       job.stopped = true;
       job.refusals.push({ row, outcome });
     };
     // All of them are waited for, whatever becomes of one: what is in flight must not outlive its batch.
-    const sent = await Promise.allSettled(rows.map((row, n) => this.window.inLane(() => send(row, n))));
+    const sent = await Promise.allSettled(
+      rows.map((row, n) => this.window.inLane(() => send(row, n), job.gentleness)),
+    );
     const failed = sent.find((one) => one.status === 'rejected');
     if (failed) throw failed.reason;
     return results;

@@ -67,7 +67,7 @@ export class AttentionDesk {
           `For ${attention.kind} these actions are offered: ${offered}.`,
         );
       }
-      if (needsWord(attention) && proposed.evidence === undefined) {
+      if (needsWord(attention, proposed.action) && proposed.evidence === undefined) {
         throw new DomainError(
           'EVIDENCE_REQUIRED',
           'Have the bank say in writing that nobody submitted it, and give the reference of that as evidence.',
@@ -142,7 +142,7 @@ export class AttentionDesk {
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
       await this.meaning.prove(employerId, attention, action);
-    if (action.action === 'TRY_AGAIN') await this.again.prove(employerId, attention);
+    if (action.action === 'TRY_AGAIN') await this.again.prove(employerId, attention, action);
     const unseen = isOfUnseen(attention) ? await this.word.prove(employerId, attention, action) : [];
     const shown =
       attention.kind === 'UNRECORDED_SUBMIT' ? await this.unrecorded.read(employerId, attention) : [];

@@ -2,11 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
 import { isSuccess, Outcome } from '../bank/outcome';
 import type { BankInstruction } from '../bank/records';
+import { PATHS } from '../bank/types';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, wake } from '../database/leases';
-import { WakeIn } from '../database/lease-worker';
+import { StepEnd } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
@@ -21,6 +22,7 @@ import { AddResult, recordRefused } from './add-record';
 import { Adder, BUILD_TURNS } from './adder';
 import { finishCall, saidIn, whyOf } from './call-record';
 import { afterBuildAnswer, AfterRefusal } from './decision';
+import { gentlenessFor } from './gentleness';
 import { initiateOf, referenceOf } from './prepared-calls';
 import {
   assertAccountOpen,
@@ -32,6 +34,7 @@ import {
   Work,
 } from './work';
 import { Verifier } from './verifier';
+import { waitingAfter } from './waits-for';
 
 const REFUSALS_TO_INITIATE: readonly AttentionKind[] = ['REBUILD_LIMIT', 'INITIATE_REFUSED'];
 
@@ -58,13 +61,13 @@ export class Builder {
   ) {}
 
   /** One step of building; the answer says when to take the instruction up again. */
-  async step(claim: Claim, work: Work): Promise<WakeIn> {
+  async step(claim: Claim, work: Work): Promise<StepEnd> {
     if (work.instruction.bankInstructionId === null) return this.initiate(claim, work);
     const { bankStatus } = work.instruction;
     if (isPastSubmit(bankStatus ?? '')) return this.verifier.breach(claim, work, bankStatus ?? '');
     const rows = await this.takeUp(claim, work);
-    const refused = await this.addOpen(claim, work, rows);
-    if (refused !== undefined) return refused;
+    const later = await this.addOpen(claim, work, rows);
+    if (later !== undefined) return later;
     const answered = await this.database.inEmployer(claim.employerId, (tx) =>
       withAnswers(tx, work.instruction, rows),
     );
@@ -74,7 +77,7 @@ export class Builder {
   }
 
   /** Step 1. An initiate in doubt is tried again: what it may have made is an empty orphan (rule 3). */
-  private async initiate(claim: Claim, work: Work): Promise<WakeIn> {
+  private async initiate(claim: Claim, work: Work): Promise<StepEnd> {
     const { instruction } = work;
     const callId = newId();
     let attempt = 0;
@@ -102,7 +105,7 @@ export class Builder {
     work: Work,
     { callId, attempt }: { callId: string; attempt: number },
     outcome: Outcome<BankInstruction>,
-  ): Promise<WakeIn> {
+  ): Promise<StepEnd> {
     const { instruction } = work;
     return this.database.inEmployerRepeatedly(instruction.employerId, async (tx) => {
       await finishCall(tx, callId, outcome);
@@ -125,7 +128,7 @@ export class Builder {
       // Another worker may have had an answer first: nobody is asked, and it goes on with what was opened.
       if (next.kind === 'refused' && !(await raiseRefused(tx, work, outcome))) return 0;
       if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt, outcome);
-      return this.pauseAfter(tx, work, next, whyOf(outcome));
+      return this.pauseAfter(tx, work, next, { path: PATHS.initiate(), outcome });
     });
   }
 
@@ -135,7 +138,7 @@ export class Builder {
     work: Work,
     attempt: number,
     outcome: Outcome<BankInstruction>,
-  ): Promise<WakeIn> {
+  ): Promise<StepEnd> {
     if (attempt > this.config.REBUILD_LIMIT && (await isBeingInitiated(tx, work))) {
       const { what, asked } = lastAnswerOf(outcome);
       await raise(tx, {
@@ -150,19 +153,33 @@ export class Builder {
         askBank: `Why are initiations of a credit-transfer instruction on this account ${asked}?`,
       });
     }
-    return pauseBeforeInitiate(attempt);
+    const inMs = pauseBeforeInitiate(attempt);
+    return inMs === 0 ? inMs : waitingAfter(PATHS.initiate(), outcome, inMs);
   }
 
-  /** Step 2 for all rows that have no answer; what the bank said when it took none says when to go on. */
-  private async addOpen(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<WakeIn | undefined> {
+  /**
+   * Step 2 for all rows that have no answer. What is built again waits first until the bank knows the instruction, by the
+   * latest a read does.
+   * @returns when to go on: then, or as the bank said when it took none
+   */
+  private async addOpen(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<StepEnd | undefined> {
     const open = rows.filter((row) => row.addOutcome === null);
     if (open.length === 0) return undefined;
-    const refusal = await this.addTaken(claim, work, open);
+    const { step, openedAgoMs = Infinity } = await this.database.inEmployer(claim.employerId, (tx) =>
+      gentlenessFor(tx, work),
+    );
+    const unknownMs = this.config.BANK_LAG_BOUND_MS - openedAgoMs;
+    if (step > 0 && unknownMs > 0) return Math.ceil(unknownMs);
+    const refusal = await this.addTaken(claim, work, open, step);
     if (refusal === undefined || refusal.outcome.kind !== 'no') return undefined;
     const { outcome } = refusal;
-    return this.database.inEmployer(claim.employerId, (tx) =>
-      this.pauseAfter(tx, work, afterBuildAnswer(outcome), whyOf(outcome)),
+    const left = (await this.answersTo(claim, work, open)).filter((row) => row.addOutcome === null);
+    const path = PATHS.addPaymentTransaction(work.instruction.bankInstructionId ?? '');
+    const end = await this.database.inEmployer(claim.employerId, (tx) =>
+      this.pauseAfter(tx, work, afterBuildAnswer(outcome), { path, outcome }),
     );
+    // What took others of them is reached, be it slowly.
+    return typeof end === 'object' && left.length < open.length ? end.inMs : end;
   }
 
   /**
@@ -174,11 +191,12 @@ export class Builder {
     claim: Claim,
     work: Work,
     open: readonly PayableRow[],
+    gentleness: number,
   ): Promise<AddResult | undefined> {
     const forbidden: AddResult[] = [];
     let fruitless = 0;
     for (let left = [...open]; left.length > 0;) {
-      const refusals = await this.adder.add(claim, work, left);
+      const refusals = await this.adder.add(claim, work, left, gentleness);
       const other = refusals.find((one) => !isForbidden(one));
       if (other !== undefined) return other;
       if (refusals.length === 0) break;
@@ -227,17 +245,21 @@ export class Builder {
     tx: EmployerTransaction,
     work: Work,
     next: AfterRefusal,
-    why: string,
-  ): Promise<WakeIn> {
+    { path, outcome }: { path: string; outcome: Outcome<unknown> },
+  ): Promise<StepEnd> {
     switch (next.kind) {
       case 'doubt':
         return 0;
       case 'refused':
         return 'never';
       case 'wait':
-        return next.ms;
+        return waitingAfter(path, outcome, next.ms);
       case 'credentials':
-        await this.abandonment.park(tx, work, `The bank refused our access while building: ${why}.`);
+        await this.abandonment.park(
+          tx,
+          work,
+          `The bank refused our access while building: ${whyOf(outcome)}.`,
+        );
         return 'never';
     }
   }

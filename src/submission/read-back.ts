@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { echoFaultsOfInitiate } from '../bank/echo';
-import { isNotShown, NotFound, unless } from '../bank/errors';
+import { isNotShown, isPerhapsEmpty, NotFound, unless } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
 import { BankReads, InstructionAtBank, isUnclear, Standing, withoutFees } from '../employer/bank-reads';
 import { differenceIn, ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
@@ -17,7 +17,8 @@ import { expectedRows, PayableRow, Work } from './work';
 export type ReadBack =
   | { kind: 'equal'; instruction?: BankInstruction; judgement: Judgement & { kind: 'equal' } }
   | { kind: 'fewer'; judgement: Judgement & { kind: 'equal' | 'fewer' } }
-  | { kind: 'wait'; bankStatus: string | undefined }
+  | { kind: 'wait'; bankStatus: string }
+  | { kind: 'unclear'; unknown?: string }
   | { kind: 'moved'; bankStatus: string }
   | { kind: 'dead'; bankStatus: string }
   | { kind: 'gone' }
@@ -53,14 +54,17 @@ export class InstructionReader {
     if (past !== undefined) return { kind: 'moved', bankStatus: past };
     if (instruction === 'gone') {
       const listed = await this.statusesOf(work, isGone);
-      if (isUnclear(listed)) return { kind: 'wait', bankStatus: undefined };
+      if (isUnclear(listed)) return { kind: 'unclear', unknown: listed.find(mayBeSubmitted) };
       return movedAmong(listed) ?? { kind: 'gone' };
     }
     if (instruction) {
-      const state = judgeUnsubmitted(instruction.status);
+      const { status: bankStatus } = instruction;
+      const state = judgeUnsubmitted(bankStatus);
       if (state !== 'open') {
-        const moved = movedAmong(await this.statusesOf(work, isNotShown));
-        return moved ?? { kind: state, bankStatus: instruction.status };
+        const statuses = [bankStatus, ...(await this.statusesOf(work, isNotShown))];
+        const submitted =
+          movedAmong(statuses) ?? (isBeforeSubmit(bankStatus) ? undefined : unclearAmong(statuses));
+        return submitted ?? { kind: state, bankStatus };
       }
     }
     const expected = expectedRows(work.instruction.id, rows);
@@ -72,11 +76,13 @@ export class InstructionReader {
       isNamedBy: namesOf(work.instruction.id),
     });
     // A bank may answer 404 where nothing is listed: that no payment is shown proves nothing either way.
-    const seen = (await unless(isGone, reading)) ?? [];
-    const moved = withoutFees(seen, bankIds)
-      .flatMap((one) => statusesShown(one.status, one.wasSettled))
-      .find(isPastSubmit);
-    if (moved !== undefined) return { kind: 'moved', bankStatus: moved };
+    const isNone = (error: unknown) =>
+      isGone(error) || (isPerhapsEmpty(error) && !instruction?.calculatedCount);
+    const seen = (await unless(isNone, reading)) ?? [];
+    const statuses = withoutFees(seen, bankIds).flatMap((one) => statusesShown(one.status, one.wasSettled));
+    // Where the instruction itself is not read, its payments alone tell whether it was submitted.
+    const submitted = movedAmong(statuses) ?? (instruction ? undefined : unclearAmong(statuses));
+    if (submitted) return submitted;
     const listed = judgePayments(expected, seen);
     // Where the list does not say which row a payment is, a read of it alone may.
     const judgement =
@@ -177,6 +183,19 @@ export class InstructionReader {
 function movedAmong(statuses: readonly string[]): ReadBack | undefined {
   const bankStatus = statuses.find(isPastSubmit);
   return bankStatus === undefined ? undefined : { kind: 'moved', bankStatus };
+}
+
+/** What shows a status that no document names may have been submitted. */
+function unclearAmong(statuses: readonly string[]): ReadBack | undefined {
+  const unknown = statuses.find(mayBeSubmitted);
+  return unknown === undefined ? undefined : { kind: 'unclear', unknown };
+}
+
+/** What the bank shows where nobody can tell whether somebody else submitted an instruction, in words. */
+export function shownUnclear(unknown: string | undefined): string {
+  return unknown === undefined
+    ? 'payments of this instruction and not the instruction'
+    : `the status ${unknown}, which no document names`;
 }
 
 function isGone(error: unknown): boolean {

@@ -60,9 +60,13 @@ export class Restores {
 
   /** Looks whether the database was restored, and takes what was noticed a step further. */
   async tick(): Promise<void> {
-    await this.guard.check();
-    this.showSight();
-    await this.tellAll();
+    try {
+      await this.guard.check();
+    } finally {
+      // Also where the witness cannot be written: what was noticed nobody else tells.
+      this.showSight();
+      await this.tellAll();
+    }
     if (performance.now() < this.nextReadMs) return;
     try {
       await this.reconcileAll();

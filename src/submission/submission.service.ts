@@ -3,7 +3,7 @@ import { isAccessRefused, isAnswerUnusable, isBankError, NotFound, RateLimited }
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, fence, Leases } from '../database/leases';
-import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
+import { leaseHolder, LeaseWorker, StepEnd, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
 import { Adder } from './adder';
 import { Builder, RowsChanged } from './builder';
@@ -18,6 +18,7 @@ import { findRun } from '../pay-run/pay-run.store';
 import { accessRefused } from '../pay-run/stop';
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
+import { waitsForOf } from './waits-for';
 import { Halted, loadWork, Obstacle, obstacleOf, raiseUnusable, Work } from './work';
 import { raiseNotReady, raiseWaiting } from '../pay-run/waits-for-account';
 
@@ -74,6 +75,7 @@ export class SubmissionService {
       leaseMs,
       atOnce: RUNS_AT_ONCE,
       step: (claim) => this.stepRun(claim),
+      waitsFor: waitsForOf,
       foreseen: isBankError,
       onIdle: () => Promise.all([this.builds.tick(), this.others.tick()]),
     });
@@ -82,6 +84,7 @@ export class SubmissionService {
       holder,
       leaseMs,
       step: (claim: Claim) => this.stepInstruction(claim),
+      waitsFor: waitsForOf,
       foreseen: isBankError,
       onIdle: () => this.runs.tick(),
     } as const;
@@ -103,15 +106,16 @@ export class SubmissionService {
   /** Takes no more work, waits for what is under way, and then writes down what only this process knows. */
   async drain(): Promise<void> {
     this.adder.stop();
+    this.submitter.stop();
     await Promise.all([this.runs.drain(), this.builds.drain(), this.others.drain()]);
     await this.unsent.drain();
   }
 
-  private async stepRun(claim: Claim): Promise<WakeIn> {
+  private async stepRun(claim: Claim): Promise<StepEnd> {
     try {
       return await this.runWorker.step(claim);
     } catch (error) {
-      if (error instanceof RateLimited) return error.retryAfterMs;
+      if (error instanceof RateLimited) return { inMs: error.retryAfterMs, waitsFor: waitsForOf(error) };
       if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error.message);
       if (error instanceof NotFound) return this.accountHidden(claim);
       if (isAccessRefused(error)) return this.parkRun(claim, error.message);
@@ -119,7 +123,7 @@ export class SubmissionService {
     }
   }
 
-  private async stepInstruction(claim: Claim): Promise<WakeIn> {
+  private async stepInstruction(claim: Claim): Promise<StepEnd> {
     const found = await this.database.inEmployer(claim.employerId, async (tx) => {
       const work = await loadWork(tx, claim.subjectId);
       return work && { work, obstacle: await obstacleOf(tx, work.run) };
@@ -130,7 +134,7 @@ export class SubmissionService {
       return await this.dispatch(claim, work, obstacle);
     } catch (error) {
       if (error instanceof Halted) return this.halted(work, error.obstacle);
-      if (error instanceof RateLimited) return error.retryAfterMs;
+      if (error instanceof RateLimited) return { inMs: error.retryAfterMs, waitsFor: waitsForOf(error) };
       if (error instanceof RowsChanged) return this.tampered(work);
       if (isAnswerUnusable(error)) return this.drift(work, error.message);
       if (isAccessRefused(error)) return this.park(work, error.message);
@@ -142,7 +146,7 @@ export class SubmissionService {
     claim: Claim,
     work: Work,
     obstacle: Awaited<ReturnType<typeof obstacleOf>>,
-  ): Promise<WakeIn> {
+  ): Promise<StepEnd> {
     switch (work.instruction.status) {
       case 'PLANNED':
       case 'BUILDING':
@@ -167,7 +171,7 @@ export class SubmissionService {
   }
 
   /** Past the cut-off a run that is being submitted is finished, also where it is stopped. */
-  private async stepUnsent(claim: Claim, work: Work, obstacle: Obstacle | undefined): Promise<WakeIn> {
+  private async stepUnsent(claim: Claim, work: Work, obstacle: Obstacle | undefined): Promise<StepEnd> {
     const late = this.cutOff.isTooLate(work);
     if (obstacle !== undefined && !(obstacle === 'STOPPED' && late)) return STOPPED_PAUSE_MS;
     if (!isUnitConfirmed(work.account, this.config))

@@ -4,7 +4,7 @@ import { wake } from '../database/leases';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
-import { judgeGroups } from '../pay-run/match';
+import { calculatedBeyond, judgeGroups } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { groupsDiffer } from '../pay-run/stop';
 import type { Work } from './work';
@@ -60,16 +60,15 @@ export async function recordExecuted(
 ): Promise<void> {
   const { planned } = work;
   // Fewer is no sign that anybody is paid twice: they may come, or have failed. Where nothing more is read, it is asked.
-  const totals = judgeGroups(
-    { count: planned.rowCount, totalMinor: planned.totalMinor },
-    shown?.groups,
-    true,
-  );
+  const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
+  const totals = judgeGroups(all, shown?.groups, true);
+  const beyond = calculatedBeyond(all, shown ?? {});
+  const isEqual = totals === 'equal' && beyond === undefined;
   await finishAttempt(tx, instruction, 'EXECUTED', evidence);
   await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {
     submittedAt: at,
     bankStatus: shown?.status ?? instruction.bankStatus,
-    totalsCheckedAt: totals === 'equal' ? at : null,
+    totalsCheckedAt: isEqual ? at : null,
   });
   await movePaymentSet(tx, {
     payRunId: instruction.payRunId,
@@ -79,7 +78,8 @@ export async function recordExecuted(
     actor: 'service',
   });
   if (totals === 'different') await groupsDiffer(tx, instruction, shown?.groups ?? []);
+  else if (beyond) await groupsDiffer(tx, instruction, [beyond]);
   await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
-  wake(tx, 'FOLLOW', tx.employerId, [instruction.id], totals === 'equal' ? readInMs : 0);
+  wake(tx, 'FOLLOW', tx.employerId, [instruction.id], isEqual ? readInMs : 0);
   wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
 }

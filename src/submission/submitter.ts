@@ -4,13 +4,14 @@ import type { Outcome } from '../bank/outcome';
 import type { PreparedSubmit } from '../bank/prepared';
 import type { BankInstruction } from '../bank/records';
 import type { Leaving } from '../bank/session';
+import { PATHS } from '../bank/types';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim, wake } from '../database/leases';
-import { WakeIn } from '../database/lease-worker';
+import { StepEnd } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/restore-guard';
@@ -32,6 +33,7 @@ import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway, TURNED_AWAY 
 import { reportTampering } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { IS_GONE, Verifier } from './verifier';
+import { UNREMEMBERED, waitingAfter } from './waits-for';
 import {
   assertAccountOpen,
   assertMayCall,
@@ -59,13 +61,14 @@ const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent'
 /** Pause before a submit that never left is tried again. */
 const UNSENT_PAUSE_MS = 2_000;
 
-/** A file that cannot be written is for somebody to mend, whom the log tells. */
+/** A file that cannot be written is for somebody to mend, whom the log tells at once. */
 const UNREMEMBERED_PAUSE_MS = 15_000;
 
 /** The instruction gate and the one submit (rules 7, 8 and 9). */
 @Injectable()
 export class Submitter {
   private readonly logger = new Logger(Submitter.name);
+  private stopping = false;
 
   constructor(
     private readonly database: Database,
@@ -81,11 +84,16 @@ export class Submitter {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
+  /** Begins no more submits; one that is written down by then is sent. */
+  stop(): void {
+    this.stopping = true;
+  }
+
   /**
    * Reads the instruction whole once more and, when it equals what was approved, submits it. Past the cut-off it is
    * released, also where the bank cannot be read or shows too little.
    */
-  async step(claim: Claim, work: Work): Promise<WakeIn> {
+  async step(claim: Claim, work: Work): Promise<StepEnd> {
     const rows = await this.rowsOf(work);
     if (!hashOfRows(rows).equals(work.planned.rowHash))
       return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(work);
@@ -101,6 +109,7 @@ export class Submitter {
         return this.submit(claim, work);
       case 'fewer':
       case 'wait':
+      case 'unclear':
         if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
         return reading.kind === 'fewer'
           ? this.verifier.fewer(claim, work, rows, reading)
@@ -124,13 +133,14 @@ export class Submitter {
     );
   }
 
-  private async submit(claim: Claim, work: Work): Promise<WakeIn> {
+  private async submit(claim: Claim, work: Work): Promise<StepEnd> {
     const bankInstructionId = work.instruction.bankInstructionId;
     if (bankInstructionId === null) throw new Error('a verified instruction has an id at the bank');
     const prepared = this.gateway.prepareSubmit(bankInstructionId);
     const { employerId, subjectId: instructionId } = claim;
     // Before the intent: what may have been submitted does not wait, and whatever forbids it meanwhile is seen.
     const turn = await this.gateway.turnToSubmit();
+    if (this.stopping) return 0;
     const ids = { attemptId: newId(), callId: newId() };
     const unsent = (why: string) => this.unsent.remember({ employerId, instructionId, ...ids, why });
     const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
@@ -164,9 +174,8 @@ export class Submitter {
     try {
       await this.guard.keep(mark);
     } catch (error) {
-      const why = 'RESTORE_WITNESS_FILE could not be written';
-      this.logger.error({ message: `${why}: nothing is submitted`, error: describeError(error) });
-      return { kind: 'no', reason: 'not-sent', why, retryAfterMs: UNREMEMBERED_PAUSE_MS };
+      this.logger.error({ message: `${UNREMEMBERED}: nothing is submitted`, error: describeError(error) });
+      return { kind: 'no', reason: 'not-sent', why: UNREMEMBERED, retryAfterMs: UNREMEMBERED_PAUSE_MS };
     }
     return this.gateway.sendSubmit(prepared, leaving);
   }
@@ -240,7 +249,7 @@ export class Submitter {
     work: Work,
     ids: { attemptId: string; callId: string },
     outcome: Outcome<BankInstruction>,
-  ): Promise<WakeIn> {
+  ): Promise<StepEnd> {
     if (!(await writeOutcome(tx, ids.callId, outcome))) return this.forgotten(tx, work);
     const instruction = await lockInstruction(tx, work.instruction.id);
     if (instruction.status !== 'SUBMIT_INTENT') return this.overtaken(tx, work, instruction, outcome);
@@ -256,7 +265,11 @@ export class Submitter {
       case 'unsent':
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', why);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, `the submit never left: ${why}`);
-        return Math.max(UNSENT_PAUSE_MS, outcome.kind === 'no' ? (outcome.retryAfterMs ?? 0) : 0);
+        return waitingAfter(
+          PATHS.submit(instruction.bankInstructionId ?? ''),
+          outcome,
+          Math.max(UNSENT_PAUSE_MS, outcome.kind === 'no' ? (outcome.retryAfterMs ?? 0) : 0),
+        );
       case 'refused': {
         const before = await timesTurnedAway(tx, instruction);
         await finishAttempt(tx, instruction, 'REFUSED', why);
@@ -313,7 +326,7 @@ export class Submitter {
    * The database lost what it had committed, and may have lost more, also where the guard could not see it. Where that is
    * known already, the bank is read once what was under way then has its answer.
    */
-  private async forgotten(tx: EmployerTransaction, work: Work): Promise<WakeIn> {
+  private async forgotten(tx: EmployerTransaction, work: Work): Promise<StepEnd> {
     const what = 'The database lost the intent of a submit, which it had committed.';
     if ((await obstacleOf(tx, work.run)) !== 'RESTORED') await recordRestore(tx, what, 'unknown');
     return READ_AGAIN_MS;

@@ -7,11 +7,12 @@ import { PayRunStatus } from '../domain/pay-run';
 import { readToDecide } from '../employer/bank-problem';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { clear, clearAttempt } from '../pay-run/attention.store';
+import { needsWord } from '../pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction, planAttempt, planOf } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun, openAmendment } from '../pay-run/pay-run.store';
-import { InstructionReader } from './read-back';
+import { InstructionReader, shownUnclear } from './read-back';
 import { tellOfUnrecordedMove } from './unrecorded-move';
 import { loadWork } from './work';
 
@@ -31,7 +32,11 @@ export class TryAgain {
    * told. What the bank refuses to show, or shows no more, is watched.
    * @throws DomainError WAS_EXECUTED, MAY_BE_SUBMITTED; Problem 503 while the bank cannot be read
    */
-  async prove(employerId: string, attention: Attention): Promise<void> {
+  async prove(
+    employerId: string,
+    attention: Attention,
+    { evidence }: Pick<AttentionActionRow, 'evidence'>,
+  ): Promise<void> {
     const work = await this.database.inEmployer(employerId, async (tx) => {
       const asked = await loadWork(tx, attention.instructionId ?? '');
       const live = asked && liveOf(await attemptsFor(tx, asked.planned.id));
@@ -39,11 +44,16 @@ export class TryAgain {
     });
     if (!work || !INSTRUCTION_UNSENT.includes(work.instruction.status)) return;
     const shown = await readToDecide(() => unless(isNotShown, this.reader.submittedBefore(work)));
-    if (shown?.isUnclear)
+    if (shown?.isUnclear) {
+      const unclear = shownUnclear(shown.unknown);
+      // The word of the bank is of what was asked.
+      if (needsWord(attention, 'TRY_AGAIN') && evidence !== null && attention.happened.includes(unclear))
+        return;
       throw new DomainError(
         'MAY_BE_SUBMITTED',
-        `The bank shows ${shown.unknown === undefined ? 'payments of this instruction and not the instruction any more' : `the status ${shown.unknown}, which no document names`}: somebody else may have submitted it. Ask the bank, and have it cancel its payments.`,
+        `The bank shows ${unclear}: somebody else may have submitted it. Ask the bank, and have it cancel its payments.`,
       );
+    }
     const moved = shown?.moved;
     if (moved === undefined) return;
     await this.database.inEmployer(employerId, async (tx) => {

@@ -6,14 +6,14 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
-import { BEFORE_SUBMIT } from '../pay-run/attention-words';
-import { isEndedBeforeSubmit, mayBeSubmitted } from '../domain/bank-status';
+import { BEFORE_SUBMIT, UNSENT_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import { isEndedBeforeSubmit } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { Abandonment } from './abandonment';
 import { raiseRefused } from './add-record';
 import { rowsRenamed, SeenPayment } from '../pay-run/match';
-import { InstructionReader, ReadBack } from './read-back';
+import { InstructionReader, ReadBack, shownUnclear } from './read-back';
 import { tellOfUnrecordedMove } from './unrecorded-move';
 import { nowSeen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
@@ -33,7 +33,7 @@ export const IS_GONE = 'the bank ended it (not found)';
 const SHOWN_AS_APPROVED = 'a later read showed every row as approved';
 
 /** What is not yet, or not any more, shown as it was added. */
-type Lacking = ReadBack & { kind: 'fewer' | 'wait' };
+type Lacking = ReadBack & { kind: 'fewer' | 'wait' | 'unclear' };
 
 /** Holds a fully built instruction against its approved rows, and settles adds that are in doubt (rules 4 and 7). */
 @Injectable()
@@ -62,6 +62,7 @@ export class Verifier {
         if (lagLeftMs > 0) return Math.max(READ_AGAIN_MS, Math.min(lagLeftMs, READ_AGAIN_MS * 5));
         return this.fewer(claim, work, rows, reading);
       case 'wait':
+      case 'unclear':
         return this.wait(claim, work, reading);
       case 'moved':
         return this.breach(claim, work, reading.bankStatus);
@@ -155,7 +156,8 @@ export class Verifier {
   async wait(claim: Claim, work: Work, reading: Lacking): Promise<number> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       await assertUnchanged(tx, claim, work);
-      await tellOfUnseen(tx, claim, 'ROWS', lackIn(work, reading));
+      const unseen = lackIn(work, reading);
+      await tellOfUnseen(tx, claim, 'ROWS', unseen, [unseen.happened]);
     });
     return READ_AGAIN_MS;
   }
@@ -197,33 +199,37 @@ function tellOfNames(tx: EmployerTransaction, work: Work, rowNos: readonly numbe
   });
 }
 
-/** What the bank had shown before and does not show any more is another question than what it never showed. */
+/**
+ * What the bank had shown before and does not show any more is another question than what it never showed; and another
+ * again whether somebody else submitted it.
+ */
 function lackIn({ instruction, planned }: Work, reading: Lacking): Unseen {
   const before = instruction.status === 'VERIFIED';
   const about = aboutInstruction(instruction, planned);
-  if (reading.kind === 'fewer') {
-    const lost = before ? ' any more' : '';
-    return {
-      ...about,
-      happened: `${BEFORE_SUBMIT}payments the bank confirmed when they were added are not shown by it${lost}.`,
-    };
+  switch (reading.kind) {
+    case 'fewer':
+      return {
+        ...about,
+        happened: `${BEFORE_SUBMIT}payments the bank confirmed when they were added are not shown by it${before ? ' any more' : ''}.`,
+        certain:
+          'No submit of it is in the record. It goes on by itself once the bank shows every row, or is built again by TRY_AGAIN: what was added to it then lies where nobody submits.',
+      };
+    case 'wait':
+      return {
+        ...about,
+        happened: `${BEFORE_SUBMIT}the bank shows the instruction as ${reading.bankStatus}${before ? ', though it was INITIATED before' : ''}: it cannot be submitted.`,
+        certain:
+          'Nothing of it was submitted. It goes on by itself once the bank shows it as INITIATED, or is built again by TRY_AGAIN.',
+      };
+    case 'unclear':
+      return {
+        ...about,
+        happened: `${UNSENT_OR_NOT}: it shows ${shownUnclear(reading.unknown)}.`,
+        certain:
+          'No submit of it is in the record, and nothing more is sent for it. It goes on by itself once the bank shows that it was not submitted; TRY_AGAIN builds it again on the reference of the bank’s written word, as evidence, that nobody submitted it.',
+        askBank: WAS_IT_SUBMITTED,
+      };
   }
-  if (reading.kind === 'wait' && reading.bankStatus === undefined)
-    return {
-      ...about,
-      happened: `${BEFORE_SUBMIT}the bank does not show the instruction any more, and shows payments of it: it cannot be submitted.`,
-      certain:
-        'No submit of it is in the record. Whether somebody else submitted it the bank does not show. It goes on by itself once the bank shows it as INITIATED.',
-    };
-  const isNamed = reading.kind !== 'wait' || !mayBeSubmitted(reading.bankStatus ?? '');
-  const fell = before ? ', though it was INITIATED before' : '';
-  return {
-    ...about,
-    happened: `${BEFORE_SUBMIT}the bank shows the instruction as ${reading.bankStatus}${fell}: it cannot be submitted.`,
-    certain: isNamed
-      ? 'Nothing of it was submitted. It goes on by itself once the bank shows it as INITIATED, or is built again by TRY_AGAIN.'
-      : 'No submit of it is in the record. Whether somebody else submitted it this status does not say: no document names it. It goes on by itself once the bank shows it as INITIATED.',
-  };
 }
 
 /** Rows whose add stayed unanswered and that the bank shows exactly once, as they were sent. */

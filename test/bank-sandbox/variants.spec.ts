@@ -40,6 +40,22 @@ it('accepts and pays an add after the submit where the bank does', async () => {
   expect((await bank.ledger()).payees[0]).toMatchObject({ count: 2, movedMinor: '150' });
 });
 
+it('takes one add of an instruction at a time where the bank does, and adds of others beside it', async () => {
+  await start({ addsOfOne: 'in-turn' });
+  const [one, other] = [await bank.initiate(), await bank.initiate()];
+  const added = await Promise.all([one, one, other].map(({ id }) => bank.add(id)));
+  expect(added.map(({ status }) => status).sort()).toEqual([201, 201, 409]);
+  expect((await bank.add(one.id)).status).toBe(201);
+});
+
+it('takes adds of an instruction only some time after it was initiated, where the bank does', async () => {
+  await start({ addableAfterMs: 10_000 });
+  const { id } = await bank.initiate();
+  expect((await bank.add(id)).status).toBe(404);
+  await bank.advance(10_000);
+  expect((await bank.add(id)).status).toBe(201);
+});
+
 it.each([
   ['minor', 'number', 12345, 12345],
   ['minor', 'string', '12345', '12345'],

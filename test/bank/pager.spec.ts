@@ -458,10 +458,10 @@ describe('reading a list', () => {
 
   it.each([
     [{ count: 'total' }, 404, { status: 404 }],
-    [{ count: 'total', offset: 'zero' }, 404, { why: 'gap' }],
+    [{ count: 'total', offset: 'zero' }, 404, { why: 'nothing-shown' }],
     [{ count: 'absent' }, 404, { status: 404 }],
-    [{ count: 'page' }, 500, { status: 500 }],
-    [{ count: 'page', offset: 'zero' }, 500, { status: 500 }],
+    [{ count: 'page' }, 500, { status: 500, name: 'BankError' }],
+    [{ count: 'page', offset: 'zero' }, 500, { status: 500, name: 'FirstPageFailed' }],
   ] as const)(
     'is unreadable, not empty, where page 0 is refused for good and page 1 does not start the list (%j, %s: %j)',
     async (habit, status, thrown) => {

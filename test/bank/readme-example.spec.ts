@@ -7,9 +7,9 @@ import { CHECKOUT } from '../support/readme-tables';
 
 type PayOne = (url: string, token: string, debtor: string, iban: string, date: string) => Promise<string>;
 
-/** The example of the README, as a module of the checkout. */
+/** The example of the client's README, as a module of the checkout. */
 async function example(): Promise<PayOne> {
-  const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
+  const readme = readFileSync(join(CHECKOUT, 'src/bank/README.md'), 'utf8');
   const source = /```ts\n([^]*?)```/.exec(readme)?.[1] ?? '';
   mkdirSync(join(CHECKOUT, '.build'), { recursive: true });
   const folder = mkdtempSync(join(CHECKOUT, '.build/example-'));
@@ -22,7 +22,7 @@ async function example(): Promise<PayOne> {
   }
 }
 
-describe('the example of the bank client in the README', () => {
+describe('the example in the README of the bank client', () => {
   let bank: Sandbox;
   let logged: jest.SpyInstance;
   beforeAll(async () => {

@@ -99,6 +99,29 @@ const stored = async (subjectId: string) =>
 
 const fenced = (claim: Claim) => database.inEmployer(EMPLOYER, (tx) => fence(tx, claim));
 
+describe('what work could not get on for', () => {
+  const waiting = async (id: string) =>
+    (
+      await select<{ what: string | null; since: Date | null }>(
+        server.superuserUrl,
+        'SELECT waits_for AS what, waits_since AS since FROM lease WHERE subject_id = $1',
+        [id],
+      )
+    )[0]!;
+
+  it('is remembered from the first failure on, whoever fails next, until it gets on', async () => {
+    const [id] = (await due(1_000)) as [string];
+    await leases.release(await claimOne('first'), 0, 0, 'GET /a: it failed');
+    const first = await waiting(id);
+    await leases.release(await claimOne('second'), 0, 0, 'GET /b: it failed');
+    expect(await waiting(id)).toEqual({ what: 'GET /b: it failed', since: first.since });
+    await leases.release(await claimOne('third'), 0);
+    expect(await waiting(id)).toEqual({ what: 'GET /b: it failed', since: first.since });
+    await leases.release(await claimOne('fourth'), 0, 0, null);
+    expect(await waiting(id)).toEqual({ what: null, since: null });
+  });
+});
+
 describe('claiming', () => {
   it.each([-3_600_000, 3_600_000])('gives nothing to a replica whose clock is %i ms off', async (offMs) => {
     await due(1_000);

@@ -78,8 +78,10 @@ describe('a mark that was committed', () => {
     await writeFile(directory, 'in the way');
     await expect(witness.remember(13n)).rejects.toThrow();
     await expect(witness.remember(12n)).rejects.toThrow();
+    expect(witness.outlivesProcess).toBe(false);
     await rm(directory);
     await witness.remember(12n);
+    expect(witness.outlivesProcess).toBe(true);
     expect(await inFile()).toMatchObject({ seq: '13' });
   });
 });

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { PaidByInstruction, paidAgain } from '../../src/domain/balance';
 
-const one = (instructionId: string, amountMinor: bigint, chargesMinor = 0n): PaidByInstruction => ({
-  instructionId,
-  payments: 1,
-  amountMinor,
-  chargesMinor,
-});
+const one = (
+  instructionId: string,
+  amountMinor: bigint,
+  chargesMinor = 0n,
+  returnedMinor = 0n,
+): PaidByInstruction => ({ instructionId, payments: 1, amountMinor, chargesMinor, returnedMinor });
 const paid = [one('a', 1_000n, 10n), one('b', 2_500n, 20n)];
 const TOOK = 3_530n;
 
@@ -49,6 +49,27 @@ describe('what an account lost over a run', () => {
     ['is an instruction besides them and what was not paid', 3_530n, paid[1]],
   ])('and where the bank shows charges of those, %s', (_what, besidesMinor, expected) => {
     expect(paidAgain(paid, TOOK + besidesMinor, 1_000n, 30n)).toEqual(expected);
+  });
+
+  it.each([
+    ['is back', -600n, 0n, undefined],
+    ['is not back, as far as it shows, or hides as much that was paid again', 0n, 0n, 'not-yet'],
+    ['is back but for a fee', -590n, 0n, 'not-yet'],
+    ['is back, and an instruction was paid again', 1_900n, 0n, 'b'],
+    ['is not back, and an instruction was paid again', 2_500n, 0n, 'b'],
+    ['is back, what was not paid is not, and an instruction was paid again', 2_000n, 100n, 'b'],
+    ['is not back, what was not paid is, and an instruction was paid again', 2_520n, 100n, 'b'],
+  ])(
+    'and where one came back after it was paid, its money %s',
+    (_what, besidesMinor, unpaidMinor, expected) => {
+      const returned = [one('a', 1_000n, 10n, 600n), one('b', 2_500n, 20n)];
+      const found = paidAgain(returned, TOOK + besidesMinor, unpaidMinor, 0n);
+      expect(typeof found === 'object' ? found.instructionId : found).toBe(expected);
+    },
+  );
+
+  it('hides no instruction that was paid again, and of which all came back', () => {
+    expect(paidAgain([one('a', 1_000n, 0n, 1_000n)], 1_000n, 0n, 0n)).toBe('not-yet');
   });
 
   it('names nothing where nothing was paid', () => {

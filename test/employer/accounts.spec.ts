@@ -191,6 +191,27 @@ describe('the probe', () => {
     expect(codes(answer)).toEqual(['UNIT_NOT_CONFIRMED']);
   });
 
+  it.each([
+    ['fails at page 0, of one that counts from 1', { pageBase: 1, pageZero: 'fails' }, 'empty', 'empty'],
+    [
+      'counts what others hold, and the general one is refused',
+      { pageBase: 1, countMeans: 'everything' },
+      'empty',
+      'refused',
+    ],
+  ] as const)('makes ready where a list of nothing %s', async (_what, variants, own, general) => {
+    desk = await Desk.open({}, { variants });
+    const company = await desk.employer('Alder Logistics GmbH');
+    if (general === 'refused') {
+      await desk.sandbox('POST', '/sandbox/faults', { operation: 'listPaymentTransactions', kind: '403' });
+      await desk.sandbox('POST', '/sandbox/incoming-payments', { iban: IBANS[0], amountMinor: '1' });
+    }
+    const answer = await company.attach();
+    expect(answer.body.findings).toMatchObject({ INSTRUCTION_PAYMENTS: own, PAYMENT_LIST: general });
+    expect(answer.body.reads).toContain('INSTRUCTION_PAYMENTS');
+    expect(codes(answer)).toEqual(['UNIT_NOT_CONFIRMED']);
+  });
+
   it('does not try a list that is answered with 404 where another is known to answer', async () => {
     desk = await Desk.open();
     const company = await desk.employer('Alder Logistics GmbH');

@@ -1,5 +1,6 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { BankGateway } from '../../src/bank/gateway';
 import { payFile, payRows } from '../support/pay-rows';
 import { execute, select } from '../support/database';
 import { eventually, MovedClock, Payroll } from '../support/payroll';
@@ -127,6 +128,53 @@ describe('a limit at which each request waits for its turn', () => {
     const tries = await select(payroll.database.superuserUrl, 'SELECT outcome FROM submit_attempt');
     expect(tries).toEqual([{ outcome: 'EXECUTED' }]);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+
+  it('gives no turn to adds any more once the service is stopped, which are made by the next one', async () => {
+    payroll = await Payroll.start();
+    await payroll.stopServices();
+    payroll.url = (await payroll.addReplica({ BANK_REQUESTS_PER_MINUTE: '30' })).url;
+    const id = await payroll.paid(payFile(payRows(20)));
+    await eventually(async () => ((await payroll.calls()).add ?? 0) > 0, 30_000);
+    const askedMs = performance.now();
+    await payroll.stopServices();
+    expect(performance.now() - askedMs).toBeLessThan(8_000);
+    const { add } = await payroll.calls();
+    await pause(5_000);
+    expect((await payroll.calls()).add).toBe(add);
+    const open = 'SELECT FROM add_intent WHERE finished_at IS NULL';
+    expect(await select(payroll.database.superuserUrl, open)).toEqual([]);
+    payroll.url = (await payroll.addReplica()).url;
+    await payroll.until(id, ['SETTLED']);
+    expect((await payroll.run(id)).instructions).toMatchObject([{ attempt: 1 }]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(Array(20).fill(1));
+  });
+});
+
+describe('a submit that has waited for its turn until the service is stopped', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is not begun any more, and is sent once by the next one', async () => {
+    payroll = await Payroll.start();
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const turnToSubmit = gateway.turnToSubmit.bind(gateway);
+    let itsTurn: (() => void) | undefined;
+    jest.spyOn(gateway, 'turnToSubmit').mockImplementation(async () => {
+      await new Promise<void>((resolve) => (itsTurn = resolve));
+      return turnToSubmit();
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await eventually(async () => itsTurn !== undefined, 20_000);
+    const stopped = payroll.stopServices();
+    await pause(500);
+    itsTurn?.();
+    await stopped;
+    const attempts = 'SELECT outcome FROM submit_attempt';
+    expect(await select(payroll.database.superuserUrl, attempts)).toEqual([]);
+    payroll.url = (await payroll.addReplica()).url;
+    await payroll.until(id, ['SETTLED']);
+    expect(await select(payroll.database.superuserUrl, attempts)).toEqual([{ outcome: 'EXECUTED' }]);
   });
 });
 

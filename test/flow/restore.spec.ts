@@ -809,8 +809,16 @@ describe('a service whose database fails over to a server that may have lost com
       10_000,
     );
     expect((await payroll.calls()).submit ?? 0).toBe(0);
+    const waitsFor = 'this service: RESTORE_WITNESS_FILE could not be written';
+    await eventually(
+      async () => (await stored(`SELECT FROM lease WHERE waits_for = '${waitsFor}'`)).length > 0,
+      10_000,
+    );
+    const sight = async () => (await payroll.as('operator').get<string>('/metrics')).data;
+    expect(await sight()).toContain('payrun_restore_guard{sees="older_copy"} 0');
     await rm(directory);
     await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await sight()).toContain('payrun_restore_guard{sees="older_copy"} 1');
     expect(await timesPaid()).toEqual([1, 1]);
     await rm(directory, { recursive: true });
   });

@@ -38,6 +38,13 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { emptyLists: '204', pageBase: 0, maxPageSize: 5, countMeans: 'page' },
     ],
     ['shows the past by 300 ms', { listingLagMs: 300 }, { BANK_LAG_BOUND_MS: '400' }],
+    ['counts what others hold in every list', { countMeans: 'everything', pageBase: 0, maxPageSize: 5 }],
+    ['takes one add of an instruction at a time', { addsOfOne: 'in-turn' }],
+    [
+      'takes adds of an instruction only 300 ms after it was initiated, and fails at page 0 where pages count from 1',
+      { addableAfterMs: 300, pageBase: 1, pageZero: 'fails', maxPageSize: 5 },
+      { BANK_LAG_BOUND_MS: '400' },
+    ],
     ['refuses every read that is only a link', { linkReads: 'refused' }],
     ['leaves parties and message ids out of lists', { omitFromLists: ['parties', 'messageId'] }],
     [

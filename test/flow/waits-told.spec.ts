@@ -1,5 +1,6 @@
 import { BankUnreachable } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
+import { WaitingRuns } from '../../src/schedule/waiting-runs';
 import { InstructionReader, ReadBack } from '../../src/submission/read-back';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -38,6 +39,98 @@ describe('a run that cannot pass its gate, for the bank cannot be read', () => {
     expect(await kinds()).toEqual([]);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
   });
+});
+
+describe('a due run that does not get on, for the bank cannot be reached or used', () => {
+  const look = () => payroll.services[0]!.app.get(WaitingRuns).tick();
+  const remembered = () =>
+    eventually(
+      async () =>
+        (await select(payroll.database.superuserUrl, 'SELECT FROM lease WHERE waits_since IS NOT NULL'))
+          .length > 0,
+      15_000,
+    );
+  const hasWaitedLong = () =>
+    execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET waits_since = waits_since - interval '11 minutes' WHERE waits_since IS NOT NULL`,
+    );
+  const refusing = (method: 'sendInitiate' | 'sendAdd' | 'sendSubmit') => async () => {
+    const unsent = { kind: 'no', reason: 'not-sent', why: 'ECONNREFUSED' } as const;
+    const sending = jest.spyOn(payroll.services[0]!.app.get(BankGateway), method).mockResolvedValue(unsent);
+    return async () => sending.mockRestore();
+  };
+  const failing =
+    (kind: string, ...operations: string[]) =>
+    async () => {
+      for (const operation of operations) await payroll.fault({ operation, kind, every: 1, retryAfterS: 2 });
+      return () => payroll.clearFaults();
+    };
+  const LISTS = ['listInstructionPaymentTransactions', 'listPaymentTransactions', 'getPaymentTransaction'];
+
+  it.each([
+    [
+      'no connection to open an instruction',
+      'BUILDING',
+      /POST \S+: nothing was sent \(ECONNREFUSED\)/,
+      refusing('sendInitiate'),
+    ],
+    [
+      'no connection to add a payment',
+      'BUILDING',
+      /POST \S+\/payment-transactions: nothing was sent/,
+      refusing('sendAdd'),
+    ],
+    ['no connection to submit', 'SUBMITTING', /POST \S+\/submit: nothing was sent/, refusing('sendSubmit')],
+    [
+      'its limit of requests',
+      'BUILDING',
+      /POST \S+\/payment-transactions: (The bank answered 429|nothing was sent \(the rate limit)/,
+      failing('429', 'add'),
+    ],
+    [
+      'payments that cannot be read',
+      'BUILDING',
+      /GET \S+: The bank answered 50\d/,
+      failing('500-before', ...LISTS),
+    ],
+    [
+      'an account that cannot be read',
+      'VERIFIED',
+      /GET \S+\/accounts\/\d+: The bank answered 50\d/,
+      failing('500-before', 'getAccount'),
+    ],
+  ])(
+    'is told with its cause once that has lasted, and closes when it gets on: %s',
+    async (_, status, cause, breaks) => {
+      payroll = await Payroll.start();
+      const mend = await breaks();
+      const id = await payroll.paid(payFile(payRows(2)));
+      await remembered();
+      await look();
+      expect(await kinds()).toEqual([]);
+      await hasWaitedLong();
+      await look();
+      const path = await payroll.askedAbout(id, 'DUE_BUT_WAITING');
+      const { happened, certain, askBank } = (await payroll.as('operator').get(path)).data;
+      expect(happened).toMatch(cause);
+      expect(happened).toMatch(
+        /has not got on since \d{4}-\S+Z, .*The bank takes it until \S+Z, \d+ (h|min)/,
+      );
+      expect(certain).toMatch(
+        status === 'SUBMITTING' ? /others of the run are/ : /Nothing of this run is submitted/,
+      );
+      expect(askBank).toMatch(/is your interface/i);
+      await look();
+      expect(await kinds()).toEqual(['DUE_BUT_WAITING']);
+      expect((await payroll.run(id)).status).toBe(status);
+      await mend();
+      await settled(id);
+      await look();
+      expect(await kinds()).toEqual([]);
+      expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+    },
+  );
 });
 
 describe('a run whose process is set to another unit of amounts than its account was checked under', () => {
@@ -100,7 +193,8 @@ describe('an instruction that the bank does not show whole before its submit', (
       return eventually(async () => reads > before + 1, 15_000);
     };
     await readOn();
-    return { id, readOn, asItIs: () => (shown = undefined), lacksAgain: () => (shown = lacking) };
+    const shows = (other: ReadBack | undefined) => (shown = other);
+    return { id, readOn, shows, asItIs: () => shows(undefined), lacksAgain: () => shows(lacking) };
   }
 
   const hasWaitedLong = () =>
@@ -139,6 +233,25 @@ describe('an instruction that the bank does not show whole before its submit', (
       expect(await kinds()).toEqual([]);
     },
   );
+
+  it('is asked about in other words where something else is shown, and is built again on the word of the bank alone where nobody can tell', async () => {
+    const { id, shows, asItIs } = await reading('BUILDING', waits);
+    await hasWaitedLong();
+    const first = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    expect((await payroll.as('operator').get(first)).data.certain).toMatch(/^Nothing of it was submitted/);
+    shows({ kind: 'unclear', unknown: 'PRO_ODD' });
+    await eventually(async () => (await payroll.as('operator').get(first)).data.resolvedAt !== null, 15_000);
+    const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const { data } = await payroll.as('operator').get(path);
+    expect(data.happened).toMatch(/the status PRO_ODD, which no document names/);
+    expect(data.certain).not.toMatch(/Nothing of it was submitted/);
+    const again = { action: 'TRY_AGAIN', reason: 'the bank was asked' };
+    expect(await payroll.decide(path, again)).toMatchObject({ data: { code: 'EVIDENCE_REQUIRED' } });
+    expect((await payroll.decide(path, { ...again, evidence: 'letter of the bank, 4711' })).status).toBe(200);
+    asItIs();
+    await settled(id);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
 
   it('is asked about no more once its run is cancelled', async () => {
     const { id } = await reading('BUILDING', fewer);

@@ -1,4 +1,5 @@
 import { readId, showId } from '../../src/http/prefixed-id';
+import { releaseFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -377,6 +378,48 @@ describe('who wrote a row that was kept back', () => {
       await desk.approve(employer, showId('run', run.id));
     },
   );
+
+  it('is not who sent a row back as it was, beside one that was mended', async () => {
+    const file = csv(row('E1'), row('E2', '0.00'), 'E3,too,few', row('E4', '-1'));
+    const id = (await desk.upload(employer, file)).answer.id;
+    await desk.approve(employer, id, colleague.personId);
+    const some = await mended(id, [',-1,', ',40.00,']);
+    expect(await desk.correct(colleague, id, some, DATE)).toMatchObject({ corrected: 1, stillFaulty: 2 });
+    const { run } = await desk.correct(
+      employer,
+      id,
+      await mended(id, [',0.00,', ',20.00,'], [/E3,too,few/, row('E3', '30.00')]),
+      DATE,
+    );
+    expect(run.rowCount).toBe(2);
+    await desk.approve(employer, showId('run', run.id), colleague.personId);
+  });
+
+  it('releases none of it beforehand, by which a colleague who mended a cell would pay it', async () => {
+    const writer = await desk.person('Wim Writer');
+    await desk.upload(employer, csv(row('E2', '3.00'), row('E3', '3.00'), row('E4', '3.00')));
+    const id = (
+      await desk.upload(employer, csv(row('E1'), row('E2', '0.00'), row('E3', '-1'), row('E4', '0')))
+    ).answer.id;
+    const changed = await mended(id, [',-1,', ',2.345,']);
+    await desk.correct({ ...employer, personId: writer }, id, changed);
+    const release = (employeeId: string, by: string) =>
+      desk.database.inEmployer(employer.employerId, (tx) =>
+        releaseFurtherPay(tx, by, { employeeId, period: '2026-11', kindOfPay: 'SALARY', reason: 'owed' }),
+      );
+    await release('E2', author);
+    await release('E3', writer);
+    await release('E4', writer);
+    const all = await mended(id, [',0.00,', ',20.00,'], [',2.345,', ',30.00,'], [',0,', ',40.00,']);
+    expect(await desk.correct(colleague, id, all)).toMatchObject({ corrected: 3, held: 2 });
+    const paid = `SELECT employee_id AS of, release_sequence AS release, status FROM payment
+      WHERE pay_run_id = $1 AND line > 2 ORDER BY line`;
+    expect(await desk.query(employer, paid, [readId('run', id)])).toEqual([
+      { of: 'E2', release: 0, status: 'HELD' },
+      { of: 'E3', release: 0, status: 'HELD' },
+      { of: 'E4', release: 1, status: 'READY' },
+    ]);
+  });
 
   it('is nobody who changes other rows once it was approved', async () => {
     const supplement = await supplemented(colleague, [',0.00,', ',20.00,']);

@@ -64,6 +64,9 @@ const rowsOf = (runId: string): Promise<string[]> =>
     )
     .then((rows) => rows.map(({ text }) => text));
 
+const sequencesOf = async (runId: string): Promise<number[]> =>
+  (await rowsOf(runId)).map((text) => Number(text.split(' ')[2]));
+
 const limit = (paymentLimitMinor: bigint): Promise<void> => desk.set(employer, { paymentLimitMinor });
 
 /** A payment ended unpaid, as the bank would have it. */
@@ -326,6 +329,44 @@ describe('an employee who is paid already', () => {
     expect(await rowsOf(id)).toEqual(['2 READY 1', '3 READY 2']);
   });
 
+  it.each([
+    ['in their order', [2, 3, 4]],
+    ['the other way round', [4, 3, 2]],
+  ])(
+    'is paid by rows of one file that all are held for other reasons too, whichever is released first: %s',
+    async (_, lines) => {
+      await limit(50_000n);
+      const id = await upload([row('E1', '600.00'), row('E1', '700.00'), row('E1', '800.00')]);
+      for (const line of lines) {
+        if (line > 2) await release(id, 'EMPLOYEE_TWICE', line);
+        await release(id, 'PAYMENT_ABOVE_LIMIT', line);
+      }
+      expect((await sequencesOf(id)).sort()).toEqual([0, 1, 2]);
+      const made = await desk.query(employer, 'SELECT reason, released_by FROM pay_release');
+      expect(made).toEqual([1, 2].map(() => ({ reason: REASON, released_by: approver })));
+    },
+  );
+
+  it('is paid so by a release that was made beforehand and one more', async () => {
+    await upload([row('E1', '5.00')]);
+    await allowFurtherPay();
+    await limit(50_000n);
+    const id = await upload([row('E1', '600.00'), row('E1', '700.00')]);
+    await release(id, 'EMPLOYEE_TWICE', 3);
+    await release(id, 'PAYMENT_ABOVE_LIMIT', 3);
+    await release(id, 'PAYMENT_ABOVE_LIMIT', 2);
+    expect((await sequencesOf(id)).sort()).toEqual([1, 2]);
+  });
+
+  it('is not paid so where another run pays since, nor beside a row that was left out', async () => {
+    await limit(50_000n);
+    const id = await upload([row('E1', '600.00'), row('E1', '700.00')]);
+    await release(id, 'EMPLOYEE_TWICE', 3);
+    await leaveOut(id, 3);
+    await upload([row('E1', '5.00')]);
+    await expect(release(id, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toThrow('paid by another run');
+  });
+
   it('is not paid a second time by the release of anything else', async () => {
     await limit(50_000n);
     const held = await upload([row('E1', '900.00'), row('E2', '2.00')]);
@@ -389,6 +430,19 @@ describe('a payment that ended unpaid', () => {
     await expect(release(held, 'PAYMENT_ABOVE_LIMIT', 2)).rejects.toMatchObject({
       code: 'HELD_PAYMENT_OUTDATED',
     });
+  });
+
+  it('is named with the row that replaces it where another row of the employee is released before that one', async () => {
+    await fail(await upload([row('E1', '10.00')]));
+    await limit(50_000n);
+    const id = await upload([row('E1', '600.00'), row('E1', '700.00')]);
+    await release(id, 'EMPLOYEE_TWICE', 3);
+    await expect(release(id, 'PAYMENT_ABOVE_LIMIT', 3)).rejects.toThrow(
+      /Line 2 of this file replaces pay_\w+ of the employee, .*: release that row first/,
+    );
+    await release(id, 'PAYMENT_ABOVE_LIMIT', 2);
+    await release(id, 'PAYMENT_ABOVE_LIMIT', 3);
+    expect(await sequencesOf(id)).toEqual([0, 1]);
   });
 
   it('is replaced by the first of two rows of its employee', async () => {

@@ -140,6 +140,20 @@ describe('what was paid and came back', () => {
     expect(await paymentOf(third)).toMatchObject({ status: 'READY', place: 2, replaces: again });
   });
 
+  it('is not said to be paid where what paid it again ended unpaid', async () => {
+    const again = await upload([elsewhere()]);
+    await release(again, 'EMPLOYEE_PAY_RETURNED');
+    await desk.asSuperuser(
+      `SET session_replication_role = replica;
+       UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${again}';
+       UPDATE pay_run SET status = 'FAILED' WHERE id = '${again}'`,
+    );
+    const third = await upload([elsewhere('950.00')]);
+    expect(await holdsOf(third)).toEqual(['EMPLOYEE_PAY_RETURNED']);
+    await release(third, 'EMPLOYEE_PAY_RETURNED');
+    expect(await paymentOf(third)).toMatchObject({ status: 'READY', place: 1, replaces: again });
+  });
+
   it('is paid by one of two runs that hold it, whoever releases it in each', async () => {
     const runs = [await upload([elsewhere()]), await upload([elsewhere('899.00')])];
     await release(runs[0]!, 'EMPLOYEE_PAY_RETURNED');
@@ -157,7 +171,7 @@ describe('what was paid and came back', () => {
     );
     await cameBack(bonus, 'E1');
     const again = await upload([elsewhere()]);
-    expect(await holdsOf(again)).toEqual(['EMPLOYEE_ALREADY_PAID']);
+    expect(await holdsOf(again)).toEqual(['EMPLOYEE_PAY_RETURNED']);
     expect(await paymentOf(again)).toMatchObject({ replaces: null, why: null });
   });
 

@@ -210,7 +210,12 @@ export class PayOffice {
   }
 
   /** A READY run that copies payments of a run, made by the company's preparer. */
-  successor(company: Company, parent: PayRun, paymentIds: readonly string[]): Promise<PayRun> {
+  successor(
+    company: Company,
+    parent: PayRun,
+    paymentIds: readonly string[],
+    { reason, sequence = 1 }: { reason?: string; sequence?: number } = {},
+  ): Promise<PayRun> {
     const id = newId();
     const { personId } = company.preparer;
     return this.in(company, async (tx) => {
@@ -223,7 +228,7 @@ export class PayOffice {
         executionDate,
         submitAt,
         scheduleId: null,
-        sequence: 1,
+        sequence,
         parentRunId: parent.id,
         createdBy: personId,
       });
@@ -232,7 +237,7 @@ export class PayOffice {
         key: parent,
         replaced: await replaceCandidates(tx, parent.id, paymentIds, paymentIds.length),
         personId,
-        reason: undefined,
+        reason,
       });
       return finishDraft(tx, this.personal, id);
     });

@@ -411,6 +411,22 @@ describe('a stopped employer', () => {
     await decided('CREDENTIALS', ours, ours.employer);
     expect(await stoppedEmployer()).toBe('CREDENTIALS');
   });
+
+  it('that a person stopped beside a breach of one run goes on once both are over', async () => {
+    const tell = (tx: EmployerTransaction) =>
+      raise(tx, { kind: 'INVARIANT_BREACH', subjectId: ours.instruction[0], happened: 'too few approvals' });
+    await database.inEmployer(ours.employer, async (tx) => {
+      await stopRunByService(tx, ours.run, 'too few approvals');
+      await tell(tx);
+    });
+    await people.stopEmployer(ours.employer, PREPARER, 'a doubt');
+    const resume = () => people.resumeEmployer(ours.employer, APPROVER, 'cleared up');
+    await expect(resume()).rejects.toMatchObject({ code: 'ATTENTION_DECIDES' });
+    await decided('INVARIANT_BREACH', ours, ours.instruction[0]);
+    expect(await stoppedEmployer()).toBe('a doubt');
+    await resume();
+    expect(await stoppedEmployer()).toBe('runs');
+  });
 });
 
 describe('a stopped run', () => {

@@ -416,6 +416,66 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       told: ['never-stuck'],
     },
   ],
+  'returned-as-shown': [
+    {
+      what: 'a payment said to have come back that the bank shows as settled',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE payment SET returned_at = now() WHERE pay_run_id = '${settled}' AND row_no = 2`,
+      ],
+      told: ['returned-as-shown'],
+    },
+    {
+      what: 'a payment that the bank shows as returned and that counts as kept',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE bank_payment SET bank_status = 'RETURNED'
+         WHERE instruction_id IN ${instructions(settled)} AND row_no = 2`,
+      ],
+      told: ['returned-as-shown'],
+    },
+  ],
+  'differences-were-told': [
+    {
+      what: 'a payment shown otherwise than it was sent, of which nobody was told',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE bank_payment SET shown_otherwise = 'amount'
+         WHERE instruction_id IN ${instructions(settled)} AND row_no = 2`,
+      ],
+      told: ['differences-were-told'],
+    },
+    {
+      what: 'an undocumented status after an end, where people were told of another one',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE bank_payment SET shown_status = 'REVERSED'
+         WHERE instruction_id IN ${instructions(settled)} AND row_no = 2`,
+        `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, instruction_id, happened, certain,
+           ask_bank, payments, amount_minor)
+         SELECT employer_id, gen_random_uuid(), 'UNKNOWN_STATUS', id, pay_run_id, id, 'It shows REVISED (rows 2).', '-',
+           '-', 0, 0 FROM instruction WHERE id = ${firstOf(settled)}`,
+      ],
+      told: ['differences-were-told'],
+    },
+  ],
+  'ended-is-watched': [
+    {
+      what: 'a settled instruction that nobody reads again',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE instruction SET closed_at = now() WHERE pay_run_id = '${settled}'`,
+        `UPDATE lease SET holder = NULL, leased_until = NULL, wake_at = 'infinity' WHERE subject_id = ${firstOf(settled)}`,
+      ],
+      told: ['ended-is-watched'],
+    },
+    {
+      what: 'one that was given up, and is on no work list',
+      run: 'voided',
+      sql: ({ voided }) => [`DELETE FROM lease WHERE subject_id = ${firstOf(voided)}`],
+      told: ['ended-is-watched'],
+    },
+  ],
   conservation: [
     {
       what: 'a cent more in the file',

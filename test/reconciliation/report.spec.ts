@@ -1,9 +1,29 @@
 import { parse } from 'csv-parse/sync';
 import { showId } from '../../src/http/prefixed-id';
+import { Alarm, clear, raise } from '../../src/pay-run/attention.store';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { Company, pathOf, PayOffice, rows } from '../pay-run/pay-office';
-import { Fate } from '../pay-run/run-at-bank';
+import { Fate, RunAtBank } from '../pay-run/run-at-bank';
 import { Mix, mixedRun } from './mixed-run';
+
+/** Two people let it go on that something moved besides the rows of a run. */
+const acknowledged = (
+  office: PayOffice,
+  company: Company,
+  run: PayRun,
+  told: Pick<Alarm, 'kind' | 'payments' | 'amountMinor' | 'bankWords'>,
+): Promise<void> =>
+  office.in(company, async (tx) => {
+    const { kind } = told;
+    await raise(tx, { ...told, subjectId: run.id, payRunId: run.id, happened: `${told.payments} records` });
+    await tx.query(
+      `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+       SELECT employer_id, gen_random_uuid(), id, 'ACKNOWLEDGE', 'the bank knows', $3, $4, clock_timestamp()
+       FROM attention WHERE employer_id = $1 AND pay_run_id = $2 AND resolved_at IS NULL`,
+      [tx.employerId, run.id, company.operator.personId, company.approver.personId],
+    );
+    await clear(tx, [kind], run.id, 'two people said so');
+  });
 
 const mixOf = (fates: readonly Fate[], change: Partial<Mix> = {}): Mix => ({
   rows: fates.map((fate, index) => ({ cents: 10_000 + index, held: false, fate })),
@@ -61,6 +81,42 @@ describe('the report of a run', () => {
       moreDifferences: false,
     });
     for (const { difference } of body.equations) expect(difference).toEqual({ payments: 0, amount: '0.00' });
+  });
+
+  it('lists what moved besides its rows, as two people acknowledged it last', async () => {
+    const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED']));
+    const fee = {
+      kind: 'ENTRY_OF_THE_BANK',
+      payments: 1,
+      amountMinor: 1_500n,
+      bankWords: 'FEE "9".',
+    } as const;
+    const one = { kind: 'POSSIBLE_RETURN', payments: 1, amountMinor: 9_950n } as const;
+    await acknowledged(office, company, run, fee);
+    await acknowledged(office, company, run, one);
+    await acknowledged(office, company, run, { ...one, payments: 2, amountMinor: 9_960n });
+    const { body } = await report(run).expect(200);
+    expect(body).toMatchObject({
+      explained: true,
+      acknowledged: [
+        {
+          kind: 'ENTRY_OF_THE_BANK',
+          payments: 1,
+          amount: '15.00',
+          bankWords: 'FEE "9".',
+          happened: '1 records',
+        },
+        {
+          kind: 'POSSIBLE_RETURN',
+          payments: 2,
+          amount: '99.60',
+          reason: 'the bank knows',
+          confirmedBy: showId('per', company.approver.personId),
+        },
+      ],
+    });
+    const lines = parse((await report(run, '?format=csv').expect(200)).text);
+    expect(lines).toContainEqual(['acknowledged', 'ENTRY_OF_THE_BANK', '1', '15.00', '', '', '', '']);
   });
 
   it('names each row that differs, and how', async () => {
@@ -173,6 +229,43 @@ describe('the report of a month', () => {
     expect(lines).toHaveLength(4);
     expect(lines.at(-1)).toMatchObject({ run: 'total', uploaded_payments: '5', uploaded_amount: '500.04' });
     expect(lines.at(-1)).toMatchObject({ charges_amount: '0.75', debited_amount: '400.78' });
+  });
+
+  it('says what left the account and came back, is paid again, or moved besides its rows', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    const run = await mixedRun(office, own, mixOf(['SETTLED', 'RETURNED', 'PRO_ROUTING_FAILED']));
+    const ended = await office.query<{ id: string }>(
+      own,
+      `SELECT id FROM payment WHERE pay_run_id = $1 AND row_no > 1 ORDER BY row_no`,
+      [run.id],
+    );
+    const again = ended.map(({ id }) => id);
+    await RunAtBank.followed(
+      office,
+      own,
+      await office.successor(own, run, again, { reason: 'a new account' }),
+    );
+    await acknowledged(office, own, run, { kind: 'ENTRY_OF_THE_BANK', payments: 1, amountMinor: 1_500n });
+    const { body } = await office.as(own, 'finance').get('/reconciliation?period=2026-11').expect(200);
+    expect(body).toMatchObject({
+      explained: true,
+      totals: {
+        settled: { payments: 3, amount: '300.03' },
+        returned: { payments: 0, amount: '0.00' },
+        charges: { amount: '0.75' },
+        debited: { amount: '400.79' },
+      },
+      replaced: { payments: 2, amount: '200.03' },
+      paidAgain: { payments: 1, amount: '100.01' },
+      acknowledged: [
+        { payRunId: showId('run', run.id), kind: 'ENTRY_OF_THE_BANK', payments: 1, amount: '15.00' },
+      ],
+    });
+    const { text } = await office.as(own, 'finance').get('/reconciliation?period=2026-11&format=csv');
+    const lines = parse(text, { columns: true });
+    const amounts = { paidAgain_amount: '100.01', entries_amount: '15.00', cameIn_amount: '0.00' };
+    expect(lines.at(0)).toMatchObject(amounts);
+    expect(lines.at(-1)).toMatchObject({ run: 'total', ...amounts });
   });
 
   it('is not explained when one of its runs is not', async () => {

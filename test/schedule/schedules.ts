@@ -10,6 +10,7 @@ import { ENTITIES } from '../../src/entities';
 import { PaySchedule, SchedulePeriod } from '../../src/pay-run/pay-schedule.entity';
 import { OverduePeriods } from '../../src/schedule/overdue-periods';
 import { PeriodMaker } from '../../src/schedule/period-maker';
+import { WaitingRuns } from '../../src/schedule/waiting-runs';
 
 /** A clock that stands until a test sets it. */
 export class SetClock extends Clock {
@@ -35,6 +36,7 @@ export interface Replica {
   readonly database: Database;
   readonly maker: PeriodMaker;
   readonly overdue: OverduePeriods;
+  readonly waiting: WaitingRuns;
 }
 
 export async function openReplica(url: string, clock: Clock, config: Config): Promise<Replica> {
@@ -42,7 +44,8 @@ export async function openReplica(url: string, clock: Clock, config: Config): Pr
   const database = new Database(dataSource);
   const maker = new PeriodMaker(database, clock, config);
   const overdue = new OverduePeriods(database, clock, config, new ClockWatch(database));
-  return { dataSource, database, maker, overdue };
+  const waiting = new WaitingRuns(database, clock, config, new ClockWatch(database));
+  return { dataSource, database, maker, overdue, waiting };
 }
 
 /** An employer with an account at the bank, and the person who connected it. */

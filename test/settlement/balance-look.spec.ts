@@ -171,3 +171,35 @@ describe('a run whose account has lost one of its instructions twice, while anot
     expect(await asked()).toEqual([]);
   });
 });
+
+describe('a run of which a payment came back, while its instruction was executed twice', () => {
+  beforeAll(() => settled(1, 10));
+  afterAll(close);
+
+  const PAID = 2n * AMOUNT_MINOR;
+  const remembered = `UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`;
+  beforeEach(async () => {
+    payroll.clock.offsetMs = DAY_MS;
+    await sql(`DELETE FROM attention; ${remembered};
+      UPDATE bank_payment SET bank_status = 'RETURNED' WHERE row_no = 2;
+      UPDATE payment SET returned_at = now() WHERE row_no = 2`);
+  });
+
+  it('is asked about, and stops nobody, where it is not back long after, or as much was taken again', async () => {
+    await look(PAID);
+    expect(await asked()).toEqual([]);
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await look(PAID);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    expect(
+      await select(payroll.database.superuserUrl, 'SELECT FROM service_switch WHERE submits_off'),
+    ).toEqual([]);
+    await look(PAID - AMOUNT_MINOR);
+    expect(await asked()).toEqual([]);
+  });
+
+  it('is asked about, and stops everything, where its money is back', async () => {
+    await look(2n * PAID - AMOUNT_MINOR);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+});

@@ -306,8 +306,14 @@ describe('the date a payment was settled on', () => {
     expect(newSettledOn(settled, { status: 'SETTLED' })).toBeUndefined();
   });
 
-  it('is not changed, nor taken from what shows another status, or for what was not paid', () => {
-    expect(newSettledOn({ ...settled, settledOn: '2026-11-19' }, seen)).toBeUndefined();
+  it('is taken anew where the bank shows another one: it is the one on its statement', () => {
+    expect(newSettledOn({ ...settled, settledOn: '2026-11-19' }, seen)).toBe('2026-11-20');
+    expect(newSettledOn({ ...settled, settledOn: '2026-11-20' }, seen)).toBeUndefined();
+  });
+
+  it('is not taken from what shows another status, or for what was not paid', () => {
+    const returned = { ...settled, returned: true, bankStatus: 'RETURNED', settledOn: '2026-11-19' };
+    expect(newSettledOn(returned, seen)).toBeUndefined();
     expect(newSettledOn(settled, { ...seen, status: 'EXCHANGED' })).toBeUndefined();
     expect(newSettledOn(followed({ status: 'FAILED', rank: 14 }), seen)).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
-import { recordBehind, recordProgress } from '../../src/settlement/follow.store';
+import { recordAfterEnd, recordBehind, recordProgress } from '../../src/settlement/follow.store';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, select } from '../support/database';
@@ -52,4 +52,21 @@ describe('since when a payment that has ended is shown as before its end', () =>
     await shows({ ...settled, shownStatus: 'PRO_MANUAL_REVIEW' }, 'SETTLED');
     expect(await isRemembered()).toBe(true);
   });
+});
+
+it('the date a payment was settled on is the last that the bank showed, and stays where it shows none', async () => {
+  const paymentId = ours.payment;
+  const shows = async (added: { settledOn?: string; chargesMinor?: bigint }) => {
+    await office.database.inEmployer(ours.employer, (tx) => recordAfterEnd(tx, [{ paymentId, ...added }]));
+    const stored = `SELECT settled_on::text AS on FROM payment WHERE id = '${paymentId}'`;
+    return (await select<{ on: string }>(office.server.superuserUrl, stored))[0]?.on;
+  };
+  for (const status of ['SUBMITTED', 'SETTLED'])
+    await execute(
+      office.server.superuserUrl,
+      `UPDATE payment SET status = '${status}' WHERE id = '${paymentId}'`,
+    );
+  expect(await shows({ settledOn: '2026-11-30' })).toBe('2026-11-30');
+  expect(await shows({ settledOn: '2026-12-01' })).toBe('2026-12-01');
+  expect(await shows({ chargesMinor: 12n })).toBe('2026-12-01');
 });

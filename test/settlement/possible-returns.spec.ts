@@ -106,6 +106,7 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(told!.happened).toContain('Of another amount than the payment it names: "in 0".');
     expect(told!.happened).not.toMatch(/199|200/);
     expect(told!.words).toBe('Record "in 0" brought 199.50 EUR, row 2 paid 200.00 EUR.');
+    expect(told!.amount).toBe('19950');
   });
 
   it.each<[string, FollowedPayment, PaymentMarks[]]>([

@@ -1,9 +1,12 @@
+import { IsNull } from 'typeorm';
+import { Attention } from '../../src/pay-run/attention.entity';
+import { actionsFor } from '../../src/pay-run/attention-words';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { FollowedPayment } from '../../src/settlement/follow-plan';
-import { tellOfStatuses } from '../../src/settlement/status-alarms';
-import { idsOf } from '../database/two-employers';
+import { tellOfShownAfterEnd, tellOfStatuses } from '../../src/settlement/status-alarms';
+import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 import { followed } from './followed-payment';
 
 const ours = idsOf(1);
@@ -76,4 +79,46 @@ describe('what is held up by statuses that do not say what became of payments', 
       expect(asked).toEqual([{ payments: 2, amount: '20000' }]);
     },
   );
+});
+
+describe('an undocumented status that is shown of what was paid', () => {
+  const reversed = (...rows: number[]) =>
+    rows.map((rowNo) =>
+      followed({
+        rowNo,
+        paymentId: ours.payment,
+        amountMinor: 100n,
+        status: 'SETTLED',
+        rank: 14,
+        shownStatus: 'REVERSED',
+      }),
+    );
+  const show = (payments: readonly FollowedPayment[]) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await tellOfShownAfterEnd(tx, instruction, [], payments);
+    });
+  const asked = async () => {
+    const open = await office.database.inEmployer(ours.employer, (tx) =>
+      tx.manager.findBy(Attention, { kind: 'UNKNOWN_STATUS', resolvedAt: IsNull() }),
+    );
+    return open.map((one) => [/\(rows [^)]*\)/.exec(one.happened)?.[0], one.payments, ...actionsFor(one)]);
+  };
+
+  it('is asked about anew, once it was decided of some, where more show it; of fewer it is not', async () => {
+    await show(reversed(1));
+    await show(reversed(1, 2));
+    expect(await asked()).toEqual([['(rows 1, 2)', 2, 'ACKNOWLEDGE']]);
+    await execute(
+      office.server.superuserUrl,
+      `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+       SELECT employer_id, gen_random_uuid(), id, 'ACKNOWLEDGE', 'the bank looks', '${PREPARER}', '${APPROVER}', now()
+       FROM attention WHERE resolved_at IS NULL;
+       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE resolved_at IS NULL`,
+    );
+    await show(reversed(2));
+    expect(await asked()).toEqual([]);
+    await show(reversed(1, 2, 3));
+    expect(await asked()).toEqual([['(rows 1, 2, 3)', 3, 'ACKNOWLEDGE']]);
+  });
 });

@@ -31,6 +31,43 @@ describe('what a process has under way at the bank', () => {
     );
   });
 
+  it.each([
+    [32, [32, 4, 1, 1]],
+    [64, [64, 8, 1, 1]],
+    [5, [5, 1, 1, 1]],
+  ])('makes ever fewer of %i calls at once the gentler they are made: %j', async (lanes, expected) => {
+    const window = windowOf(lanes);
+    const most = async (gentleness: number) => {
+      let [underWay, seen] = [0, 0];
+      const call = async () => {
+        seen = Math.max(seen, (underWay += 1));
+        await pause();
+        underWay -= 1;
+      };
+      await Promise.all(Array.from({ length: 100 }, () => window.inLane(call, gentleness)));
+      return seen;
+    };
+    const seen = [];
+    for (const gentleness of expected.keys()) seen.push(await most(gentleness));
+    expect(seen).toEqual(expected);
+  });
+
+  it('makes gentle calls one at a time whoever makes them, and never more of all than there are lanes', async () => {
+    const window = windowOf(3);
+    let gentle = 0;
+    let all = 0;
+    const most = { gentle: 0, all: 0 };
+    const call = (isGentle: boolean) => async () => {
+      most.gentle = Math.max(most.gentle, (gentle += Number(isGentle)));
+      most.all = Math.max(most.all, (all += 1));
+      await pause();
+      gentle -= Number(isGentle);
+      all -= 1;
+    };
+    await Promise.all(Array.from({ length: 40 }, (_, n) => window.inLane(call(n % 2 > 0), n % 2)));
+    expect(most).toEqual({ gentle: 1, all: 3 });
+  });
+
   it('frees the lane of a call that failed', async () => {
     const window = windowOf(1);
     await expect(window.inLane(() => Promise.reject(new Error('lost')))).rejects.toThrow('lost');

@@ -1,4 +1,11 @@
-import { BankError, ContractDrift, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
+import {
+  BankError,
+  ContractDrift,
+  FirstPageFailed,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+} from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Config } from '../../src/config/env';
 import { Clock } from '../../src/config/clock';
@@ -10,8 +17,8 @@ import type { PersonalData } from '../../src/database/personal-data';
 import { Abandonment } from '../../src/submission/abandonment';
 import { InstructionReader } from '../../src/submission/read-back';
 import { referenceOf } from '../../src/submission/prepared-calls';
-import type { Work } from '../../src/submission/work';
-import type { BankInstruction } from '../../src/bank/records';
+import type { PayableRow, Work } from '../../src/submission/work';
+import type { BankInstruction, BankPayment } from '../../src/bank/records';
 
 /** What is sealed is the text itself. */
 const personal = { open: (sealed: string) => sealed } as unknown as PersonalData;
@@ -27,11 +34,12 @@ function reading(
   general: string | Error,
   wasSettled = false,
   shown: Partial<BankInstruction> = {},
+  payment: Partial<BankPayment> = {},
 ) {
   async function* listed(what: string | Error) {
     if (what instanceof Error) throw what;
     yield* await Promise.resolve([
-      { status: what, wasSettled, bankInstructionId: '4711', messageId: undefined },
+      { status: what, wasSettled, bankInstructionId: '4711', messageId: undefined, ...payment },
     ]);
   }
   const gateway = {
@@ -81,6 +89,20 @@ describe('an unsubmitted instruction that is read back', () => {
     expect(await reading(shown, own, general).readBack(work, [])).toMatchObject({ kind: 'dead' });
   });
 
+  it.each([new ListUnreadable('nothing-shown'), new FirstPageFailed(500, raw)])(
+    'shows no payment where its list may be empty, unless it counts some itself (%s)',
+    async (nothing) => {
+      const counting = (calculatedCount: number | undefined) =>
+        reading('INITIATED', nothing, nothing, false, { calculatedCount }).readBack(
+          { ...work, planned: { ...work.planned, rowCount: 1 } },
+          [],
+        );
+      expect(await counting(0)).toMatchObject({ kind: 'fewer' });
+      expect(await counting(undefined)).toMatchObject({ kind: 'equal' });
+      expect(await failure(counting(1))).toBe(nothing);
+    },
+  );
+
   it('is gone where the bank shows neither it nor a payment of it', async () => {
     expect(await reading(gone, gone, gone).readBack(work, [])).toEqual({ kind: 'gone' });
   });
@@ -97,7 +119,7 @@ describe('an unsubmitted instruction that is read back', () => {
     'is waited for where it is not shown, and its payments rest as they were (%s, %s)',
     async (own, general) => {
       const reader = reading(gone, own, general);
-      expect(await reader.readBack(work, [])).toEqual({ kind: 'wait', bankStatus: undefined });
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', unknown: undefined });
       expect(await reader.submittedBefore(work)).toEqual({ moved: undefined, isUnclear: true });
     },
   );
@@ -115,6 +137,29 @@ describe('an unsubmitted instruction that is read back', () => {
       });
     },
   );
+
+  it.each([
+    ['PRO_MANUAL_REVIEW', gone],
+    ['CANCELLED', 'PRO_MANUAL_REVIEW'],
+    [gone, 'PRO_MANUAL_REVIEW'],
+  ])('is waited for where such a status is shown, and not taken for ended (%s, %s)', async (shown, own) => {
+    const unclear = { kind: 'unclear', unknown: 'PRO_MANUAL_REVIEW' };
+    expect(await reading(shown, own, gone).readBack(work, [])).toEqual(unclear);
+  });
+
+  it('is waited for where it may not be read, and its payments show such a status', async () => {
+    const payment = { bankPaymentId: '77', amountMinor: 100n, currency: 'EUR', iban: 'BE68539007547034' };
+    const row = { rowNo: 1, ...payment, bankTransactionId: null } as unknown as PayableRow;
+    const hidden = {
+      ...work,
+      account: { ...work.account, reads: ['INSTRUCTION_PAYMENTS'] },
+      planned: { ...work.planned, rowCount: 1, totalMinor: 100n },
+    } as Work;
+    const shows = (status: string) =>
+      reading(refused, status, gone, false, {}, { ...payment, ids: ['77'] }).readBack(hidden, [row]);
+    expect(await shows('INITIATED')).toMatchObject({ kind: 'equal' });
+    expect(await shows('PRO_MANUAL_REVIEW')).toEqual({ kind: 'unclear', unknown: 'PRO_MANUAL_REVIEW' });
+  });
 
   it.each([
     ['CANCELLED', 'SETTLED', gone],

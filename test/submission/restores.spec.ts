@@ -40,3 +40,23 @@ it('tries a bank again that could not be read after a restore, though the clock 
   await restores.tick();
   expect(reads).toBe(2);
 });
+
+it('tells what was noticed also where its witness cannot be written', async () => {
+  const asked: unknown[] = [];
+  const outsideEmployers = (work: unknown) => {
+    asked.push(work);
+    return Promise.resolve([]);
+  };
+  const restores = new Restores(
+    { outsideEmployers } as unknown as Database,
+    { check: () => Promise.reject(new Error('ENOSPC')) } as unknown as RestoreGuard,
+    {} as RestoreSweep,
+    {} as RestoreOwners,
+    {} as RestoreCheck,
+    new SetClock('2026-03-10T10:00:00Z'),
+    { registry: new Registry() } as unknown as Metrics,
+    {} as Config,
+  );
+  await expect(restores.tick()).rejects.toThrow('ENOSPC');
+  expect(asked).toEqual([untoldRestores]);
+});

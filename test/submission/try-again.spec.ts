@@ -1,6 +1,7 @@
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { amend } from '../../src/pay-run/amendment';
-import { raise } from '../../src/pay-run/attention.store';
+import { Alarm, raise } from '../../src/pay-run/attention.store';
+import { UNSENT_OR_NOT } from '../../src/pay-run/attention-words';
 import { Attention } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { endUnsubmitted, lockInstruction } from '../../src/pay-run/instruction.store';
@@ -8,7 +9,7 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
-import { InstructionReader } from '../../src/submission/read-back';
+import { InstructionReader, SubmittedBefore } from '../../src/submission/read-back';
 import { StatusMeaning } from '../../src/submission/status-meaning';
 import { TryAgain } from '../../src/submission/try-again';
 import { UnseenWord } from '../../src/submission/unseen-word';
@@ -27,7 +28,7 @@ describe('trying again what the bank refused', () => {
   afterAll(() => office?.close());
 
   /** A desk where `meanwhile` happens between the reading of what is confirmed and its carrying out. */
-  const deskWhile = (meanwhile: () => Promise<void>, isUnclear = false): AttentionDesk => {
+  const deskWhile = (meanwhile: () => Promise<void>, shown: Partial<SubmittedBefore> = {}): AttentionDesk => {
     let transactions = 0;
     const inEmployer: Database['inEmployer'] = async (employerId, work) => {
       transactions += 1;
@@ -42,27 +43,35 @@ describe('trying again what the bank refused', () => {
       {} as StatusMeaning,
       {} as UnseenWord,
       new TryAgain(office.database, {
-        submittedBefore: () => Promise.resolve({ isUnclear }),
+        submittedBefore: () => Promise.resolve({ isUnclear: false, ...shown }),
       } as unknown as InstructionReader),
       office.clock,
     );
   };
 
-  /** A run that is being built, of which a row was refused, and the proposal to try it again. */
-  const refused = async (): Promise<{ run: PayRun; confirm: (by: AttentionDesk) => Promise<void> }> => {
+  const nothing = () => Promise.resolve();
+  const refusal = { kind: 'ROW_REFUSED_BY_BANK', happened: 'The bank refused row 2.' } as const;
+  const unclear = {
+    kind: 'ROW_UNSEEN',
+    happened: `${UNSENT_OR_NOT}: it shows the status PRO_ODD, which no document names.`,
+  } as const;
+
+  /** A run that is being built, of which something is asked, and the proposal to try it again. */
+  const asked = async (
+    question: Pick<Alarm, 'kind' | 'happened'> = refusal,
+    evidence?: string,
+  ): Promise<{ run: PayRun; confirm: (by: AttentionDesk) => Promise<void> }> => {
     const run = await office.run(company, rows(100, 200));
     const atBank = await RunAtBank.approved(office, company, run);
     await atBank.start();
     await atBank.build(1, 1);
     const attentionId = await office.in(company, async (tx) => {
       const { id: instructionId } = await tx.manager.findOneByOrFail(Instruction, { payRunId: run.id });
-      const happened = 'The bank refused row 2.';
-      const kind = 'ROW_REFUSED_BY_BANK';
-      await raise(tx, { kind, subjectId: instructionId, payRunId: run.id, instructionId, happened });
+      await raise(tx, { ...question, subjectId: instructionId, payRunId: run.id, instructionId });
       return (await tx.manager.findOneByOrFail(Attention, { payRunId: run.id })).id;
     });
-    const desk = deskWhile(() => Promise.resolve());
-    const proposal = { action: 'TRY_AGAIN', reason: 'it was a mistake of the bank' } as const;
+    const desk = deskWhile(nothing);
+    const proposal = { action: 'TRY_AGAIN', reason: 'it was a mistake of the bank', evidence } as const;
     const { id } = await desk.propose(company.employerId, attentionId, company.operator.personId, proposal);
     const confirm = (by: AttentionDesk) =>
       by.confirm(company.employerId, attentionId, company.approver.personId, id);
@@ -78,16 +87,25 @@ describe('trying again what the bank refused', () => {
     ).map(({ now }) => now);
 
   it('builds it as the next attempt', async () => {
-    const { run, confirm } = await refused();
-    await confirm(deskWhile(() => Promise.resolve()));
+    const { run, confirm } = await asked();
+    await confirm(deskWhile(nothing));
     expect(await attempts(run)).toEqual(['1 ABANDONED', '2 PLANNED']);
   });
 
   it('builds nothing where the bank leaves open whether somebody else submitted it', async () => {
-    const { run, confirm } = await refused();
-    const confirming = confirm(deskWhile(() => Promise.resolve(), true));
+    const { run, confirm } = await asked(refusal, 'letter of the bank, 4711');
+    const confirming = confirm(deskWhile(nothing, { isUnclear: true, unknown: 'PRO_ODD' }));
     await expect(confirming).rejects.toMatchObject({ code: 'MAY_BE_SUBMITTED' });
     expect(await attempts(run)).toEqual(['1 BUILDING']);
+  });
+
+  it('asks for the word of the bank where that was asked, and builds on it', async () => {
+    await expect(asked(unclear)).rejects.toMatchObject({ code: 'EVIDENCE_REQUIRED' });
+    const { run, confirm } = await asked(unclear, 'letter of the bank, 4711');
+    const another = confirm(deskWhile(nothing, { isUnclear: true, unknown: 'PRO_EVEN' }));
+    await expect(another).rejects.toMatchObject({ code: 'MAY_BE_SUBMITTED' });
+    await confirm(deskWhile(nothing, { isUnclear: true, unknown: 'PRO_ODD' }));
+    expect(await attempts(run)).toEqual(['1 ABANDONED', '2 PLANNED']);
   });
 
   const nextDay = (tx: EmployerTransaction, run: PayRun) =>
@@ -106,7 +124,7 @@ describe('trying again what the bank refused', () => {
     ['it is being amended', nextDay, '1 BUILDING'],
     ['it is amended', async (tx, run) => [await endAll(tx, run), await nextDay(tx, run)], '1 ABANDONED'],
   ])('builds nothing where %s meanwhile', async (_what, change, still) => {
-    const { run, confirm } = await refused();
+    const { run, confirm } = await asked();
     const changes = () =>
       office.in(company, async (tx) => {
         await change(tx, await lockRun(tx, run.id));

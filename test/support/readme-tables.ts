@@ -39,7 +39,24 @@ export const CHECKOUT = resolve(__dirname, '../..');
 
 const NONE = '—';
 
-/** The tables of the README, and one list, by the name in their markers: each is made from the code it describes. */
+/** Which table stands where, in this order: what only its own room's reader needs stands in that room. */
+export const READMES: Readonly<Record<string, readonly string[]>> = {
+  'README.md': [
+    'routes',
+    'report',
+    'settings',
+    'pay-run',
+    'instruction',
+    'payment',
+    'bank-ladder',
+    'attention',
+    'invariants',
+  ],
+  'src/bank/README.md': ['operations'],
+  'src/bank-sandbox/README.md': ['magic-creditors', 'variants', 'faults'],
+};
+
+/** The tables of the READMEs, and one list, by the name in their markers: each is made from the code it describes. */
 export function readmeTables(api: OpenAPIObject): Record<string, string> {
   return {
     routes: routes(api),
@@ -81,15 +98,19 @@ export function operationsOf(api: OpenAPIObject): { call: string; roles: string[
 /** What stands between the markers of a table. @throws when the README has no such markers. */
 export function tableIn(readme: string, name: string): string {
   const [, found] = markers(name).exec(readme) ?? [];
-  if (found === undefined) throw new Error(`README.md has no <!-- table:${name} --> … <!-- /table -->`);
+  if (found === undefined) throw new Error(`there is no <!-- table:${name} --> … <!-- /table -->`);
   return found.trim();
 }
 
-/** The README with every table written anew. */
-export function withTables(readme: string, tables: Readonly<Record<string, string>>): string {
-  return Object.entries(tables).reduce((text, [name, made]) => {
+/** A README with these tables written anew. */
+export function withTables(
+  readme: string,
+  names: readonly string[],
+  tables: Readonly<Record<string, string>>,
+): string {
+  return names.reduce((text, name) => {
     tableIn(text, name);
-    return text.replace(markers(name), () => `<!-- table:${name} -->\n\n${made}\n\n<!-- /table -->`);
+    return text.replace(markers(name), () => `<!-- table:${name} -->\n\n${tables[name]}\n\n<!-- /table -->`);
   }, readme);
 }
 
@@ -140,7 +161,7 @@ const OTHER_SETTINGS = [
   ],
   ['SANDBOX_STEP_MS', '200', 'Sandbox: time between two statuses of a payment.'],
   ['SANDBOX_TIME_ZONE', 'UTC', 'Sandbox: zone of its dates; under `npm start` that of `BANK_TIME_ZONE`.'],
-  ['SANDBOX_VARIANTS', '', 'Sandbox: JSON, see the variants below.'],
+  ['SANDBOX_VARIANTS', '', 'Sandbox: JSON, see [its variants](src/bank-sandbox/README.md).'],
 ] as const;
 
 function settings(): string {

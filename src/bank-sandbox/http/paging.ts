@@ -1,5 +1,5 @@
 import type { ListEnvelope } from '../../bank/types';
-import { badRequest, notFound } from '../refusal';
+import { badRequest, notFound, Refusal } from '../refusal';
 import type { Variants } from '../variants';
 import type { Answer } from './exchange';
 
@@ -10,7 +10,7 @@ const WHOLE_NUMBER = /^\d{1,9}$/;
 
 export type PagingVariants = Pick<
   Variants,
-  'pageBase' | 'countMeans' | 'maxPageSize' | 'largePages' | 'ignorePageParams'
+  'pageBase' | 'pageZero' | 'countMeans' | 'maxPageSize' | 'largePages' | 'ignorePageParams'
 >;
 
 /** A query whose page is taken this many records later than it says, as if records had moved meanwhile. */
@@ -42,7 +42,7 @@ export function pageOf<T>(
   if (asked > Math.max(variants.maxPageSize, DEFAULT_LIMIT) && variants.largePages === 'refused')
     throw badRequest('the page is too large');
   const limit = Math.min(Math.max(asked, 1), variants.maxPageSize);
-  const offset = byOffset ? (wholeNumber(query, 'offset') ?? 0) : pageOffset(query, limit, variants.pageBase);
+  const offset = byOffset ? (wholeNumber(query, 'offset') ?? 0) : pageOffset(query, limit, variants);
   const start = Math.max(0, query instanceof MovedQuery ? offset + query.by : offset);
   const page = items.slice(start, Math.min(start + limit, total));
   const count = variants.countMeans === 'page' ? page.length : total;
@@ -56,10 +56,15 @@ export function answerOf(page: ListEnvelope<unknown>, { emptyLists }: Pick<Varia
   return { status: 204 };
 }
 
-function pageOffset(query: URLSearchParams, limit: number, pageBase: number): number {
+function pageOffset(
+  query: URLSearchParams,
+  limit: number,
+  { pageBase, pageZero }: Pick<PagingVariants, 'pageBase' | 'pageZero'>,
+): number {
   const page = (wholeNumber(query, 'page') ?? pageBase) - pageBase;
-  if (page < 0) throw badRequest('page is below the first page');
-  return page * limit;
+  if (page >= 0) return page * limit;
+  if (pageZero === 'fails') throw new Refusal(500, 'INTERNAL', 'the offset is negative');
+  throw badRequest('page is below the first page');
 }
 
 function wholeNumber(query: URLSearchParams, name: string): number | undefined {

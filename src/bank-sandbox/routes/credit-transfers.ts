@@ -1,12 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PATHS } from '../../bank/types';
 import { pathPattern, type Route } from '../http/exchange';
-import { badRequest } from '../refusal';
+import { badRequest, conflict } from '../refusal';
 import type { InstructionRecord } from '../state/records';
 import { type BankRoutes, wholeNumberParam } from './routes';
+
+/** How long an add is under way where an instruction takes one at a time. */
+const ADD_MS = 3;
 
 /** Sections "Multi-step credit transfer" and "Direct submission". */
 export function creditTransferRoutes({ bank, requests, views, variants }: BankRoutes): Route[] {
   const now = (): number => bank.clock.now();
+  const beingAddedTo = new Set<number>();
   const instructionView = (instruction: InstructionRecord) => views.instruction(instruction, now());
   return [
     {
@@ -24,8 +29,9 @@ export function creditTransferRoutes({ bank, requests, views, variants }: BankRo
       method: 'POST',
       path: pathPattern(PATHS.addPaymentTransaction(':id')),
       scopes: ['customer-instruction_initiation'],
-      handle: ({ params, body }) => {
+      handle: async ({ params, body }) => {
         const id = wholeNumberParam(params[0]);
+        if (variants.addsOfOne === 'in-turn') await inTurn(beingAddedTo, id);
         const payment = bank.execute('add', { id, payment: requests.addition(body) });
         return { status: 201, body: views.payment(payment, now(), false) };
       },
@@ -57,4 +63,12 @@ export function creditTransferRoutes({ bank, requests, views, variants }: BankRo
       },
     },
   ];
+}
+
+/** Takes the turn of an instruction for a while. Throws 409 where another add of it has it. */
+async function inTurn(taken: Set<number>, id: number): Promise<void> {
+  if (taken.has(id)) throw conflict('INSTRUCTION_BUSY', 'another payment is being added to the instruction');
+  taken.add(id);
+  await sleep(ADD_MS);
+  taken.delete(id);
 }

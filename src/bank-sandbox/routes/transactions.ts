@@ -51,7 +51,9 @@ export function paymentList(
   const list = { sort: '+paymentTransactionId', params };
   const page = pageOf(items, total, query, list, variants);
   const shown = page.items.map((payment) => context.views.payment(payment, seenAtMs, true));
-  return answerOf({ ...page, items: shown }, variants);
+  const { countMeans } = variants;
+  const count = countMeans === 'everything' ? context.bank.instructions.payments.length : page.count;
+  return answerOf({ ...page, count, items: shown }, variants);
 }
 
 /** Ids and creation times rise together, so the visible ones are a beginning of the list. */

@@ -72,6 +72,7 @@ export class Instructions {
   }
 
   add(instruction: InstructionRecord, input: PaymentInput, atMs: number): PaymentRecord {
+    if (atMs < instruction.createdAtMs + this.variants.addableAfterMs) throw notFound('customer instruction');
     if (instruction.direct || this.variants.addAfterSubmit === 'refused')
       this.requireUnsubmitted(instruction);
     if (ENDED.has(instruction.history.current))

@@ -1,0 +1,235 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { bankHours } from '../config/bank-hours';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { ClockWatch } from '../database/clock-watch';
+import { Database, EmployerTransaction } from '../database/database';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import { PayRunStatus } from '../domain/pay-run';
+import { sendingCloses, sendingOpens } from '../domain/send-window';
+import { showId } from '../http/prefixed-id';
+import { approvedVersion, standingApprovals } from '../pay-run/approval';
+import { Alarm, isDecided, raise } from '../pay-run/attention.store';
+import { AttentionKind, NOTHING_TO_ASK, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
+import { PayRun } from '../pay-run/pay-run.entity';
+import { findRun } from '../pay-run/pay-run.store';
+import { sendOutlook } from '../pay-run/send-outlook';
+import { THIS_SERVICE } from '../submission/waits-for';
+import { forEveryEmployer } from './every-employer';
+
+const KIND = 'DUE_BUT_WAITING';
+
+/** The states in which a run goes on by itself, until nothing of it is left to be submitted. */
+const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+
+/** So long before it would be too late, people hear once more of a run that waits, whatever they acknowledged. */
+const LAST_CALL_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+const LAST_CALL = 'is not submitted yet, though the time for that is nearly over';
+
+/** What is asked of a run and holds nothing back. */
+const HOLDS_NOTHING: readonly AttentionKind[] = ['NAME_DIFFERS'];
+
+const IN_MID_RUN = `${UNPAID_IN_MID_RUN} It is tried again by itself until then.`;
+
+/** A run that is not ended, amended or held back by a switch. */
+interface Going {
+  id: string;
+  /** Since when every step of something of it has failed, in what last, and for how long, by the database's clock. */
+  since: Date | null;
+  waitsFor: string | null;
+  waitsMs: number | null;
+  /** When people were last told of that, and acknowledged it. */
+  decidedAt: Date | null;
+}
+
+/** Until when a run can still be submitted, and by when that must begin. */
+interface Deadline {
+  now: Date;
+  cutOff: Date;
+  beginBy: Date;
+}
+
+/**
+ * Due runs that do not get on: nothing of the bank can be reached, or not what they need of it, or nobody is asked any
+ * more what they wait for. What the workers remember with their leases tells it, so that it does not matter which process
+ * failed. Nothing is stopped.
+ */
+@Injectable()
+export class WaitingRuns {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly watch: ClockWatch,
+  ) {}
+
+  /** Tells every employer, as `OverduePeriods.tick`. @throws Error after the last employer when any failed. */
+  async tick(): Promise<void> {
+    if (!(await this.watch.check())) return;
+    await forEveryEmployer(this.database, 'all', (employerId) =>
+      this.database.inEmployer(employerId, (tx) => this.tell(tx)),
+    );
+  }
+
+  /** Tells people of each such run of the transaction's employer, and closes what gets on again. */
+  async tell(tx: EmployerTransaction): Promise<void> {
+    const waiting: string[] = [];
+    for (const going of await runsGoingOn(tx)) if (await this.isTold(tx, going)) waiting.push(going.id);
+    await tx.query(
+      `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the run gets on again, or waits for something else'
+       WHERE employer_id = $1 AND kind = $2 AND subject_id <> ALL ($3) AND resolved_at IS NULL`,
+      [tx.employerId, KIND, waiting],
+    );
+  }
+
+  /** Tells of one where that is due. @returns whether what is told of it stands */
+  private async isTold(tx: EmployerTransaction, going: Going): Promise<boolean> {
+    const run = await findRun(tx, going.id);
+    const deadline = await this.deadlineOf(tx, run);
+    if (deadline === undefined) return false;
+    const { since, waitsMs, decidedAt } = going;
+    const isLong = waitsMs !== null && waitsMs >= this.config.BANK_PATIENCE_MS;
+    const isDecidedOn = decidedAt !== null && since !== null && decidedAt >= since;
+    if (isLong && !isDecidedOn && !(await isAskedAbout(tx, run, ['REBUILD_LIMIT']))) {
+      const happened = `has not got on since ${since?.toISOString()}, and is tried again and again; it failed last in ${going.waitsFor}`;
+      await raise(tx, await this.alarm(tx, run, deadline, { happened, waitsFor: going.waitsFor }));
+      return true;
+    }
+    const isLast = await this.isLastCall(tx, run, deadline, isLong);
+    return isLast || waitsMs !== null;
+  }
+
+  /** Told before it is too late where a run stands still and nobody is asked about it: what was acknowledged may last. */
+  private async isLastCall(
+    tx: EmployerTransaction,
+    run: PayRun,
+    deadline: Deadline,
+    isLong: boolean,
+  ): Promise<boolean> {
+    if (deadline.now.getTime() < deadline.beginBy.getTime() - LAST_CALL_MS) return false;
+    if (!isLong && !(await this.standsStill(tx, run, deadline.now))) return false;
+    if (await isAskedAbout(tx, run)) return false;
+    const happened = `${LAST_CALL}: ${await acknowledgedOf(tx, run)}`;
+    const alarm = await this.alarm(tx, run, deadline, { happened, waitsFor: null });
+    const version = await approvedVersion(tx, run, showId('run', run.id));
+    if (!(await isDecided(tx, alarm, [version, LAST_CALL]))) await raise(tx, alarm);
+    return true;
+  }
+
+  private async standsStill(tx: EmployerTransaction, run: PayRun, now: Date): Promise<boolean> {
+    const { BANK_PATIENCE_MS } = this.config;
+    const approvals = await standingApprovals(tx, run);
+    const opens = sendingOpens(run.submitAt, approvals.at(-1)?.approvedAt ?? now, bankHours(this.config));
+    if (now.getTime() - opens.getTime() < BANK_PATIENCE_MS) return false;
+    const moved = await movedForMs(tx, run);
+    return moved === undefined || moved >= BANK_PATIENCE_MS;
+  }
+
+  /** Undefined where it is not due yet, or too late by now: that is told by what ends it. */
+  private async deadlineOf(tx: EmployerTransaction, run: PayRun): Promise<Deadline | undefined> {
+    const hours = bankHours(this.config);
+    const now = this.clock.now();
+    const cutOff = sendingCloses(run.executionDate, hours);
+    if (now >= cutOff) return undefined;
+    const outlook = await sendOutlook(tx, run, this.config, now);
+    return { now, cutOff, beginBy: new Date(cutOff.getTime() - (outlook?.ms ?? 0)) };
+  }
+
+  private async alarm(
+    tx: EmployerTransaction,
+    run: PayRun,
+    { now, cutOff, beginBy }: Deadline,
+    { happened, waitsFor }: { happened: string; waitsFor: string | null },
+  ): Promise<Alarm> {
+    const version = await approvedVersion(tx, run, showId('run', run.id));
+    const takesMs = cutOff.getTime() - beginBy.getTime();
+    const takes = takesMs > 0 ? `, and what is left to be sent takes ${inMinutes(takesMs)}` : '';
+    const isOurs = waitsFor === null || waitsFor.startsWith(THIS_SERVICE);
+    return {
+      kind: KIND,
+      subjectId: run.id,
+      payRunId: run.id,
+      happened: `${version} is due for ${run.executionDate} and ${happened}. The bank takes it until ${cutOff.toISOString()}, ${inMinutes(cutOff.getTime() - now.getTime())} after this was told${takes}.`,
+      ...(run.status === 'SUBMITTING' && { certain: IN_MID_RUN }),
+      ...(isOurs && { askBank: NOTHING_TO_ASK }),
+      payments: run.rowCount,
+      amountMinor: run.totalMinor,
+    };
+  }
+}
+
+/** Runs that are under way or may be, unless something ends them or a switch holds them back: both are told otherwise. */
+function runsGoingOn(tx: EmployerTransaction): Promise<Going[]> {
+  return tx.query<Going>(
+    `SELECT r.id, wait.since, wait.what AS "waitsFor", wait.ms AS "waitsMs", (
+         SELECT max(a.opened_at) FROM attention a
+         JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id AND d.confirmed_at IS NOT NULL
+         WHERE a.employer_id = $1 AND a.kind = $4 AND a.subject_id = r.id) AS "decidedAt"
+     FROM pay_run r JOIN employer e ON e.id = r.employer_id CROSS JOIN service_switch s
+     LEFT JOIN LATERAL (
+       SELECT l.waits_since AS since, l.waits_for AS what,
+         extract(epoch FROM clock_timestamp() - l.waits_since)::float8 * 1000 AS ms
+       FROM lease l WHERE l.waits_since IS NOT NULL AND l.subject_id = ANY (array_append(ARRAY(
+         SELECT i.id FROM instruction i WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($3)), r.id))
+       ORDER BY l.waits_since LIMIT 1) wait ON true
+     WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL AND r.stopped_at IS NULL
+       AND e.stopped_at IS NULL AND NOT s.submits_off AND database_is_known()
+       AND NOT EXISTS (SELECT FROM amendment a
+         WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.applied_as_version IS NULL)
+       AND (r.status <> 'SUBMITTING' OR EXISTS (SELECT FROM instruction i
+         WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($3)))
+     ORDER BY r.id`,
+    [tx.employerId, GOING_ON, INSTRUCTION_UNSENT, KIND],
+  );
+}
+
+/** For how long neither a state of the run or its parts has moved, nor a payment was added; undefined where none ever did. */
+async function movedForMs(tx: EmployerTransaction, run: PayRun): Promise<number | undefined> {
+  const [row] = await tx.query<{ ms: number | null }>(
+    `SELECT extract(epoch FROM clock_timestamp() - greatest(
+       (SELECT max(at) FROM state_change WHERE employer_id = $1 AND pay_run_id = $2),
+       (SELECT max(a.finished_at) FROM add_intent a WHERE a.employer_id = $1 AND a.instruction_id = ANY (ARRAY(
+         SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2)))))::float8 * 1000 AS ms`,
+    [tx.employerId, run.id],
+  );
+  return row?.ms ?? undefined;
+}
+
+/** Whether people are asked, by some kinds or any, about what holds the run back. */
+async function isAskedAbout(
+  tx: EmployerTransaction,
+  run: PayRun,
+  kinds: readonly AttentionKind[] | null = null,
+): Promise<boolean> {
+  const open = await tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND resolved_at IS NULL AND kind <> ALL ($2)
+       AND ($5::text[] IS NULL OR kind = ANY ($5)) AND (pay_run_id = $3 OR subject_id = ANY ($4)) LIMIT 1`,
+    [tx.employerId, [KIND, ...HOLDS_NOTHING], run.id, [run.id, run.accountId, tx.employerId], kinds],
+  );
+  return open.length > 0;
+}
+
+/** What people acknowledged last under the approvals that stand of what the run, or its account, waits for. */
+async function acknowledgedOf(tx: EmployerTransaction, run: PayRun): Promise<string> {
+  const [last] = await tx.query<{ kind: string; happened: string }>(
+    `SELECT a.kind, a.happened FROM attention a
+     JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND d.action = 'ACKNOWLEDGE' AND d.confirmed_at IS NOT NULL AND a.kind <> ALL ($2)
+       AND (a.pay_run_id = $3 OR a.subject_id = ANY ($4)) AND d.confirmed_at >= coalesce((SELECT max(approved_at)
+         FROM approval WHERE employer_id = $1 AND pay_run_id = $3 AND voided_at IS NULL), '-infinity')
+     ORDER BY d.confirmed_at DESC LIMIT 1`,
+    [tx.employerId, HOLDS_NOTHING, run.id, [run.id, run.accountId]],
+  );
+  return last === undefined
+    ? 'nothing says what it waits for'
+    : `${last.kind} was acknowledged, and nothing is known to have ended it since (${last.happened})`;
+}
+
+/** As people say it: hours and minutes, a minute at least. */
+function inMinutes(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / MINUTE_MS));
+  const hours = Math.floor(minutes / 60);
+  return hours === 0 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
+}

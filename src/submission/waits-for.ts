@@ -1,0 +1,26 @@
+import { isBankError } from '../bank/errors';
+import type { Outcome } from '../bank/outcome';
+import type { Waiting } from '../database/lease-worker';
+import { whyOf } from './call-record';
+
+/** How begins what work waits for that nobody at the bank can mend. */
+export const THIS_SERVICE = 'this service: ';
+
+/** Why a process does not send a submit that it cannot remember outside the database. */
+export const UNREMEMBERED = 'RESTORE_WITNESS_FILE could not be written';
+
+/** What a step failed in, for people: which read, and how, where the bank or the way to it failed. */
+export function waitsForOf(error: unknown): string {
+  if (!isBankError(error)) return `${THIS_SERVICE}an error that its log tells`;
+  return error.call === undefined ? error.message : `${error.call}: ${error.message}`;
+}
+
+/** What is waited for after a call to the path that got nobody on. */
+export function waitingAfter(path: string, outcome: Outcome<unknown>, inMs: number): Waiting {
+  const why = whyOf(outcome);
+  if (why === UNREMEMBERED) return { inMs, waitsFor: THIS_SERVICE + why };
+  const isUnsent = outcome.kind === 'no' && outcome.reason === 'not-sent';
+  return { inMs, waitsFor: `POST ${path}: ${isUnsent ? `nothing was sent (${WORDS[why] ?? why})` : why}` };
+}
+
+const WORDS: Readonly<Record<string, string>> = { 'rate-budget': 'the rate limit allowed none' };

@@ -1,0 +1,180 @@
+import { newId } from '../../src/database/new-id';
+import { showId } from '../../src/http/prefixed-id';
+import { PaySchedule } from '../../src/pay-run/pay-schedule.entity';
+import { testConfig } from '../http/test-app';
+import { execute, testDatabase, TestDatabase } from '../support/database';
+import { bindRun, makeSchedule, openReplica, Replica, SetClock } from './schedules';
+
+/** The run is executed on 2026-03-25, and the bank takes it until 15:00 UTC. */
+const clock = new SetClock('2026-03-10T10:00:00Z');
+let store: TestDatabase;
+let replica: Replica;
+let schedule: PaySchedule;
+let id: string;
+
+beforeEach(async () => {
+  clock.set('2026-03-10T10:00:00Z');
+  store = await testDatabase();
+  replica = await openReplica(store.url, clock, testConfig());
+  schedule = await makeSchedule(replica.database, '2026-03-10T10:00:00Z');
+  await replica.maker.tick();
+  id = await bindRun(replica.database, schedule.employerId, '2026-03', '2026-03-10T10:00:00Z');
+  await moved('READY', 'APPROVED', 'BUILDING');
+  clock.set('2026-03-24T09:00:00Z');
+});
+
+afterEach(async () => {
+  await replica.dataSource.destroy();
+  await store.drop();
+});
+
+const query = <Row>(sql: string, values: unknown[] = []) =>
+  replica.database.inEmployer(schedule.employerId, (tx) => tx.query<Row>(sql, values));
+const moved = async (...statuses: string[]) => {
+  for (const status of statuses) await query('UPDATE pay_run SET status = $2 WHERE id = $1', [id, status]);
+};
+const look = async () => {
+  await replica.waiting.tick();
+  return query<{ kind: string; happened: string }>(
+    'SELECT kind, happened FROM attention WHERE resolved_at IS NULL ORDER BY id',
+  );
+};
+const kinds = async () => (await look()).map(({ kind }) => kind);
+
+/** As if the last steps of the run had failed for so long. */
+const waits = (minutes: number, what = 'GET /api/distributor/v1/accounts/1: it failed') =>
+  query(
+    `INSERT INTO lease (subject_id, kind, employer_id, wake_at, waits_for, waits_since)
+     VALUES ($1, 'RUN', $2, now(), $3, now() - make_interval(mins => $4))
+     ON CONFLICT (subject_id) DO UPDATE SET waits_for = excluded.waits_for, waits_since = excluded.waits_since`,
+    [id, schedule.employerId, what, minutes],
+  );
+const goesOn = () => query('UPDATE lease SET waits_for = NULL, waits_since = NULL');
+
+const asked = (kind: string, happened: string) =>
+  query(
+    `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, happened, certain, ask_bank)
+     VALUES ($1, $2, $3, $4, $4, $5, 'that', 'whether')`,
+    [schedule.employerId, newId(), kind, id, happened],
+  );
+const acknowledged = async () => {
+  const second = newId();
+  await replica.database.outsideEmployers((tx) =>
+    tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Sam Second')`, [second]),
+  );
+  await query(
+    `WITH decided AS (
+       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE resolved_at IS NULL
+       RETURNING employer_id, id)
+     INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+       confirmed_at)
+     SELECT employer_id, $1, id, 'ACKNOWLEDGE', 'we know', $2, $3, now() FROM decided`,
+    [newId(), schedule.createdBy, second],
+  );
+};
+
+it('tells, once, of a run whose work has failed for ten minutes, by whichever process, and closes it when it gets on', async () => {
+  await waits(9);
+  expect(await look()).toEqual([]);
+  await waits(11);
+  const [told, ...others] = await look();
+  expect([told?.kind, others]).toEqual(['DUE_BUT_WAITING', []]);
+  expect(told?.happened).toMatch(
+    /^Version 1 of run_\w+, approved at no time, is due for 2026-03-25 and has not got on since \S+Z, and is tried again and again; it failed last in GET \/api\/distributor\/v1\/accounts\/1: it failed\. The bank takes it until 2026-03-25T15:00:00\.000Z, 30 h 0 min after this was told, and what is left to be sent takes 1 min\.$/,
+  );
+  expect(told?.happened).toContain(showId('run', id));
+  expect(await look()).toHaveLength(1);
+  await goesOn();
+  expect(await look()).toEqual([]);
+});
+
+it('keeps asking while another part of the run fails, though not for long yet', async () => {
+  await waits(11);
+  expect(await kinds()).toEqual(['DUE_BUT_WAITING']);
+  await waits(1);
+  expect(await kinds()).toEqual(['DUE_BUT_WAITING']);
+});
+
+it('does not ask again of an outage that was acknowledged, and does of the next', async () => {
+  await waits(11);
+  await look();
+  await acknowledged();
+  expect(await look()).toEqual([]);
+  await goesOn();
+  await execute(
+    store.superuserUrl,
+    `SET session_replication_role = replica; UPDATE attention SET opened_at = opened_at - interval '1 hour'`,
+  );
+  await waits(11);
+  expect(await kinds()).toEqual(['DUE_BUT_WAITING']);
+});
+
+it('says that nobody at the bank can mend what fails in the service itself', async () => {
+  await waits(11, 'this service: an error that its log tells');
+  await look();
+  expect(await query('SELECT ask_bank FROM attention')).toEqual([
+    { ask_bank: 'Nothing: this is decided here.' },
+  ]);
+});
+
+it.each([
+  ['a switch holds it back', `UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a look'`],
+  ['its approval lapsed', `UPDATE pay_run SET lapse_reason = 'too late'`],
+])('asks nothing where %s, which is told otherwise', async (_, sql) => {
+  await waits(11);
+  await look();
+  await query(sql);
+  expect(await look()).toEqual([]);
+});
+
+describe('an hour before it would be too late', () => {
+  const TOLD = /is not submitted yet, though the time for that is nearly over: /;
+  beforeEach(() => clock.set('2026-03-25T14:10:00Z'));
+
+  it('people hear of a run that stands still though nobody is asked about it', async () => {
+    clock.set('2026-03-25T13:00:00Z');
+    expect(await look()).toEqual([]);
+    clock.set('2026-03-25T14:10:00Z');
+    const told = await look();
+    expect(told).toMatchObject([
+      { kind: 'DUE_BUT_WAITING', happened: expect.stringMatching(/: nothing says what it waits for\./) },
+    ]);
+    expect(told[0]?.happened).toMatch(/50 min after this was told/);
+    await acknowledged();
+    expect(await look()).toEqual([]);
+  });
+
+  it('they hear once more of what they acknowledged, such as an account that was never probed', async () => {
+    await asked('ACCOUNT_UNUSABLE', 'the run waits for its account, which is not ready: probe again.');
+    expect(await kinds()).toEqual(['ACCOUNT_UNUSABLE']);
+    await acknowledged();
+    const told = await look();
+    expect(told).toMatchObject([{ kind: 'DUE_BUT_WAITING', happened: expect.stringMatching(TOLD) }]);
+    expect(told[0]?.happened).toMatch(/ACCOUNT_UNUSABLE was acknowledged.*not ready: probe again/);
+    await moved('VERIFIED', 'SUBMITTING');
+    expect(await look()).toEqual([]);
+  });
+
+  it('they hear once more of an outage that they acknowledged', async () => {
+    clock.set('2026-03-25T09:00:00Z');
+    await waits(11);
+    await look();
+    await acknowledged();
+    expect(await look()).toEqual([]);
+    clock.set('2026-03-25T14:10:00Z');
+    expect(await look()).toMatchObject([{ happened: expect.stringMatching(TOLD) }]);
+  });
+
+  it.each([
+    ['that is not due yet', `UPDATE pay_run SET submit_at = '2026-03-25T14:30:00Z'`],
+    [
+      'that moved a moment ago',
+      `INSERT INTO state_change (employer_id, seq, subject, subject_id, pay_run_id, from_status, to_status, actor)
+       SELECT employer_id, 1000, 'pay_run', id, id, 'APPROVED', 'BUILDING', 'service' FROM pay_run`,
+    ],
+    ['that a switch holds back', `UPDATE pay_run SET stopped_at = now(), stopped_reason = 'a look'`],
+  ])('they hear nothing of one %s', async (_, sql) => {
+    await execute(store.superuserUrl, sql);
+    expect(await look()).toEqual([]);
+  });
+});

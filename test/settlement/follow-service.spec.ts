@@ -1,0 +1,82 @@
+import { Logger } from '@nestjs/common';
+import { Clock } from '../../src/config/clock';
+import type { Config } from '../../src/config/env';
+import type { BackgroundDatabase } from '../../src/database/background-database';
+import { Leases } from '../../src/database/leases';
+import type { BalanceLook } from '../../src/settlement/balance-look';
+import { ENDED } from '../../src/settlement/follow-alarms';
+import { FollowService } from '../../src/settlement/follow.service';
+import type { Follower } from '../../src/settlement/follower';
+import type { TombstoneWatch } from '../../src/settlement/tombstone-watch';
+import { idsOf } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { execute, select } from '../support/database';
+
+const ours = idsOf(1);
+let office: NothingAsked;
+beforeEach(async () => {
+  office = await nothingAsked();
+  jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await office.close();
+});
+
+/** Takes up once what ended, where a defect of ours keeps what is read of it from being recorded. */
+async function follow(): Promise<void> {
+  const database = office.database as unknown as BackgroundDatabase;
+  const defect = () => Promise.reject(new Error('a defect'));
+  const follower = { step: defect, judgeUnread: () => Promise.resolve() } as unknown as Follower;
+  const tombstones = { step: defect } as unknown as TombstoneWatch;
+  const config = { LEASE_MS: 60_000, BANK_AMOUNT_UNIT: 'minor', WATCH_DAYS: 30, FOLLOW_DELAYS_MS: [50] };
+  const service = new FollowService(
+    database,
+    new Leases(database),
+    follower,
+    tombstones,
+    {} as BalanceLook,
+    new Clock(),
+    config as unknown as Config,
+  );
+  await service.tick();
+  await service.drain();
+}
+
+const asked = () =>
+  select(
+    office.server.superuserUrl,
+    `SELECT kind, payments, happened FROM attention WHERE resolved_at IS NULL`,
+  );
+
+it.each([
+  ['CLOSED', `submitted_at = now(), closed_at = now(), outcome = 'SETTLED'`],
+  ['ABANDONED', 'closed_at = NULL'],
+])(
+  'what is %s and cannot be recorded for a day is asked about, since nobody sees what becomes of it',
+  async (status, ended) => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE instruction SET status = '${status}', bank_instruction_id = '4711', ${ended}
+       WHERE id = '${ours.instruction[1]}';
+       DELETE FROM lease;
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())`,
+    );
+    await follow();
+    expect(await asked()).toEqual([]);
+    const missing = await select(office.server.superuserUrl, `SELECT missing FROM lease`);
+    expect(missing).toEqual([{ missing: ENDED }]);
+    await execute(
+      office.server.superuserUrl,
+      `UPDATE lease SET missing_since = now() - interval '25 hours', wake_at = now()`,
+    );
+    await follow();
+    await execute(office.server.superuserUrl, `UPDATE lease SET wake_at = now()`);
+    await follow();
+    const happened = expect.stringMatching(
+      /such as customer instruction "4711": what the bank shows of it cannot be recorded\.$/,
+    ) as string;
+    expect(await asked()).toEqual([{ kind: 'ROW_UNSEEN', payments: 3, happened }]);
+  },
+);

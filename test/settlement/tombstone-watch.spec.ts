@@ -1,0 +1,64 @@
+import type { BackgroundDatabase } from '../../src/database/background-database';
+import type { BankReads } from '../../src/employer/bank-reads';
+import { Instruction } from '../../src/pay-run/instruction.entity';
+import { loadFollowed } from '../../src/settlement/followed';
+import type { PaymentSource } from '../../src/settlement/payment-source';
+import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
+import { idsOf } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { execute, select } from '../support/database';
+
+const ours = idsOf(1);
+let office: NothingAsked;
+beforeEach(async () => {
+  office = await nothingAsked();
+  await execute(
+    office.server.superuserUrl,
+    `SET session_replication_role = replica;
+     UPDATE instruction SET bank_instruction_id = 'given-up' WHERE id = '${ours.unmoved}'`,
+  );
+});
+afterEach(() => office.close());
+
+/** Reads what was abandoned where the bank shows it, or a payment of it, so. */
+async function read(...statuses: string[]): Promise<void> {
+  const reads = { standing: () => Promise.resolve({ statuses, isUnclear: false }) } as unknown as BankReads;
+  const database = office.database as unknown as BackgroundDatabase;
+  const watch = new TombstoneWatch(database, reads, {} as PaymentSource);
+  await watch.step(
+    (await office.database.inEmployer(ours.employer, (tx) => loadFollowed(tx, ours.unmoved)))!,
+  );
+}
+
+const asked = () =>
+  select(
+    office.server.superuserUrl,
+    `SELECT kind, happened FROM attention WHERE resolved_at IS NULL AND instruction_id = '${ours.unmoved}'`,
+  );
+
+describe('what was given up, and is shown in a status that no document names', () => {
+  it('is asked about once, since it may have been paid', async () => {
+    expect(
+      (
+        await office.database.inEmployer(ours.employer, (tx) =>
+          tx.manager.findOneByOrFail(Instruction, { id: ours.unmoved }),
+        )
+      ).status,
+    ).toBe('ABANDONED');
+    await read('INITIATED', 'BOOKED_OUT');
+    await read('INITIATED', 'BOOKED_OUT');
+    expect(await asked()).toEqual([
+      { kind: 'UNKNOWN_STATUS', happened: expect.stringContaining(' BOOKED_OUT.') as string },
+    ]);
+  });
+
+  it('is a breach where anything of it is past its submit too', async () => {
+    await read('BOOKED_OUT', 'EXCHANGED');
+    expect(await asked()).toMatchObject([{ kind: 'INVARIANT_BREACH' }]);
+  });
+
+  it('is as it should be where it stands before its submit, or was ended unpaid', async () => {
+    await read('INITIATED', 'CANCELLED');
+    expect(await asked()).toEqual([]);
+  });
+});

@@ -1,0 +1,44 @@
+import { BankUnreachable, RateLimited, TokenUnavailable } from '../../src/bank/errors';
+import type { Outcome } from '../../src/bank/outcome';
+import { UNREMEMBERED, waitingAfter, waitsForOf } from '../../src/submission/waits-for';
+
+const PATH = '/api/service-domain/v1/customer-instructions/credit-transfers';
+
+describe('what a run waits for, in words', () => {
+  it.each<[string, Outcome<unknown>, string]>([
+    [
+      'no connection',
+      { kind: 'no', reason: 'not-sent', why: 'ECONNREFUSED' },
+      `POST ${PATH}: nothing was sent (ECONNREFUSED)`,
+    ],
+    [
+      'no token',
+      { kind: 'no', reason: 'not-sent', why: 'No access token (status 500)' },
+      `POST ${PATH}: nothing was sent (No access token (status 500))`,
+    ],
+    [
+      'no turn',
+      { kind: 'no', reason: 'not-sent', why: 'rate-budget' },
+      `POST ${PATH}: nothing was sent (the rate limit allowed none)`,
+    ],
+    ['no answer', { kind: 'in-doubt', why: 'total-timeout' }, `POST ${PATH}: total-timeout`],
+    [
+      'a witness that cannot be written',
+      { kind: 'no', reason: 'not-sent', why: UNREMEMBERED },
+      'this service: RESTORE_WITNESS_FILE could not be written',
+    ],
+  ])('names the call and its failure: %s', (_, outcome, waitsFor) => {
+    expect(waitingAfter(PATH, outcome, 2_000)).toEqual({ inMs: 2_000, waitsFor });
+  });
+
+  it('names a read where it is known, and nothing of an error of our own', () => {
+    const unreachable = new BankUnreachable('ENOTFOUND', false);
+    unreachable.call = 'GET /api/distributor/v1/accounts/1';
+    expect(waitsForOf(unreachable)).toBe(
+      'GET /api/distributor/v1/accounts/1: The bank could not be reached (ENOTFOUND)',
+    );
+    expect(waitsForOf(new TokenUnavailable('ECONNREFUSED', false))).toBe('No access token (ECONNREFUSED)');
+    expect(waitsForOf(new RateLimited(60_000))).toMatch(/^The bank's rate limit is reached/);
+    expect(waitsForOf(new Error('Jane Doe earns 2500'))).toBe('this service: an error that its log tells');
+  });
+});
