@@ -19,7 +19,7 @@ export const HOLD_CODES = {
   },
   EMPLOYEE_ID_ALIKE: {
     meaning:
-      'The account is paid already under an employee id that differs from this one in case, spaces or leading zeros only.',
+      'The account, or somebody of the same name, is paid already under an employee id that differs from this one in case, spaces or leading zeros only.',
     remedy:
       'Correct the id where both are one person, as where a spreadsheet took its zeros away; release the row if both are owed.',
   },
@@ -85,7 +85,7 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
     case 'IBAN_AND_AMOUNT_TWICE':
       return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same amount to the same account.`;
     case 'EMPLOYEE_ID_ALIKE':
-      return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same account under an employee id that is almost this one.`;
+      return `Line ${besideLine}${besideRun === null ? '' : ` of ${besideRun}`} pays the same account or name under an employee id that is almost this one.`;
     case 'EMPLOYEE_ALREADY_PAID':
       return `The employee is paid by line ${besideLine} of ${besideRun}.`;
     case 'EMPLOYEE_MAY_BE_PAID':

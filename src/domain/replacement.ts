@@ -23,7 +23,7 @@ export const REPLACEMENT_REFUSALS = {
   EMPLOYEE_MAY_BE_PAID:
     'A run that a restored database has forgotten, or had and that is cancelled, may have paid the employee: upload the row with supplementOf, where it is held until a person releases it.',
   PAID_AS_ANOTHER:
-    'Another run of the period pays, or holds, the same amount to the same account, under another employee id or as another kind of pay, or any amount under the same id written otherwise: upload the row with supplementOf, where it is held until a person releases it.',
+    'Another run of the period pays, or holds, the same amount to the same account, under another employee id or as another kind of pay, or any amount to the same account or name under the same id written otherwise: upload the row with supplementOf, where it is held until a person releases it.',
   HOLD_NEEDS_RELEASE:
     'The payment was held, or was released as further pay, and left out: upload the row with supplementOf, where it is held until a person releases it.',
   FURTHER_PAY_NEEDS_CHOICE:

@@ -6,6 +6,8 @@ import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { findAlikeIds, findAlikeNames } from './alike-ids';
+import { Compared, createHoldTable, note, otherRuns, rowsOfRun } from './found-hold';
 
 /** What is known of payable rows before they are looked through. */
 interface KnownOfRows {
@@ -35,6 +37,7 @@ export async function findHolds(
   if (otherKey) await note(tx, 'HASH_KEY_CHANGED', 'line', 'SELECT $1, NULL::integer');
   if (!early) await findTwice(tx, compared);
   await findSharedAccounts(tx, compared);
+  await findAlikeNames(tx, compared);
   const inDoubt = await runsThatMayHavePaid(tx, run);
   if (!early) await findPaid(tx, run, rows);
   await findMayBePaid(tx, run, rows, inDoubt);
@@ -46,35 +49,6 @@ export async function findHolds(
   if (joined !== null) await settleFoundBefore(tx, joined, rows);
   const found = await tx.query('SELECT FROM pg_temp.found_hold LIMIT 1');
   return found.length > 0;
-}
-
-/** The table goes with the transaction. What has no line is of the run as a whole. */
-async function createHoldTable(tx: EmployerTransaction): Promise<void> {
-  await tx.query(`
-    CREATE TEMPORARY TABLE found_hold (
-      line integer,
-      code text NOT NULL,
-      beside_line integer,
-      beside_run_id uuid,
-      bound_minor bigint,
-      same_rows integer
-    ) ON COMMIT DROP`);
-}
-
-const COMPARED = 'line, employee_id, name_hash, iban_hash, amount_minor';
-
-/** The payable rows, and the run that they join, if any. */
-interface Compared {
-  rows: string;
-  joined: string | null;
-}
-
-/** The payable rows, and those of an employer's ($2) run ($3) that they join; null: none. */
-function rowsOfRun({ rows }: Compared): string {
-  return `
-    SELECT ${COMPARED}, true AS added FROM ${rows} AS u
-    UNION ALL SELECT ${COMPARED}, false FROM payment
-    WHERE employer_id = $2 AND pay_run_id = $3::uuid AND status IN ('READY', 'HELD')`;
 }
 
 /** Rows whose employee stands in an earlier line. Only employees with several rows are sorted: as a rule there are few. */
@@ -92,17 +66,6 @@ async function findTwice(tx: EmployerTransaction, compared: Compared): Promise<v
      WHERE added AND n > 1`,
     [tx.employerId, compared.joined],
   );
-}
-
-/** $1 is the code; what the rest of the statement selects are the columns. */
-async function note(
-  tx: EmployerTransaction,
-  code: HoldCode,
-  columns: string,
-  found: string,
-  parameters: unknown[] = [],
-): Promise<void> {
-  await tx.query(`INSERT INTO pg_temp.found_hold (code, ${columns}) ${found}`, [code, ...parameters]);
 }
 
 const SEEN_ACCOUNTS = 'SELECT DISTINCT iban_hash FROM pg_temp.uploaded_row WHERE payable AND account_seen';
@@ -204,51 +167,6 @@ async function findPaidUnknown(tx: EmployerTransaction, rows: string): Promise<v
          WHERE h.code IN ($1, 'EMPLOYEE_ALREADY_PAID') AND h.line = u.line)`,
     [tx.employerId],
   );
-}
-
-/** Rows whose account another run of the period and kind of pay pays, holds or may have paid under an id that folds to the same. */
-async function findAlikeIds(
-  tx: EmployerTransaction,
-  { id, period, kindOfPay }: RunOfKey,
-  rows: string,
-  inDoubt: readonly string[],
-): Promise<void> {
-  const others = await otherRuns(tx, { period, kindOfPay }, inDoubt);
-  const besides = others.filter((one) => one !== id);
-  if (besides.length === 0) return;
-  await note(
-    tx,
-    'EMPLOYEE_ID_ALIKE',
-    'line, beside_run_id, beside_line',
-    `SELECT DISTINCT ON (u.line) $1, u.line, p.pay_run_id, p.line
-     FROM ${rows} AS u
-     JOIN payment p ON p.iban_hash = u.iban_hash AND ${foldedId('p.employee_id')} = ${foldedId('u.employee_id')}
-       AND p.amount_minor <> u.amount_minor AND p.employee_id <> u.employee_id
-     WHERE p.employer_id = $2 AND p.pay_run_id = ANY ($3)
-       AND (p.live AND p.returned_at IS NULL OR p.status = 'HELD' OR p.pay_run_id = ANY ($4))
-     ORDER BY u.line, p.id`,
-    [tx.employerId, besides, inDoubt],
-  );
-  // Told is the run that pays, rather than a line of the same file that may be left out.
-  await tx.query(
-    `DELETE FROM pg_temp.found_hold h USING pg_temp.found_hold o
-     WHERE h.code = $1 AND h.beside_run_id IS NULL AND o.code = $1 AND o.line = h.line AND o.beside_run_id IS NOT NULL`,
-    ['EMPLOYEE_ID_ALIKE' satisfies HoldCode],
-  );
-}
-
-/** The runs of a period, of one kind of pay or of all, that may pay somebody: none is a DRAFT or cancelled, unless it is in doubt. */
-async function otherRuns(
-  tx: EmployerTransaction,
-  { period, kindOfPay }: Pick<PayKey, 'period'> & Partial<PayKey>,
-  inDoubt: readonly string[],
-): Promise<string[]> {
-  const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND period = $2 AND ($4::text IS NULL OR kind_of_pay = $4)
-       AND (status NOT IN ('DRAFT', 'CANCELLED') OR id = ANY ($3))`,
-    [tx.employerId, period, inDoubt, kindOfPay ?? null],
-  );
-  return runs.map(({ id }) => id);
 }
 
 /**

@@ -44,6 +44,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'invariant_breach.invariant_breach_invariant_check',
   'lease.lease_kind_check',
   'lease.missing_has_its_time',
+  'lease.waiting_has_its_time',
   'pay_file.pay_file_content_codec_check',
   'pay_file.pay_file_counts_its_rows',
   'pay_file.pay_file_fault_policy_check',

@@ -312,6 +312,30 @@ describe('rows that another run pays', () => {
     ]);
   });
 
+  it('are held where somebody of one name comes under an id written otherwise, with another account', async () => {
+    await desk.upload(employer, csv(row('0017', '1.00', 'Ann Smith', SHARED), row('E1')));
+    await desk.upload(employer, csv(row('17', '1.00', 'ann  SMITH', germanIban(78)), row('N1', '7.00')));
+    expect(await holds()).toEqual([[2, 'EMPLOYEE_ID_ALIKE', 2]]);
+    await desk.upload(employer, csv(row('017', '1.00', 'Bo', germanIban(79)), row('N2', '8.00')));
+    expect(await holds()).toEqual([]);
+    await desk.upload(
+      employer,
+      csv(
+        row('0018', '1.00', 'Ann', germanIban(80)),
+        row('18', '2.00', 'Bo', germanIban(81)),
+        row('018', '3.00', 'Ann', germanIban(81)),
+        row('1 8', '4.00', 'Cy', germanIban(82)),
+        row('00018', '5.00', 'Ann', germanIban(83)),
+      ),
+      { kindOfPay: 'TIPS' },
+    );
+    expect(await holds()).toEqual([
+      [4, 'EMPLOYEE_ID_ALIKE', 3],
+      [4, 'IBAN_UNDER_TWO_NAMES', 3],
+      [6, 'EMPLOYEE_ID_ALIKE', 2],
+    ]);
+  });
+
   it('are counted, not matched one by one, where all of them are alike', async () => {
     const alike = (prefix: string, count: number) =>
       csv(...Array.from({ length: count }, (_, n) => row(`${prefix}${n}`, '1.00', 'Ann', SHARED)));
