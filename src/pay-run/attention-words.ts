@@ -17,6 +17,14 @@ interface Words {
   actions: readonly AttentionAction[];
 }
 
+/** Of a run that holds the refused payment alone. */
+export const REFUSED_ALONE =
+  'Nobody is paid by this run before it is decided: it holds this payment alone. If it is not to be tried again, cancel the run.';
+
+/** Of an answer to an add that was not what was sent. */
+export const ECHO_IN_BUILDING =
+  'Nothing of the instruction is submitted before a read shows every payment as it was sent; where one shows another, it is abandoned and built again.';
+
 /** Where the bank knows nothing of what is asked. */
 export const NOTHING_TO_ASK = 'Nothing: this is decided here.';
 
@@ -66,7 +74,7 @@ export const ATTENTION_WORDS = {
     actions: ['RESUME'],
   },
   NAME_DIFFERS: {
-    certain: 'Amounts and IBANs are as approved, and nothing is held back.',
+    certain: 'Amounts and IBANs are as approved where the bank shows them, and nothing is held back.',
     askBank: 'Why does customer instruction {ref} show other names than were sent? Is it paid by IBAN alone?',
     actions: ['ACKNOWLEDGE'],
   },
@@ -84,7 +92,7 @@ export const ATTENTION_WORDS = {
     actions: ['TRY_AGAIN'],
   },
   INITIATE_REFUSED: {
-    certain: 'No instruction exists and nothing is paid.',
+    certain: 'No instruction of ours is known at the bank, and nothing is paid.',
     askBank: 'Why is the initiation of a credit-transfer instruction refused for account {ref}?',
     actions: ['TRY_AGAIN'],
   },
@@ -126,7 +134,7 @@ export const ATTENTION_WORDS = {
   },
   POSSIBLE_RETURN: {
     certain:
-      'The payments stay settled in the record: nothing is moved, and nobody is paid again for it. If the money is a return, who did not get it is paid through a release.',
+      'The payments stay in the record as they are: nothing is moved, and nobody is paid again for it. If the money is a return, who did not get it is paid through a release.',
     askBank:
       'Is the money that came in to our account a return of payments of customer instruction {ref}? Of which, and why?',
     actions: ['ACKNOWLEDGE'],
@@ -153,7 +161,7 @@ export const ATTENTION_WORDS = {
     actions: ['PAID', 'NOT_PAID', 'ACKNOWLEDGE'],
   },
   BANK_ACTION_REQUIRED: {
-    certain: 'The bank waits for a person to act in its portal. Nothing is paid until then.',
+    certain: 'The bank waits for a person to act in its portal. Nothing that waits so is paid until then.',
     askBank: 'Which approval or strong authentication does {ref} wait for?',
     actions: ['ACKNOWLEDGE'],
   },
@@ -275,13 +283,16 @@ export const HAD_SETTLED = 'of payments that had ended as SETTLED:';
 /**
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor
  * does anything but the bank's word let a run go on that waits for it. Of payments that ended unpaid it can only be said
- * that they stay so. What is not shown is built again before the submit only.
+ * that they stay so. What is not shown is built again before the submit only. The only payment of a run is
+ * not taken out of it.
  */
 export function actionsFor(asked: Asked): readonly AttentionAction[] {
   const { kind, payments, happened } = asked;
   const { actions } = ATTENTION_WORDS[kind];
   if (kind === 'REPLACED_UNSEEN' && !happened.startsWith(SUCCESSOR_REFUSED)) return ['NOT_PAID'];
   if (kind === 'ROW_UNSEEN' && !happened.startsWith(BEFORE_SUBMIT)) return ['ACKNOWLEDGE'];
+  if (kind === 'ROW_UNSEEN' && happened.startsWith(UNSENT_OR_NOT)) return ['TRY_AGAIN'];
+  if (kind === 'ROW_REFUSED_BY_BANK' && payments === 1) return ['TRY_AGAIN'];
   if (kind !== 'UNKNOWN_STATUS') return actions;
   const waiting = payments > 0 && !happened.includes(HAD_SETTLED);
   if (waiting && isAfterEnd(asked)) return ['NOT_PAID'];

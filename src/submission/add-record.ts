@@ -5,6 +5,7 @@ import { arraysOf } from '../database/binary-array';
 import { EmployerTransaction, Statement } from '../database/database';
 import type { Claim } from '../database/leases';
 import { aboutInstruction, Alarm, raise } from '../pay-run/attention.store';
+import { ECHO_IN_BUILDING, REFUSED_ALONE } from '../pay-run/attention-words';
 import { AddOutcome } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { saidIn, whyOf } from './call-record';
@@ -189,6 +190,7 @@ export function raiseRefused(
     ...aboutInstruction(work.instruction, inMidRun ? work.planned : work.run),
     subjectId: paymentId,
     paymentId,
+    ...(!inMidRun && work.run.rowCount === 1 && { certain: REFUSED_ALONE }),
     ...told,
   });
 }
@@ -198,5 +200,6 @@ function raiseEcho(tx: EmployerTransaction, work: Work, why: string): Promise<vo
     kind: 'ECHO_MISMATCH',
     ...aboutInstruction(work.instruction, work.planned),
     happened: `The bank's answer to an added payment was not what was sent (${why}).`,
+    certain: ECHO_IN_BUILDING,
   });
 }

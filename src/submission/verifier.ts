@@ -6,7 +6,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Claim, fence, isThere, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { aboutInstruction, clear, clearAttempt, raiseUndecided } from '../pay-run/attention.store';
-import { BEFORE_SUBMIT, UNSENT_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
+import { ATTENTION_WORDS, BEFORE_SUBMIT, UNSENT_OR_NOT, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { isEndedBeforeSubmit } from '../domain/bank-status';
 import { textOfFirstFew } from '../domain/first-few';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -195,7 +195,7 @@ function tellOfNames(tx: EmployerTransaction, work: Work, rowNos: readonly numbe
     subjectId: work.run.id,
     payments: rowNos.length,
     happened: 'The bank shows payments of this run under other names than they were sent with.',
-    certain: `Amounts and IBANs are as approved, and nothing is held back. Found first in row ${named}.`,
+    certain: `${ATTENTION_WORDS.NAME_DIFFERS.certain} Found first in row ${named}.`,
   });
 }
 

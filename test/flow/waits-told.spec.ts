@@ -245,6 +245,7 @@ describe('an instruction that the bank does not show whole before its submit', (
     const { data } = await payroll.as('operator').get(path);
     expect(data.happened).toMatch(/the status PRO_ODD, which no document names/);
     expect(data.certain).not.toMatch(/Nothing of it was submitted/);
+    expect(data.actions).toEqual(['TRY_AGAIN']);
     const again = { action: 'TRY_AGAIN', reason: 'the bank was asked' };
     expect(await payroll.decide(path, again)).toMatchObject({ data: { code: 'EVIDENCE_REQUIRED' } });
     expect((await payroll.decide(path, { ...again, evidence: 'letter of the bank, 4711' })).status).toBe(200);
