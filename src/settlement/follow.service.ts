@@ -236,17 +236,20 @@ export class FollowService {
     return Math.min(nextMs, error instanceof RateLimited ? Math.max(error.retryAfterMs, soonMs) : soonMs);
   }
 
-  /** Open instructions by the configured delays; what ended once more soon after, then once a day as long as it is watched. */
+  /**
+   * Open instructions, and what never was submitted from its end on, by the configured delays, what closed once more soon
+   * after; then once a day as long as it is watched. What people declare not executed may be days old, and move yet.
+   */
   private async nextReadMs(tx: EmployerTransaction, instruction: Instruction): Promise<WakeIn> {
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
     const watched = hasEnded(instruction);
     if (!watched && instruction.status !== 'SUBMITTED') return 'never';
-    const ageMs = Math.max(0, now - (instruction.submittedAt ?? instruction.createdAt).getTime());
-    if (watched && ageMs > WATCH_DAYS * DAY_MS) {
-      const endedAt = instruction.closedAt ?? (await lastMovedAt(tx, instruction));
-      if (now - endedAt.getTime() > WATCH_DAYS * DAY_MS) return 'never';
-    }
+    const since = watched
+      ? (instruction.closedAt ?? (await lastMovedAt(tx, instruction)))
+      : (instruction.submittedAt ?? instruction.createdAt);
+    const ageMs = Math.max(0, now - since.getTime());
+    if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
     if (instruction.status === 'CLOSED')
       return nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config));
     const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);

@@ -1,5 +1,5 @@
 import { BankReads } from '../../src/employer/bank-reads';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
@@ -8,7 +8,7 @@ describe('a submit whose outcome nobody knows', () => {
   let next = 1;
   beforeAll(async () => {
     payroll = await Payroll.start({
-      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', FOLLOW_STEP_MS: '20000' },
       sandbox: { variants: { linkReads: 'allowed' } },
     });
   });
@@ -60,6 +60,22 @@ describe('a submit whose outcome nobody knows', () => {
     expect(again).not.toBe(id);
     await payroll.until(again, ['SETTLED'], 15_000);
     expect(await moved(rows)).toBe(4);
+  });
+
+  it('is watched closely once it was declared not executed, however long nobody answered', async () => {
+    const { id, path } = await parked('request-lost');
+    const { superuserUrl } = payroll.database;
+    const ofRun = `i.pay_run_id = split_part('${id}', '_', 2)::uuid AND i.status IN ('SUBMIT_UNKNOWN', 'VOID')`;
+    await execute(
+      superuserUrl,
+      `UPDATE instruction i SET created_at = created_at - interval '1 day' WHERE ${ofRun}`,
+    );
+    expect((await act(path, 'NOT_EXECUTED')).status).toBe(200);
+    const reads = `SELECT epoch::int AS epoch FROM lease JOIN instruction i ON i.id = subject_id
+      WHERE kind = 'FOLLOW' AND ${ofRun}`;
+    const epoch = async () => (await select<{ epoch: number }>(superuserUrl, reads))[0]?.epoch ?? 0;
+    const atFirst = await epoch();
+    await eventually(async () => (await epoch()) > atFirst + 2, 5_000);
   });
 
   it('is not declared not executed because a read does not find it: nothing is proven, and nobody is paid again', async () => {
