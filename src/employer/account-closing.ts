@@ -10,8 +10,11 @@ import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { assertNoOpenRun, findAccount, keepBankStatus } from './account.store';
 import { BankCalls } from './bank-calls';
-import { askBank, refusalProblem } from './bank-problem';
+import { askBank, asRefusal, refusalProblem, saidInDoubt } from './bank-problem';
 import { EmployerAccount } from './employer.entity';
+
+/** A state of the account that forbids it. That there is none may mean that it is closed. */
+const REFUSALS = [409, 412];
 
 /** Closes accounts at the bank, for good. What they paid stays; the row of a closed account is kept. */
 @Injectable()
@@ -52,13 +55,13 @@ export class AccountClosing {
     const call = { employerId, subjectId: id, operation: 'close_account', target, body: '' } as const;
     const outcome = await this.calls.recorded(
       call,
-      () => this.client.accounts.close(bankAccountId),
+      async () => asRefusal(await this.client.accounts.close(bankAccountId), REFUSALS),
       (tx) => assertNoOpenRun(tx, id),
     );
     if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not close the account');
     if (outcome.kind === 'yes' || (await this.isClosed(account))) return;
     const detail = 'The bank did not answer clearly. Look at the status of the account before trying again.';
-    throw new Problem(409, 'CLOSING_IN_DOUBT', `${detail} What came of it: ${outcome.why}.`);
+    throw new Problem(409, 'CLOSING_IN_DOUBT', `${detail} What came of it: ${saidInDoubt(outcome)}.`);
   }
 
   /** Undefined where the bank shows it no more after a close of ours. */

@@ -11,7 +11,7 @@ import { checkName } from '../domain/latin';
 import { Problem } from '../http/problem';
 import { Attachment, NewAccount } from './attachment';
 import { BankCalls, bodyHashOf, IntendedCall } from './bank-calls';
-import { askBank, refusalProblem } from './bank-problem';
+import { askBank, asRefusal, refusalProblem, saidInDoubt } from './bank-problem';
 import { Employer, EmployerAccount } from './employer.entity';
 
 /** The bank lists a handful of products; a list for a person ends somewhere. */
@@ -20,6 +20,9 @@ const MAX_PRODUCTS = 200;
 const DOUBT_LASTS = '7 days';
 /** Two clicks of one person come closer together than two accounts of a kind are wanted. */
 const DOUBLE_CLICK = '10 seconds';
+
+/** No user or product, or one that may have no such account. */
+const REFUSALS = [404, 409, 410, 412];
 
 /** What a person asks for. Ids are the bank's, digits only; `debtorName` is the employer's name unless given. */
 export interface WantedAccount {
@@ -82,10 +85,10 @@ export class AccountOpening {
     };
     const outcome = await this.calls.recorded(
       call,
-      () => this.client.accounts.create(wanted.bankUserId, wanted.productId),
+      async () => asRefusal(await this.client.accounts.create(wanted.bankUserId, wanted.productId), REFUSALS),
       (tx) => this.refuseBesideAnother(tx, call, wanted.lookedAtList),
     );
-    if (outcome.kind === 'in-doubt') return { kind: 'in-doubt', why: outcome.why };
+    if (outcome.kind === 'in-doubt') return { kind: 'in-doubt', why: saidInDoubt(outcome) };
     if (outcome.kind === 'no') throw refusalProblem(outcome, 'The bank did not open the account');
     const { bankIdentityId } = wanted;
     return this.attach(employerId, personId, { bankAccountId: outcome.value.id, debtorName, bankIdentityId });

@@ -15,6 +15,7 @@ import { PersonalData } from '../database/personal-data';
 import { Allow } from '../http/allow';
 import { IdParam } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { AccountBody, bankId, debtorName, ProbedBody } from './account-bodies';
 import { AccountClosing } from './account-closing';
 import { AccountOpening } from './account-opening';
@@ -86,6 +87,7 @@ export class BankAccountController {
 
   /** What is not known to have failed is no problem answer: its Idempotency-Key must not open a second account. */
   @Post('bank-accounts')
+  @CarriedOutOnce()
   @ApiOperation({ summary: 'Opens an account at the bank for a user there, and attaches it' })
   @ApiCreatedResponse({ type: ProbedBody })
   @ApiAcceptedResponse({ type: UnattachedBody })

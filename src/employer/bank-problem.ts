@@ -1,5 +1,7 @@
+import { errorBodyOf } from '../bank/error-body';
 import {
   BankClientError,
+  BankError,
   BankUnreachable,
   NotAllowed,
   RateLimited,
@@ -43,6 +45,26 @@ function bankProblem(error: BankClientError): Problem {
     return tell(503, 'BANK_UNAVAILABLE', 'The bank cannot be reached; try again in a moment.');
   }
   return tell(502, 'BANK_ANSWER_UNUSABLE', 'The bank answered something that cannot be used.');
+}
+
+/**
+ * What the bank refuses in its own words is refused, also with a status that says less on a call that moves money. Not
+ * what was answered without a word of it: that may come from what stands before the bank.
+ */
+export function asRefusal<T>(outcome: Outcome<T>, statuses: readonly number[]): Outcome<T> {
+  if (outcome.kind !== 'in-doubt' || !statuses.includes(outcome.status ?? 0)) return outcome;
+  const said = errorBodyOf(outcome.raw ?? '');
+  if (said.words === undefined) return outcome;
+  const { status = 0 } = outcome;
+  return { kind: 'no', reason: 'invalid', status, error: new BankError(status, said) };
+}
+
+type Doubt = Extract<Outcome<unknown>, { kind: 'in-doubt' }>;
+
+/** What an answer that leaves a doubt said, as far as it said anything. */
+export function saidInDoubt({ why, raw }: Doubt): string {
+  const { code, words } = errorBodyOf(raw ?? '');
+  return [[why, code].filter(Boolean).join(' '), words].filter(Boolean).join(': ');
 }
 
 type Refusal = Extract<Outcome<unknown>, { kind: 'no' }>;

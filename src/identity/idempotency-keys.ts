@@ -22,12 +22,21 @@ export interface Reservation extends KeyedRequest {
   readonly token: string;
 }
 
+interface Kept {
+  fingerprint: Buffer;
+  status: number | null;
+  body: string | null;
+  is_old: boolean;
+}
+
 /** What a key says of a request. */
 export type Reserved =
   | { readonly kind: 'first'; readonly reservation: Reservation }
   | { readonly kind: 'replay'; readonly status: number; readonly body: unknown }
   | { readonly kind: 'reused' }
-  | { readonly kind: 'in-progress' };
+  | { readonly kind: 'in-progress' }
+  /** Its process must have ended, and it is not to be carried out again. */
+  | { readonly kind: 'unfinished' };
 
 /**
  * Answers by idempotency key. A reservation is committed before the work, the answer after it; between a commit of
@@ -40,17 +49,17 @@ export class IdempotencyKeys {
     private readonly personalData: PersonalData,
   ) {}
 
-  /** Reserves the key, or tells what became of its first use. */
-  reserve(request: KeyedRequest): Promise<Reserved> {
+  /** Reserves the key, or tells what became of its first use. @param once whether it is never taken over */
+  reserve(request: KeyedRequest, once = false): Promise<Reserved> {
     return this.database.inEmployer(request.employerId, async (tx) => {
       const [mine] = await tx.query<{ token: string }>(
         `INSERT INTO idempotency_key AS k (employer_id, person_id, key, fingerprint, created_at)
          VALUES ($1, $2, $3, $4, clock_timestamp())
          ON CONFLICT (employer_id, person_id, key) DO UPDATE SET created_at = excluded.created_at
-           WHERE k.response_status IS NULL AND k.fingerprint = excluded.fingerprint
+           WHERE NOT $5 AND k.response_status IS NULL AND k.fingerprint = excluded.fingerprint
              AND k.created_at < clock_timestamp() - ${TAKE_OVER_AFTER}
          RETURNING created_at::text AS token`,
-        [...keyOf(request), request.fingerprint],
+        [...keyOf(request), request.fingerprint, once],
       );
       if (mine === undefined) return this.recall(tx, request);
       return { kind: 'first', reservation: { ...request, token: mine.token } };
@@ -96,13 +105,14 @@ export class IdempotencyKeys {
   }
 
   private async recall(tx: EmployerTransaction, request: KeyedRequest): Promise<Reserved> {
-    const [kept] = await tx.query<{ fingerprint: Buffer; status: number | null; body: string | null }>(
-      `SELECT fingerprint, response_status AS status, response_body AS body FROM idempotency_key
+    const [kept] = await tx.query<Kept>(
+      `SELECT fingerprint, response_status AS status, response_body AS body,
+         created_at < clock_timestamp() - ${TAKE_OVER_AFTER} AS is_old FROM idempotency_key
        WHERE employer_id = $1 AND person_id = $2 AND key = $3`,
       keyOf(request),
     );
     if (kept !== undefined && !kept.fingerprint.equals(request.fingerprint)) return { kind: 'reused' };
-    if (kept?.status == null) return { kind: 'in-progress' };
+    if (kept?.status == null) return { kind: kept?.is_old ? 'unfinished' : 'in-progress' };
     const body: unknown = kept.body === null ? undefined : JSON.parse(this.personalData.open(kept.body));
     return { kind: 'replay', status: kept.status, body };
   }

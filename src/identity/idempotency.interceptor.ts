@@ -1,21 +1,38 @@
 import { createHash } from 'node:crypto';
-import { CallHandler, CustomDecorator, ExecutionContext, Injectable, Logger } from '@nestjs/common';
+import {
+  CallHandler,
+  CustomDecorator,
+  ExecutionContext,
+  HttpException,
+  Injectable,
+  Logger,
+} from '@nestjs/common';
 import { NestInterceptor, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Response } from 'express';
 import { catchError, concatMap, Observable, of } from 'rxjs';
 import { describeError } from '../config/describe-error';
+import { DomainError } from '../domain/errors';
 import { Problem } from '../http/problem';
 import { SignedInRequest } from '../http/signed-in';
 import { IdempotencyKeys, KeyedRequest, Reservation } from './idempotency-keys';
 
 const SKIP = 'payrun:skip-idempotency';
+const ONCE = 'payrun:carried-out-once';
 /** The column's bound; printable, because it is shown in logs of proxies. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** For routes whose body is a stream: what was uploaded is recognised by its own hash. */
 export function SkipIdempotency(): CustomDecorator {
   return SetMetadata(SKIP, true);
+}
+
+/**
+ * For routes that do at the bank what no constraint of ours stops a repetition of: a key whose request was broken off is
+ * given back by nobody, and taken over by none.
+ */
+export function CarriedOutOnce(): CustomDecorator {
+  return SetMetadata(ONCE, true);
 }
 
 /**
@@ -32,14 +49,18 @@ export class IdempotencyInterceptor implements NestInterceptor {
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler<unknown>): Promise<Observable<unknown>> {
-    const skip = this.reflector.getAllAndOverride<boolean>(SKIP, [context.getHandler(), context.getClass()]);
+    const marked = (as: string) =>
+      this.reflector.getAllAndOverride<boolean | undefined>(as, [context.getHandler(), context.getClass()]) ??
+      false;
+    const skip = marked(SKIP);
+    const once = marked(ONCE);
     const request = skip ? undefined : keyedRequest(context.switchToHttp().getRequest<SignedInRequest>());
     if (request === undefined) return next.handle();
     const response = context.switchToHttp().getResponse<Response>();
-    const reserved = await this.keys.reserve(request);
+    const reserved = await this.keys.reserve(request, once);
     switch (reserved.kind) {
       case 'first':
-        return this.carryOut(reserved.reservation, response, next);
+        return this.carryOut(reserved.reservation, response, next, once);
       case 'replay':
         response.status(reserved.status).setHeader('Idempotent-Replayed', 'true');
         return of(reserved.body);
@@ -48,6 +69,12 @@ export class IdempotencyInterceptor implements NestInterceptor {
           422,
           'IDEMPOTENCY_KEY_REUSED',
           'This Idempotency-Key was used for another request: send this one with a new key.',
+        );
+      case 'unfinished':
+        throw new Problem(
+          409,
+          'IDEMPOTENCY_UNFINISHED',
+          'The first request with this key was broken off: nobody knows whether it was carried out. See whether it was, and if not, ask again with a new key.',
         );
       case 'in-progress':
         throw new Problem(
@@ -62,10 +89,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
     reservation: Reservation,
     response: Response,
     next: CallHandler<unknown>,
+    once: boolean,
   ): Observable<unknown> {
     return next.handle().pipe(
       catchError(async (error: unknown) => {
-        await this.release(reservation);
+        if (!once || isAnswer(error)) await this.release(reservation);
         throw error;
       }),
       concatMap(async (body) => {
@@ -93,6 +121,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
       this.logger.warn({ message, error: describeError(error) });
     }
   }
+}
+
+/** Whether it is what was decided on the request, and not a failure in the midst of it. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof Problem || error instanceof HttpException || error instanceof DomainError;
 }
 
 function keyedRequest(request: SignedInRequest): KeyedRequest | undefined {

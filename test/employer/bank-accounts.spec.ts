@@ -32,7 +32,8 @@ const intents = () =>
   dogwood.query<Body>(
     `SELECT operation, outcome, target FROM bank_call WHERE operation LIKE '%_account' ORDER BY intended_at`,
   );
-const said = (status: number) => expect.stringMatching(`What came of it: status ${status}\\.$`);
+const said = (status: number) =>
+  expect.stringMatching(`What came of it: status ${status} SCRIPTED_FAULT: a scripted fault\\.$`);
 const lastAudited = async () => (await dogwood.audited()).at(-1);
 
 /** Another pay run on the account, in a state. */
@@ -104,10 +105,48 @@ describe('opening an account at the bank', () => {
     expect(await openings()).toBe(0);
   });
 
-  it('says what the bank answered where that may be a refusal or not', async () => {
-    await fault('createAccount', '409');
+  it.each(['404', '409', '410'])(
+    'tells a refusal in the words of the bank, also where it is no 400 or 422 (%s)',
+    async (kind) => {
+      await fault('createAccount', kind);
+      const refused = await open();
+      expect(refused).toMatchObject({ status: 422, body: { code: 'BANK_REFUSED' } });
+      expect(refused.body.detail).toMatch(new RegExp(`${kind} SCRIPTED_FAULT: a scripted fault`));
+      expect((await intents()).map(({ outcome }) => outcome)).toEqual(['NO']);
+      expect((await open()).status).toBe(201);
+    },
+  );
+
+  it('says what was answered, and in which words, where that may be a refusal or not', async () => {
+    await fault('createAccount', '500-before');
     const { status, body } = await open();
-    expect([status, body]).toEqual([202, expect.objectContaining({ opened: 'IN_DOUBT', detail: said(409) })]);
+    expect([status, body]).toEqual([202, expect.objectContaining({ opened: 'IN_DOUBT', detail: said(500) })]);
+    expect((await intents()).map(({ outcome }) => outcome)).toEqual(['IN_DOUBT']);
+  });
+
+  it('is not repeated by its key where the process ended before the answer, whoever had looked at the list before', async () => {
+    const { authorization } = dogwood.people.operator;
+    const url = `${await desk.app.getUrl()}/v1/employers/${dogwood.id}/bank-accounts`;
+    const post = async () => {
+      const headers = { authorization, 'idempotency-key': 'k', 'content-type': 'application/json' };
+      const body = JSON.stringify({ bankUserId: '601', productId: '12', lookedAtList: true });
+      const answer = await fetch(url, { method: 'POST', headers, body });
+      return { status: answer.status, body: await answer.json() };
+    };
+    expect((await post()).status).toBe(201);
+    // As a kill leaves it between the call and its answer, six minutes ago.
+    await execute(
+      desk.store.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE bank_call SET outcome = NULL, outcome_detail = NULL, finished_at = NULL,
+         intended_at = intended_at - interval '6 minutes';
+       UPDATE idempotency_key SET response_status = NULL, response_body = NULL,
+         created_at = created_at - interval '6 minutes';
+       DELETE FROM employer_account`,
+    );
+    expect(await post()).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_UNFINISHED' } });
+    expect(await openings()).toBe(1);
+    expect((await open({ lookedAtList: true })).status).toBe(201);
   });
 
   it('does not open again by itself what was not answered, and neither does a client that only repeats', async () => {
@@ -269,10 +308,14 @@ describe('closing an account at the bank', () => {
     const { body } = await open();
     await fault('closeAccount', 'request-lost');
     expect(await close(body.id)).toMatchObject({ status: 409, body: { code: 'CLOSING_IN_DOUBT' } });
-    await fault('closeAccount', '409');
-    expect((await close(body.id)).body).toMatchObject({ code: 'CLOSING_IN_DOUBT', detail: said(409) });
-    await fault('closeAccount', '422');
-    expect(await close(body.id)).toMatchObject({ status: 422, body: { code: 'BANK_REFUSED' } });
+    await fault('closeAccount', '404');
+    expect((await close(body.id)).body).toMatchObject({ code: 'CLOSING_IN_DOUBT', detail: said(404) });
+    for (const kind of ['409', '422']) {
+      await fault('closeAccount', kind);
+      const refused = await close(body.id);
+      expect(refused).toMatchObject({ status: 422, body: { code: 'BANK_REFUSED' } });
+      expect(refused.body.detail).toMatch(new RegExp(`${kind} SCRIPTED_FAULT: a scripted fault`));
+    }
     await fault('closeAccount', 'answer-lost');
     expect(await close(body.id)).toMatchObject({ status: 200, body: { status: 'CLOSED' } });
     const told = (await intents()).map(({ operation, outcome }) => `${operation} ${outcome}`);
@@ -280,6 +323,7 @@ describe('closing an account at the bank', () => {
       'open_account YES',
       'close_account IN_DOUBT',
       'close_account IN_DOUBT',
+      'close_account NO',
       'close_account NO',
       'close_account IN_DOUBT',
     ]);

@@ -5,7 +5,7 @@ import { DatabaseAway } from '../../src/database/outage';
 import { Allow } from '../../src/http/allow';
 import { showId } from '../../src/http/prefixed-id';
 import { Problem } from '../../src/http/problem';
-import { SkipIdempotency } from '../../src/identity/idempotency.interceptor';
+import { CarriedOutOnce, SkipIdempotency } from '../../src/identity/idempotency.interceptor';
 import { IdempotencyKeys } from '../../src/identity/idempotency-keys';
 import { IdentityModule } from '../../src/identity/identity.module';
 import { identityApp, makeEmployer, makePerson } from '../http/test-app';
@@ -37,6 +37,14 @@ class Routes {
   unwell(@Res({ passthrough: true }) response: Response) {
     executed += 1;
     response.status(503);
+    return { executed };
+  }
+
+  @Post('once')
+  @CarriedOutOnce()
+  async once() {
+    executed += 1;
+    if (failure !== undefined) throw failure;
     return { executed };
   }
 
@@ -195,6 +203,40 @@ describe('an Idempotency-Key', () => {
     await keys.complete(second.reservation, 200, { mine: true });
     await keys.release(second.reservation);
     expect(await keys.reserve(died)).toEqual({ kind: 'replay', status: 200, body: { mine: true } });
+  });
+
+  describe('of what nobody can see whether it was carried out', () => {
+    const age = (key: string) =>
+      execute(
+        running.store.superuserUrl,
+        `UPDATE idempotency_key SET created_at = now() - interval '6 minutes' WHERE key = $1`,
+        [key],
+      );
+    const codeOf = async (key: string) => {
+      const { status, body, text } = await post(key, {}, 'once');
+      return [status, body.code ?? JSON.parse(text).code];
+    };
+
+    it('is never taken over: whoever repeats it has not looked since', async () => {
+      const key = newKey();
+      failure = new Error('killed');
+      expect((await post(key, {}, 'once')).status).toBe(500);
+      failure = undefined;
+      expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
+      await age(key);
+      expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_UNFINISHED']);
+      expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_UNFINISHED']);
+      expect(executed).toBe(1);
+      expect((await post(newKey(), {}, 'once')).body).toEqual({ executed: 2 });
+    });
+
+    it('is given back where what was asked for was refused', async () => {
+      const key = newKey();
+      failure = new Problem(422, 'BANK_REFUSED', 'No.');
+      expect(await codeOf(key)).toEqual([422, 'BANK_REFUSED']);
+      failure = undefined;
+      expect((await post(key, {}, 'once')).body).toEqual({ executed: 2 });
+    });
   });
 
   it('is forgotten after thirty days', async () => {
