@@ -52,7 +52,9 @@ function creditorIbanOf(record: unknown): string | undefined {
 function amountOf(record: unknown): Pick<PaymentMarks, 'amount'> {
   const amount = fieldOf(fieldOf(record, 'paymentTransactionAmountInformation'), 'instructedAmount');
   const [value, currency] = [textOf(fieldOf(amount, 'value')), textOf(fieldOf(amount, 'currency'))];
-  return value === undefined || currency === undefined ? {} : { amount: { value, currency } };
+  return value === undefined || currency === undefined
+    ? {}
+    : { amount: { value, currency: currency.toUpperCase() } };
 }
 
 function fieldOf(value: unknown, name: string): unknown {

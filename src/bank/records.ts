@@ -4,7 +4,7 @@ import type { AmountCodec, AmountText } from './amount-codec';
 import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
 import { marksOf, type PaymentMarks } from './payment-marks';
-import type { Account, CustomerInstruction, PaymentTransaction } from './schema';
+import type { Account, CustomerInstruction, Party, PaymentTransaction } from './schema';
 
 /** Which payment a record is of, and how far it has got. */
 export interface BankPaymentStatus {
@@ -74,6 +74,9 @@ export interface BankAccount {
   availableMinor?: bigint;
 }
 
+type PaymentGroup = NonNullable<CustomerInstruction['paymentTransactionsStatus']>[number];
+type AccountId = Party['accountId'];
+
 /** Types of what a bank books by itself, which is no payment to anybody (Transaction types). */
 const OWN_ENTRIES: ReadonlySet<string> = new Set(['FEE', 'REFUND']);
 
@@ -115,7 +118,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
   return Object.assign(paymentStatusOf(record), {
     amountMinor: minorOf(amounts?.instructedAmount, codec),
     currency: amounts?.instructedAmount?.currency,
-    iban: textOf(creditor?.accountId?.value),
+    iban: ibanOf(creditor?.accountId),
     name: textOf(creditor?.name),
     groupStatus: textOf(internal.groupStatus?.value),
     transactionType: textOf(record.paymentTransactionInformation?.transactionType),
@@ -139,13 +142,19 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
     calculatedCount: record.calculatedNbPaymentTransactions ?? undefined,
     calculatedTotalMinor: minorOf(record.calculatedAmount, codec),
     currency: record.calculatedAmount?.currency ?? information?.requestedTotalAmount?.currency,
-    debtorIban: textOf(record.customerInstructionOrderingParties?.debtor?.accountId?.value),
-    groups: record.paymentTransactionsStatus?.map((group) => ({
-      group: group.groupStatus,
-      count: group.nbTransactions,
-      totalMinor: codec.decode(group.totalAmount).amountMinor,
-    })),
+    debtorIban: ibanOf(record.customerInstructionOrderingParties?.debtor?.accountId),
+    groups: record.paymentTransactionsStatus?.map((group) => groupOf(group, codec)),
   };
+}
+
+/** A group of no payments may have no total. */
+function groupOf(
+  { groupStatus: group, nbTransactions: count, totalAmount }: PaymentGroup,
+  codec: AmountCodec,
+): BankPaymentGroup {
+  const totalMinor = minorOf(totalAmount, codec) ?? (count === 0 ? 0n : undefined);
+  if (totalMinor === undefined) throw new ContractDrift(['paymentTransactionsStatus.totalAmount']);
+  return { group, count, totalMinor };
 }
 
 /** @throws ContractDrift as {@link instructionOf}. */
@@ -167,6 +176,17 @@ export function accountOf(record: Account, codec: AmountCodec): BankAccount {
 /** An empty text is how some write what there is not. */
 function textOf(text: string | null | undefined): string | undefined {
   return text == null || text.trim() === '' ? undefined : text;
+}
+
+/** How an IBAN begins, of whatever type it is said to be (Party object, `accountId`). */
+const LIKE_AN_IBAN = /^\s*[a-z]{2}\s*[0-9]{2}/i;
+
+/** Absent where an account is shown by another type, and not by its IBAN all the same. */
+function ibanOf(accountId: AccountId): string | undefined {
+  const value = textOf(accountId?.value);
+  const type = textOf(accountId?.type) ?? 'IBAN';
+  const isIban = value !== undefined && (type.toUpperCase() === 'IBAN' || LIKE_AN_IBAN.test(value));
+  return isIban ? value : undefined;
 }
 
 /**

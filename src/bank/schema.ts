@@ -25,10 +25,17 @@ const count = z
 
 const text = z.string().nullish();
 
-export const amount = z.looseObject({ value: decimalText, currency: z.string().min(1) });
+export const amount = z.looseObject({ value: decimalText, currency: z.string().min(1).toUpperCase() });
+
+/**
+ * One that may be absent. A bank may write that as an Amount without a value, or a sum over nothing as one that is zero in
+ * no currency.
+ */
+const maybeAmount = z.preprocess((given) => (isNoAmount(given) ? undefined : given), amount.nullish());
+
 /** Answered as one Amount, sent as an array; a server that echoes the array is understood. */
 const totalAmount = z
-  .union([amount, z.array(amount).length(1)])
+  .union([amount, z.array(amount).max(1)])
   .transform((one) => (Array.isArray(one) ? one[0] : one));
 
 export const status = z.looseObject({ value: z.string().min(1), label: text });
@@ -58,8 +65,8 @@ export const account = z.looseObject({
   productId: maybeId,
   status: z.string().min(1),
   label: text,
-  balance: amount.nullish(),
-  availableBalance: amount.nullish(),
+  balance: maybeAmount,
+  availableBalance: maybeAmount,
   createdAt: text,
   lastUsedAt: text,
   iban: text,
@@ -193,9 +200,9 @@ export const customerInstruction = z.looseObject({
   groupStatus: maybeStatus,
   history: z.array(historyEntry).nullish(),
   calculatedNbPaymentTransactions: count.nullish(),
-  calculatedAmount: amount.nullish(),
+  calculatedAmount: maybeAmount,
   paymentTransactionsStatus: z
-    .array(z.looseObject({ groupStatus: z.string(), nbTransactions: count, totalAmount: amount }))
+    .array(z.looseObject({ groupStatus: z.string(), nbTransactions: count, totalAmount: maybeAmount }))
     .nullish(),
   customerInstructionInformation: z
     .looseObject({
@@ -232,10 +239,13 @@ export const webhookSubscription = z.looseObject({
 export const webhookSubscriptions = z.array(webhookSubscription);
 export const hookMessage = z.looseObject({ message: text, hookId: maybeId, identityId: maybeId });
 
-/** Conventions: List envelope, or the array alone, as of hooks. `count` may mean the page or the whole list. */
+/**
+ * Conventions: List envelope, or the array alone, as of hooks. `count` may mean the page or the whole list. Where it
+ * is there, `items` of a page that holds nothing may be null.
+ */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess(
-    (body) => (Array.isArray(body) ? { items: body } : body),
+    envelopeOf,
     z.looseObject({
       items: z.array(item),
       count: count.nullish().catch(undefined),
@@ -244,6 +254,24 @@ export const listOf = <T extends z.ZodType>(item: T) =>
       sort: text,
     }),
   );
+
+function envelopeOf(body: unknown): unknown {
+  if (Array.isArray(body)) return { items: body };
+  const { items, count: counted } = (body ?? {}) as Record<string, unknown>;
+  const isPage = items === null && /^[0-9]+$/.test(String(digitsOf(counted)));
+  return isPage ? { ...(body as object), items: [] } : body;
+}
+
+function isNoAmount(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false;
+  const { value, currency } = given as Record<string, unknown>;
+  const isNone = (field: unknown): boolean => field == null || field === '';
+  return isNone(value) || (isNone(currency) && isZero(digitsOf(value)));
+}
+
+function isZero(digits: unknown): boolean {
+  return typeof digits === 'string' && /^-?0+(\.0+)?$/.test(digits);
+}
 
 export const productList = listOf(product);
 export const accountList = listOf(account);
@@ -283,6 +311,7 @@ export type HistoryEntry = z.output<typeof historyEntry>;
 export type Product = z.output<typeof product>;
 export type Account = z.output<typeof account>;
 export type Transaction = z.output<typeof transaction>;
+export type Party = z.output<typeof party>;
 export type PaymentTransaction = z.output<typeof paymentTransaction>;
 export type CustomerInstruction = z.output<typeof customerInstruction>;
 export type PaymentInstruction = z.output<typeof paymentInstruction>;

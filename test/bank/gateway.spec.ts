@@ -243,6 +243,33 @@ describe('the gateway', () => {
     expect((await gateway.getInstruction('4711')).reference).toBeUndefined();
   });
 
+  it.each([
+    ['IBAN', 'DE00', 'DE00'],
+    ['', 'DE00', 'DE00'],
+    ['iban', '4711', '4711'],
+    ['ACCOUNT_ID', '4711', undefined],
+    ['ACCOUNT_ID', 'fr76 3000 6000 0112 3456 7890 189', 'fr76 3000 6000 0112 3456 7890 189'],
+  ])('reads an account of type "%s" shown as "%s" as the IBAN %s', async (type, value, iban) => {
+    const party = { accountId: { type, value } };
+    answering({ ...PAYMENT_BODY, paymentTransactionParties: { creditor: party } });
+    expect((await gateway.getPayment(['901'])).iban).toBe(iban);
+    answering({ ...INSTRUCTION_BODY, customerInstructionOrderingParties: { debtor: party } });
+    expect((await gateway.getInstruction('4711')).debtorIban).toBe(iban);
+  });
+
+  it('reads a group of no payments without a total, and no other', async () => {
+    const groups = (nbTransactions: number) => ({
+      ...INSTRUCTION_BODY,
+      paymentTransactionsStatus: [{ groupStatus: 'NOTPROCESSABLE', nbTransactions, totalAmount: null }],
+    });
+    answering(groups(0));
+    expect((await gateway.getInstruction('4711')).groups).toEqual([
+      { group: 'NOTPROCESSABLE', count: 0, totalMinor: 0n },
+    ]);
+    answering(groups(1));
+    await expect(gateway.getInstruction('4711')).rejects.toThrow(ContractDrift);
+  });
+
   it('takes a payment for the one asked for by its own id alone, and asks by the other one where that shows another', async () => {
     const foreign = change('"id":901', '"id":951').replace('"id":900', '"id":901');
     bank.handler = (request, response) =>

@@ -77,6 +77,36 @@ describe('reading an answer', () => {
     }
   });
 
+  it.each([
+    [{ value: 0, currency: null }, undefined],
+    [{ value: '0.00', currency: '' }, undefined],
+    [{ value: null, currency: null }, undefined],
+    [{ value: '', currency: 'EUR' }, undefined],
+    [null, null],
+    [
+      { value: 0, currency: 'eur' },
+      { value: '0', currency: 'EUR' },
+    ],
+  ])('reads a sum over nothing, written as %j, as %j', (calculatedAmount, read) => {
+    const body = JSON.stringify({ ...INSTRUCTION_BODY, calculatedAmount });
+    expect(readAs(customerInstruction, body).calculatedAmount).toEqual(read);
+  });
+
+  it.each([{ value: 5, currency: null }, { value: 'none', currency: 'EUR' }, 7])(
+    'takes no amount that says something else for one of nothing (%j)',
+    (calculatedAmount) => {
+      const body = JSON.stringify({ ...INSTRUCTION_BODY, calculatedAmount });
+      expect(driftOf(() => readAs(customerInstruction, body))).toHaveLength(1);
+    },
+  );
+
+  it('takes null for the items of a page that holds nothing, and of nothing that counts none', () => {
+    for (const body of ['{"items":null,"count":0}', '{"items":null,"count":25}'])
+      expect(readAs(accountList, body).items).toEqual([]);
+    for (const body of ['{"items":null}', '{"items":null,"count":null}', '{"count":0}', 'null'])
+      expect(driftOf(() => readAs(accountList, body))).toHaveLength(1);
+  });
+
   it('takes an array alone for a list', () => {
     const [one] = readAs(paymentTransactionList, `[${JSON.stringify(PAYMENT_BODY)}]`).items;
     expect(one).toEqual(readAs(paymentTransaction, JSON.stringify(PAYMENT_BODY)));
