@@ -1,14 +1,18 @@
 import { EmployerTransaction } from '../database/database';
-import { aboutInstruction, clearAttempt, raise } from '../pay-run/attention.store';
+import { aboutInstruction, clearAttempt, isDecided, raise, raiseUndecided } from '../pay-run/attention.store';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
 import { stopUnlessDecided } from '../pay-run/stop';
 import { Work } from './work';
 
+const GOES_ON_WITHOUT =
+  'We have not submitted it, and nothing more of this run is sent: it waits for this instruction, which cannot be verified any more. The run goes on once it is amended to leave its payments out, or is cancelled; nobody of it is paid again before a person releases them.';
+
 /**
  * An instruction of ours that is locked, and was not submitted, is past its submit at the bank: everything stops (rule 5),
  * until two people have decided this status. A run that is being submitted can only go on, so there two people may take
- * the submit over, and nothing else is asked about it any more. The status is kept: the bank's ladder only climbs.
+ * the submit over, and nothing else is asked about it any more. One that was not verified holds its run up, of which people
+ * are told once they have decided that. The status is kept: the bank's ladder only climbs.
  */
 export async function tellOfUnrecordedMove(
   tx: EmployerTransaction,
@@ -21,8 +25,14 @@ export async function tellOfUnrecordedMove(
     ...aboutInstruction(instruction, planned),
     happened: `Instruction ${instruction.bankInstructionId ?? ''}: its status is ${bankStatus} though it was never submitted.`,
   };
-  await stopUnlessDecided(tx, { kind: 'INVARIANT_BREACH', ...about });
-  if (run.status !== 'SUBMITTING' || (await isSaidExecuted(tx, instruction))) return;
+  const breach = { kind: 'INVARIANT_BREACH', ...about } as const;
+  await stopUnlessDecided(tx, breach);
+  if (run.status !== 'SUBMITTING') {
+    if (instruction.status === 'BUILDING' && (await isDecided(tx, breach)))
+      await raiseUndecided(tx, { kind: 'ROW_UNSEEN', ...about, certain: GOES_ON_WITHOUT });
+    return;
+  }
+  if (await isSaidExecuted(tx, instruction)) return;
   await clearAttempt(tx, instruction.id, 'it was submitted by somebody else');
   await raise(tx, { kind: 'UNRECORDED_SUBMIT', ...about });
 }

@@ -313,6 +313,41 @@ describe('an instruction that somebody else submits while its run is amended', (
   });
 });
 
+describe('an instruction that somebody else submits before it is verified', () => {
+  beforeAll(async () => {
+    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '6000', RECONCILE_MS: '500' } });
+  });
+  afterAll(() => payroll.close());
+
+  it('is asked about once two people have resumed, since nothing takes its run on, and not when that is cancelled', async () => {
+    const id = await payroll.paid(payFile(payRows(2)));
+    const isFull = async () => {
+      const [built] = await select<{ bankId: string }>(
+        payroll.database.superuserUrl,
+        `SELECT i.bank_instruction_id AS "bankId" FROM instruction i JOIN bank_payment b ON b.instruction_id = i.id
+         WHERE b.bank_payment_id IS NOT NULL GROUP BY 1 HAVING count(*) = 2`,
+      );
+      return built?.bankId;
+    };
+    await eventually(async () => (await isFull()) !== undefined, 15_000);
+    await payroll.submitAtBank((await isFull())!);
+    await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
+    const asked = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const { data } = await payroll.as('operator').get(asked);
+    expect(data.certain).toContain('amended to leave its payments out, or is cancelled');
+    expect((await decided(asked, 'TRY_AGAIN')).data.code).toBe('ACTION_NOT_OFFERED');
+    expect((await payroll.run(id)).status).toBe('BUILDING');
+    const cancelled = await payroll
+      .as('preparer')
+      .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'somebody was too quick in the portal' });
+    expect(cancelled.status).toBeLessThan(300);
+    await payroll.until(id, ['CANCELLED'], 20_000);
+    expect(await kinds()).not.toContain('ROW_UNSEEN');
+    expect(await timesPaid()).toEqual([1, 1]);
+    await soundly();
+  });
+});
+
 describe('two people who are asked about a submit by somebody else', () => {
   const start = async (variants: Partial<Variants> = {}) => {
     payroll = await Payroll.start({
