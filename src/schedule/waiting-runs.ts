@@ -26,6 +26,9 @@ const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', '
 const LAST_CALL_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
+/** What has been due for so long waits for its place among what is worked on, and no more for what it failed in. */
+const QUEUED = `interval '1 minute'`;
+
 const LAST_CALL = 'is not submitted yet, though the time for that is nearly over';
 
 /** What is asked of a run and holds nothing back. */
@@ -36,7 +39,10 @@ const IN_MID_RUN = `${UNPAID_IN_MID_RUN} It is tried again by itself until then.
 /** A run that is not ended, amended or held back by a switch. */
 interface Going {
   id: string;
-  /** Since when every step of something of it has failed, in what last, and for how long, by the database's clock. */
+  /**
+   * Since when every step of something of it has failed, or the bank last took a payment of it, in what the last one
+   * failed, and for how long that is by now, by the database's clock.
+   */
   since: Date | null;
   waitsFor: string | null;
   waitsMs: number | null;
@@ -88,7 +94,8 @@ export class WaitingRuns {
   private async isTold(tx: EmployerTransaction, going: Going): Promise<boolean> {
     const run = await findRun(tx, going.id);
     const deadline = await this.deadlineOf(tx, run);
-    if (deadline === undefined) return false;
+    // Too late by now: what is told stands until the run ends, which tells of that.
+    if (deadline === undefined) return true;
     const { since, waitsMs, decidedAt } = going;
     const isLong = waitsMs !== null && waitsMs >= this.config.BANK_PATIENCE_MS;
     const isDecidedOn = decidedAt !== null && since !== null && decidedAt >= since;
@@ -127,7 +134,7 @@ export class WaitingRuns {
     return moved === undefined || moved >= BANK_PATIENCE_MS;
   }
 
-  /** Undefined where it is not due yet, or too late by now: that is told by what ends it. */
+  /** Undefined where the cut-off has passed. */
   private async deadlineOf(tx: EmployerTransaction, run: PayRun): Promise<Deadline | undefined> {
     const hours = bankHours(this.config);
     const now = this.clock.now();
@@ -169,11 +176,13 @@ function runsGoingOn(tx: EmployerTransaction): Promise<Going[]> {
          WHERE a.employer_id = $1 AND a.kind = $4 AND a.subject_id = r.id) AS "decidedAt"
      FROM pay_run r JOIN employer e ON e.id = r.employer_id CROSS JOIN service_switch s
      LEFT JOIN LATERAL (
-       SELECT l.waits_since AS since, l.waits_for AS what,
-         extract(epoch FROM clock_timestamp() - l.waits_since)::float8 * 1000 AS ms
-       FROM lease l WHERE l.waits_since IS NOT NULL AND l.subject_id = ANY (array_append(ARRAY(
-         SELECT i.id FROM instruction i WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($3)), r.id))
-       ORDER BY l.waits_since LIMIT 1) wait ON true
+       SELECT got.since, l.waits_for AS what, extract(epoch FROM clock_timestamp() - got.since)::float8 * 1000 AS ms
+       FROM lease l CROSS JOIN LATERAL (SELECT greatest(l.waits_since, max(b.last_seen_at)) AS since
+         FROM bank_payment b WHERE b.employer_id = $1 AND b.instruction_id = l.subject_id) got
+       WHERE l.waits_since IS NOT NULL AND (l.leased_until IS NOT NULL OR l.wake_at > clock_timestamp() - ${QUEUED})
+         AND l.subject_id = ANY (array_append(ARRAY(
+           SELECT i.id FROM instruction i WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($3)), r.id))
+       ORDER BY got.since LIMIT 1) wait ON true
      WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL AND r.stopped_at IS NULL
        AND e.stopped_at IS NULL AND NOT s.submits_off AND database_is_known()
        AND NOT EXISTS (SELECT FROM amendment a

@@ -44,6 +44,9 @@ const STOPPED_PAUSE_MS = 5_000;
 /** A read that does not follow the interface is tried again after so long; a person is told meanwhile. */
 const DRIFT_PAUSE_MS = 30_000;
 
+/** However long the bank asks to wait, so soon it is seen that the cut-off has passed; nothing is sent before it may be. */
+const LIMITED_PAUSE_MS = 15_000;
+
 const CERTAIN_OF_HIDDEN =
   'Nothing of this run was submitted. It goes on by itself once the bank shows the account again.';
 
@@ -115,7 +118,8 @@ export class SubmissionService {
     try {
       return await this.runWorker.step(claim);
     } catch (error) {
-      if (error instanceof RateLimited) return { inMs: error.retryAfterMs, waitsFor: waitsForOf(error) };
+      if (error instanceof RateLimited)
+        return { inMs: Math.min(error.retryAfterMs, LIMITED_PAUSE_MS), waitsFor: waitsForOf(error) };
       if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error.message);
       if (error instanceof NotFound) return this.accountHidden(claim);
       if (isAccessRefused(error)) return this.parkRun(claim, error.message);

@@ -1,4 +1,4 @@
-import { BankUnreachable } from '../../src/bank/errors';
+import { BankUnreachable, RateLimited } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { WaitingRuns } from '../../src/schedule/waiting-runs';
 import { InstructionReader, ReadBack } from '../../src/submission/read-back';
@@ -53,7 +53,9 @@ describe('a due run that does not get on, for the bank cannot be reached or used
   const hasWaitedLong = () =>
     execute(
       payroll.database.superuserUrl,
-      `UPDATE lease SET waits_since = waits_since - interval '11 minutes' WHERE waits_since IS NOT NULL`,
+      `SET session_replication_role = replica;
+       UPDATE lease SET waits_since = waits_since - interval '11 minutes' WHERE waits_since IS NOT NULL;
+       UPDATE bank_payment SET last_seen_at = last_seen_at - interval '11 minutes'`,
     );
   const refusing = (method: 'sendInitiate' | 'sendAdd' | 'sendSubmit') => async () => {
     const unsent = { kind: 'no', reason: 'not-sent', why: 'ECONNREFUSED' } as const;
@@ -131,6 +133,20 @@ describe('a due run that does not get on, for the bank cannot be reached or used
       expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
     },
   );
+});
+
+describe('a run whose account is not shown, for a limit that the bank asks to wait an hour for', () => {
+  it('lapses soon after the cut-off all the same', async () => {
+    let date: string;
+    ({ payroll, date } = await Payroll.startOnPayday({}));
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    jest.spyOn(gateway, 'getAccount').mockRejectedValue(new RateLimited(3_600_000));
+    const id = await payroll.paid(payFile(payRows(2)));
+    const limited = `SELECT FROM lease WHERE kind = 'RUN' AND waits_for LIKE '%rate limit%'`;
+    await eventually(async () => (await select(payroll.database.superuserUrl, limited)).length > 0, 15_000);
+    payroll.clock.set(new Date(`${date}T16:00:01Z`));
+    await payroll.askedAbout(id, 'APPROVAL_LAPSED');
+  });
 });
 
 describe('a run whose process is set to another unit of amounts than its account was checked under', () => {

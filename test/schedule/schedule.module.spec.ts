@@ -97,6 +97,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
     'reconciler',
     'pay periods',
     'overdue periods',
+    'waiting runs',
     'partitions',
     'idempotency keys',
     'refused files',

@@ -95,6 +95,32 @@ it('keeps asking while another part of the run fails, though not for long yet', 
   expect(await kinds()).toEqual(['DUE_BUT_WAITING']);
 });
 
+it.each([
+  ['waits for its place since', `UPDATE lease SET wake_at = now() - interval '2 minutes'`],
+  [
+    'has added payments since',
+    `SET session_replication_role = replica;
+     INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
+       SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, 'BUILDING' FROM pay_run;
+     INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome, bank_payment_id, last_seen_at)
+       SELECT employer_id, id, 1, gen_random_uuid(), 'ADDED', '1', now() - interval '1 minute' FROM instruction;
+     UPDATE lease SET kind = 'INSTRUCTION', subject_id = instruction.id FROM instruction`,
+  ],
+])('does not tell of work that failed once and %s', async (_, sql) => {
+  await waits(11);
+  await execute(store.superuserUrl, sql);
+  expect(await look()).toEqual([]);
+});
+
+it('stands until the run ends once it is too late', async () => {
+  await waits(11);
+  await look();
+  clock.set('2026-03-25T15:00:01Z');
+  expect(await kinds()).toEqual(['DUE_BUT_WAITING']);
+  await query(`UPDATE pay_run SET lapse_reason = 'too late'`);
+  expect(await look()).toEqual([]);
+});
+
 it('does not ask again of an outage that was acknowledged, and does of the next', async () => {
   await waits(11);
   await look();
