@@ -1,7 +1,7 @@
 import { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** How long work has not got on is counted from its first failure, whichever process tries it next. */
-export class RememberWhatWorkWaitsFor1795132858300 implements MigrationInterface {
+export class RememberWhatWorkWaitsFor1795132858400 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
     await db.query(`
       ALTER TABLE lease ADD COLUMN waits_for text, ADD COLUMN waits_since timestamptz,
