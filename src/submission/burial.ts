@@ -65,7 +65,7 @@ export class Burial {
     if (written) return;
     throw new DomainError(
       'NOT_PROVEN_DEAD',
-      'The instruction is not proven dead at the bank. Have the bank cancel it, and give its written reference as evidence.',
+      'The instruction is not proven dead at the bank. Have the bank cancel it; then withdraw this proposal, and propose it again with the reference of its written word as evidence.',
     );
   }
 

@@ -35,6 +35,18 @@ export async function tellOfUnseen(
   await raiseNaming(tx, { kind: KINDS[needed], ...unseen }, words, until);
 }
 
+/** Between reads that wait for it: seldom, the longer it is not shown, since the bank counts them. */
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;
+/** A fortieth of the wait so far is hardly noticed beside it. */
+const PART_OF_WAIT = 40;
+
+/** How long to wait before what the bank does not show is looked for again, in ms. */
+export function pauseWhileUnseen({ missing }: Pick<Claim, 'missing'>, needed: Needed): number {
+  const forMs = missing?.what === needed ? missing.forMs : 0;
+  return Math.min(Math.max(SHORTEST_PAUSE_MS, forMs / PART_OF_WAIT), LONGEST_PAUSE_MS);
+}
+
 /** The bank shows it: nobody needs to be asked about it. */
 export async function nowSeen(
   tx: EmployerTransaction,

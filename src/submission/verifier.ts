@@ -15,7 +15,7 @@ import { raiseRefused } from './add-record';
 import { rowsRenamed, SeenPayment } from '../pay-run/match';
 import { InstructionReader, ReadBack, shownUnclear } from './read-back';
 import { tellOfUnrecordedMove } from './unrecorded-move';
-import { nowSeen, tellOfUnseen, Unseen } from './unseen';
+import { nowSeen, pauseWhileUnseen, tellOfUnseen, Unseen } from './unseen';
 import { assertUnchanged, PayableRow, Work } from './work';
 
 /** Rows that a question names; of the others it says how many. */
@@ -159,7 +159,7 @@ export class Verifier {
       const unseen = lackIn(work, reading);
       await tellOfUnseen(tx, claim, 'ROWS', unseen, [unseen.happened]);
     });
-    return READ_AGAIN_MS;
+    return pauseWhileUnseen(claim, 'ROWS');
   }
 
   /** The bank shows it whole at its gate: what it lacked before is not asked any more. */
