@@ -263,7 +263,7 @@ function envelopeOf(body: unknown): unknown {
 }
 
 function isNoAmount(given: unknown): boolean {
-  if (typeof given !== 'object' || given === null) return false;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
   const { value, currency } = given as Record<string, unknown>;
   const isNone = (field: unknown): boolean => field == null || field === '';
   return isNone(value) || (isNone(currency) && isZero(digitsOf(value)));

