@@ -118,7 +118,12 @@ describe('the configuration', () => {
     const durations = settingsTable().filter(({ name }) => name.endsWith('_MS') && !name.includes('DELAYS'));
     const nothing = Object.fromEntries(durations.map(({ name }) => [name, '0']));
     const taken = durations.filter(({ name }) => faultsOf({ ...REQUIRED, ...nothing })[name] === undefined);
-    expect(taken.map(({ name }) => name)).toEqual(['BANK_LAG_BOUND_MS', 'SUBMIT_DOUBT_MS', 'FOLLOW_STEP_MS']);
+    expect(taken.map(({ name }) => name)).toEqual([
+      'BANK_LAG_BOUND_MS',
+      'SUBMIT_DOUBT_MS',
+      'BANK_PATIENCE_MS',
+      'FOLLOW_STEP_MS',
+    ]);
   });
 
   it('is not complete by the example: who starts with a copy is told what only they know', () => {

@@ -92,7 +92,7 @@ describe('a submit whose outcome nobody knows', () => {
 
   it('is declared not executed where the bank, once it is deleted, answers that it is gone', async () => {
     const { id, rows, path } = await parked('request-lost');
-    await payroll.letRest('INSTRUCTION');
+    await payroll.letRest('INSTRUCTION', 'FOLLOW');
     // It is read before it is deleted, and after.
     await payroll.fault({ operation: 'getInstruction', kind: '410', nth: 2 });
     expect((await act(path, 'NOT_EXECUTED')).status).toBe(200);

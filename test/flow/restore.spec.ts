@@ -814,11 +814,15 @@ describe('a service whose database fails over to a server that may have lost com
       async () => (await stored(`SELECT FROM lease WHERE waits_for = '${waitsFor}'`)).length > 0,
       10_000,
     );
-    const sight = async () => (await payroll.as('operator').get<string>('/metrics')).data;
-    expect(await sight()).toContain('payrun_restore_guard{sees="older_copy"} 0');
+    const sees = (older: 0 | 1) =>
+      eventually(async () => {
+        const { data } = await payroll.as('operator').get<string>('/metrics');
+        return data.includes(`payrun_restore_guard{sees="older_copy"} ${older}`);
+      }, 10_000);
+    await sees(0);
     await rm(directory);
     await payroll.until(id, ['SETTLED'], 20_000);
-    expect(await sight()).toContain('payrun_restore_guard{sees="older_copy"} 1');
+    await sees(1);
     expect(await timesPaid()).toEqual([1, 1]);
     await rm(directory, { recursive: true });
   });
