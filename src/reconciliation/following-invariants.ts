@@ -47,18 +47,16 @@ export const FOLLOWING_INVARIANTS: readonly Invariant[] = [
   inSql(
     {
       name: 'ended-is-watched',
-      sentence: 'What ended, or was given up, within the last day is due to be read again.',
+      sentence:
+        'What ended within the last day is due to be read again, and what was given up at the bank was put among what is.',
       scope: 'internal',
     },
     `SELECT i.pay_run_id, i.id, 1
      FROM ins i
      LEFT JOIN (
-       SELECT subject_id FROM lease
-       WHERE subject_id = ANY (ARRAY(SELECT id FROM ins)) AND kind = 'FOLLOW'
-         AND (leased_until IS NOT NULL OR wake_at < 'infinity')) AS due ON due.subject_id = i.id
-     WHERE due.subject_id IS NULL AND (i.status = 'CLOSED' AND i.closed_at > now() - ${SURELY_WATCHED}
-       OR i.status IN (${words(GIVEN_UP)}) AND i.bank_instruction_id IS NOT NULL AND EXISTS (
-         SELECT FROM history h WHERE h.subject = 'instruction' AND h.subject_id = i.id
-           AND h.to_status = i.status AND h.at > now() - ${SURELY_WATCHED}))`,
+       SELECT subject_id, leased_until IS NOT NULL OR wake_at < 'infinity' AS is_due FROM lease
+       WHERE subject_id = ANY (ARRAY(SELECT id FROM ins)) AND kind = 'FOLLOW') AS watch ON watch.subject_id = i.id
+     WHERE i.status = 'CLOSED' AND i.closed_at > now() - ${SURELY_WATCHED} AND watch.is_due IS NOT TRUE
+       OR i.status IN (${words(GIVEN_UP)}) AND i.bank_instruction_id IS NOT NULL AND watch.subject_id IS NULL`,
   ),
 ];
