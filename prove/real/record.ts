@@ -57,7 +57,7 @@ export async function readAgain({ database }: Payroll, runs: readonly string[]):
 export function forgetWatches({ database }: Payroll): Promise<void> {
   return execute(
     database.superuserUrl,
-    settingLeases(`wake_at = 'infinity'`, `kind = 'FOLLOW' AND holder IS NULL`),
+    settingLeases(`wake_at = clock_timestamp() + interval '2 years'`, `kind = 'FOLLOW' AND holder IS NULL`),
   );
 }
 
