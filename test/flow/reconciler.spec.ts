@@ -5,7 +5,7 @@ import { select } from '../support/database';
 import { Mixed, MIXED, mixedPayrolls, startMixedPayroll } from '../support/mixed-payrolls';
 import { Payroll } from '../support/payroll';
 
-const RECONCILE_MS = 100;
+const RECONCILE_MS = 250;
 
 describe('the standing reconciler over sound payrolls', () => {
   let payroll: Payroll;
