@@ -5,7 +5,7 @@ import { Line } from '../table';
 import { Stand } from './stand';
 
 /** The first submit reaches the bank only after the second one was sent. */
-const LATE_MS = 9_000;
+const LATE_MS = 12_000;
 
 /**
  * A parked submit is armed again by hand, past every trigger, at a bank that executes a second submit. With the unique
@@ -32,12 +32,11 @@ async function armByHand(fault: string, dropped: string | undefined, report: Rep
   try {
     if (dropped !== undefined) await execute(superuserUrl, `DROP INDEX ${dropped}`);
     const rows = stand.freshRows(1);
-    const startedMs = Date.now();
     await payroll.fault({ operation: 'submit', kind: 'late-commit', nth: 1, delayMs: LATE_MS });
     const id = await stand.pay(rows);
     await payroll.until(id, ['FOLLOWING'], LATE_MS);
     await execute(superuserUrl, PAST_EVERY_TRIGGER);
-    await sleep(Math.max(0, startedMs + LATE_MS + 4_000 - Date.now()));
+    await sleep(LATE_MS + 2_000);
     const { payees } = await payroll.ledger();
     const paidTwice = rows.some(({ iban }) => (payees.find((payee) => payee.iban === iban)?.count ?? 0) > 1);
     const attention = (await payroll.attention()).length > 0;

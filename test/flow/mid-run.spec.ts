@@ -117,7 +117,10 @@ describe('an instruction that is built again while others of its run are submitt
     const adds = async () => (await payroll.calls()).add ?? 0;
     const before = await adds();
     await eventually(async () => (await adds()) > before, 20_000);
-    const past = `UPDATE instruction SET bank_status = 'SUBMITTED' WHERE ${building} RETURNING id`;
+    // Whoever works on it has read it before.
+    const free = `SELECT subject_id FROM lease WHERE kind = 'INSTRUCTION' AND holder IS NULL FOR UPDATE`;
+    const past = `WITH free AS (${free}) UPDATE instruction SET bank_status = 'SUBMITTED' FROM free
+      WHERE id = subject_id AND ${building} RETURNING id`;
     await eventually(async () => (await select(payroll.database.superuserUrl, past)).length > 0, 20_000);
     const sent = await adds();
     await payroll.clearFaults();
