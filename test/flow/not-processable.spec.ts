@@ -39,21 +39,6 @@ const eventuallyRead = (holds: () => Promise<boolean>) =>
     await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
     return holds();
   }, 20_000);
-/** Until nothing is read any more of itself. */
-const followsNoMore = () =>
-  eventually(async () => {
-    const { superuserUrl } = payroll.database;
-    await execute(
-      superuserUrl,
-      `UPDATE lease SET wake_at = now() + interval '2 years' WHERE kind = 'FOLLOW' AND holder IS NULL`,
-    );
-    const followed = await select(
-      superuserUrl,
-      `SELECT FROM lease
-       WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 year')`,
-    );
-    return followed.length === 0;
-  }, 20_000);
 /** Until what is followed was read so often again. */
 const readAgain = async (times = 3) => {
   const reads = jest.spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf');
@@ -199,7 +184,7 @@ describe('a payment that the bank leaves before it took it, and does not say why
     const path = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
     const word = { action: 'NOT_PAID', reason: 'the bank has answered', evidence: 'letter 4712' };
     expect((await payroll.as('operator').post(`${path}/actions`, word)).status).toBe(201);
-    await followsNoMore();
+    await payroll.letRest('FOLLOW');
     const reads = payroll.services[0]!.app.get(BankReads);
     const { payments } = reads;
     jest
