@@ -47,7 +47,7 @@ it('takes one add of an instruction at a time where the bank does, and adds of o
     bank.add(other.id),
     ...Array.from({ length: 30 }, () => bank.add(one.id)),
   ]);
-  expect(beside!.status).toBe(201);
+  expect(beside.status).toBe(201);
   expect([...new Set(added.map(({ status }) => status))].sort()).toEqual([201, 409]);
   expect((await bank.add(one.id)).status).toBe(201);
 });
