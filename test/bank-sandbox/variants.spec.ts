@@ -49,6 +49,9 @@ it('takes one add of an instruction at a time where the bank does, and adds of o
   ]);
   expect(beside.status).toBe(201);
   expect([...new Set(added.map(({ status }) => status))].sort()).toEqual([201, 409]);
+  const taken = added.filter(({ status }) => status === 201).length;
+  const { instructions } = await bank.ledger();
+  expect(instructions.map(({ rows }: Json) => rows.length)).toEqual([taken, 1]);
   expect((await bank.add(one.id)).status).toBe(201);
 });
 

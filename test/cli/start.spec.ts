@@ -43,7 +43,7 @@ describe('payrun start', () => {
   }, TIMEOUT_MS);
 
   const start = () => launch([commandLine(), 'start'], { cwd: checkout });
-  const ready = (running: Running) => until(running, () => running.output().includes('Ctrl-C stops'), 60_000);
+  const ready = (running: Running) => until(running, () => running.output().includes('Ctrl-C stops'));
   const kept = (name: string) => readFileSync(join(checkout, '.payrun', name), 'utf8');
   const keys = () => JSON.parse(kept('keys.json')) as Record<string, string>;
   /** What the command says, without the service's log. */
