@@ -72,12 +72,17 @@ function wrongLists(): Trial[] {
   );
 }
 
-/** The first page with records that is read at the moment is a wrong one. */
+/**
+ * The first page with records that is read at the moment is a wrong one. A bank that refuses a page 0 is asked for it twice,
+ * and what follows the first time is read again: it is not what is judged.
+ */
 function wrongAt(stand: Stand, moment: Moment, script: Pick<FaultScript, 'what' | 'field'>): Meddling {
   let struck = false;
+  let refusals = 0;
   return async ({ method, path, status, body }) => {
-    if (struck || callOf(method, path) !== 'list' || status !== 200) return undefined;
-    if ((await momentOf(stand)) !== moment) return undefined;
+    if (struck || callOf(method, path) !== 'list') return undefined;
+    if (status === 400) refusals += 1;
+    if (status !== 200 || refusals === 1 || (await momentOf(stand)) !== moment) return undefined;
     const shown = { status, body: parseJson(body) };
     const wrong = wrongList(shown, { operation, kind: 'list-wrong', ...script });
     if (wrong === shown) return undefined;
