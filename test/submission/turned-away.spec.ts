@@ -10,16 +10,16 @@ const LAG_MS = 1_000;
 
 describe('a submit that the bank says it turned away before executing it', () => {
   let payroll: Payroll;
-  beforeEach(async () => {
+  const start = async (doubtMs: number): Promise<void> => {
     payroll = await Payroll.start({
       settings: {
         BANK_REJECTS_BEFORE_EXECUTING: 'true',
         BANK_LAG_BOUND_MS: String(LAG_MS),
-        SUBMIT_DOUBT_MS: '30000',
+        SUBMIT_DOUBT_MS: String(doubtMs),
       },
       sandbox: { variants: { linkReads: 'allowed' } },
     });
-  });
+  };
   afterEach(() => payroll.close());
 
   const attempts = (): Promise<{ outcome: string | null; outcome_detail: string | null }[]> =>
@@ -29,6 +29,7 @@ describe('a submit that the bank says it turned away before executing it', () =>
     );
 
   it('is not armed again on a read from before it, however late that is concluded from', async () => {
+    await start(30_000);
     const { app } = payroll.services[0]!;
     const [gateway, reader, database] = [app.get(BankGateway), app.get(InstructionReader), app.get(Database)];
     let wasRead: () => void = () => undefined;
@@ -75,5 +76,18 @@ describe('a submit that the bank says it turned away before executing it', () =>
     expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['EXECUTED']);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
     expect(await payroll.attention()).toEqual([]);
+  });
+
+  it('is not armed again while no read says that it is INITIATED: people decide it', async () => {
+    await start(4 * LAG_MS);
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const sendSubmit = jest.spyOn(gateway, 'sendSubmit').mockImplementation(async () => {
+      await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
+      return { kind: 'no', reason: 'unauthorised', why: 'status 401' };
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['IN_DOUBT']);
+    expect(sendSubmit).toHaveBeenCalledTimes(1);
   });
 });
