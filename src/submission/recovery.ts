@@ -47,7 +47,7 @@ export class Recovery {
   async step(claim: Claim, work: Work): Promise<WakeIn> {
     const begunMs = performance.now();
     const evidence = await this.evidenceOf(work);
-    const wakeIn = await this.conclude(claim, work, evidence, performance.now() - begunMs);
+    const wakeIn = await this.conclude(claim, work, evidence, begunMs);
     crashPoint('recovery.recorded');
     if (evidence.unread instanceof NotAllowed) {
       const { message } = evidence.unread;
@@ -60,7 +60,8 @@ export class Recovery {
     return wakeIn;
   }
 
-  private conclude(claim: Claim, work: Work, evidence: Evidence, readForMs: number): Promise<WakeIn> {
+  /** @param begunMs when the read began, as `performance.now()` */
+  private conclude(claim: Claim, work: Work, evidence: Evidence, begunMs: number): Promise<WakeIn> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
@@ -70,13 +71,15 @@ export class Recovery {
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
       const attempt = await standingAttempt(tx, instruction);
       const ageMs = await ageOf(tx, attempt);
+      // After it: whatever time passed since the read is not taken for age of the doubt that the read saw.
+      const readAgoMs = performance.now() - begunMs;
       if (instruction.status !== 'SUBMIT_INTENT') return this.nextReadMs(ageMs);
       if (attempt.outcome === null) {
         // The doubt begins here: a process that knows better may only now be able to say so (see UnsentSubmits).
         await finishAttempt(tx, instruction, 'IN_DOUBT', 'no answer was recorded');
         return READ_AGAIN_MS;
       }
-      const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs - readForMs);
+      const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs - readAgoMs);
       const before = await timesTurnedAway(tx, attempt);
       if (turnedAway && before < this.config.REBUILD_LIMIT) {
         await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);

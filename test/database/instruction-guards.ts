@@ -168,6 +168,29 @@ export const INSTRUCTION_GUARDS: Guard[] = [
     lawful: insertion('instruction', { ...instruction, planned_instruction_id: FRESH }),
     forbidden: insertion('instruction', { ...instruction, planned_instruction_id: NEXT }),
   },
+  ...[
+    { which: 'the first', beside: [3, 4], over: [4, 5] } as const,
+    { which: 'the last', beside: [7, 8], over: [6, 7] } as const,
+  ].map(({ which, beside, over }): Guard => {
+    const planned = (id: string, version: number, [first_row, last_row]: readonly [number, number]) =>
+      insertion('planned_instruction', { ...plan, id, run_version: version, first_row, last_row });
+    const built = { ...instruction, id: NEXT, status: 'PLANNED', bank_instruction_id: null };
+    return {
+      name: `${which} row of an instruction that is alive is in no other`,
+      kind: 'trigger',
+      on: 'instruction',
+      object: 'refuse_row_in_two_live_instructions',
+      says: 'one_live_instruction_per_row',
+      given: [
+        planned(FRESH, 2, [5, 6]),
+        planned(NEXT, 3, beside),
+        planned(THIRD, 4, over),
+        insertion('instruction', { ...instruction, planned_instruction_id: FRESH }),
+      ],
+      lawful: insertion('instruction', { ...built, planned_instruction_id: NEXT }),
+      forbidden: insertion('instruction', { ...built, planned_instruction_id: THIRD }),
+    };
+  }),
   {
     name: 'an instruction of the bank is one of ours only, of whatever employer',
     kind: 'constraint',

@@ -109,6 +109,28 @@ export const PAYMENT_GUARDS: Guard[] = [
       ${insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 })}`,
   },
   {
+    name: 'a release that was made with a payment allows no other once its run is cancelled',
+    kind: 'trigger',
+    on: 'payment',
+    object: 'refuse_unreleased_second_pay',
+    says: 'second_pay_is_released',
+    given: [
+      insertion('pay_run', { ...second.pay_run, status: 'CANCELLING' }),
+      insertion('payment', {
+        ...unrelated,
+        id: NEXT,
+        pay_run_id: second.pay_run.id,
+        status: 'CANCELLED',
+        live: false,
+        employee_id: 'E8',
+      }),
+      insertion('pay_release', { ...release, sequence: 2, payment_id: NEXT }),
+    ],
+    lawful: insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 }),
+    forbidden: `UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${second.pay_run.id}';
+      ${insertion('payment', { ...unrelated, employee_id: 'E1', release_sequence: 2 })}`,
+  },
+  {
     name: 'a held payment does not join by a release that was withdrawn',
     kind: 'trigger',
     on: 'payment',

@@ -210,6 +210,35 @@ const DETACHMENT_GUARDS: Guard[] = [
     lawful: detach(String(account.id)),
     forbidden: detach(a.account),
   },
+  ...['DRAFT', 'READY', 'APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING', 'FOLLOWING', 'CANCELLING'].map(
+    (status): Guard => ({
+      name: `an account is not detached while a run on it is ${status}`,
+      kind: 'trigger',
+      on: 'employer_account',
+      object: 'refuse_detachment_in_use',
+      says: 'detached_account_is_idle',
+      given: [
+        'DROP TRIGGER refuse_illegal_move ON pay_run',
+        insertion('employer_account', account),
+        insertion('pay_run', { ...second.pay_run, account_id: account.id, status }),
+      ],
+      lawful: `UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${second.pay_run.id}'; ${detach(String(account.id))}`,
+      forbidden: detach(String(account.id)),
+    }),
+  ),
+  {
+    name: 'an account is not detached while a schedule on it is active',
+    kind: 'trigger',
+    on: 'employer_account',
+    object: 'refuse_detachment_in_use',
+    says: 'detached_account_is_idle',
+    given: [
+      insertion('employer_account', account),
+      insertion('pay_schedule', { ...second.pay_schedule, account_id: account.id, active: true }),
+    ],
+    lawful: `UPDATE pay_schedule SET active = false WHERE id = '${second.pay_schedule.id}'; ${detach(String(account.id))}`,
+    forbidden: detach(String(account.id)),
+  },
   {
     name: 'an account is detached for good',
     kind: 'trigger',

@@ -1,5 +1,15 @@
 import { Guard } from './guard';
-import { EARLIER_RESTORE, firstRows, idsOf, insertion, NOW, Row, secondRows, uuid } from './two-employers';
+import {
+  EARLIER_RESTORE,
+  firstRows,
+  hashOf,
+  idsOf,
+  insertion,
+  NOW,
+  Row,
+  secondRows,
+  uuid,
+} from './two-employers';
 
 const a = idsOf(1);
 const [FRESH] = a.fresh;
@@ -293,6 +303,29 @@ export const RESTORE_GUARDS: Guard[] = [
     lawful: `${insertion('forgotten_instruction', shown)}; ${afterwards}`,
     forbidden: `${insertion('forgotten_instruction', { ...shown, ...change })}; ${afterwards}`,
   })),
+  ...[
+    { what: 'a run that is not being submitted', change: `UPDATE pay_run SET status = 'VERIFIED'` },
+    { what: 'a version of its run that does not stand', change: 'UPDATE pay_run SET run_version = 2' },
+    {
+      what: 'an instruction that is not in SUBMIT_INTENT',
+      change: `UPDATE instruction SET status = 'VERIFIED' WHERE id = '${attempt.instruction_id}'`,
+    },
+  ].map(({ what, change }): Guard => ({
+    name: `no submit is recorded afterwards of ${what}`,
+    ...BY_EVIDENCE,
+    says: 'adoption_needs_evidence',
+    given: ['DROP TRIGGER refuse_illegal_move ON pay_run', insertion('forgotten_instruction', shown)],
+    lawful: afterwards,
+    forbidden: `${change}; ${afterwards}`,
+  })),
+  {
+    name: 'no submit is recorded afterwards of other rows than were approved',
+    ...BY_EVIDENCE,
+    says: 'adoption_needs_evidence',
+    given: [insertion('forgotten_instruction', shown)],
+    lawful: afterwards,
+    forbidden: insertion('submit_attempt', { ...attempt, outcome: 'EXECUTED', row_hash: hashOf(7) }),
+  },
   {
     name: 'nothing is released of a run of which a submit was forgotten',
     ...BY_RELEASE,

@@ -54,15 +54,16 @@ const INTENT_GUARDS: Guard[] = [
   ...[
     { what: 'rows other than the approved ones', change: { row_hash: hashOf(99) } },
     { what: 'another instruction of the bank', change: { bank_instruction_id: 'bank-other' } },
-    {
-      what: 'another plan than its own',
-      change: { planned_instruction_id: a.planned[2], row_hash: hashOf(3) },
-    },
+    { what: 'another plan than its own', change: { planned_instruction_id: THIRD } },
   ].map(({ what, change }): Guard => ({
     name: `a submit is never of ${what}`,
     ...BY_INTENT,
     says: 'submit_needs_intent',
-    given: built('SUBMIT_INTENT'),
+    given: [
+      ...built('SUBMIT_INTENT'),
+      // Of the same rows, as the plan of an earlier version may be.
+      insertion('planned_instruction', { ...plan, id: THIRD, ordinal: 5, first_row: 5, last_row: 5 }),
+    ],
     lawful: insertion('submit_attempt', attemptOfBuilt),
     forbidden: insertion('submit_attempt', { ...attemptOfBuilt, ...change }),
   })),
