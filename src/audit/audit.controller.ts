@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, Param, Query, UseInterceptors } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
@@ -6,6 +6,7 @@ import { Database, Transaction } from '../database/database';
 import { Allow } from '../http/allow';
 import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
 import { IdParam, showId } from '../http/prefixed-id';
+import { WithheldSums } from '../http/withheld-sums';
 import { INSTALLATION_CHAIN } from './audit';
 import { verifyChain } from './verify-chain';
 
@@ -18,7 +19,10 @@ const auditItem = z.object({
   action: z.string(),
   subject: z.string(),
   detail: z.record(z.string(), z.unknown()),
-  hash: z.string(),
+  hash: z
+    .string()
+    .nullable()
+    .describe('Null, as hashes of rows in `detail` are, for a role that sees no payments.'),
 });
 type AuditItem = z.infer<typeof auditItem>;
 
@@ -43,6 +47,7 @@ interface Row {
 /** An employer's audit chain: who did what, newest first, and whether it is whole. */
 @ApiTags('audit')
 @Allow('finance', 'operator')
+@UseInterceptors(WithheldSums)
 @Controller('v1/employers/:employerId/audit')
 export class AuditController {
   constructor(private readonly database: Database) {}

@@ -9,6 +9,14 @@ export abstract class BankClientError extends Error {
   }
 }
 
+/** Which read an error is of, in words that the bank can look for; of a list that is read for an instruction, of which. */
+export function readOf({ call }: BankClientError, bankInstructionId: string | null = null): string {
+  if (call !== undefined) return call;
+  return bankInstructionId === null
+    ? 'a read of ours'
+    : `a read of customer instruction ${bankInstructionId}`;
+}
+
 /** Whether an error is the bank's or the network's, and so belongs to the trade. */
 export function isBankError(error: unknown): error is BankClientError {
   return error instanceof BankClientError;

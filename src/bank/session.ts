@@ -102,7 +102,8 @@ export class BankSession {
         if (faults.length > 0) throw new ContractDrift(faults);
         return record;
       } catch (error) {
-        if (attempt === READ_ATTEMPTS || !mayBeBetterAtOnce(error)) throw error;
+        if (attempt < READ_ATTEMPTS && mayBeBetterAtOnce(error)) continue;
+        throw error instanceof ContractDrift ? ofRead(path, error) : error;
       }
     }
   }

@@ -1,12 +1,22 @@
 import { ArgumentsHost, Catch, ExceptionFilter, Inject, Logger } from '@nestjs/common';
 import { Request, Response } from 'express';
+import { ZodValidationException } from 'nestjs-zod';
+import { z } from 'zod';
 import { describeError } from '../config/describe-error';
+import { hasBody } from './has-body';
 import { Problem } from './problem';
 import { requestIdOf } from './request-id';
 import { PassingErrors, toProblem } from './to-problem';
 
 /** Injection token of the error classes that mean "try again a little later": `PassingErrors`. */
 export const PASSING_ERRORS = Symbol('PassingErrors');
+
+/** What a route that reads JSON answers a body that no parser took, as it is not said to be JSON. */
+const BODY_NOT_JSON = new Problem(
+  415,
+  'BODY_NOT_JSON',
+  'This address takes JSON: send it with the header Content-Type: application/json.',
+);
 
 /** A lease or a lost connection is back within seconds. */
 const RETRY_AFTER_SECONDS = '5';
@@ -22,7 +32,7 @@ export class ProblemFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    const problem = toProblem(error, this.passing);
+    const problem = isUnparsed(error, request) ? BODY_NOT_JSON : toProblem(error, this.passing);
     const requestId = requestIdOf(request);
     if (problem.status >= 500) this.log(problem, requestId, error);
     // An answer that has begun cannot become another one; cutting it tells the client that it is not whole.
@@ -40,4 +50,12 @@ export class ProblemFilter implements ExceptionFilter {
     if (status === 503) this.logger.warn(line);
     else this.logger.error(line);
   }
+}
+
+/** Whether a body is missed that was there: of another type, it was left to the route. */
+function isUnparsed(error: unknown, request: Request): boolean {
+  if (!(error instanceof ZodValidationException) || request.body !== undefined) return false;
+  const faults = error.getZodError();
+  if (!(faults instanceof z.core.$ZodError) || !hasBody(request)) return false;
+  return faults.issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0);
 }

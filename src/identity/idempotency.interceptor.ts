@@ -13,6 +13,7 @@ import { Response } from 'express';
 import { catchError, concatMap, Observable, of } from 'rxjs';
 import { describeError } from '../config/describe-error';
 import { DomainError } from '../domain/errors';
+import { hasBody } from '../http/has-body';
 import { Problem } from '../http/problem';
 import { SignedInRequest } from '../http/signed-in';
 import { IdempotencyKeys, KeyedRequest, Reservation } from './idempotency-keys';
@@ -148,8 +149,4 @@ function keyedRequest(request: SignedInRequest): KeyedRequest | undefined {
 function fingerprintOf({ method, originalUrl, body }: SignedInRequest): Buffer {
   const asked = JSON.stringify([method, originalUrl, body ?? null]);
   return createHash('sha256').update(asked).digest();
-}
-
-function hasBody(request: SignedInRequest): boolean {
-  return request.get('transfer-encoding') !== undefined || Number(request.get('content-length') ?? 0) > 0;
 }

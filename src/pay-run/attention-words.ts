@@ -12,7 +12,7 @@ export type AttentionAction =
 interface Words {
   /** Where nothing more precise is known when it is raised. */
   certain: string;
-  /** To be read out to the bank. `{ref}` is the bank's id of the instruction, where there is one. */
+  /** To be read out to the bank. `{ref}` is the bank's id of the instruction, or of what else it asks about. */
   askBank: string;
   actions: readonly AttentionAction[];
 }
@@ -27,6 +27,10 @@ export const ECHO_IN_BUILDING =
 
 /** Where the bank knows nothing of what is asked. */
 export const NOTHING_TO_ASK = 'Nothing: this is decided here.';
+
+/** Of an instruction that the bank did not open, be it that it opened others of the run. */
+export const NOT_OPENED =
+  'No instruction with these payments is known at the bank, and nothing of this run is submitted.';
 
 /** What is refused where others of the run are submitted: it can be tried again, but not amended any more. */
 export const UNPAID_IN_MID_RUN =
@@ -92,7 +96,7 @@ export const ATTENTION_WORDS = {
     actions: ['TRY_AGAIN'],
   },
   INITIATE_REFUSED: {
-    certain: 'No instruction of ours is known at the bank, and nothing is paid.',
+    certain: NOT_OPENED,
     askBank: 'Why is the initiation of a credit-transfer instruction refused for account {ref}?',
     actions: ['TRY_AGAIN'],
   },
@@ -210,7 +214,7 @@ export const ATTENTION_WORDS = {
   CREDENTIALS: {
     certain:
       'The bank refuses our access. Nothing more is sent for this employer until two people resume it on this attention.',
-    askBank: 'Is our access token valid, with the scopes of the interface, for this account?',
+    askBank: 'Is our access token valid, with the scopes of the interface, for account {ref}?',
     actions: ['RESUME'],
   },
   ACCOUNT_UNUSABLE: {
@@ -227,7 +231,8 @@ export const ATTENTION_WORDS = {
   CONTRACT_DRIFT: {
     certain:
       'An answer of the bank lacks what its interface document promises. Nothing was concluded from it. It closes by itself once the same is read well.',
-    askBank: 'Did the interface change? What was missing or unreadable is named here.',
+    askBank:
+      'Did your interface change? Your answer to {ref} lacks what its document promises, or cannot be read. What was missing or unreadable is named here.',
     actions: ['ACKNOWLEDGE'],
   },
   RESTORED: {

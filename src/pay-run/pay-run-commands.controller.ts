@@ -3,6 +3,7 @@ import { ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nest
 import { Response } from 'express';
 import { Allow } from '../http/allow';
 import { etagOf } from '../http/etag';
+import { WithheldSums } from '../http/withheld-sums';
 import { SkipIdempotency } from '../identity/idempotency.interceptor';
 import { TicksRequest } from './comparison.dto';
 import { PayRunCommands } from './pay-run.commands';
@@ -10,7 +11,6 @@ import { AmendmentRequest, ApprovalRequest, ReasonRequest, RunBody } from './pay
 import { RunRecord } from './pay-run.reads';
 import { showRun } from './pay-run.view';
 import { Command, RunCommand } from './run-command';
-import { WithheldSums } from './withheld-sums';
 
 /** What people do to a pay run. Every answer is the run as it stands after it, with its entity tag. */
 @ApiTags('pay runs')

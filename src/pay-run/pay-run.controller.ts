@@ -14,6 +14,7 @@ import { etagOf } from '../http/etag';
 import { hasHungUp } from '../http/hung-up';
 import { IdParam, showId } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
+import { SEE_PAYMENTS, seesPayments, WithheldSums } from '../http/withheld-sums';
 import { DifferenceListQuery, DifferencePage } from './comparison.dto';
 import { listDifferences } from './comparison.reads';
 import { showDifference } from './comparison.view';
@@ -23,7 +24,6 @@ import { listChanges, listPayments, listRuns, readRun } from './pay-run.reads';
 import { findRun } from './pay-run.store';
 import { showChange, showPayment, showRun, showRunSummary } from './pay-run.view';
 import { SendSettings } from './send-outlook';
-import { SEE_PAYMENTS, seesPayments, WithheldSums } from './withheld-sums';
 
 const byId = z.object({ id: z.uuid() });
 const byRow = z.object({ row: z.int32().min(1) });

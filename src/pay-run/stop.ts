@@ -1,7 +1,9 @@
 import { whoStopped } from '../audit/who-stopped';
+import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
+import { EmployerAccount } from '../employer/employer.entity';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
 import { Attention } from './attention.entity';
@@ -163,7 +165,7 @@ export async function accessRefused(
   happened: string,
 ): Promise<void> {
   await stopEmployer(tx, 'CREDENTIALS');
-  await raise(tx, refusalOf(tx, run, instruction, happened));
+  await raise(tx, await refusalOf(tx, run, instruction, happened));
 }
 
 /** The bank refuses to show what a run has submitted, at every read as long as it lasts: as above, unless it is decided. */
@@ -174,7 +176,7 @@ export async function hiddenFromUs(
   refusal: string,
 ): Promise<void> {
   const happened = `The bank refuses to show what became of submitted payments of ${showId('run', run.id)}: ${refusal}.`;
-  const alarm = refusalOf(tx, run, instruction, happened);
+  const alarm = await refusalOf(tx, run, instruction, happened);
   if (await isDecided(tx, alarm)) return;
   await awaitTurnOfEmployer(tx);
   // Two people may have decided it while this waited for its turn.
@@ -183,15 +185,17 @@ export async function hiddenFromUs(
   await raiseUndecided(tx, alarm);
 }
 
-function refusalOf(
+async function refusalOf(
   tx: EmployerTransaction,
   run: PayRun,
   instruction: Instruction | undefined,
   happened: string,
-): Alarm {
+): Promise<Alarm> {
+  const { bankAccountId } = await readById(tx, EmployerAccount, run.accountId);
   return {
     kind: 'CREDENTIALS',
     ...(instruction && aboutInstruction(instruction)),
+    bankReference: bankAccountId,
     subjectId: tx.employerId,
     payRunId: run.id,
     happened,

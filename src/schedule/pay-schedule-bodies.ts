@@ -13,7 +13,9 @@ const MAX_SUBMIT_DAYS_BEFORE = 20;
 const MAX_ZONE_CHARACTERS = 64;
 
 const terms = {
-  dayOfMonth: z.union([z.int().min(1).max(31), z.literal(LAST_BANKING_DAY)]),
+  dayOfMonth: z.union([z.int().min(1).max(31), z.literal(LAST_BANKING_DAY)], {
+    error: `must be a day from 1 to 31, or ${LAST_BANKING_DAY}`,
+  }),
   whenClosed: z
     .enum(['PREVIOUS', 'NEXT'])
     .describe('The banking day taken when the day of the month is none.'),

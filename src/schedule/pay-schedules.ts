@@ -12,12 +12,15 @@ import { notFound, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { resolveAccount } from '../pay-file/terms';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
-import { firstMissedCutOff } from './period-dates';
+import { firstMissedCutOff, monthsAfter } from './period-dates';
 import { OverduePeriods } from './overdue-periods';
 import { PeriodMaker } from './period-maker';
 
 /** A group of companies pays from some accounts in a few kinds of pay each; every tick reads all of them. */
 const MAX_ACTIVE_SCHEDULES = 100;
+
+/** No execution date is further ahead either: a later first month is a mistyped one, of which nobody would ever be told. */
+const MAX_MONTHS_AHEAD = 12;
 
 /** What an operator says of a new schedule. Ids are UUIDs; `dayOfMonth` null is the last banking day. */
 export type NewSchedule = Pick<
@@ -44,7 +47,7 @@ export class PaySchedules {
 
   /**
    * Creates a schedule and makes its first periods.
-   * @throws Problem 422 `ACCOUNT_UNKNOWN`, `SUBMIT_AT_TOO_LATE`, 409 `ACCOUNT_IS_CLOSED`, `TOO_MANY_SCHEDULES`; breaks
+   * @throws Problem 422 `ACCOUNT_UNKNOWN`, `FIRST_PERIOD_TOO_FAR`, `SUBMIT_AT_TOO_LATE`, 409 `ACCOUNT_IS_CLOSED`, `TOO_MANY_SCHEDULES`; breaks
    * `one_active_schedule_per_kind_of_pay` when the account has one of this kind of pay.
    */
   async create(tx: EmployerTransaction, personId: string, terms: NewSchedule): Promise<PaySchedule> {
@@ -108,12 +111,20 @@ export class PaySchedules {
       const detail = `An employer has at most ${MAX_ACTIVE_SCHEDULES} active schedules.`;
       throw new Problem(409, 'TOO_MANY_SCHEDULES', detail);
     }
+    this.assertBegins(terms);
     this.assertSubmitsInTime(terms);
   }
 
+  private assertBegins({ firstPeriod }: NewSchedule): void {
+    const latest = monthsAfter(this.currentPeriod(), MAX_MONTHS_AHEAD);
+    if (firstPeriod <= latest) return;
+    const detail = `The first period is more than ${MAX_MONTHS_AHEAD} months ahead; ${latest} will do.`;
+    throw new Problem(422, 'FIRST_PERIOD_TOO_FAR', detail, { latest });
+  }
+
   private assertSubmitsInTime(terms: NewSchedule): void {
-    const today = this.clock.now().toISOString().slice(0, 10);
-    const first = terms.firstPeriod > periodOf(today) ? terms.firstPeriod : periodOf(today);
+    const current = this.currentPeriod();
+    const first = terms.firstPeriod > current ? terms.firstPeriod : current;
     const missed = firstMissedCutOff(terms, first, bankHours(this.config));
     if (missed === undefined) return;
     const detail =
@@ -123,5 +134,9 @@ export class PaySchedules {
       submitAt: missed.submitAt.toISOString(),
       latest: missed.cutOff.toISOString(),
     });
+  }
+
+  private currentPeriod(): Period {
+    return periodOf(this.clock.now().toISOString().slice(0, 10));
   }
 }

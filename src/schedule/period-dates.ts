@@ -112,7 +112,8 @@ function monthBefore(date: IsoDate): Period {
   return periodOf(addDays(`${periodOf(date)}-01`, -1));
 }
 
-function monthsAfter(period: Period, months: number): Period {
+/** The month so many months later. Throws `PERIOD_INVALID`. */
+export function monthsAfter(period: Period, months: number): Period {
   let result = period;
   for (let left = months; left > 0; left -= 1) result = nextPeriod(result);
   return result;

@@ -7,6 +7,7 @@ import {
   isHidden,
   NotAllowed,
   RateLimited,
+  readOf,
 } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
@@ -187,6 +188,7 @@ export class FollowService {
       await raiseUndecided(tx, {
         kind: 'CONTRACT_DRIFT',
         ...aboutInstruction(instruction, planned),
+        bankReference: readOf(error, instruction.bankInstructionId),
         happened,
       });
     }

@@ -36,6 +36,9 @@ export interface ProposedAction {
 /** The attention desk: one person proposes, another confirms, and only then something is done. */
 @Injectable()
 export class AttentionDesk {
+  /** Who confirms about the same attention takes turns: a second click must not change anything at the bank beside the first. */
+  private readonly turns = new Map<string, Promise<void>>();
+
   constructor(
     private readonly database: Database,
     private readonly personal: PersonalData,
@@ -121,6 +124,23 @@ export class AttentionDesk {
    * ATTENTION_IS_RESOLVED, and those of the action itself
    */
   async confirm(employerId: string, attentionId: string, personId: string, actionId: string): Promise<void> {
+    const before = this.turns.get(attentionId) ?? Promise.resolve();
+    const mine = before.then(() => this.decide(employerId, attentionId, personId, actionId));
+    const over = mine.catch(() => undefined);
+    this.turns.set(attentionId, over);
+    try {
+      await mine;
+    } finally {
+      if (this.turns.get(attentionId) === over) this.turns.delete(attentionId);
+    }
+  }
+
+  private async decide(
+    employerId: string,
+    attentionId: string,
+    personId: string,
+    actionId: string,
+  ): Promise<void> {
     const { attention, action } = await this.database.inEmployer(employerId, async (tx) => {
       const open = await lockOpen(tx, attentionId);
       const proposed = await requireAction(tx, attentionId);

@@ -10,9 +10,9 @@ import { decodeCursor, limitParam, pageOf } from '../http/cursor';
 import { idField, IdParam, notFound, showId } from '../http/prefixed-id';
 import { reason, words } from '../http/reason';
 import { Me, type SignedIn } from '../http/signed-in';
+import { seesPayments } from '../http/withheld-sums';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, MEANINGS } from '../pay-run/attention-words';
-import { seesPayments } from '../pay-run/withheld-sums';
 import { AttentionDesk } from './attention-desk';
 import {
   ActionBody,

@@ -12,7 +12,7 @@ import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
-import { AttentionKind, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
+import { AttentionKind, NOT_OPENED, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
 import { BankPaymentRow, Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
@@ -146,11 +146,8 @@ export class Builder {
         ...aboutInstruction(work.instruction, work.planned),
         subjectId: work.planned.id,
         happened: `The last of ${attempt} initiations ${what}. It goes on being tried.`,
-        certain:
-          work.run.status === 'SUBMITTING'
-            ? UNPAID_IN_MID_RUN
-            : 'No instruction of ours is known at the bank, and nothing is paid.',
-        askBank: `Why are initiations of a credit-transfer instruction on this account ${asked}?`,
+        certain: work.run.status === 'SUBMITTING' ? UNPAID_IN_MID_RUN : NOT_OPENED,
+        askBank: `Why are initiations of a credit-transfer instruction on account ${work.account.bankAccountId} ${asked}?`,
       });
     }
     const inMs = pauseBeforeInitiate(attempt);

@@ -1,5 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isAccessRefused, isAnswerUnusable, isBankError, NotFound, RateLimited } from '../bank/errors';
+import {
+  BankClientError,
+  isAccessRefused,
+  isAnswerUnusable,
+  isBankError,
+  NotFound,
+  RateLimited,
+  readOf,
+} from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
 import { Claim, fence, Leases } from '../database/leases';
@@ -120,7 +128,7 @@ export class SubmissionService {
     } catch (error) {
       if (error instanceof RateLimited)
         return { inMs: Math.min(error.retryAfterMs, LIMITED_PAUSE_MS), waitsFor: waitsForOf(error) };
-      if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error.message);
+      if (isAnswerUnusable(error)) return this.driftBeforeSubmit(claim, error);
       if (error instanceof NotFound) return this.accountHidden(claim);
       if (isAccessRefused(error)) return this.parkRun(claim, error.message);
       throw error;
@@ -140,7 +148,7 @@ export class SubmissionService {
       if (error instanceof Halted) return this.halted(work, error.obstacle);
       if (error instanceof RateLimited) return { inMs: error.retryAfterMs, waitsFor: waitsForOf(error) };
       if (error instanceof RowsChanged) return this.tampered(work);
-      if (isAnswerUnusable(error)) return this.drift(work, error.message);
+      if (isAnswerUnusable(error)) return this.drift(work, error);
       if (isAccessRefused(error)) return this.park(work, error.message);
       throw error;
     }
@@ -205,17 +213,21 @@ export class SubmissionService {
     return STOPPED_PAUSE_MS;
   }
 
-  private async drift({ instruction, planned }: Work, message: string): Promise<WakeIn> {
-    // With its status: once it was read well it has another, and a drift that comes back is asked about again.
-    const happened = `${message}, read while the instruction was ${instruction.status}.`;
+  private async drift({ instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
     await this.database.inEmployer(instruction.employerId, (tx) =>
-      raiseUndecided(tx, { kind: 'CONTRACT_DRIFT', ...aboutInstruction(instruction, planned), happened }),
+      raiseUndecided(tx, {
+        kind: 'CONTRACT_DRIFT',
+        ...aboutInstruction(instruction, planned),
+        bankReference: readOf(error, instruction.bankInstructionId),
+        // With its status: once it was read well it has another, and a drift that comes back is asked about again.
+        happened: `${error.message}, read while the instruction was ${instruction.status}.`,
+      }),
     );
     return DRIFT_PAUSE_MS;
   }
 
   /** What the run gate read. It closes once the gate is passed, or what is decided would hide a drift that comes back. */
-  private async driftBeforeSubmit(claim: Claim, message: string): Promise<WakeIn> {
+  private async driftBeforeSubmit(claim: Claim, error: BankClientError): Promise<WakeIn> {
     const { employerId, subjectId } = claim;
     await this.database.inEmployer(employerId, async (tx) => {
       const run = await findRun(tx, subjectId);
@@ -224,7 +236,8 @@ export class SubmissionService {
         kind: 'CONTRACT_DRIFT',
         subjectId: run.id,
         payRunId: run.id,
-        happened: `${message}. ${await approvedVersion(tx, run)} is not submitted before that is read well.`,
+        bankReference: readOf(error),
+        happened: `${error.message}. ${await approvedVersion(tx, run)} is not submitted before that is read well.`,
         payments: run.rowCount,
         amountMinor: run.totalMinor,
       });

@@ -5,6 +5,7 @@ import { AuditEntry, canonicalJson, GENESIS, hashOfEntry } from '../../src/audit
 import { AuditModule } from '../../src/audit/audit.module';
 import { CHAIN_START, verifyChain, verifySlice } from '../../src/audit/verify-chain';
 import { IdentityModule } from '../../src/identity/identity.module';
+import { EmployerRole } from '../../src/http/allow';
 import { showId } from '../../src/http/prefixed-id';
 import { identityApp, makeEmployer, makePerson } from '../http/test-app';
 import { execute } from '../support/database';
@@ -248,6 +249,27 @@ describe('the audit over HTTP', () => {
     expect((await get('/verification')).body).toEqual({ intact: true, entries: 3, brokenAt: null });
     await tamper(employerId, `UPDATE audit_entry SET subject = 'run_8' WHERE chain_id = $1 AND seq = 2`);
     expect((await get('/verification')).body).toEqual({ intact: false, entries: 1, brokenAt: 2 });
+  });
+
+  it('keeps from operators every hash by which an amount could be tried', async () => {
+    const employerId = await newEmployer();
+    const detail = { payments: 1, rootHash: 'ab'.repeat(32), file: { sha256: 'cd'.repeat(32) } };
+    await running.database.inEmployer(employerId, (tx) =>
+      append(tx, { action: 'pay-run.approved', subject: 'run_1', detail }),
+    );
+    const shownTo = async (role: EmployerRole) => {
+      const { authorization } = await makePerson(running.database, `Any ${role}`, { [employerId]: [role] });
+      const path = `/v1/employers/${showId('emp', employerId)}/audit`;
+      const { body } = await request(running.server).get(path).set('Authorization', authorization);
+      return body.items[0];
+    };
+    expect(await shownTo('finance')).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{64}$/), detail });
+    expect(await shownTo('operator')).toMatchObject({
+      action: 'pay-run.approved',
+      subject: 'run_1',
+      detail: { payments: 1, rootHash: null, file: { sha256: null } },
+      hash: null,
+    });
   });
 
   it('of the installation is read page by page and computed again, by administrators', async () => {

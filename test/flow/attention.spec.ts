@@ -62,6 +62,27 @@ describe('a submit whose outcome nobody knows', () => {
     expect(await moved(rows)).toBe(4);
   });
 
+  it('is declared not executed once, and nobody is told otherwise who confirms it several times', async () => {
+    const { id, rows, path } = await parked('request-lost');
+    const reason = 'the bank has no submit of it';
+    const proposed = await payroll.as('operator').post(`${path}/actions`, { action: 'NOT_EXECUTED', reason });
+    const deletes = async () => (await payroll.calls()).deleteInstruction ?? 0;
+    const before = await deletes();
+    const answers = await Promise.all(
+      [1, 2, 3, 4, 5].map(() =>
+        payroll.as('second').post(`${path}/actions/confirmation`, { actionId: proposed.data.id }),
+      ),
+    );
+    const told = answers.map(({ status, data }) => `${status} ${data.code ?? data.resolution}`).sort();
+    expect(told).toEqual([
+      `200 NOT_EXECUTED: ${reason}`,
+      ...Array<string>(4).fill('409 ATTENTION_IS_RESOLVED'),
+    ]);
+    expect((await deletes()) - before).toBe(1);
+    await payroll.until(id, ['FAILED'], 15_000);
+    expect(await moved(rows)).toBe(0);
+  });
+
   it('is watched closely once it was declared not executed, however long nobody answered', async () => {
     const { id, path } = await parked('request-lost');
     const { superuserUrl } = payroll.database;

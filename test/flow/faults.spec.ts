@@ -117,7 +117,7 @@ describe('under faults of the bank and the network', () => {
         const path = await patient.askedAbout(id, 'REBUILD_LIMIT');
         const { certain, askBank } = (await patient.as('operator').get(path)).data;
         expect(`${certain} ${askBank}`).toMatch(
-          new RegExp(`No instruction of ours is known.* Why are initiations .* ${asked}\\?`),
+          new RegExp(`No instruction with these payments is known.* Why are initiations .* ${asked}\\?`),
         );
         await patient.until(id, ['SETTLED'], 20_000);
         expect(await patient.attention()).toEqual([]);

@@ -1,8 +1,12 @@
-import { Controller, Post, Req } from '@nestjs/common';
+import { Body, Controller, Post, Req } from '@nestjs/common';
 import { NestExpressApplication } from '@nestjs/platform-express';
 import { Request } from 'express';
+import { createZodDto } from 'nestjs-zod';
 import request from 'supertest';
+import { z } from 'zod';
 import { httpApp } from './test-app';
+
+class Named extends createZodDto(z.strictObject({ name: z.string() })) {}
 
 @Controller()
 class Routes {
@@ -16,6 +20,11 @@ class Routes {
     let bytes = 0;
     for await (const chunk of stream) bytes += (chunk as Buffer).length;
     return { parsed: stream.body !== undefined, bytes };
+  }
+
+  @Post('named')
+  named(@Body() body: Named) {
+    return body;
   }
 
   @Post('json')
@@ -82,6 +91,24 @@ describe('bodies', () => {
   it('parses a pair of surrogates', async () => {
     const answer = await post('/json').set('Content-Type', 'application/json').send('{"a":"\\ud83e\\udd80"}');
     expect(answer.body).toEqual({ body: { a: '🦀' } });
+  });
+
+  it.each(['application/x-www-form-urlencoded', 'text/plain', 'text/csv', undefined])(
+    'says of a body of another type what it is to be: %s',
+    async (type) => {
+      const sent = post('/named').set('Content-Length', '14');
+      if (type !== undefined) sent.set('Content-Type', type);
+      sent.write('{"name":"Jo"}\n');
+      const answer = await sent;
+      const { status, code, detail } = JSON.parse(answer.text);
+      expect([status, code]).toEqual([415, 'BODY_NOT_JSON']);
+      expect(detail).toContain('Content-Type: application/json');
+    },
+  );
+
+  it('says of a body that is not there that it is missing', async () => {
+    const answer = await post('/named');
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([422, 'VALIDATION_FAILED']);
   });
 
   it('refuses an encoding it does not know', async () => {

@@ -93,6 +93,27 @@ it.each<[string, object, string]>([
   expect((await call('get', 'schedules')).body.items).toEqual([]);
 });
 
+it.each(['31', 'LAST', null])('says what a day of the month may be: not %j', async (dayOfMonth) => {
+  const { call, accountId } = await employerApi(app);
+  const { status, body } = await call('post', 'schedules', { ...TERMS, accountId, dayOfMonth });
+  expect(status).toBe(422);
+  expect(body.errors).toEqual([
+    expect.objectContaining({
+      pointer: '#/dayOfMonth',
+      detail: 'must be a day from 1 to 31, or LAST_BANKING_DAY',
+    }),
+  ]);
+});
+
+it.each(['2027-04', '2062-03', '2169-12'])(
+  'refuses a first period of which no month would be made for a year: %s',
+  async (firstPeriod) => {
+    const { call, accountId } = await employerApi(app);
+    const { status, body } = await call('post', 'schedules', { ...TERMS, accountId, firstPeriod });
+    expect([status, body.code, body.latest]).toEqual([422, 'FIRST_PERIOD_TOO_FAR', '2027-03']);
+  },
+);
+
 it('refuses an account of another employer', async () => {
   const { call } = await employerApi(app);
   const { accountId } = await employerApi(app);

@@ -1,16 +1,17 @@
 import { CallHandler, ExecutionContext, Injectable, NestInterceptor } from '@nestjs/common';
 import { map, Observable } from 'rxjs';
-import { EmployerRole } from '../http/allow';
-import { SignedIn, SignedInRequest } from '../http/signed-in';
+import { EmployerRole } from './allow';
+import { SignedIn, SignedInRequest } from './signed-in';
 
 /** Who may know what a person earns. An operator keeps the service running and needs no salaries for it. */
 export const SEE_PAYMENTS = ['preparer', 'approver', 'finance'] as const satisfies EmployerRole[];
 
 /**
- * What tells what people earn where it is a text: sums, of which the difference of any two may be one person's pay, and the
- * hash over the rows, which tells the amount to whoever knows the rest of a row and tries every amount.
+ * What tells what people earn where it is a text: sums, of which the difference of any two may be one person's pay, and
+ * hashes over rows, which tell the amount to whoever knows the rest of a row and tries every amount; so do the hash of a
+ * file and that of an audit entry, which covers the others.
  */
-const TELLING: readonly string[] = ['amount', 'total', 'before', 'rootHash'];
+const TELLING: readonly string[] = ['amount', 'total', 'before', 'rootHash', 'sha256', 'hash'];
 
 /** Whether somebody may know what single people earn. */
 export function seesPayments({ roles }: Pick<SignedIn, 'roles'>): boolean {
