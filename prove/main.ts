@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { type Asked, BadArguments, readArguments, USAGE } from './arguments';
 import { type Guard, GUARDS } from './guards';
-import { findingOf, type Played, playSeeds } from './model/play';
+import { breaksRule, findingOf, type Played, playSeeds } from './model/play';
 import { simulate } from './model/simulate';
 import { proveFaults } from './real/faults';
 import { proveMix } from './real/mix';
@@ -53,7 +53,8 @@ function tell({ lines, strayed, perSecond }: Played, report: Report): void {
 function replayModel(seed: number, without: Guard | undefined, report: Report): void {
   const verdict = simulate(seed, without);
   const words = wordsOf(findingOf(verdict)) || 'nothing is wrong';
-  if (words === 'nothing is wrong') process.exitCode = 0;
+  // Outside the assumptions somebody may be paid twice, as long as it is told.
+  if (!breaksRule(verdict)) process.exitCode = 0;
   const raised = [...verdict.raised].join(', ') || 'none';
   report.say(
     `seed ${seed} of the model, ${verdict.outside ?? 'inside'}: ${words}; attention raised: ${raised}`,

@@ -53,7 +53,7 @@ function play(first: number, count: number, without: Guard | undefined): Played 
     line.add(finding);
     if (verdict.outside && verdict.strayed > 0) strayed[verdict.outside] += 1;
     played += 1;
-    if (without ? !finds(verdict) : !breaks(finding, line.assumptions)) continue;
+    if (without ? !finds(verdict) : !breaksRule(verdict)) continue;
     if (broken.length < MOST_BROKEN) broken.push({ seed, finding });
     if (without) break;
   }
@@ -65,6 +65,11 @@ function play(first: number, count: number, without: Guard | undefined): Played 
 /** Silence, or a double payment where nothing outside the assumptions can be the reason. */
 export function finds({ outside, paidTwice, silent }: Verdict): boolean {
   return silent || (paidTwice && outside === undefined);
+}
+
+/** Whether a seed breaks the rule of the exit. */
+export function breaksRule(verdict: Verdict): boolean {
+  return breaks(findingOf(verdict), verdict.outside === undefined ? 'inside' : 'outside');
 }
 
 export function findingOf({ paidTwice, paidUnapproved, silent, stuck, raised }: Verdict): Finding {

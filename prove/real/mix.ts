@@ -62,7 +62,7 @@ const RUNS_PER_STAND = 25;
 const MISHAP_WINDOW_MS = 900;
 
 /** What a seed mixes; the same in every proof, though not the moment at which each part strikes. */
-export function mixtureOf(seed: number): Mixture {
+function mixtureOf(seed: number): Mixture {
   const random = new Random(seed);
   const scripts: Record<string, unknown>[] = Array.from({ length: random.between(0, 3) }, () => ({
     operation: random.pick(OPERATIONS),

@@ -47,6 +47,7 @@ export class BankClock {
   }
 }
 
+/** As the bank writes times. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }

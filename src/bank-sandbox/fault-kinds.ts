@@ -87,22 +87,27 @@ export const WEBHOOK_FAULT_MEANINGS: Readonly<Record<FaultOfWebhook, string>> = 
   forged: 'first with other data and a wrong signature, then as it is',
 };
 
+/** Whether it befalls a call before it is executed, if it ever is. */
 export function isBefore(kind: string): kind is FaultBefore {
   return (FAULTS_BEFORE as readonly string[]).includes(kind);
 }
 
+/** Whether the call is executed, and what suffers is its answer. */
 export function isAfter(kind: string): kind is FaultAfter {
   return (FAULTS_AFTER as readonly string[]).includes(kind);
 }
 
+/** Whether a list shows something else than there is. */
 export function isOfList(kind: string): kind is FaultOfList {
   return (FAULTS_OF_LISTS as readonly string[]).includes(kind);
 }
 
+/** Whether it befalls deliveries to the service, not its calls. */
 export function isOfWebhook(kind: string): kind is FaultOfWebhook {
   return (FAULTS_OF_WEBHOOKS as readonly string[]).includes(kind);
 }
 
+/** Whether a call answers with a list of payments. */
 export function isListOperation(operation: string): boolean {
   return (LIST_OPERATIONS as readonly string[]).includes(operation);
 }

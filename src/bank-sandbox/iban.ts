@@ -11,6 +11,7 @@ export function isIban(iban: string): boolean {
   return isValidIBAN(iban);
 }
 
+/** Whether an account with this IBAN would be one of this bank. */
 export function isOwnIban(iban: string): boolean {
   return iban.startsWith('DE') && iban.slice(4, 12) === SANDBOX_BANK_CODE;
 }

@@ -43,7 +43,7 @@ export const status = z.looseObject({ value: z.string().min(1), label: text });
 const maybeStatus = z.looseObject({ value: z.string(), label: text }).nullish();
 export const link = z.looseObject({ rel: z.string(), href: z.string() });
 const links = z.array(link).nullish();
-export const historyEntry = z.looseObject({
+const historyEntry = z.looseObject({
   status,
   groupStatus: maybeStatus,
   date: text,
@@ -336,7 +336,7 @@ function faultsIn({ issues }: z.ZodError): string[] {
 const NAMED_FIELDS = 5;
 
 /** @throws ContractDrift; an unparsable body or one nested too deep for the stack is no answer. */
-export function parseBody(body: string): unknown {
+function parseBody(body: string): unknown {
   try {
     return parseJson(body);
   } catch {

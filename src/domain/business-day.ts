@@ -66,7 +66,7 @@ export function previousBankingDay(date: IsoDate, closedDays: ClosedDays = NO_CL
 }
 
 /** The date itself when it is a banking day, else the nearest one in the direction given. */
-export function adjustToBankingDay(
+function adjustToBankingDay(
   date: IsoDate,
   adjust: 'PREVIOUS' | 'NEXT',
   closedDays: ClosedDays = NO_CLOSED_DAYS,

@@ -55,7 +55,7 @@ export const INSTRUCTION_MEANING: Readonly<Record<InstructionStatus, string>> = 
   RELEASED: 'The cut-off passed before its submit; its rows go to a successor run.',
 };
 
-export const INSTRUCTION_FINALS = finalStates(INSTRUCTION_STATUSES, INSTRUCTION_TRANSITIONS);
+const INSTRUCTION_FINALS = finalStates(INSTRUCTION_STATUSES, INSTRUCTION_TRANSITIONS);
 
 /** Whether it stands for its rows: one that was abandoned or cancelled leaves them to another. */
 export function isInstructionLive(status: InstructionStatus): boolean {

@@ -66,7 +66,7 @@ export interface CheckedRow {
 /** Lengths in characters: the scheme's for name and remittance, the bank's reference length for the employee id. */
 export const MAX_EMPLOYEE_ID = 35;
 export const MAX_NAME = 70;
-export const MAX_REMITTANCE = 140;
+const MAX_REMITTANCE = 140;
 
 // A cell longer than any field could be is refused before its letters are looked at one by one.
 const MAX_CELL = 1_000;

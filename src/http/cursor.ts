@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { Problem } from './problem';
 
 /** A page of 50 fits a screen; 500 rows stay well under a megabyte. */
-export const DEFAULT_PAGE = 50;
-export const MAX_PAGE = 500;
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 500;
 /** A cursor holds a timestamp and an id or two. */
 const MAX_CURSOR_CHARACTERS = 512;
 

@@ -46,7 +46,7 @@ export function toProblem(error: unknown, { unavailable, uncertain }: PassingErr
 }
 
 /** A pointer for each fault that zod found in what a client sent. */
-export function fieldFaults(issues: readonly z.core.$ZodIssue[]): FieldFault[] {
+function fieldFaults(issues: readonly z.core.$ZodIssue[]): FieldFault[] {
   const faults = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => fault([...issue.path, key], issue.code, 'This field is not known.'))

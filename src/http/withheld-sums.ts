@@ -29,7 +29,7 @@ export class WithheldSums implements NestInterceptor {
 }
 
 /** A document without what tells what people earn. */
-export function withholdSums(shown: unknown): unknown {
+function withholdSums(shown: unknown): unknown {
   if (Array.isArray(shown)) return shown.map(withholdSums);
   if (typeof shown !== 'object' || shown === null) return shown;
   return Object.fromEntries(

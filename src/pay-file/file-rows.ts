@@ -121,7 +121,7 @@ export function lineOfEntry(errors = '', fileMark?: string): number | undefined 
 }
 
 /** Spreadsheets end a file with rows of nothing but separators; they pay nobody. */
-export function isBlank({ cells }: CsvRecord): boolean {
+function isBlank({ cells }: CsvRecord): boolean {
   return cells.every((cell) => cell === '');
 }
 

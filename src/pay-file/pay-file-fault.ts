@@ -17,7 +17,7 @@ export const COLUMN_NAMES: Readonly<Record<PayFileColumn, string>> = {
 const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
 
 /** What each fault of a file, rather than of one cell, means and what the uploader can do. The codes are stable. */
-export const FILE_FAULT_CODES = {
+const FILE_FAULT_CODES = {
   FILE_EMPTY: { meaning: 'The file is empty.', remedy: `Begin it with the header ${HEADER}.` },
   NO_ROWS: { meaning: 'The file has a header and no rows.', remedy: 'Add one row for each employee.' },
   ENCODING_NOT_UTF8: {

@@ -283,7 +283,7 @@ export const WAS_IT_SUBMITTED =
 export const SUCCESSOR_REFUSED = 'A successor of ';
 
 /** What the question says of payments that show an undocumented status after they were paid: nothing waits for them. */
-export const HAD_SETTLED = 'of payments that had ended as SETTLED:';
+const HAD_SETTLED = 'of payments that had ended as SETTLED:';
 
 /**
  * The actions on offer. What a status means is decided while payments wait for it, and then nothing else ends them; nor

@@ -51,7 +51,7 @@ const REPAYS_RETURNED = `(SELECT count(*) > 0 FROM ${byKey('payment', 'o.replace
   WHERE back.returned_at IS NOT NULL)`;
 
 /** Whether a payment `s` in a run `r` was made instead of another and is not live, but was sent: it ends the chain. */
-export const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
+const ENDED_SUCCESSOR = `NOT s.live AND s.status NOT IN ('EXCLUDED', 'HELD')
   AND NOT (s.status = 'CANCELLED' AND r.status IN ('CANCELLING', 'CANCELLED'))`;
 
 /**

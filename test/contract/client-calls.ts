@@ -23,7 +23,7 @@ export const FILTER = {
 };
 
 /** The bodies the calls send. */
-export const BODIES = {
+const BODIES = {
   initiate: requests.initiation(FACTS),
   add: requests.addition(FACTS),
   direct: requests.directSubmission(FACTS),

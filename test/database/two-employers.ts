@@ -36,7 +36,7 @@ const PEOPLE: [string, Row][] = [PREPARER, APPROVER, OTHER].map((id) => ['person
 
 /** Restores that everybody was told of. */
 export const [RESTORE, EARLIER_RESTORE] = [uuid(8), uuid(9)] as const;
-export const RESTORES: [string, Row][] = [RESTORE, EARLIER_RESTORE].map((id) => [
+const RESTORES: [string, Row][] = [RESTORE, EARLIER_RESTORE].map((id) => [
   'database_restore',
   { id, what: 'another timeline', noticed_at: '2020-01-01T08:00:00Z', told_at: NOW },
 ]);

@@ -1,6 +1,7 @@
+import { formatMinor } from '../../src/domain/money';
 import { BankReads } from '../../src/employer/bank-reads';
 import { execute, select } from '../support/database';
-import { payFile, payRows, Row } from '../support/pay-rows';
+import { payFile, payRows, Row, totalMinor } from '../support/pay-rows';
 import { eventually, Payroll } from '../support/payroll';
 
 describe('a submit whose outcome nobody knows', () => {
@@ -38,6 +39,13 @@ describe('a submit whose outcome nobody knows', () => {
       actions: ['EXECUTED', 'NOT_EXECUTED'],
     });
     expect(data.askBank).toMatch(/customer instruction \d+/);
+    const { data: listed } = await payroll.as('finance').get(payroll.path('/attention'));
+    // How long it has waited, how many people wait for it, and for how much.
+    expect(listed.items).toEqual([
+      expect.objectContaining({ id: data.id, payments: 4, amount: formatMinor(totalMinor(rows)) }),
+    ]);
+    const waitedMs = payroll.clock.now().getTime() - Date.parse(listed.items[0].openedAt);
+    expect(Math.abs(waitedMs)).toBeLessThan(60_000);
     const text = JSON.stringify(data);
     for (const row of rows) expect(text.includes(row.iban) || text.includes(row.name)).toBe(false);
     const metrics = String((await payroll.as('operator').get('/metrics')).data);

@@ -194,7 +194,9 @@ describe('while PostgreSQL fails, the service', () => {
       .split('\n')
       .filter((line) => line.includes('"level":'));
     const away = told.filter((line) => line.includes('work waits until it is back'));
-    expect([1, 2]).toContain(away.length);
+    // Once for each, and not at every attempt; a busy machine may be away for a second besides.
+    expect(away.length).toBeGreaterThan(0);
+    expect(away.length).toBeLessThan(5);
     expect(told.length).toBeLessThan(30);
     // What was under way when it went may say so, but nothing that began since.
     const ofTicks = told.filter((line) => /not be ensured|not asserted|a tick failed/.test(line));
@@ -224,7 +226,7 @@ describe('while PostgreSQL fails, the service', () => {
 
   it('goes on after a restart of the server at every step', async () => {
     const rows = freshRows();
-    const moments = [UPLOADED, APPROVED, ADDS_INTENDED, VERIFIED, SUBMIT_INTENDED, FOLLOWED];
+    const moments = [UPLOADED, APPROVED, VERIFIED, ...EVERY_COMMIT];
     let restarts = Promise.resolve();
     const hits = moments.map((moment) =>
       proxy.atCommit(moment, 'passes').then(() => (restarts = restarts.then(() => server.restart()))),

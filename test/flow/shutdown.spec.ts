@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { buildWithCrashPoints } from '../support/crash-build';
+import { select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
 import { eventually, Payroll, ServiceProcess } from '../support/payroll';
 
 /** Ten seconds for what is under way, and two for a busy machine. */
@@ -47,6 +49,51 @@ describe('a service that is told to stop', () => {
     socket.destroy();
     await payroll.clearFaults();
   });
+
+  const struck = () => eventually(async () => (await payroll.faults()).every(({ hits }) => hits > 0), 20_000);
+
+  const paidOnce = async (id: string, rows: ReturnType<typeof payRows>) => {
+    await payroll.until(id, ['SETTLED'], 30_000);
+    const { payees } = await payroll.ledger();
+    const times = new Map(payees.map(({ iban, count }) => [iban, count]));
+    expect(rows.map(({ iban }) => times.get(iban))).toEqual(rows.map(() => 1));
+    expect(await payroll.attention()).toEqual([]);
+  };
+
+  it('waits for the answers to what it has sent and writes them down, so that nothing is left in doubt', async () => {
+    const service = await payroll.spawn({ BANK_TIMEOUT_MS: LONG_MS });
+    await payroll.fault({ operation: 'add', kind: 'slow-drip', nth: 1, delayMs: 2 });
+    const rows = payRows(6);
+    const id = await payroll.paid(payFile(rows));
+    await struck();
+    expect(await stops(service)).toBeLessThan(STOPPED_MS);
+    const outcomes = await select<{ outcome: string }>(
+      payroll.database.superuserUrl,
+      `SELECT DISTINCT add_outcome AS outcome FROM bank_payment`,
+    );
+    expect(outcomes).toEqual([{ outcome: 'ADDED' }]);
+    await payroll.clearFaults();
+    await payroll.spawn();
+    await paidOnce(id, rows);
+    const { instructions } = await payroll.run(id);
+    expect(instructions.map(({ attempt }: { attempt: number }) => attempt)).toEqual([1]);
+  });
+
+  it.each(['add', 'submit'])(
+    'is gone within twelve seconds while the bank hangs at the %s of a run, which another one ends',
+    async (operation) => {
+      await payroll.endProcesses();
+      const service = await payroll.spawn({ BANK_TIMEOUT_MS: LONG_MS });
+      await payroll.fault({ operation, kind: 'hang', nth: 1 });
+      const rows = payRows(3, operation === 'add' ? 10 : 20);
+      const id = await payroll.paid(payFile(rows));
+      await struck();
+      expect(await stops(service)).toBeLessThan(STOPPED_MS);
+      await payroll.clearFaults();
+      await payroll.spawn();
+      await paidOnce(id, rows);
+    },
+  );
 
   it('is gone at once where nothing is under way', async () => {
     expect(await stops(await payroll.spawn())).toBeLessThan(STOPPED_MS / 2);

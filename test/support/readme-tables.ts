@@ -219,7 +219,7 @@ function bankLadder(): string {
 }
 
 /** The kinds some code raises: a kind only named by the words and the API is not part of what can happen. */
-export function raisedKinds(): AttentionKind[] {
+function raisedKinds(): AttentionKind[] {
   const raising = sourcesIn('src').filter(
     ({ path }) => !path.startsWith('src/http/') && !path.endsWith('attention-words.ts'),
   );

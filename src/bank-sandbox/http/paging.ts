@@ -4,7 +4,7 @@ import type { Variants } from '../variants';
 import type { Answer } from './exchange';
 
 /** The document's observed page size. */
-export const DEFAULT_LIMIT = 20;
+const DEFAULT_LIMIT = 20;
 /** Beyond any list this process can hold. */
 const WHOLE_NUMBER = /^\d{1,9}$/;
 

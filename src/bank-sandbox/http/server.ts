@@ -16,7 +16,7 @@ import { wrongList } from './wrong-list';
 const MAX_BODY_BYTES = 1_048_576;
 /** Longer than clients keep idle sockets, so that none is closed under a request. */
 const KEEP_ALIVE_MS = 65_000;
-export const SANDBOX_PREFIX = '/sandbox/';
+const SANDBOX_PREFIX = '/sandbox/';
 
 interface Call {
   route: Route;

@@ -4,6 +4,7 @@ import type { Tokens } from '../http/tokens';
 /** The document does not show how a token is obtained; this is how this family of interfaces does it. */
 export const TOKEN_PATH = '/api/distributor/v1/oauth2/token';
 
+/** Gives tokens for a client id and its secret. */
 export function tokenRoutes(tokens: Tokens): Route[] {
   return [
     {

@@ -111,6 +111,7 @@ export class Accounts {
   }
 }
 
+/** An account as it is opened. */
 export function emptyAccount(
   id: string,
   userId: number,

@@ -5,7 +5,7 @@ import type { Variants } from '../variants';
 
 /** The document's table of moves, and the failures of this family of interfaces. */
 export const INSTRUCTION_INITIATED = ['INI_STARTED', 'INITIATED'] as const;
-export const PAYMENT_ADDED = ['INI_STARTED', 'INI_IS_VALID', 'INI_INT_CTRL_PASSED', 'INITIATED'] as const;
+const PAYMENT_ADDED = ['INI_STARTED', 'INI_IS_VALID', 'INI_INT_CTRL_PASSED', 'INITIATED'] as const;
 export const PAYMENT_INWARD = ['INI_STARTED', 'SETTLED'] as const;
 
 /** An instruction's checks after SUB_STARTED; SUB_IS_VALID may repeat. */
@@ -30,6 +30,7 @@ export function paymentAdded(outcome: Outcome): readonly string[] {
   return [...PAYMENT_ADDED.slice(0, passed), failure];
 }
 
+/** The status in which a payment ends that fails the checks of its initiation. */
 export function failureAtInitiation(
   outcome: Outcome,
 ): 'INI_NOT_IS_VALID' | 'INI_INT_CTRL_FAILED' | undefined {
@@ -176,6 +177,7 @@ const WITHOUT_GROUP: ReadonlySet<string> = new Set([
   'RETURNED',
 ]);
 
+/** A status as the document writes it, with its label. */
 export function statusObject(value: string, label = LABELS[value] ?? value): Status {
   return { value, label };
 }

@@ -23,7 +23,7 @@ const REPLAY_DELAY_MS = 300;
 const FLOOD_COPIES = 200;
 
 /** The lower-case hexadecimal HMAC-SHA-256 of a delivery's exact bytes. */
-export function signatureOf(body: string, secret: string): string {
+function signatureOf(body: string, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 

@@ -23,7 +23,7 @@ export interface Delivery {
 }
 
 /** The document's back-off after a failed attempt; the last is the final attempt. */
-export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
+const RETRY_DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 
 export const MINUTE_MS = 60_000;
 
