@@ -230,11 +230,6 @@ class ListWalk<T> {
     if (this.options.habits) Object.assign(this.options.habits, habits);
   }
 
-  private learnParameters(): void {
-    const { usesOffset, takesNoPaging } = this.habits;
-    if (usesOffset || takesNoPaging) this.learn({ usesOffset, takesNoPaging });
-  }
-
   private isBaseOpen(): boolean {
     const { pageBase, usesOffset, takesNoPaging } = this.habits;
     return pageBase === undefined && !usesOffset && !takesNoPaging;
@@ -291,7 +286,7 @@ class ListWalk<T> {
   private advance(answer: ListPage<T>, ids: string[]): void {
     const first = this.position === 0;
     if (this.asksLess && !this.answered) this.learn({ largestSize: this.askedSize, pageSize: undefined });
-    if (!this.answered) this.learnParameters();
+    if (!this.answered && this.habits.usesOffset) this.learn({ usesOffset: true });
     this.answered = true;
     this.lastCount = answer.count ?? 0;
     if (ids.length === 0) {
@@ -374,7 +369,9 @@ class ListWalk<T> {
   /** One answer is all there is to read. Fewer than a page of any list was observed to hold are no full page. */
   private async endWhole(answer: ListPage<T>): Promise<void> {
     if (this.seen.size < OBSERVED_PAGE_SIZE) this.firstPageFull = false;
+    this.learn({ takesNoPaging: undefined });
     await this.endRepeated(answer);
+    this.learn({ takesNoPaging: true });
   }
 }
 

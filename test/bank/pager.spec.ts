@@ -423,12 +423,14 @@ describe('reading a list', () => {
       ['another read tells more', 45, 'page', 46, undefined],
       ['another read tells as many', 45, 'page', 45, 45],
       ['it is less than a page of any list', 3, 'page', undefined, 3],
-    ] as const)('%s', async (_why, cap, count, total, read) => {
+    ] as const)('is read whole, or not at all: %s', async (_why, cap, count, total, read) => {
       const list = new FakeList({ ...USUAL, total: Math.max(cap, 3), cap, count, understands: 'offset' });
       if (cap === 20) list.items = byOffset(20).items;
       const { walk } = strict('nothing', list);
-      if (read === undefined) await expect(walk({}, total)).rejects.toThrow(ListUnreadable);
-      else expect(await walk({}, total)).toBe(read);
+      const habits: ListHabits = {};
+      if (read === undefined) await expect(walk(habits, total)).rejects.toThrow(ListUnreadable);
+      else expect(await walk(habits, total)).toBe(read);
+      expect(habits.takesNoPaging).toBe(read === undefined ? undefined : true);
     });
 
     it('is not asked otherwise where they are shown, nor where it was read by them before', async () => {
