@@ -23,6 +23,11 @@ export interface Variants {
   largePages: 'capped' | 'refused';
   /** Lists that ignore `page` and `pageSize` and read `limit` and `offset` instead. */
   ignorePageParams: boolean;
+  /**
+   * Whether lists whose parameters the document does not show (products, accounts, payments of an instruction) are paged, or
+   * answer any parameter with 400 and all there is without one.
+   */
+  unshownParams: 'read' | 'refused';
   /** Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none; else 400. */
   fromDates: 'every' | 'of-a-week' | 'none';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
@@ -138,6 +143,8 @@ export interface Variants {
   executionDays: 'every' | 'target' | 'next';
   /** Cents the debtor is charged for each outward payment to another bank, when it settles. */
   chargeMinor: number;
+  /** Whether records write a charge as an amount, or as what is taken from the account, negative as in its entries. */
+  chargeSign: 'positive' | 'negative';
   /** Requests a minute before 429, told in `X-RateLimit-*` headers; 0 is without a limit. */
   requestsPerMinute: number;
   /** Subscriptions list `account.credited` too, an event the document observed and does not explain; none is sent. */
@@ -153,6 +160,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   maxPageSize: 100,
   largePages: 'capped',
   ignorePageParams: false,
+  unshownParams: 'read',
   fromDates: 'every',
   instructionList: 'paged',
   emptyLists: 'envelope',
@@ -194,6 +202,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   subIsValidRepeats: 1,
   executionDays: 'every',
   chargeMinor: 0,
+  chargeSign: 'positive',
   requestsPerMinute: 0,
   creditedEvent: false,
 };
@@ -236,6 +245,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   maxPageSize: whole(1, MAX_PAGE_SIZE),
   largePages: choice('capped', 'refused'),
   ignorePageParams: flag,
+  unshownParams: choice('read', 'refused'),
   fromDates: choice('every', 'of-a-week', 'none'),
   instructionList: choice('paged', 'whole'),
   emptyLists: choice('envelope', '404', '204'),
@@ -277,6 +287,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   subIsValidRepeats: whole(1, MAX_REPEATS),
   executionDays: choice('every', 'target', 'next'),
   chargeMinor: whole(0, MAX_CHARGE_MINOR),
+  chargeSign: choice('positive', 'negative'),
   requestsPerMinute: whole(0, MANY),
   creditedEvent: flag,
 };

@@ -14,13 +14,17 @@ export interface ListHabits {
   pageBase?: 0 | 1;
   /** It ignores `page` and is asked with `limit` and `offset`. */
   usesOffset?: boolean;
+  /** It refuses every parameter of paging and is asked for nothing. */
+  takesNoPaging?: boolean;
   /** A size it was seen to deliver in full, which it may no longer do. */
   pageSize?: number;
   /** The largest size to ask: it refused a larger one, and answered this. */
   largestSize?: number;
 }
 
-export type PageQuery = { page: number; pageSize: number } | { limit: number; offset: number };
+/** Without a field where a list takes no paging. */
+export type PageQuery =
+  { page: number; pageSize: number } | { limit: number; offset: number } | Record<string, never>;
 
 /** A list envelope (Conventions); only `items` is relied on. */
 export interface ListPage<T> {
@@ -46,6 +50,8 @@ export interface PagerOptions<T> {
   maxItems?: number;
   /** Told once the list was read to its end. */
   onEnd?: (size: ListSize) => void;
+  /** Whether the document shows that it takes `page` and `pageSize`; another list may refuse them. */
+  pagingIsShown?: boolean;
   /** How many items there are by another read; asked where the list repeats a full page and so may hold more. */
   total?: () => Promise<number | undefined>;
 }
@@ -67,7 +73,7 @@ const MAX_ITEMS = 500_000;
 
 /**
  * Every item of a list once, whatever its paging habits: pages from 0 or 1, a smaller page than asked, `count` of
- * the page or of the list, no usable `offset`, records that move between pages, or `page` ignored altogether.
+ * the page or of the list, no usable `offset`, records that move between pages, or `page` ignored or refused altogether.
  * Item order is the bank's. Items removed while reading may hide others: absence proves nothing.
  * @throws ListUnreadable when it repeats itself or exceeds the caps; errors of `fetch` as they come.
  */
@@ -126,6 +132,7 @@ class ListWalk<T> {
     this.learnBase(answer, ids);
     const fresh = this.unseen(answer.items, ids);
     this.advance(answer, ids);
+    if (this.habits.takesNoPaging) await this.endWhole(answer);
     return fresh;
   }
 
@@ -135,12 +142,15 @@ class ListWalk<T> {
     return { rows: this.seen.size, pageRows: full ? largestPage : undefined };
   }
 
+  private query(): PageQuery {
+    if (this.habits.takesNoPaging) return {};
+    if (this.habits.usesOffset) return { limit: this.size, offset: this.position };
+    return { page: this.page, pageSize: this.size };
+  }
+
   private async ask(): Promise<ListPage<T> | undefined> {
-    const query = this.habits.usesOffset
-      ? { limit: this.size, offset: this.position }
-      : { page: this.page, pageSize: this.size };
     try {
-      return await this.options.fetch(query);
+      return await this.options.fetch(this.query());
     } catch (error) {
       if (error instanceof BankError) this.onRefusedPage(error);
       else if (error instanceof BankUnreachable && error.why === BODY_TOO_LARGE) this.onPageTooLarge();
@@ -164,6 +174,8 @@ class ListWalk<T> {
       if (error.status < 500 || this.probeErrors.length > 1) this.page = 1;
     } else if (this.isPerhapsTooLarge(error)) {
       this.askLess();
+    } else if (this.mayTakeOtherParameters(error)) {
+      this.askOtherwise();
     } else if (this.answered && PERHAPS_NO_PAGE.has(error.status) && !this.isMoreCounted()) {
       this.ended = true;
     } else {
@@ -177,10 +189,29 @@ class ListWalk<T> {
     return refusals && !this.answered && this.size > OBSERVED_PAGE_SIZE;
   }
 
+  /** A list whose parameters are not shown, and which was never read by pages, refused its first one in every size. */
+  private mayTakeOtherParameters({ status }: BankError): boolean {
+    const { pageBase, takesNoPaging } = this.habits;
+    const isKnown = this.options.pagingIsShown || pageBase !== undefined || takesNoPaging;
+    return !isKnown && !this.answered && PERHAPS_TOO_LARGE.has(status);
+  }
+
+  /** By those the answers of lists name (Conventions), then by none; what is answered is learned. */
+  private askOtherwise(): void {
+    this.habits.takesNoPaging = this.habits.usesOffset;
+    this.habits.usesOffset = !this.habits.usesOffset;
+    this.asksLess = false;
+    this.askIn(this.options.pageSize ?? ASKED_PAGE_SIZE);
+  }
+
   private askLess(): void {
     this.asksLess = true;
-    this.askedSize = OBSERVED_PAGE_SIZE;
-    this.size = OBSERVED_PAGE_SIZE;
+    this.askIn(OBSERVED_PAGE_SIZE);
+  }
+
+  private askIn(size: number): void {
+    this.askedSize = size;
+    this.size = size;
     this.page = this.habits.pageBase ?? 0;
     this.probeErrors = [];
   }
@@ -200,7 +231,8 @@ class ListWalk<T> {
   }
 
   private isBaseOpen(): boolean {
-    return this.habits.pageBase === undefined && !this.habits.usesOffset;
+    const { pageBase, usesOffset, takesNoPaging } = this.habits;
+    return pageBase === undefined && !usesOffset && !takesNoPaging;
   }
 
   private learnBase(answer: ListPage<T>, ids: readonly string[]): void {
@@ -254,6 +286,7 @@ class ListWalk<T> {
   private advance(answer: ListPage<T>, ids: string[]): void {
     const first = this.position === 0;
     if (this.asksLess && !this.answered) this.learn({ largestSize: this.askedSize, pageSize: undefined });
+    if (!this.answered && this.habits.usesOffset) this.learn({ usesOffset: true });
     this.answered = true;
     this.lastCount = answer.count ?? 0;
     if (ids.length === 0) {
@@ -321,12 +354,24 @@ class ListWalk<T> {
       this.previous = [];
     } else {
       this.learn({ usesOffset: undefined });
-      if ((answer.count ?? 0) > this.seen.size) throw new ListUnreadable('repeats');
-      if (this.firstPageFull && (await this.options.total?.()) !== this.seen.size)
-        throw new ListUnreadable('repeats');
-      this.ended = true;
+      await this.endRepeated(answer);
     }
     return [];
+  }
+
+  private async endRepeated(answer: ListPage<T>): Promise<void> {
+    const more = (answer.count ?? 0) > this.seen.size;
+    if (more || (this.firstPageFull && (await this.options.total?.()) !== this.seen.size))
+      throw new ListUnreadable('repeats');
+    this.ended = true;
+  }
+
+  /** One answer is all there is to read. Fewer than a page of any list was observed to hold are no full page. */
+  private async endWhole(answer: ListPage<T>): Promise<void> {
+    if (this.seen.size < OBSERVED_PAGE_SIZE) this.firstPageFull = false;
+    this.learn({ takesNoPaging: undefined });
+    await this.endRepeated(answer);
+    this.learn({ takesNoPaging: true });
   }
 }
 

@@ -37,7 +37,7 @@ export class PaymentTransactions {
   ): AsyncIterable<ListedPayment> {
     const page = pageOfPayments(isWanted, isTolerant);
     const fetch = listFetcher(this.session, PATHS.paymentTransactions(), page, { ...filter });
-    return eachItem({ fetch, idOf: ({ id }) => id, habits: this.habits, onEnd });
+    return eachItem({ fetch, idOf: ({ id }) => id, habits: this.habits, onEnd, pagingIsShown: true });
   }
 
   /** One payment transaction. Scope not shown (Paths exposed only as links). */

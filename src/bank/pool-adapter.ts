@@ -35,6 +35,9 @@ const IDLE_SOCKET_TIMEOUT_MS = 3_000;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
+/** The names of gzip, in small letters: those of codings are the same in any case (RFC 9110, 8.4.1). */
+const GZIP: ReadonlySet<string> = new Set(['gzip', 'x-gzip']);
+
 /**
  * Carries axios' requests over a pool of connections, one request at a time on each (no pipelining: what stands behind
  * a lost request would be lost or sent again with it). No retry, no redirect, no proxy. Fails with an `AxiosError` whose
@@ -131,8 +134,8 @@ export class PoolAdapter {
   }
 
   private async textOf(answer: RawAnswer): Promise<string> {
-    const encoding = answer.headers['content-encoding'];
-    const bytes = encoding === 'gzip' ? await this.unpacked(answer.body) : answer.body;
+    const coding = String(answer.headers['content-encoding']).toLowerCase();
+    const bytes = GZIP.has(coding) ? await this.unpacked(answer.body) : answer.body;
     const text = bytes.toString('utf8');
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }

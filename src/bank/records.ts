@@ -211,14 +211,16 @@ function minorOf(amount: AmountText | null | undefined, codec: AmountCodec): big
 }
 
 /**
- * Charges in cents. Those in another currency, or that are no amount of cents, are left out as if the bank did not show
+ * Charges in cents, also where they are written as what is taken from the account, which the document shows negative
+ * (Transaction, accounting entry). Those in another currency, or that are no amount of cents, are left out as if the bank did not show
  * them: no payment's status waits for them.
  */
 function chargesOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
   if (!amount || !Object.hasOwn(CURRENCY_EXPONENT, amount.currency)) return undefined;
   try {
     const { amountMinor } = codec.decode(amount);
-    return amountMinor <= MAX_AMOUNT_MINOR && amountMinor >= -MAX_AMOUNT_MINOR ? amountMinor : undefined;
+    const chargedMinor = amountMinor < 0n ? -amountMinor : amountMinor;
+    return chargedMinor <= MAX_AMOUNT_MINOR ? chargedMinor : undefined;
   } catch (error) {
     if (error instanceof ContractDrift) return undefined;
     throw error;

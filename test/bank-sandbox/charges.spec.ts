@@ -35,6 +35,13 @@ it('charges nothing unless it is told to', async () => {
   expect((await bank.account('1001')).balance.value).toBe(25_000_000 - 300);
 });
 
+it('writes a charge as what is taken from the account where the bank does', async () => {
+  await start({ chargeMinor: 15, chargeSign: 'negative' });
+  const { added } = await bank.pay([{ value: 300 }, { value: 200, iban: BIRCH.account!.iban }]);
+  expect(added.map(charged)).toEqual([-15, 0]);
+  expect((await bank.account('1001')).balance.value).toBe(25_000_000 - 515);
+});
+
 it('charges the debtor for each outward payment to another bank when it settles, as a FEE of its own', async () => {
   await start({ chargeMinor: 15 });
   const { added } = await bank.pay([{ value: 300 }, { value: 200, iban: BIRCH.account!.iban }]);

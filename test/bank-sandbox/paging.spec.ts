@@ -108,3 +108,16 @@ it('filters by status, time and amount, alone and together', async () => {
   expect(idsOf(await page('?minAmount=120&maxAmount=120&status=SETTLED'))).toEqual([ids[20]]);
   expect((await bank.get(`${LIST}?fromDate=yesterday`)).status).toBe(400);
 });
+
+it('refuses parameters the document does not show, and answers all there is without one, where the bank does', async () => {
+  await start({ unshownParams: 'refused', maxPageSize: 20 });
+  for (const path of [PATHS.products(), PATHS.accounts()]) {
+    expect((await bank.get(`${path}?page=1`)).status).toBe(400);
+    expect((await bank.get(path)).body.items.length).toBeGreaterThan(1);
+  }
+  const id = (await bank.get(PATHS.paymentTransaction(String(ids[0])))).body.customerInstructionId;
+  const own = PATHS.instructionPaymentTransactions(id);
+  expect((await bank.get(`${own}?pageSize=20`)).status).toBe(400);
+  expect((await bank.get(own)).body).toMatchObject({ count: 45, limit: 45, offset: 0 });
+  expect(idsOf(await page('?page=2&pageSize=20'))).toEqual(ids.slice(20, 40));
+});

@@ -13,6 +13,7 @@ const OTHERWISE: Variants = {
   maxPageSize: 7,
   largePages: 'refused',
   ignorePageParams: true,
+  unshownParams: 'refused',
   fromDates: 'of-a-week',
   instructionList: 'whole',
   emptyLists: '204',
@@ -54,6 +55,7 @@ const OTHERWISE: Variants = {
   subIsValidRepeats: 3,
   executionDays: 'next',
   chargeMinor: 15,
+  chargeSign: 'negative',
   requestsPerMinute: 100,
   creditedEvent: true,
 };

@@ -200,6 +200,8 @@ describe('the gateway', () => {
     ['major', { value: 0.125, currency: 'EUR' }, undefined],
     ['major', { value: 0.12, currency: 'CHF' }, undefined],
     ['minor', { value: 15, currency: 'EUR' }, 15n],
+    ['minor', { value: -15, currency: 'EUR' }, 15n],
+    ['major', { value: '-0.15', currency: 'EUR' }, 15n],
     ['minor', { value: 12.5, currency: 'EUR' }, undefined],
     ['minor', { value: 12, currency: 'CHF' }, undefined],
     ['minor', { value: 1e25, currency: 'EUR' }, undefined],

@@ -43,7 +43,7 @@ class FakeList {
   fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
     this.queries.push(query);
     const { habit } = this;
-    const asked = 'page' in query ? query.pageSize : query.limit;
+    const asked = ('page' in query ? query.pageSize : query.limit) ?? habit.cap;
     if (habit.tooLarge !== 'caps' && asked > Math.max(habit.cap, 20) && !this.ignoresSizeOf(query))
       throw refusal(habit.tooLarge);
     const size = Math.min(asked, habit.cap);
@@ -371,6 +371,75 @@ describe('reading a list', () => {
       else expect(await walk()).toBe(read);
     },
   );
+
+  describe('whose parameters are not shown', () => {
+    type Taken = 'offset' | 'nothing';
+    const strict = (taken: Taken, list: FakeList, largest = 100) => {
+      const asked: PageQuery[] = [];
+      const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+        asked.push(query);
+        const isTaken = taken === 'offset' ? 'offset' in query : Object.keys(query).length === 0;
+        if (!isTaken || ('limit' in query && query.limit > largest)) throw refusal(400);
+        return list.fetch('limit' in query ? query : { limit: list.habit.cap, offset: 0 });
+      };
+      const walk = async (
+        habits: ListHabits = {},
+        total?: number,
+        pagingIsShown = false,
+      ): Promise<number> => {
+        const ids = new Set<string>();
+        const options = { fetch, idOf: (one: Item) => one.id, habits, pagingIsShown };
+        for await (const item of eachItem({ ...options, total: async () => total })) ids.add(item.id);
+        return ids.size;
+      };
+      return { asked, walk };
+    };
+    const byOffset = (cap: number): FakeList => new FakeList({ ...USUAL, cap, understands: 'offset' });
+
+    it.each([100, 20])(
+      'is asked for limit and offset where it refuses pages, %s at most',
+      async (largest) => {
+        const { asked, walk } = strict('offset', byOffset(largest), largest);
+        const habits: ListHabits = {};
+        expect(await walk(habits)).toBe(45);
+        asked.length = 0;
+        expect(await walk(habits)).toBe(45);
+        expect(asked[0]).toEqual({ limit: largest, offset: 0 });
+      },
+    );
+
+    it('is asked for nothing where it refuses these too, and so the next time', async () => {
+      const { asked, walk } = strict('nothing', byOffset(200));
+      const habits: ListHabits = {};
+      expect(await walk(habits)).toBe(45);
+      asked.length = 0;
+      expect(await walk(habits)).toBe(45);
+      expect(asked).toEqual([{}]);
+    });
+
+    it.each([
+      ['count says that there are more', 20, 'total', undefined, undefined],
+      ['it is a full page', 20, 'page', undefined, undefined],
+      ['another read tells more', 45, 'page', 46, undefined],
+      ['another read tells as many', 45, 'page', 45, 45],
+      ['it is less than a page of any list', 3, 'page', undefined, 3],
+    ] as const)('is read whole, or not at all: %s', async (_why, cap, count, total, read) => {
+      const list = new FakeList({ ...USUAL, total: Math.max(cap, 3), cap, count, understands: 'offset' });
+      if (cap === 20) list.items = byOffset(20).items;
+      const { walk } = strict('nothing', list);
+      const habits: ListHabits = {};
+      if (read === undefined) await expect(walk(habits, total)).rejects.toThrow(ListUnreadable);
+      else expect(await walk(habits, total)).toBe(read);
+      expect(habits.takesNoPaging).toBe(read === undefined ? undefined : true);
+    });
+
+    it('is not asked otherwise where they are shown, nor where it was read by them before', async () => {
+      const { asked, walk } = strict('nothing', byOffset(200));
+      await expect(walk({}, undefined, true)).rejects.toMatchObject({ status: 400 });
+      await expect(walk({ pageBase: 1 })).rejects.toMatchObject({ status: 400 });
+      expect(asked.every((query) => 'page' in query)).toBe(true);
+    });
+  });
 
   it('accepts a list without paging that is all there', async () => {
     const all = Array.from({ length: 250 }, (_none, index) => ({ id: `i${index}` }));

@@ -6,11 +6,13 @@ import { eventually, Payroll } from '../support/payroll';
 
 const CHARGE_MINOR = 999n;
 const ACCOUNT = '1002';
+const SIGNS = ['positive', 'negative'] as const;
 
-describe('a bank that charges for each payment', () => {
+describe.each(SIGNS)('a bank that charges for each payment, written %s', (chargeSign) => {
   let payroll: Payroll;
   beforeAll(async () => {
-    payroll = await Payroll.start({ sandbox: { variants: { chargeMinor: Number(CHARGE_MINOR) } } });
+    const variants = { chargeMinor: Number(CHARGE_MINOR), chargeSign };
+    payroll = await Payroll.start({ sandbox: { variants } });
   });
   afterAll(() => payroll.close());
 

@@ -28,6 +28,7 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       'gives all payments of an instruction in every answer, also where they fill a page',
       { instructionList: 'whole' },
     ],
+    ['refuses every parameter of a list that the document does not show', { unshownParams: 'refused' }],
     ['answers a list of nothing with 404', { emptyLists: '404' }],
     [
       'answers a list of nothing with 404, counts pages from 0, in pages of 5, and links nothing',

@@ -19,6 +19,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   maxPageSize: [20, 50, 100],
   largePages: ['capped', 'refused'],
   ignorePageParams: [false, true],
+  unshownParams: ['read', 'refused'],
   fromDates: ['every', 'of-a-week', 'none'],
   instructionList: ['paged', 'whole'],
   emptyLists: ['envelope', '404', '204'],
@@ -60,6 +61,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   subIsValidRepeats: [1, 3],
   executionDays: ['every', 'target', 'next'],
   chargeMinor: [0, 15],
+  chargeSign: ['positive', 'negative'],
   requestsPerMinute: [0],
   creditedEvent: [false, true],
 };

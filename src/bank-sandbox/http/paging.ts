@@ -10,7 +10,7 @@ const WHOLE_NUMBER = /^\d{1,9}$/;
 
 export type PagingVariants = Pick<
   Variants,
-  'pageBase' | 'pageZero' | 'countMeans' | 'maxPageSize' | 'largePages' | 'ignorePageParams'
+  'pageBase' | 'pageZero' | 'countMeans' | 'maxPageSize' | 'largePages' | 'ignorePageParams' | 'unshownParams'
 >;
 
 /** A query whose page is taken this many records later than it says, as if records had moved meanwhile. */
@@ -26,16 +26,18 @@ export class MovedQuery extends URLSearchParams {
 /**
  * One page of the first `total` items as a list envelope. A page is a slice: its cost does not depend on its
  * number. Throws a 400 refusal for parameters that are not whole numbers, or a
- * page larger than there are.
+ * page larger than there are, or, where a list takes none that the document does not show, any of those.
  */
 export function pageOf<T>(
   items: readonly T[],
   total: number,
   query: URLSearchParams,
-  list: { sort: string; params: 'pages' | 'offset' | 'none' },
+  list: { sort: string; params: 'pages' | 'offset' | 'none'; areShown: boolean },
   variants: PagingVariants,
 ): ListEnvelope<T> {
-  if (list.params === 'none')
+  const refuses = variants.unshownParams === 'refused' && !list.areShown;
+  if (refuses && query.size > 0) throw badRequest('this list takes no parameters');
+  if (refuses || list.params === 'none')
     return { items: items.slice(0, total), count: total, limit: total, offset: 0, sort: list.sort };
   const byOffset = list.params === 'offset' || variants.ignorePageParams;
   const asked = wholeNumber(query, byOffset ? 'limit' : 'pageSize') ?? DEFAULT_LIMIT;

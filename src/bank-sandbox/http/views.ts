@@ -5,7 +5,7 @@ import type {
   PaymentTransaction,
   PaymentTransactionsStatus,
 } from '../../bank/types';
-import type { AmountCodec, Wire } from '../amounts';
+import type { AmountCodec, Wire, WireAmount } from '../amounts';
 import { timestamp } from '../clock';
 import { electronicIban, spacedIban } from '../iban';
 import { SANDBOX_BIC } from '../seed';
@@ -102,9 +102,7 @@ export class Views {
       },
       paymentTransactionAmountInformation: {
         instructedAmount: this.codec.write(record.amountMinor),
-        chargesAmount: this.codec.write(
-          (failed ? 0n : record.chargeMinor) + (record.furtherChargeMinor ?? 0n),
-        ),
+        chargesAmount: this.charges((failed ? 0n : record.chargeMinor) + (record.furtherChargeMinor ?? 0n)),
         ...this.maybe('chargeBearer', record.chargeBearer),
       },
       ...(!left.includes('parties') && { paymentTransactionParties: this.parties(record) }),
@@ -118,6 +116,10 @@ export class Views {
     };
     if (optionalFields === 'left-out') return withoutOptionalFields(whole);
     return left.includes('customerInstructionId') ? withoutInstructionId(whole) : whole;
+  }
+
+  private charges(minor: bigint): WireAmount {
+    return this.codec.write(this.variants.chargeSign === 'negative' ? -minor : minor);
   }
 
   iban(iban: string): string {

@@ -44,7 +44,8 @@ function readRoutes(context: BankRoutes): Route[] {
       scopes: ['customer-instruction_view'],
       handle: answered((id, seenAtMs, { query }) => {
         const params = context.variants.instructionList === 'whole' ? 'none' : 'pages';
-        return paymentList(context, own(id, seenAtMs, isListGone).payments, query, params);
+        const list = { params, areShown: false } as const;
+        return paymentList(context, own(id, seenAtMs, isListGone).payments, query, list);
       }),
     },
     {

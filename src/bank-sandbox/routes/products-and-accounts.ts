@@ -14,7 +14,7 @@ export function productAndAccountRoutes({ bank, requests, views, variants }: Ban
       scopes: ['account_view'],
       handle: ({ query }) => {
         const { products } = accounts.seed;
-        const list = { sort: '+id', params: 'offset' } as const;
+        const list = { sort: '+id', params: 'offset', areShown: false } as const;
         return answerOf(pageOf(products, products.length, query, list, variants), variants);
       },
     },
@@ -45,7 +45,7 @@ export function productAndAccountRoutes({ bank, requests, views, variants }: Ban
       path: pathPattern(PATHS.accounts()),
       scopes: ['account_view'],
       handle: ({ query }) => {
-        const list = { sort: '+ids', params: 'offset' } as const;
+        const list = { sort: '+ids', params: 'offset', areShown: false } as const;
         const page = pageOf(accounts.all, accounts.all.length, query, list, variants);
         const items = page.items.map((account) => views.account(account, true));
         return answerOf({ ...page, items }, variants);

@@ -28,7 +28,8 @@ export function transactionRoutes(context: BankRoutes): Route[] {
       method: 'GET',
       path: pathPattern(PATHS.paymentTransactions()),
       scopes: ['customer-instruction_view', 'payment-instruction_view'],
-      handle: ({ query }) => paymentList(context, bank.instructions.payments, query),
+      handle: ({ query }) =>
+        paymentList(context, bank.instructions.payments, query, { params: 'pages', areShown: true }),
     },
   ];
 }
@@ -38,7 +39,7 @@ export function paymentList(
   context: BankRoutes,
   all: readonly PaymentRecord[],
   query: URLSearchParams,
-  params: 'pages' | 'none' = 'pages',
+  list: { params: 'pages' | 'none'; areShown: boolean },
 ): Answer {
   const { variants } = context;
   const payments =
@@ -48,8 +49,7 @@ export function paymentList(
   const visible = visibleCount(payments, seenAtMs);
   const items = filter ? payments.slice(0, visible).filter(filter) : payments;
   const total = filter ? items.length : visible;
-  const list = { sort: '+paymentTransactionId', params };
-  const page = pageOf(items, total, query, list, variants);
+  const page = pageOf(items, total, query, { sort: '+paymentTransactionId', ...list }, variants);
   const shown = page.items.map((payment) => context.views.payment(payment, seenAtMs, true));
   const { countMeans } = variants;
   const count = countMeans === 'everything' ? context.bank.instructions.payments.length : page.count;
