@@ -13,6 +13,9 @@ export const CURRENCY_EXPONENT: Readonly<Record<Currency, number>> = { EUR: 2 };
 export const MIN_AMOUNT_MINOR = 1n;
 export const MAX_AMOUNT_MINOR = 99_999_999_999n;
 
+/** The bound of the columns: ninety trillion euro, more than any payroll or account and safe in every sum. */
+export const MAX_TOTAL_MINOR = 9_000_000_000_000_000n;
+
 export type AmountFault =
   'EMPTY' | 'NOT_PLAIN_DECIMAL' | 'TOO_MANY_DECIMALS' | 'BELOW_MINIMUM' | 'ABOVE_MAXIMUM';
 export type ParsedAmount = { ok: true; amountMinor: bigint } | { ok: false; reason: AmountFault };
