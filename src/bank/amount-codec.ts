@@ -1,5 +1,5 @@
 import { LosslessNumber } from 'lossless-json';
-import { CURRENCY_EXPONENT, formatMinor, parseScaled } from '../domain/money';
+import { CURRENCY_EXPONENT, formatMinor, MAX_TOTAL_MINOR, parseScaled } from '../domain/money';
 import { ContractDrift } from './errors';
 
 /** What one unit of `Amount.value` is (Conventions: not shown): a cent (`minor`) or a euro (`major`). */
@@ -27,12 +27,12 @@ export class AmountCodec {
 
   /**
    * @returns the amount in the currency's smallest unit; negative for a debit.
-   * @throws ContractDrift when the text is no number, holds a part of a smallest unit, or, counting in whole
-   * units, the currency's decimals are not known.
+   * @throws ContractDrift when the text is no number, holds a part of a smallest unit, is beyond any sum that can be
+   * written down, or, counting in whole units, the currency's decimals are not known.
    */
   decode(amount: AmountText): { amountMinor: bigint; currency: string } {
     const amountMinor = parseScaled(amount.value, this.shiftOf(amount.currency));
-    if (amountMinor === undefined) throw new ContractDrift(['amount.value']);
+    if (amountMinor === undefined || isBeyondAll(amountMinor)) throw new ContractDrift(['amount.value']);
     return { amountMinor, currency: amount.currency };
   }
 
@@ -64,4 +64,8 @@ export class AmountCodec {
     if (exponent === undefined) throw new ContractDrift(['amount.currency']);
     return exponent;
   }
+}
+
+function isBeyondAll(amountMinor: bigint): boolean {
+  return amountMinor > MAX_TOTAL_MINOR || amountMinor < -MAX_TOTAL_MINOR;
 }

@@ -9,9 +9,17 @@ export interface Money {
 /** Digits after the dot in one unit of each currency. */
 export const CURRENCY_EXPONENT: Readonly<Record<Currency, number>> = { EUR: 2 };
 
+/** Whether a currency is one whose decimals are known, and in which sums are drawn up. */
+export function isCurrency(code: string): code is Currency {
+  return Object.hasOwn(CURRENCY_EXPONENT, code);
+}
+
 /** The SEPA credit transfer scheme's bounds of one payment: 0.01 to 999,999,999.99 euro. */
 export const MIN_AMOUNT_MINOR = 1n;
 export const MAX_AMOUNT_MINOR = 99_999_999_999n;
+
+/** The bound of the columns: ninety trillion euro, more than any payroll or account and safe in every sum. */
+export const MAX_TOTAL_MINOR = 9_000_000_000_000_000n;
 
 export type AmountFault =
   'EMPTY' | 'NOT_PLAIN_DECIMAL' | 'TOO_MANY_DECIMALS' | 'BELOW_MINIMUM' | 'ABOVE_MAXIMUM';
@@ -51,6 +59,15 @@ export function formatMinor(amountMinor: bigint, exponent = 2): string {
   const digits = (amountMinor < 0n ? -amountMinor : amountMinor).toString().padStart(exponent + 1, '0');
   if (exponent === 0) return sign + digits;
   return `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+}
+
+/**
+ * An amount in the smallest unit of a currency, for people: `12.34 EUR`; `1234 of the smallest unit of JPY` where its
+ * decimals are not known.
+ */
+export function formatMoney(amountMinor: bigint, currency: string): string {
+  if (!isCurrency(currency)) return `${amountMinor} of the smallest unit of ${currency}`;
+  return `${formatMinor(amountMinor, CURRENCY_EXPONENT[currency])} ${currency}`;
 }
 
 // A bank's amount needs some 20 characters; more digits or a larger power of ten is not an amount of money.

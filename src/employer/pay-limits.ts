@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatMinor, MAX_AMOUNT_MINOR } from '../domain/money';
+import { formatMinor, MAX_AMOUNT_MINOR, MAX_TOTAL_MINOR } from '../domain/money';
 import { amountField } from '../http/amount-field';
 import { Employer } from './employer.entity';
 
@@ -19,8 +19,6 @@ export const NO_LIMITS: PayLimits = {
   daysAheadLimit: null,
 };
 
-/** Ninety trillion euro: the bound of the column. */
-const MAX_RUN_MINOR = 9_000_000_000_000_000n;
 /** A hundredfold; what rises further is not a raise. */
 const MAX_INCREASE_BP = 1_000_000;
 
@@ -32,7 +30,7 @@ const MIN_DAYS_AHEAD = 7;
 /** A change of limits: what is null is no longer limited, what is absent stays. */
 export const payLimitsField = z.strictObject({
   payment: amountField({ minMinor: 1n, maxMinor: MAX_AMOUNT_MINOR }).nullable().optional(),
-  run: amountField({ minMinor: 1n, maxMinor: MAX_RUN_MINOR }).nullable().optional(),
+  run: amountField({ minMinor: 1n, maxMinor: MAX_TOTAL_MINOR }).nullable().optional(),
   increaseBasisPoints: z.int().min(0).max(MAX_INCREASE_BP).nullable().optional(),
   daysAhead: z.int().min(MIN_DAYS_AHEAD).max(MAX_DAYS_AHEAD).nullable().optional(),
 });

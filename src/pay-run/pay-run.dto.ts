@@ -2,7 +2,7 @@ import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { isIsoDate, isPeriod } from '../domain/business-day';
 import { INSTRUCTION_STATUSES } from '../domain/instruction';
-import { AmountBounds } from '../domain/money';
+import { AmountBounds, MAX_TOTAL_MINOR } from '../domain/money';
 import { PAY_RUN_STATUSES } from '../domain/pay-run';
 import { PAYMENT_STATUSES } from '../domain/payment';
 import { REPLACEMENT_REFUSALS, ReplacementRefusal } from '../domain/replacement';
@@ -12,8 +12,7 @@ import { idField } from '../http/prefixed-id';
 import { reason } from '../http/reason';
 import { comparison } from './comparison.dto';
 
-/** The bound of the column: ninety trillion euro, more than any payroll and safe in every sum. */
-const TOTAL_BOUNDS: AmountBounds = { minMinor: 0n, maxMinor: 9_000_000_000_000_000n };
+const TOTAL_BOUNDS: AmountBounds = { minMinor: 0n, maxMinor: MAX_TOTAL_MINOR };
 /** Enough for every row of a large payroll that a bank could refuse, in a body of 400 kB. */
 const MAX_EXCLUDED = 10_000;
 

@@ -36,6 +36,7 @@ export interface Acknowledged extends CountAndSum {
 
 interface Row {
   pay_run_id: string;
+  subject_id: string;
   attention_id: string;
   kind: BesideTheRows;
   happened: string;
@@ -49,24 +50,26 @@ interface Row {
   amount_minor: string;
 }
 
-/** Of the runs, oldest first. What was asked anew about an instruction is of all its records: the last decision counts. */
+/**
+ * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question:
+ * of two decisions that tell of one record the last counts, and of others both.
+ */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
   payRunIds: readonly string[],
 ): Promise<Acknowledged[]> {
   const rows = await tx.query<Row>(
-    `SELECT * FROM (
-       SELECT DISTINCT ON (a.kind, a.subject_id) a.pay_run_id, a.id AS attention_id, a.kind, a.happened, a.bank_words,
-         d.reason, d.evidence, d.proposed_by, d.confirmed_by, d.confirmed_at, a.payments, a.amount_minor
-       FROM attention a
-       JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-       WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
-         AND d.confirmed_at IS NOT NULL
-       ORDER BY a.kind, a.subject_id, d.confirmed_at DESC) AS last
-     ORDER BY confirmed_at, attention_id`,
+    `SELECT a.pay_run_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
+       d.proposed_by, d.confirmed_by, d.confirmed_at, a.payments, a.amount_minor
+     FROM attention a
+     JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
+       AND d.confirmed_at IS NOT NULL
+     ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );
-  return rows.map((row) => ({
+  const counting = rows.filter((row, n) => !rows.slice(n + 1).some((later) => isToldAnew(row, later)));
+  return counting.map((row) => ({
     payRunId: row.pay_run_id,
     attentionId: row.attention_id,
     kind: row.kind,
@@ -80,4 +83,16 @@ export async function acknowledgedOf(
     count: row.payments,
     amountMinor: BigInt(row.amount_minor),
   }));
+}
+
+/** Whether a later question is about a record of this one, too, or may be: of many records it names only some. */
+function isToldAnew(row: Row, later: Row): boolean {
+  if (row.kind !== later.kind || row.subject_id !== later.subject_id) return false;
+  const [names, laterNames] = [namesIn(row), namesIn(later)];
+  const namesAll = names.size >= row.payments && laterNames.size >= later.payments;
+  return !namesAll || [...names].some((name) => laterNames.has(name));
+}
+
+function namesIn({ happened }: Row): Set<string> {
+  return new Set([...happened.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name));
 }

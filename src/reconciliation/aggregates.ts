@@ -120,11 +120,12 @@ const AGGREGATES = `
       AND (s.period, s.kind_of_pay) IN (SELECT period, kind_of_pay FROM run)),
   faulty AS (
     -- What a supplement pays is a row of its file.
-    SELECT f.pay_run_id AS run_id, k.amount_minor, m.id IS NULL AS kept
+    SELECT f.pay_run_id AS run_id, k.amount_minor,
+      CASE WHEN m.id IS NOT NULL THEN 'run' WHEN ${KEPT_BACK} THEN 'kept' ELSE 'supplement' END AS place
     FROM faulty_file f
     JOIN faulty_row k ON k.employer_id = f.employer_id AND k.faulty_file_id = f.id
     LEFT JOIN ${byKey('payment', 'k.payment_id')} m ON m.pay_run_id = f.pay_run_id
-    WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2) AND (m.id IS NOT NULL OR ${KEPT_BACK})),
+    WHERE f.employer_id = $1 AND f.pay_run_id = ANY ($2)),
   superseded AS (
     SELECT old_id AS id FROM link
     UNION SELECT l.new_id FROM link l JOIN link later ON later.old_id = l.old_id AND later.new_id > l.new_id
@@ -139,11 +140,15 @@ const AGGREGATES = `
   UNION ALL
   SELECT 'file', r.id, '', NULL, NULL, f.row_count + coalesce(k.rows, 0), f.total_minor + coalesce(k.minor, 0)
   FROM run r JOIN pay_file f ON f.employer_id = r.employer_id AND f.pay_run_id = r.id
-  LEFT JOIN (SELECT run_id, count(*) AS rows, sum(amount_minor) AS minor FROM faulty GROUP BY run_id) k
-    ON k.run_id = r.id
+  LEFT JOIN (
+    -- As many as were counted with the file, however many of them are left.
+    SELECT o.pay_run_id, o.row_count - count(*) FILTER (WHERE k.place = 'supplement') AS rows,
+      sum(k.amount_minor) FILTER (WHERE k.place <> 'supplement') AS minor
+    FROM faulty_file o LEFT JOIN faulty k ON k.run_id = o.pay_run_id
+    WHERE o.employer_id = $1 AND o.pay_run_id = ANY ($2) GROUP BY o.pay_run_id, o.row_count) k ON k.pay_run_id = r.id
   UNION ALL
   SELECT 'refused', run_id, '', NULL, NULL, count(*), coalesce(sum(amount_minor), 0)
-  FROM faulty WHERE kept GROUP BY run_id
+  FROM faulty WHERE place = 'kept' GROUP BY run_id
   UNION ALL
   SELECT 'file', r.id, '', NULL, NULL, count(*), sum(o.amount_minor)
   FROM run r

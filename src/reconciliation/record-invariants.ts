@@ -6,7 +6,8 @@ import { inSql, Invariant, words } from './invariant';
 import { CALLS_KEPT } from './money-invariants';
 
 const ENDED: readonly PayRunStatus[] = ['SETTLED', 'PARTLY_SETTLED', 'FAILED'];
-const APPROVED: readonly PayRunStatus[] = [
+/** The states in which an approval of the run stands. */
+export const APPROVED: readonly PayRunStatus[] = [
   'APPROVED',
   'BUILDING',
   'VERIFIED',
@@ -181,6 +182,25 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   ),
   inSql(
     {
+      name: 'ended-as-its-payments',
+      sentence:
+        'A run that ended, and an instruction that is closed, is settled, partly settled or failed as its payments are.',
+      scope: 'internal',
+    },
+    `WITH ended AS (
+       SELECT r.id AS pay_run_id, NULL::uuid AS instruction_id, r.status AS outcome, m.status
+       FROM run r JOIN paid m ON m.pay_run_id = r.id AND m.status NOT IN ('HELD', 'EXCLUDED')
+       WHERE r.status IN (${words(ENDED)})
+       UNION ALL
+       SELECT l.pay_run_id, l.id, l.outcome, m.status
+       FROM live l JOIN planned_row m ON m.plan_id = l.planned_instruction_id
+       WHERE l.status = 'CLOSED')
+     SELECT pay_run_id, instruction_id, 1 FROM ended GROUP BY pay_run_id, instruction_id, outcome
+     HAVING outcome <> CASE WHEN bool_and(status = 'SETTLED') THEN 'SETTLED'
+       WHEN bool_or(status = 'SETTLED') THEN 'PARTLY_SETTLED' ELSE 'FAILED' END`,
+  ),
+  inSql(
+    {
       name: 'payments-as-their-instruction',
       sentence: 'Payments are in a state that fits the state of their instruction.',
       scope: 'internal',
@@ -222,7 +242,8 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   inSql(
     {
       name: 'nothing-is-of-another',
-      sentence: 'What the bank has of a row is of that row, and work on a run is of its employer.',
+      sentence:
+        'What the bank has of a row is of that row, a payment is of the period and kind of pay of its run, and work on a run is of its employer.',
       scope: 'internal',
     },
     `SELECT i.pay_run_id, i.id, count(*)
@@ -230,6 +251,10 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
      JOIN ins i ON i.id = b.instruction_id
      LEFT JOIN paid m ON m.id = b.payment_id AND m.row_no = b.row_no AND m.pay_run_id = i.pay_run_id
      WHERE m.id IS NULL GROUP BY i.pay_run_id, i.id
+     UNION ALL
+     SELECT r.id, NULL::uuid, count(*)
+     FROM paid m JOIN run r ON r.id = m.pay_run_id
+     WHERE (m.period, m.kind_of_pay) <> (r.period, r.kind_of_pay) GROUP BY r.id
      UNION ALL
      SELECT subject.pay_run_id, subject.instruction_id, 1
      FROM (

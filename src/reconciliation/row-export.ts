@@ -53,8 +53,8 @@ export class RowExport {
   }
 
   /**
-   * Sends the rows to `destination`, which `begin` gives once the run was found. It is ended only when everything
-   * went well, and otherwise left for the caller to cut.
+   * Sends the rows, as they and their run are at one moment, to `destination`, which `begin` gives once the run was found.
+   * It is ended only when everything went well, and otherwise left for the caller to cut.
    * @throws DomainError PAY_RUN_NOT_FOUND, Problem 503 EXPORTS_BUSY
    */
   async send(employerId: string, payRunId: string, format: RowFormat, begin: () => Writable): Promise<void> {
@@ -62,7 +62,7 @@ export class RowExport {
       throw new Problem(503, 'EXPORTS_BUSY', 'Other exports are running; try again in a moment.');
     }
     this.running += 1;
-    const sending = this.database.inEmployer(employerId, async (tx) => {
+    const sending = this.database.inEmployerAtOnce(employerId, async (tx) => {
       const run = await findRun(tx, payRunId);
       await tx.query(`SET LOCAL statement_timeout = ${EXPORT_TIMEOUT_MS}`);
       const destination = begin();

@@ -4,8 +4,8 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
-import { formatMinor, sumMinor } from '../domain/money';
-import { aboutInstruction, raise, raiseNaming } from '../pay-run/attention.store';
+import { formatMoney, isCurrency, sumMinor } from '../domain/money';
+import { aboutInstruction, type Alarm, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { shownFields } from '../pay-run/match';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
@@ -63,28 +63,34 @@ export async function tellOfEntries(
 ): Promise<void> {
   const ids = namesOf(entries);
   const types = [...new Set(entries.map(({ transactionType }) => transactionType))].sort().join(', ');
-  const once = [...new Map(entries.map((entry) => [entry.bankPaymentId, entry] as const)).values()];
-  const words = once.flatMap(wordsOfEntry).sort().slice(0, FOREIGN_NAMED).join(' ');
   const alarm = {
     kind: 'ENTRY_OF_THE_BANK',
     ...aboutInstruction(instruction),
     happened: `The submitted instruction lists what was never sent and is no payment (${types}): ${ids.join(', ')}.`,
-    bankWords: words === '' ? undefined : words,
-    ...recorded(once),
+    ...recorded(entries),
   } as const;
   await raiseNaming(tx, alarm, ids);
 }
 
-/** How many records they are, and what the bank shows of their amounts. */
-function recorded(shown: readonly Pick<OwnEntry, 'bankPaymentId' | 'amountMinor'>[]) {
+/**
+ * How many records they are, and what the bank shows of their amounts: the sum of those in euros, and each in words, which
+ * are not in `happened`, since one may tell what one person earns.
+ */
+function recorded(shown: readonly OwnEntry[]): Pick<Alarm, 'payments' | 'amountMinor' | 'bankWords'> {
   const once = [...new Map(shown.map((one) => [one.bankPaymentId, one] as const)).values()];
-  return { payments: once.length, amountMinor: sumMinor(once.map(({ amountMinor = 0n }) => amountMinor)) };
+  const words = once.flatMap(wordsOfEntry).sort().slice(0, FOREIGN_NAMED).join(' ');
+  const euros = once.filter(({ currency }) => currency === undefined || isCurrency(currency));
+  return {
+    payments: once.length,
+    amountMinor: sumMinor(euros.map(({ amountMinor = 0n }) => amountMinor)),
+    bankWords: words === '' ? undefined : words,
+  };
 }
 
-/** Not in `happened`: a refund may tell what one person earns. Nothing where the bank does not show its amount. */
+/** Nothing where the bank does not show its amount. */
 function wordsOfEntry({ bankPaymentId, transactionType, amountMinor, currency = '' }: OwnEntry): string[] {
   if (amountMinor === undefined) return [];
-  return [`${transactionType} "${bankPaymentId}": ${formatMinor(amountMinor)} ${currency}.`];
+  return [`${transactionType ?? 'Payment'} "${bankPaymentId}": ${formatMoney(amountMinor, currency)}.`];
 }
 
 function namesOf(records: readonly Pick<BankPayment, 'bankPaymentId'>[]): string[] {
@@ -131,8 +137,7 @@ export function tellOfDifference(
 const FINGERPRINT = 8;
 
 function wordsOf({ amountMinor, currency, iban }: BankPayment): string {
-  const amount =
-    amountMinor === undefined ? 'no amount' : `${formatMinor(amountMinor)} ${currency ?? ''}`.trim();
+  const amount = amountMinor === undefined ? 'no amount' : formatMoney(amountMinor, currency ?? '');
   return `Shown: ${amount}, to ${iban === undefined ? 'no IBAN' : maskIban(iban)}.`;
 }
 

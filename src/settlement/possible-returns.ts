@@ -2,7 +2,7 @@ import type { PaymentMarks } from '../bank/payment-marks';
 import { EmployerTransaction } from '../database/database';
 import { isNeverDebited } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
-import { formatMinor, sumMinor } from '../domain/money';
+import { formatMoney, isCurrency, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -100,9 +100,11 @@ export async function tellOfPossibleReturns(
       (hasOther ? `${ANOTHER_AMOUNT}${namesOf(others.map(([record]) => record)).join(', ')}.` : ''),
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
-    // What does not say its amount counts as what the payment it names was.
+    // In euros. What does not say its amount counts as what the payment it names was.
     amountMinor: sumMinor(
-      records.map(([, { amountMinor, rowNo }]) => amountMinor ?? paid.get(rowNo ?? 0) ?? 0n),
+      records
+        .filter(([, { currency }]) => currency === undefined || isCurrency(currency))
+        .map(([, { amountMinor, rowNo }]) => amountMinor ?? paid.get(rowNo ?? 0) ?? 0n),
     ),
   } as const;
   await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);
@@ -193,14 +195,14 @@ function mayBe({ amountMinor, currency }: CameIn, payment: FollowedPayment): boo
 
 /** Not in `happened`, which people read who may not know what one person earns. */
 function wordsOfAmounts([record, { amountMinor, currency = '' }, payment]: OfPayment): string {
-  const cameIn = `${formatMinor(amountMinor ?? 0n)} ${currency}`;
-  return `Record "${record}" brought ${cameIn}, row ${payment.rowNo} paid ${formatMinor(payment.amountMinor)} ${payment.currency}.`;
+  const cameIn = formatMoney(amountMinor ?? 0n, currency);
+  return `Record "${record}" brought ${cameIn}, row ${payment.rowNo} paid ${formatMoney(payment.amountMinor, payment.currency)}.`;
 }
 
 /** Empty where it does not say what it brought. */
 function wordsOfUnnamed([record, { amountMinor, currency = '' }]: Recorded): string[] {
   if (amountMinor === undefined) return [];
-  return [`Record "${record}" brought ${formatMinor(amountMinor)} ${currency}, and names no payment.`];
+  return [`Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment.`];
 }
 
 function namesOf(records: readonly string[]): string[] {

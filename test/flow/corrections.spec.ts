@@ -1,4 +1,6 @@
 import { encodeCursor } from '../../src/http/cursor';
+import { readId } from '../../src/http/prefixed-id';
+import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -125,6 +127,24 @@ describe('rows that are kept back for their faults', () => {
     await payroll.until(id, ['SETTLED']);
     expect(await paidTo(rows)).toEqual([1, 1, 1]);
     expect(await reportOf(id)).toMatchObject({ explained: true });
+  });
+
+  it('are missing in the report once the record has lost one of them', async () => {
+    await setPolicy({ policy: 'hold' });
+    const rows = payRows(4, 120).map((row, n) => ({ ...row, ...(n > 1 && { iban: row.iban.slice(0, -1) }) }));
+    const { id } = (await payroll.upload(payFile(rows))).data;
+    expect(await reportOf(id)).toMatchObject({ explained: true, table: { refused: { payments: 2 } } });
+    await execute(
+      payroll.database.superuserUrl,
+      `DELETE FROM faulty_row WHERE row_no = 3 AND faulty_file_id = (
+         SELECT id FROM faulty_file WHERE pay_run_id = $1)`,
+      [readId('run', id)],
+    );
+    expect(await reportOf(id)).toMatchObject({
+      explained: false,
+      table: { uploaded: { payments: 4 }, refused: { payments: 1 } },
+      differences: [{ row: 3, line: null, code: 'PAYMENT_MISSING' }],
+    });
   });
 
   it('of a file that is refused are fetched for some days', async () => {

@@ -256,7 +256,7 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       sql: ({ settled }) => [
         `UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${settled}' AND row_no = 2`,
       ],
-      told: ['conservation', 'ended-payments-stay'],
+      told: ['conservation', 'ended-as-its-payments', 'ended-as-its-payments', 'ended-payments-stay'],
     },
   ],
   'the-dead-never-move': [
@@ -284,7 +284,13 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       sql: ({ voided }) => [
         `UPDATE payment SET status = 'SETTLED', live = true WHERE pay_run_id = '${voided}' AND row_no = 1`,
       ],
-      told: ['conservation', 'payments-as-their-instruction', 'settled-by-match', 'the-dead-never-move'],
+      told: [
+        'conservation',
+        'ended-as-its-payments',
+        'payments-as-their-instruction',
+        'settled-by-match',
+        'the-dead-never-move',
+      ],
     },
   ],
   'calls-have-intents': [
@@ -335,7 +341,32 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       what: 'another root hash than the approved one',
       run: 'approved',
       sql: ({ approved }) => [`UPDATE pay_run SET root_hash = sha256('x') WHERE id = '${approved}'`],
-      told: ['approved-as-it-stands'],
+      told: ['approved-as-it-stands', 'approved-root-is-whole'],
+    },
+  ],
+  'approved-root-is-whole': [
+    {
+      what: 'another execution date than was approved',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE pay_run SET execution_date = execution_date + 1 WHERE id = '${settled}'`,
+        `UPDATE pay_run_version SET execution_date = execution_date + 1 WHERE pay_run_id = '${settled}'`,
+      ],
+      told: ['approved-root-is-whole'],
+    },
+    {
+      what: 'a paid row of which all hashes but the approved one were made anew',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE payment SET row_hash = sha256('x') WHERE pay_run_id = '${settled}' AND row_no = 2`,
+        `UPDATE planned_instruction p SET row_hash = (
+           SELECT sha256(string_agg(m.row_hash, ''::bytea ORDER BY m.row_no)) FROM payment m
+           WHERE m.pay_run_id = p.pay_run_id AND m.row_no BETWEEN p.first_row AND p.last_row)
+         WHERE pay_run_id = '${settled}'`,
+        `UPDATE submit_attempt s SET row_hash = p.row_hash
+         FROM planned_instruction p WHERE p.id = s.planned_instruction_id AND p.pay_run_id = '${settled}'`,
+      ],
+      told: ['approved-root-is-whole', 'rows-as-approved'],
     },
   ],
   'rows-have-their-hash': [
@@ -353,7 +384,27 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       what: 'a run that ended before its instructions',
       run: 'unknown',
       sql: ({ unknown }) => [`UPDATE pay_run SET status = 'SETTLED' WHERE id = '${unknown}'`],
-      told: ['run-as-its-instructions', 'states-as-in-the-history'],
+      told: ['ended-as-its-payments', 'run-as-its-instructions', 'states-as-in-the-history'],
+    },
+  ],
+  'ended-as-its-payments': [
+    {
+      what: 'a run called settled of which a payment failed',
+      run: 'partlySettled',
+      sql: ({ partlySettled }) => [
+        `UPDATE pay_run SET status = 'SETTLED' WHERE id = '${partlySettled}'`,
+        `UPDATE state_change SET to_status = 'SETTLED'
+         WHERE subject_id = '${partlySettled}' AND to_status = 'PARTLY_SETTLED'`,
+      ],
+      told: ['ended-as-its-payments'],
+    },
+    {
+      what: 'an instruction called settled of which a payment failed',
+      run: 'partlySettled',
+      sql: ({ partlySettled }) => [
+        `UPDATE instruction SET outcome = 'SETTLED' WHERE pay_run_id = '${partlySettled}' AND outcome = 'PARTLY_SETTLED'`,
+      ],
+      told: ['ended-as-its-payments'],
     },
   ],
   'payments-as-their-instruction': [
@@ -393,6 +444,14 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       run: 'unknown',
       sql: ({ unknown }) => [
         `UPDATE lease SET employer_id = gen_random_uuid() WHERE subject_id = '${unknown}'`,
+      ],
+      told: ['nothing-is-of-another'],
+    },
+    {
+      what: 'a payment of another month than its run, which keeps its employee from no second pay',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `UPDATE payment SET period = '2020-01' WHERE pay_run_id = '${settled}' AND row_no = 2`,
       ],
       told: ['nothing-is-of-another'],
     },
@@ -617,8 +676,13 @@ describe('the standing reconciler', () => {
       `UPDATE pay_file SET total_minor = total_minor + 1 WHERE pay_run_id IN ('${runs.settled}', '${runs.ready}')`,
       `UPDATE pay_run SET root_hash = sha256('x') WHERE id = '${runs.approved}'`,
     );
-    expect(await copy.check()).toEqual(['approved-as-it-stands', 'conservation', 'conservation']);
-    expect(await copy.attentions()).toHaveLength(3);
+    expect(await copy.check()).toEqual([
+      'approved-as-it-stands',
+      'approved-root-is-whole',
+      'conservation',
+      'conservation',
+    ]);
+    expect(await copy.attentions()).toHaveLength(4);
     await copy.resume();
     expect(await copy.stopped()).toEqual([]);
   });

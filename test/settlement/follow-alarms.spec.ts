@@ -10,6 +10,7 @@ import {
   tellOfForeign,
   tellOfUnread,
 } from '../../src/settlement/follow-alarms';
+import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, select } from '../support/database';
@@ -75,6 +76,53 @@ describe('the question what fees and refunds are that a submitted instruction li
         words: 'FEE "entry-1": 15.00 EUR. REFUND "entry-2": 1000.00 EUR.',
         minor: '101500',
       },
+    ]);
+  });
+});
+
+describe('what was acknowledged besides the rows of a run', () => {
+  const tell = (...records: { bankPaymentId: string; amountMinor: bigint; currency: string }[]) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await tellOfForeign(tx, found, records);
+    });
+  const acknowledge = () =>
+    execute(
+      office.server.superuserUrl,
+      `WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING id)
+       INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+       SELECT '${ours.employer}', gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, clock_timestamp()
+       FROM open, (SELECT * FROM approval WHERE employer_id = '${ours.employer}' LIMIT 1) a`,
+    );
+  const acknowledged = async () => {
+    const all = await office.database.inEmployer(ours.employer, (tx) => acknowledgedOf(tx, [ours.run]));
+    return all.map(({ count, amountMinor, bankWords }) => [count, amountMinor, bankWords]);
+  };
+  const foreign = (bankPaymentId: string, amountMinor: bigint, currency = 'EUR') => ({
+    bankPaymentId,
+    amountMinor,
+    currency,
+  });
+
+  it('is of all records that were asked about, and of none twice', async () => {
+    await tell(foreign('1', 100n), foreign('2', 20n));
+    await acknowledge();
+    await tell(foreign('3', 3n));
+    await acknowledge();
+    expect(await acknowledged()).toMatchObject([
+      [2, 120n, expect.anything()],
+      [1, 3n, expect.anything()],
+    ]);
+    await tell(foreign('1', 100n), foreign('2', 20n), foreign('3', 3n), foreign('4', 4000n));
+    await acknowledge();
+    expect(await acknowledged()).toMatchObject([[4, 4123n, expect.anything()]]);
+  });
+
+  it('counts no other currency as euros, and says how much it is of it', async () => {
+    await tell(foreign('1', 100n), foreign('2', 5000n, 'JPY'));
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [2, 100n, 'Payment "1": 1.00 EUR. Payment "2": 5000 of the smallest unit of JPY.'],
     ]);
   });
 });
