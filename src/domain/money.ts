@@ -63,9 +63,10 @@ export function formatMinor(amountMinor: bigint, exponent = 2): string {
 
 /**
  * An amount in the smallest unit of a currency, for people: `12.34 EUR`; `1234 of the smallest unit of JPY` where its
- * decimals are not known.
+ * decimals are not known, or of a currency that is not named.
  */
-export function formatMoney(amountMinor: bigint, currency: string): string {
+export function formatMoney(amountMinor: bigint, currency: string | undefined): string {
+  if (currency === undefined) return `${amountMinor} of the smallest unit of a currency that is not named`;
   if (!isCurrency(currency)) return `${amountMinor} of the smallest unit of ${currency}`;
   return `${formatMinor(amountMinor, CURRENCY_EXPONENT[currency])} ${currency}`;
 }

@@ -88,7 +88,7 @@ function recorded(shown: readonly OwnEntry[]): Pick<Alarm, 'payments' | 'amountM
 }
 
 /** Nothing where the bank does not show its amount. */
-function wordsOfEntry({ bankPaymentId, transactionType, amountMinor, currency = '' }: OwnEntry): string[] {
+function wordsOfEntry({ bankPaymentId, transactionType, amountMinor, currency }: OwnEntry): string[] {
   if (amountMinor === undefined) return [];
   return [`${transactionType ?? 'Payment'} "${bankPaymentId}": ${formatMoney(amountMinor, currency)}.`];
 }
@@ -137,7 +137,7 @@ export function tellOfDifference(
 const FINGERPRINT = 8;
 
 function wordsOf({ amountMinor, currency, iban }: BankPayment): string {
-  const amount = amountMinor === undefined ? 'no amount' : formatMoney(amountMinor, currency ?? '');
+  const amount = amountMinor === undefined ? 'no amount' : formatMoney(amountMinor, currency);
   return `Shown: ${amount}, to ${iban === undefined ? 'no IBAN' : maskIban(iban)}.`;
 }
 

@@ -194,13 +194,13 @@ function mayBe({ amountMinor, currency }: CameIn, payment: FollowedPayment): boo
 }
 
 /** Not in `happened`, which people read who may not know what one person earns. */
-function wordsOfAmounts([record, { amountMinor, currency = '' }, payment]: OfPayment): string {
+function wordsOfAmounts([record, { amountMinor, currency }, payment]: OfPayment): string {
   const cameIn = formatMoney(amountMinor ?? 0n, currency);
   return `Record "${record}" brought ${cameIn}, row ${payment.rowNo} paid ${formatMoney(payment.amountMinor, payment.currency)}.`;
 }
 
 /** Empty where it does not say what it brought. */
-function wordsOfUnnamed([record, { amountMinor, currency = '' }]: Recorded): string[] {
+function wordsOfUnnamed([record, { amountMinor, currency }]: Recorded): string[] {
   if (amountMinor === undefined) return [];
   return [`Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment.`];
 }

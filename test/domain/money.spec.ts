@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import {
   formatMinor,
+  formatMoney,
   MAX_AMOUNT_MINOR,
   MIN_AMOUNT_MINOR,
   parseDecimalAmount,
@@ -163,4 +164,12 @@ describe('an amount of the bank', () => {
 it('sums exactly beyond what a float holds', () => {
   expect(sumMinor([])).toBe(0n);
   expect(sumMinor([9007199254740993n, 1n, -2n])).toBe(9007199254740992n);
+});
+
+it.each([
+  ['EUR', '12.34 EUR'],
+  ['JPY', '1234 of the smallest unit of JPY'],
+  [undefined, '1234 of the smallest unit of a currency that is not named'],
+])('tells people an amount of the currency %s without guessing its decimals', (currency, told) => {
+  expect(formatMoney(1234n, currency)).toBe(told);
 });
