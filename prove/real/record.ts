@@ -6,7 +6,7 @@ import type { Post } from './proxy';
 import { callOf } from './trial';
 
 /** A read that failed is made again after five seconds. */
-const READ_AGAIN_MS = 7_000;
+const READ_AGAIN_MS = 20_000;
 /** The service's rows in one hexadecimal text of hashes. */
 const HASH_DIGITS = 64;
 /** Clocks of one machine, told to the millisecond. */
