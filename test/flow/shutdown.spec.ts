@@ -62,7 +62,7 @@ describe('a service that is told to stop', () => {
 
   it('waits for the answers to what it has sent and writes them down, so that nothing is left in doubt', async () => {
     const service = await payroll.spawn({ BANK_TIMEOUT_MS: LONG_MS });
-    await payroll.fault({ operation: 'add', kind: 'slow-drip', nth: 1, delayMs: 2 });
+    await payroll.fault({ operation: 'add', kind: 'slow-drip', nth: 1, delayMs: 0 });
     const rows = payRows(6);
     const id = await payroll.paid(payFile(rows));
     await struck();
