@@ -124,7 +124,9 @@ async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> 
     submitDaysBefore: 1,
     submitTime: '09:00',
   };
-  const schedule = { accountId: payroll.account, timeZone: 'UTC', firstPeriod: '2099-01', ...terms };
+  const [year = '', month = ''] = payroll.clock.now().toISOString().split('-');
+  const firstPeriod = `${Number(year) + 1}-${month}`;
+  const schedule = { accountId: payroll.account, timeZone: 'UTC', firstPeriod, ...terms };
   const { data: kept } = await press(
     'operator',
     `POST ${EMPLOYER}/schedules`,
