@@ -1,6 +1,7 @@
 import axios, { type AxiosResponse } from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
+import { monthsAfter } from '../../src/schedule/period-dates';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import type { Payroll } from '../../test/support/payroll';
 import { type Effects, madeSoFar, otherEffects } from './effects';
@@ -124,8 +125,7 @@ async function pressSettings(buttons: Buttons, payroll: Payroll): Promise<void> 
     submitDaysBefore: 1,
     submitTime: '09:00',
   };
-  const [year = '', month = ''] = payroll.clock.now().toISOString().split('-');
-  const firstPeriod = `${Number(year) + 1}-${month}`;
+  const firstPeriod = monthsAfter(payroll.clock.now().toISOString().slice(0, 7), 12);
   const schedule = { accountId: payroll.account, timeZone: 'UTC', firstPeriod, ...terms };
   const { data: kept } = await press(
     'operator',

@@ -5,7 +5,7 @@ import type { SaidOfRun } from './judge';
 import type { Post } from './proxy';
 import { callOf } from './trial';
 
-/** A read that failed is made again after five seconds. */
+/** A read that failed is made again after five seconds, and a stand may follow a hundred instructions. */
 const READ_AGAIN_MS = 20_000;
 /** The service's rows in one hexadecimal text of hashes. */
 const HASH_DIGITS = 64;

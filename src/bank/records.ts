@@ -1,5 +1,5 @@
 import { isIsoDate } from '../domain/calendar';
-import { CURRENCY_EXPONENT, MAX_AMOUNT_MINOR } from '../domain/money';
+import { isCurrency, MAX_AMOUNT_MINOR } from '../domain/money';
 import type { AmountCodec, AmountText } from './amount-codec';
 import { ContractDrift } from './errors';
 import type { PaymentIds } from './payment-ids';
@@ -216,7 +216,7 @@ function minorOf(amount: AmountText | null | undefined, codec: AmountCodec): big
  * them: no payment's status waits for them.
  */
 function chargesOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
-  if (!amount || !Object.hasOwn(CURRENCY_EXPONENT, amount.currency)) return undefined;
+  if (!amount || !isCurrency(amount.currency)) return undefined;
   try {
     const { amountMinor } = codec.decode(amount);
     const chargedMinor = amountMinor < 0n ? -amountMinor : amountMinor;

@@ -14,6 +14,11 @@ export function isCurrency(code: string): code is Currency {
   return Object.hasOwn(CURRENCY_EXPONENT, code);
 }
 
+/** Whether an amount belongs in sums: what the bank does not name the currency of is taken for theirs. */
+export function isSummed(currency: string | undefined): boolean {
+  return currency === undefined || isCurrency(currency);
+}
+
 /** The SEPA credit transfer scheme's bounds of one payment: 0.01 to 999,999,999.99 euro. */
 export const MIN_AMOUNT_MINOR = 1n;
 export const MAX_AMOUNT_MINOR = 99_999_999_999n;

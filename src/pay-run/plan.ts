@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { approvedTerms } from './approved-fields';
 import { compareRun } from './comparison.store';
 import { Actor } from './history';
 import { PayRun, PayRunVersion } from './pay-run.entity';
@@ -78,20 +79,7 @@ export async function approvedHash(
     employerId: tx.employerId,
     id: run.accountId,
   });
-  return rootHash(
-    {
-      payRunId: run.id,
-      runVersion: run.runVersion,
-      debtorName: account.debtorName,
-      debtorIban: personal.open(account.ibanSealed),
-      bankAccountId: account.bankAccountId,
-      executionDate: run.executionDate,
-      currency: run.currency,
-      rowCount: run.rowCount,
-      totalMinor: run.totalMinor,
-    },
-    instructionHashes,
-  );
+  return rootHash(approvedTerms(personal, run, account), instructionHashes);
 }
 
 async function holdsPayments(tx: EmployerTransaction, run: PayRun): Promise<boolean> {

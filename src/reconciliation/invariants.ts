@@ -1,8 +1,13 @@
 import { INSTALLATION_CHAIN } from '../audit/audit';
 import { CHAIN_START, ChainPosition, ChainVerdict, verifySlice } from '../audit/verify-chain';
 import { BEFORE_ALL } from '../database/new-id';
-import { PersonalData } from '../database/personal-data';
-import { approvedFields, StoredFields } from '../pay-run/approved-fields';
+import {
+  approvedFields,
+  approvedTerms,
+  StoredDebtor,
+  StoredFields,
+  StoredTerms,
+} from '../pay-run/approved-fields';
 import { rootHash, rowHash } from '../pay-run/run-hash';
 import { readAggregates } from './aggregates';
 import { FOLLOWING_INVARIANTS } from './following-invariants';
@@ -84,28 +89,21 @@ function differs({ differenceCount, differenceMinor }: ReportLine): boolean {
   return differenceCount !== 0 || differenceMinor !== 0n;
 }
 
-interface HashedRun {
-  id: string;
-  run_version: number;
-  root_hash: Buffer | null;
-  execution_date: string;
-  currency: string;
-  row_count: number;
-  total_minor: string;
-  debtor_name: string;
-  iban_sealed: string;
-  bank_account_id: string;
-  /** Of its standing version, in order, in hexadecimal digits. */
-  row_hashes: string[];
+interface HashedRun extends Omit<StoredTerms, 'totalMinor'>, StoredDebtor {
+  totalMinor: string;
+  rootHash: Buffer | null;
+  /** Of the instructions of its standing version, in order. */
+  rowHashes: Buffer[];
 }
 
 const TERMS = `
-  SELECT r.id, r.run_version, r.root_hash, r.execution_date::text AS execution_date, r.currency, r.row_count, r.total_minor,
-    a.debtor_name, a.iban_sealed, a.bank_account_id, coalesce(p.row_hashes, '{}') AS row_hashes
+  SELECT r.id, r.run_version AS "runVersion", r.root_hash AS "rootHash", r.execution_date::text AS "executionDate", r.currency,
+    r.row_count AS "rowCount", r.total_minor AS "totalMinor", a.debtor_name AS "debtorName", a.iban_sealed AS "ibanSealed",
+    a.bank_account_id AS "bankAccountId", coalesce(p.row_hashes, '{}') AS "rowHashes"
   FROM pay_run r
   JOIN employer_account a ON a.employer_id = r.employer_id AND a.id = r.account_id
   LEFT JOIN (
-    SELECT pay_run_id, run_version, array_agg(encode(row_hash, 'hex') ORDER BY ordinal) AS row_hashes
+    SELECT pay_run_id, run_version, array_agg(row_hash ORDER BY ordinal) AS row_hashes
     FROM planned_instruction WHERE employer_id = $1 AND pay_run_id = ANY ($2) GROUP BY pay_run_id, run_version) p
     ON p.pay_run_id = r.id AND p.run_version = r.run_version
   WHERE r.employer_id = $1 AND r.id = ANY ($2) AND r.status IN (${words(APPROVED)}) ORDER BY r.id`;
@@ -113,26 +111,12 @@ const TERMS = `
 /** What was approved is one hash over everything: whoever makes the hashes below it anew does not have that one. */
 async function otherRoots({ tx, personal, payRunIds }: Pass): Promise<Finding[]> {
   const runs = await tx.query<HashedRun>(TERMS, [tx.employerId, payRunIds]);
+  const rootOf = (run: HashedRun): Buffer =>
+    rootHash(approvedTerms(personal, { ...run, totalMinor: BigInt(run.totalMinor) }, run), run.rowHashes);
   return runs
-    .filter((run) => run.root_hash?.equals(rootOf(personal, run)) !== true)
+    .filter((run) => run.rootHash?.equals(rootOf(run)) !== true)
     .slice(0, MOST_FINDINGS)
     .map(({ id }) => ({ subjectId: id, payRunId: id, instructionId: null, found: 1 }));
-}
-
-function rootOf(personal: PersonalData, run: HashedRun): Buffer {
-  const terms = {
-    payRunId: run.id,
-    runVersion: run.run_version,
-    debtorName: run.debtor_name,
-    debtorIban: personal.open(run.iban_sealed),
-    bankAccountId: run.bank_account_id,
-    executionDate: run.execution_date,
-    currency: run.currency,
-    rowCount: run.row_count,
-    totalMinor: BigInt(run.total_minor),
-  };
-  const hashes = run.row_hashes.map((hash) => Buffer.from(hash, 'hex'));
-  return rootHash(terms, hashes);
 }
 
 interface HashedRow extends StoredFields {

@@ -4,7 +4,7 @@ import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
-import { formatMoney, isCurrency, sumMinor } from '../domain/money';
+import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { aboutInstruction, type Alarm, raise, raiseNaming } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { shownFields } from '../pay-run/match';
@@ -79,7 +79,7 @@ export async function tellOfEntries(
 function recorded(shown: readonly OwnEntry[]): Pick<Alarm, 'payments' | 'amountMinor' | 'bankWords'> {
   const once = [...new Map(shown.map((one) => [one.bankPaymentId, one] as const)).values()];
   const words = once.flatMap(wordsOfEntry).sort().slice(0, FOREIGN_NAMED).join(' ');
-  const euros = once.filter(({ currency }) => currency === undefined || isCurrency(currency));
+  const euros = once.filter(({ currency }) => isSummed(currency));
   return {
     payments: once.length,
     amountMinor: sumMinor(euros.map(({ amountMinor = 0n }) => amountMinor)),

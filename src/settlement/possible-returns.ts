@@ -2,7 +2,7 @@ import type { PaymentMarks } from '../bank/payment-marks';
 import { EmployerTransaction } from '../database/database';
 import { isNeverDebited } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
-import { formatMoney, isCurrency, sumMinor } from '../domain/money';
+import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -103,7 +103,7 @@ export async function tellOfPossibleReturns(
     // In euros. What does not say its amount counts as what the payment it names was.
     amountMinor: sumMinor(
       records
-        .filter(([, { currency }]) => currency === undefined || isCurrency(currency))
+        .filter(([, { currency }]) => isSummed(currency))
         .map(([, { amountMinor, rowNo }]) => amountMinor ?? paid.get(rowNo ?? 0) ?? 0n),
     ),
   } as const;

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { execute } from '../support/database';
+import { execute, isLockAwaited } from '../support/database';
+import { eventually } from '../support/payroll';
 import { trials } from './trials';
 import { idsOf } from './two-employers';
 
@@ -93,8 +93,12 @@ describe('a call to the bank that is being intended', () => {
 
   const allowed = async (client: Client): Promise<Allowed | undefined> =>
     (await client.query<Allowed>(LOCK)).rows[0];
+  /** Whether a query waits for a lock of another; not, where it ends without. */
   const isWaiting = (query: Promise<unknown>): Promise<boolean> =>
-    Promise.race([query.then(() => false), sleep(200, true)]);
+    Promise.race([
+      query.then(() => false),
+      eventually(() => isLockAwaited(trial.superuserUrl), 5_000).then(() => true),
+    ]);
 
   it.each(FORBIDDEN)('stays allowed to its commit where %s meanwhile', async (_what, forbid, undo) => {
     undone = undo;

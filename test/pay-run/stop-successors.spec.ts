@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { stopSuccessors } from '../../src/pay-run/stop-successors';
 import { idsOf } from '../database/two-employers';
-import { execute, select } from '../support/database';
+import { execute, isLockAwaited, select } from '../support/database';
 import { eventually } from '../support/payroll';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
@@ -74,8 +74,7 @@ describe('payments of several instructions that moved after they were replaced',
       const stopped = office.database.inEmployer(ours.employer, (tx) =>
         stopSuccessors(tx, moved, () => shown),
       );
-      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-      await eventually(async () => (await select(superuserUrl, waiting)).length > 0, 5_000);
+      await eventually(() => isLockAwaited(superuserUrl), 5_000);
       await submitter.query('COMMIT');
       await stopped;
     } finally {

@@ -25,7 +25,7 @@ import type { Finding, Invariant } from '../../src/reconciliation/invariant';
 import { tellOfForeign } from '../../src/settlement/follow-alarms';
 import { reportTampering } from '../../src/submission/tampering';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
-import { select, TestDatabase } from '../support/database';
+import { isLockAwaited, select, TestDatabase } from '../support/database';
 import { eventually } from '../support/payroll';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
@@ -107,10 +107,7 @@ describe('a breach that stops everything', () => {
       await resumed(tx, attention);
       await clear(tx, ['FOREIGN_RECORD'], ours.run, 'two people said so');
       underWay = read();
-      await eventually(async () => {
-        const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-        return (await select(server.superuserUrl, waiting)).length > 0;
-      }, 5_000);
+      await eventually(() => isLockAwaited(server.superuserUrl), 5_000);
     });
     await underWay;
     expect(await submits()).toBe('on');
@@ -187,10 +184,7 @@ describe("a person's stop of everything", () => {
 describe('two questions that are decided at the same moment', () => {
   const resolve = (tx: EmployerTransaction, { kind, subjectId }: Attention) =>
     clear(tx, [kind], subjectId, 'two people said so');
-  const isWaited = async () => {
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-    return (await select(server.superuserUrl, waiting)).length > 0;
-  };
+  const isWaited = () => isLockAwaited(server.superuserUrl);
   /** Decides one question, and before that is over begins what else is to be done. */
   const decidedWhile = async (kind: AttentionKind, subjectId: string, beside: () => Promise<unknown>) => {
     let underWay: Promise<unknown> = Promise.resolve();

@@ -13,7 +13,7 @@ import {
 import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { execute, select } from '../support/database';
+import { execute, isLockAwaited, select } from '../support/database';
 import { eventually } from '../support/payroll';
 
 const ours = idsOf(1);
@@ -48,10 +48,7 @@ describe('the question why what ended could not be read for a day', () => {
       await isThere(tx, first!, ENDED);
       await nowRead(tx, run);
       beside = read(second!);
-      await eventually(async () => {
-        const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-        return (await select(server.superuserUrl, waiting)).length > 0;
-      }, 5_000);
+      await eventually(() => isLockAwaited(server.superuserUrl), 5_000);
     });
     await beside;
     expect(await select(server.superuserUrl, `SELECT FROM attention WHERE resolved_at IS NULL`)).toEqual([]);
