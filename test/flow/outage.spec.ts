@@ -41,15 +41,9 @@ const VERIFIED = /UPDATE pay_run SET status[^]*VERIFIED/;
 const SUBMIT_INTENDED = /INSERT INTO "submit_attempt"/;
 const SUBMIT_RECORDED = /UPDATE submit_attempt SET outcome[^]*instruction_id =/;
 const FOLLOWED = /UPDATE bank_payment b SET bank_status/;
-const EVERY_COMMIT = [
-  INITIATE_INTENDED,
-  INITIATE_RECORDED,
-  ADDS_INTENDED,
-  ADDS_RECORDED,
-  SUBMIT_INTENDED,
-  SUBMIT_RECORDED,
-  FOLLOWED,
-];
+const INTENDED = [INITIATE_INTENDED, ADDS_INTENDED, SUBMIT_INTENDED];
+const RECORDED = [INITIATE_RECORDED, ADDS_RECORDED, SUBMIT_RECORDED];
+const EVERY_COMMIT = [...INTENDED, ...RECORDED, FOLLOWED];
 
 interface Calls {
   initiate: number;
@@ -206,13 +200,9 @@ describe('while PostgreSQL fails, the service', () => {
   it.each<[CommitFault, RegExp[], Calls]>([
     ['answer lost', EVERY_COMMIT, { initiate: 1, add: PER_INSTRUCTION, submit: 1 }],
     ['warning', EVERY_COMMIT, { initiate: 1, add: PER_INSTRUCTION, submit: 1 }],
-    [
-      'answer hangs',
-      [INITIATE_INTENDED, ADDS_INTENDED, SUBMIT_INTENDED],
-      { initiate: 1, add: PER_INSTRUCTION, submit: 1 },
-    ],
-    ['never arrives', [INITIATE_INTENDED, ADDS_INTENDED, SUBMIT_INTENDED], NOTHING],
-    ['cut before', [INITIATE_INTENDED, ADDS_INTENDED, SUBMIT_INTENDED, SUBMIT_RECORDED], NOTHING],
+    ['answer hangs', INTENDED, { initiate: 1, add: PER_INSTRUCTION, submit: 1 }],
+    ['never arrives', INTENDED, NOTHING],
+    ['cut before', [...INTENDED, SUBMIT_RECORDED], NOTHING],
   ])('sends nothing on a COMMIT that met "%s", and pays everybody once', async (fault, moments, unsent) => {
     const rows = freshRows();
     const left = await unsentOf(async () => {
@@ -226,13 +216,15 @@ describe('while PostgreSQL fails, the service', () => {
 
   it('goes on after a restart of the server at every step', async () => {
     const rows = freshRows();
-    const moments = [UPLOADED, APPROVED, VERIFIED, ...EVERY_COMMIT];
     let restarts = Promise.resolve();
-    const hits = moments.map((moment) =>
-      proxy.atCommit(moment, 'passes').then(() => (restarts = restarts.then(() => server.restart()))),
-    );
-    const id = await begin(rows);
-    await Promise.all(hits);
+    const restartAt = (moment: RegExp) =>
+      proxy.atCommit(moment, 'passes').then(() => (restarts = restarts.then(() => server.restart())));
+    // A server that is still away is not told what became of an intent: that is then concluded from what the bank shows.
+    for (const moment of RECORDED) void restartAt(moment).catch(() => undefined);
+    const [id] = await Promise.all([
+      begin(rows),
+      ...[UPLOADED, APPROVED, VERIFIED, ...INTENDED, FOLLOWED].map(restartAt),
+    ]);
     await restarts;
     await allPaidOnce(id, rows);
   });

@@ -320,8 +320,7 @@ describe('a payment that ends unpaid while rows that pay it again are taken', ()
     await desk.database.inEmployer(employer.employerId, async (tx) => {
       await tx.query('SELECT FROM employer_account WHERE id = $1 FOR UPDATE', [employer.accountId]);
       taken = take().catch((error: unknown) => error);
-      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-      await eventually(async () => (await desk.query(employer, waiting)).length > 0, 5_000);
+      await eventually(() => desk.isLockAwaited(), 5_000);
       await desk.asSuperuser(
         `SET session_replication_role = replica;
          UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${runId}';

@@ -28,7 +28,7 @@ import { HoldChoice, releaseHold } from '../../src/pay-run/hold-release';
 import { HoldDecision } from '../../src/pay-run/hold.store';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
-import { TestDatabase, testDatabase } from '../support/database';
+import { isLockAwaited, TestDatabase, testDatabase } from '../support/database';
 import { germanIban } from '../support/pay-rows';
 import { Excess, explainPlans, watchPlans } from '../support/plans';
 
@@ -275,6 +275,11 @@ export class PayDesk {
 
   audit(desk: Desk): Promise<Pick<AuditEntry, 'action' | 'subject' | 'detail'>[]> {
     return this.query(desk, 'SELECT action, subject, detail FROM audit_entry ORDER BY seq');
+  }
+
+  /** Whether a statement waits for a lock. */
+  isLockAwaited(): Promise<boolean> {
+    return isLockAwaited(this.test.superuserUrl);
   }
 
   /** A connection that row-level security does not bind. */

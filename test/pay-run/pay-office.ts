@@ -31,7 +31,8 @@ import { rowHash } from '../../src/pay-run/run-hash';
 import { copyPayments } from '../../src/pay-run/successor.store';
 import { ReconciliationModule } from '../../src/reconciliation/reconciliation.module';
 import { makePerson, TestClock, testConfig } from '../http/test-app';
-import { TestDatabase, testDatabase } from '../support/database';
+import { isLockAwaited, TestDatabase, testDatabase } from '../support/database';
+import { eventually } from '../support/payroll';
 
 const DEBTOR_IBAN = 'DE70999900000000001001';
 export const IBAN = 'DE42950800200355765512';
@@ -133,11 +134,26 @@ export class PayOffice {
 
   /** As an attacker with the database in hand: no policy, no trigger, no foreign key. */
   async tamper(sql: string, parameters: unknown[] = []): Promise<number> {
+    return this.tampering(async (client) => (await client.query(sql, parameters)).rowCount ?? 0);
+  }
+
+  /** Begins `ask` while the table is locked, and changes what it is about once it waits for that. */
+  async tamperAhead<Answer>(table: string, sql: string, ask: () => Promise<Answer>): Promise<Answer> {
+    return this.tampering(async (client) => {
+      await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+      const answer = ask();
+      await eventually(() => isLockAwaited(this.store.superuserUrl), 5_000);
+      await client.query(`${sql}; COMMIT`);
+      return answer;
+    });
+  }
+
+  private async tampering<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
     const client = new Client({ connectionString: this.store.superuserUrl });
     await client.connect();
     try {
       await client.query('SET session_replication_role = replica');
-      return (await client.query(sql, parameters)).rowCount ?? 0;
+      return await work(client);
     } finally {
       await client.end();
     }
