@@ -49,6 +49,12 @@ export function nextPeriod(period: Period): Period {
   return month === 12 ? `${pad(year + 1, 4)}-01` : `${pad(year, 4)}-${pad(month + 1, 2)}`;
 }
 
+/** Months from one to another, negative when `to` is earlier. Throws `PERIOD_INVALID`. */
+export function monthsBetween(from: Period, to: Period): number {
+  const [earlier, later] = [parsePeriod(from), parsePeriod(to)];
+  return (later.year - earlier.year) * 12 + later.month - earlier.month;
+}
+
 /** The month a date lies in. */
 export function periodOf(date: IsoDate): Period {
   return isoDate(dayNumber(date) * MS_PER_DAY).slice(0, 7);

@@ -1,8 +1,14 @@
+import { IsoDate, monthsBetween, Period, periodOf } from './calendar';
 import { formatMinor } from './money';
+
+/** Pay is owed for the month before it as a rule, at times in advance, and at the end of a year for all of it. */
+const MOST_MONTHS_AHEAD = 3;
+const MOST_MONTHS_BEHIND = 11;
 
 /**
  * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT, ROWS_OF_ANOTHER_RUN and
- * HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later; the others keep back one row.
+ * HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later, PERIOD_FAR_FROM_DATE a
+ * whole run; the others keep back one row.
  */
 export const HOLD_CODES = {
   EMPLOYEE_TWICE: {
@@ -54,6 +60,11 @@ export const HOLD_CODES = {
     meaning: 'Most rows pay the same amounts to the same accounts as other runs of the period.',
     remedy: 'Cancel the run if it was uploaded by mistake; release it if both are owed.',
   },
+  PERIOD_FAR_FROM_DATE: {
+    meaning: `The period is more than ${MOST_MONTHS_AHEAD} months after the month of the execution date, or more than ${MOST_MONTHS_BEHIND} before it.`,
+    remedy:
+      'Compare the period with the payroll, since who was paid already is only looked for in the same period. Cancel the run and upload the file for the right one, or release it if this is the month that is paid.',
+  },
   HASH_KEY_CHANGED: {
     meaning:
       'The service has another PAYRUN_HASH_KEY than before: whose account is paid already, under another employee id or as another kind of pay, is not found.',
@@ -102,9 +113,17 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':
       return `Of the rows, ${sameRows} are in other runs of the period already, as in ${besideRun}.`;
+    case 'PERIOD_FAR_FROM_DATE':
+      return HOLD_CODES[code].meaning;
     case 'HASH_KEY_CHANGED':
       return 'What the file was compared with was hashed under another key.';
   }
+}
+
+/** Whether a run pays for a month so far from its execution date that the one or the other may be a slip. */
+export function isFarFromDate(period: Period, executionDate: IsoDate): boolean {
+  const months = monthsBetween(periodOf(executionDate), period);
+  return months > MOST_MONTHS_AHEAD || -months > MOST_MONTHS_BEHIND;
 }
 
 /** How a payment whose last hold was released joins its run; REFUSED: only another upload can pay it. */

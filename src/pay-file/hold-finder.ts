@@ -19,6 +19,8 @@ interface KnownOfRows {
   early?: boolean;
   /** Whether what they are compared with was hashed under another key. */
   otherKey: boolean;
+  /** Whether they are rows of a new run for a month that is far from its date. */
+  farPeriod?: boolean;
 }
 
 /**
@@ -29,11 +31,12 @@ interface KnownOfRows {
 export async function findHolds(
   tx: EmployerTransaction,
   run: RunOfKey,
-  { rows, joins, early, otherKey }: KnownOfRows,
+  { rows, joins, early, otherKey, farPeriod }: KnownOfRows,
 ): Promise<boolean> {
   const joined = joins ? run.id : null;
   const compared: Compared = { rows, joined };
   await createHoldTable(tx);
+  if (farPeriod) await note(tx, 'PERIOD_FAR_FROM_DATE', 'line', 'SELECT $1, NULL::integer');
   if (otherKey) await note(tx, 'HASH_KEY_CHANGED', 'line', 'SELECT $1, NULL::integer');
   if (!early) await findTwice(tx, compared);
   await findSharedAccounts(tx, compared);

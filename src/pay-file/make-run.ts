@@ -5,6 +5,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { FaultPolicy } from '../domain/fault-policy';
+import { isFarFromDate } from '../domain/hold';
 import { showId } from '../http/prefixed-id';
 import { finishDraft, openDraft } from '../pay-run/draft';
 import { appendHistory } from '../pay-run/history';
@@ -69,7 +70,9 @@ export async function makeRun(
 ): Promise<{ payFileId: string; run: PayRun; held: HeldRows }> {
   const { payRunId, terms, personId } = made;
   const { period, kindOfPay } = terms;
-  const paying = { personId, lastRow: made.lastRow, joins: false, early: made.early };
+  // A supplement names its run, and with that the month.
+  const farPeriod = !terms.parent && isFarFromDate(period, terms.executionDate);
+  const paying = { personId, lastRow: made.lastRow, joins: false, early: made.early, farPeriod };
   const held = await payRows(tx, personal, { id: payRunId, period, kindOfPay }, paying);
   const payFileId = await keep(tx, made);
   if (terms.scheduled) await bind(tx, terms.scheduled.scheduleId, terms.period, payRunId);
@@ -98,6 +101,7 @@ interface Paying {
   /** Whether the run has payments already that were not made of these rows. */
   joins: boolean;
   early?: boolean;
+  farPeriod?: boolean;
 }
 
 /**
@@ -109,11 +113,13 @@ export async function payRows(
   tx: EmployerTransaction,
   personal: PersonalData,
   run: RunOfKey,
-  { personId, lastRow, joins, early }: Paying,
+  { personId, lastRow, joins, early, farPeriod }: Paying,
 ): Promise<HeldRows> {
   const rows = payableRows(tx, run, early);
   const otherKey = await isHashedOtherwise(tx, personal);
-  const found = await joiningByHash(tx, () => findHolds(tx, run, { rows, joins, early, otherKey }));
+  const found = await joiningByHash(tx, () =>
+    findHolds(tx, run, { rows, joins, early, otherKey, farPeriod }),
+  );
   if (!early) {
     if (found) await markHeld(tx);
     await hashReplacing(tx, personal);

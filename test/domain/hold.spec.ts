@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { describeHold, HOLD_CODES, HoldCode, HoldFinding, joiningOf } from '../../src/domain/hold';
+import {
+  describeHold,
+  HOLD_CODES,
+  HoldCode,
+  HoldFinding,
+  isFarFromDate,
+  joiningOf,
+} from '../../src/domain/hold';
 
 const CODES = Object.keys(HOLD_CODES) as HoldCode[];
 
@@ -15,7 +22,7 @@ describe('a hold', () => {
   it.each(CODES)('is told in one sentence of what was found: %s', (code) => {
     const message = describeHold(finding(code));
     expect(message).toMatch(/^[A-Z][^\n]+\.$/);
-    expect(message).toMatch(/line 7|Line 7|1234\.56|rows, 9|another key/);
+    expect(message).toMatch(/line 7|Line 7|1234\.56|rows, 9|3 months|another key/);
     for (const words of [HOLD_CODES[code].meaning, HOLD_CODES[code].remedy])
       expect(words).toMatch(/^[A-Z].*\.$/);
   });
@@ -31,6 +38,22 @@ describe('a hold', () => {
     expect(describeHold({ ...finding('IBAN_AND_AMOUNT_TWICE'), besideRun: null })).toMatch(/^Line 7 pays/);
     const unknown = describeHold({ ...finding('EMPLOYEE_MAY_BE_PAID'), besideLine: null });
     expect(unknown).toMatch(/^What run_1 did not pay .* forgotten\.$/);
+  });
+});
+
+describe('a month of pay', () => {
+  it.each([
+    ['2025-11', true],
+    ['2025-12', false],
+    ['2026-11', false],
+    ['2027-02', false],
+    ['2027-03', true],
+    ['2027-11', true],
+    ['2062-11', true],
+    ['1970-01', true],
+  ])('%s, paid in November 2026, is far from its date: %s', (period, far) => {
+    expect(isFarFromDate(period, '2026-11-01')).toBe(far);
+    expect(isFarFromDate(period, '2026-11-30')).toBe(far);
   });
 });
 

@@ -166,6 +166,17 @@ describe('the release of a held row', () => {
   });
 });
 
+describe('a month that is far from the execution date', () => {
+  it('is paid once that is released, and its supplements are not asked about again', async () => {
+    const owed = { period: '2025-06' };
+    const run = await upload([row('E1', '1.00')], owed);
+    await expect(approved(run)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    await release(run, 'PERIOD_FAR_FROM_DATE');
+    await approved(run);
+    await approved(await upload([row('E2', '2.00')], { ...owed, supplementOf: showId('run', run) }));
+  });
+});
+
 describe('an employee who is paid already', () => {
   it('is paid a second time by the release of that hold, which is kept as a release of the pay', async () => {
     const first = await upload([row('E1', '1.00')]);

@@ -367,6 +367,17 @@ describe('the same bytes under other terms', () => {
   });
 });
 
+describe('a month that is far from the execution date', () => {
+  it('holds the whole run, whose employees may be paid already for the month that was meant', async () => {
+    const file = csv(row('E1'), row('E2'));
+    await desk.upload(employer, file);
+    const { answer } = await desk.upload(employer, file, { period: '2027-11' });
+    expect(answer.held).toMatchObject({ payments: 0, holds: { PERIOD_FAR_FROM_DATE: 1 } });
+    expect(await holds()).toEqual([[null, 'PERIOD_FAR_FROM_DATE', null]]);
+    await expect(desk.approve(employer, answer.id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+  });
+});
+
 describe('the limits of an employer', () => {
   it('hold each payment above the most it may be', async () => {
     await desk.set(employer, { paymentLimitMinor: 100_000n });
