@@ -19,6 +19,7 @@ import {
   BankReading,
   readBankStatus,
 } from '../../src/domain/bank-status';
+import { HOLD_CODES } from '../../src/domain/hold';
 import {
   INSTRUCTION_MEANING,
   INSTRUCTION_STATUSES,
@@ -42,6 +43,7 @@ const NONE = '—';
 /** Which table stands where, in this order: what only its own room's reader needs stands in that room. */
 export const READMES: Readonly<Record<string, readonly string[]>> = {
   'README.md': [
+    'holds',
     'routes',
     'report',
     'settings',
@@ -59,6 +61,10 @@ export const READMES: Readonly<Record<string, readonly string[]>> = {
 /** The tables of the READMEs, and one list, by the name in their markers: each is made from the code it describes. */
 export function readmeTables(api: OpenAPIObject): Record<string, string> {
   return {
+    holds: table(
+      ['Held as', 'What was found', 'What to do'],
+      Object.entries(HOLD_CODES).map(([name, { meaning, remedy }]) => [code(name), meaning, remedy]),
+    ),
     routes: routes(api),
     settings: settings(),
     'pay-run': states('Pay run', PAY_RUN_STATUSES, PAY_RUN_MEANING, PAY_RUN_TRANSITIONS),
