@@ -7,7 +7,7 @@ import { RawNumber } from '../json';
 import { MAGIC_CREDITORS } from '../magic';
 import { conflict, unprocessable } from '../refusal';
 import type { Ticker } from '../ticker';
-import { oracleOf, portalAccounts } from './oracle';
+import { ledgerView, portalAccounts } from './ledger-view';
 import { type BankRoutes, wholeNumberParam } from './routes';
 
 const ok: Answer = { status: 200, body: {} };
@@ -95,7 +95,7 @@ function readRoutes({ bank }: BankRoutes): Route[] {
   return [
     get('/sandbox/ledger', (query) => {
       const only = query.get('instruction');
-      return oracleOf(bank, only === null ? undefined : wholeNumberParam(only));
+      return ledgerView(bank, only === null ? undefined : wholeNumberParam(only));
     }),
     get('/sandbox/portal/accounts', () => portalAccounts(bank)),
     get('/sandbox/magic-creditors', () => MAGIC_CREDITORS),

@@ -4,7 +4,7 @@ import type { Bank } from '../state/bank';
 import type { InstructionRecord, PaymentRecord } from '../state/records';
 
 /** One payment of an instruction, as only the bank itself can know it. Amounts are cents as text. */
-export interface OracleRow {
+export interface LedgerRow {
   id: number;
   messageId?: string;
   creditorIban: string;
@@ -18,7 +18,7 @@ export interface OracleRow {
   feeTransactionId?: string;
 }
 
-export interface OracleInstruction {
+export interface LedgerInstruction {
   id: number;
   reference?: string;
   status: string;
@@ -28,10 +28,10 @@ export interface OracleInstruction {
   direct: boolean;
   deleted: boolean;
   debtorIban: string;
-  rows: OracleRow[];
+  rows: LedgerRow[];
 }
 
-export interface OraclePayee {
+export interface LedgerPayee {
   iban: string;
   count: number;
   movedMinor: string;
@@ -40,9 +40,9 @@ export interface OraclePayee {
 }
 
 /** The truth a test compares with: who was really paid, from what, and what was never submitted. */
-export interface Oracle {
-  payees: OraclePayee[];
-  instructions: OracleInstruction[];
+export interface LedgerView {
+  payees: LedgerPayee[];
+  instructions: LedgerInstruction[];
   /** Ids of instructions that were never submitted, deleted ones included. */
   unsubmitted: number[];
   accounts: { accountId: string; iban: string; balanceMinor: string; heldMinor: string }[];
@@ -51,7 +51,7 @@ export interface Oracle {
 }
 
 /** The sandbox's whole ledger, or that of one instruction. */
-export function oracleOf(bank: Bank, onlyInstructionId?: number): Oracle {
+export function ledgerView(bank: Bank, onlyInstructionId?: number): LedgerView {
   const all = [...bank.instructions.instructions.values()];
   const shown = all.filter(({ id }) => onlyInstructionId === undefined || id === onlyInstructionId);
   const entriesSum = bank.ledger.transactions
@@ -90,7 +90,7 @@ export function portalAccounts(bank: Bank) {
   });
 }
 
-function payeesOf(instructions: readonly InstructionRecord[]): OraclePayee[] {
+function payeesOf(instructions: readonly InstructionRecord[]): LedgerPayee[] {
   const payees = new Map<string, { count: number; moved: bigint; returnedCount: number; returned: bigint }>();
   for (const { creditorIban, amountMinor, moved, returned } of instructions.flatMap((one) => one.payments)) {
     if (moved === 0) continue;
@@ -111,7 +111,7 @@ function payeesOf(instructions: readonly InstructionRecord[]): OraclePayee[] {
   }));
 }
 
-function instructionOf(instruction: InstructionRecord): OracleInstruction {
+function instructionOf(instruction: InstructionRecord): LedgerInstruction {
   const { id, information, history, submits, direct, deleted, account, payments } = instruction;
   return {
     id,
@@ -126,7 +126,7 @@ function instructionOf(instruction: InstructionRecord): OracleInstruction {
   };
 }
 
-function rowOf(payment: PaymentRecord): OracleRow {
+function rowOf(payment: PaymentRecord): LedgerRow {
   const { id, messageId, creditorIban, amountMinor, history, moved, returned } = payment;
   const { transactionId, feeTransactionId } = payment;
   return {
