@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CrashPoint } from '../../src/config/crash-point';
 import { payFile, type Row } from '../../test/support/pay-rows';
-import { eventually, type ServiceProcess } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
+import { type ServiceProcess } from '../../test/support/payroll';
 import { aim, type Moment } from './moment';
 import type { Stand } from './stand';
 import { ANSWERS, type Trial } from './trial';

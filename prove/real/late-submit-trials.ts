@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Row } from '../../test/support/pay-rows';
-import { eventually } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
 import type { Stand } from './stand';
 import { callOf, type Trial } from './trial';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AxiosResponse } from 'axios';
 import { payFile, type Row } from '../../test/support/pay-rows';
-import { eventually } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
 import { paidWithoutIt } from './refused-row-trials';
 import type { Stand } from './stand';
 import type { Trial } from './trial';

@@ -1,5 +1,6 @@
 import { execute, select } from '../../test/support/database';
-import { eventually, type Payroll } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
+import { type Payroll } from '../../test/support/payroll';
 
 /** The standing reconciler makes a pass every half second. */
 const PASSES_WITHIN_MS = 10_000;

@@ -1,6 +1,7 @@
 import { PATHS } from '../../src/bank/types';
 import { execute, select } from '../../test/support/database';
-import { eventually, type Payroll } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
+import { type Payroll } from '../../test/support/payroll';
 import type { SaidOfRun } from './judge';
 import type { Post } from './proxy';
 import { callOf } from './trial';

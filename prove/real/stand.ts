@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import { payFile, payRows, type Row } from '../../test/support/pay-rows';
-import {
-  eventually,
-  freePort,
-  Payroll,
-  type PayrollOptions,
-  type ServiceProcess,
-} from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
+import { freePort, Payroll, type PayrollOptions, type ServiceProcess } from '../../test/support/payroll';
 import { type Finding, wordsOf } from '../table';
 import { type Book, breachesOf, conclusionOf, judgeBook, type Look, standingOf } from './judge';
 import { reconciledSince, tellPasses } from './passes';

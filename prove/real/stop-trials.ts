@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CrashPoint } from '../../src/config/crash-point';
 import { select } from '../../test/support/database';
 import { payFile, type Row } from '../../test/support/pay-rows';
-import { eventually, type ServiceProcess } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
+import { type ServiceProcess } from '../../test/support/payroll';
 import { LEASE_MS, type Stand } from './stand';
 import type { Trial } from './trial';
 

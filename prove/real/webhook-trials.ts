@@ -4,7 +4,7 @@ import { SIGNATURE_HEADER } from '../../src/bank/types';
 import { signForTests } from '../../src/bank/webhook-signature';
 import { DEFAULT_WEBHOOK_SECRET } from '../../src/bank-sandbox/sandbox';
 import { select } from '../../test/support/database';
-import { eventually } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
 import { clockShiftedBy } from './process-trials';
 import type { Relay } from './relay';
 import type { Stand } from './stand';

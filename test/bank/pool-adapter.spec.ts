@@ -3,6 +3,7 @@ import * as net from 'node:net';
 import fc from 'fast-check';
 import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpResult } from '../../src/bank/http';
 import { answer, ScriptedBank } from './scripted-bank';
+import { eventually } from '../support/eventually';
 
 const LIMITS = { ...DEFAULT_HTTP_LIMITS, connectTimeoutMs: 300, totalTimeoutMs: 400, maxBodyBytes: 1_000 };
 
@@ -28,11 +29,11 @@ describe('the pool that carries the exchanges', () => {
     const answers: (() => void)[] = [];
     bank.handler = (_request, response) => answers.push(() => answer(response, 200, {}));
     const both = [post(narrow, 'first'), post(narrow, 'second')];
-    await until(() => answers.length > 0);
+    await eventually(() => answers.length > 0, 5_000);
     await pause(50);
     expect(bank.requests.map((request) => request.body)).toEqual(['first']);
     answers[0]?.();
-    await until(() => answers.length > 1);
+    await eventually(() => answers.length > 1, 5_000);
     answers[1]?.();
     expect((await Promise.all(both)).map((result) => result.kind)).toEqual(['answer', 'answer']);
     narrow.close();
@@ -149,8 +150,4 @@ function pause(ms: number): Promise<void> {
 
 function stallEventLoop(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause(5);
 }

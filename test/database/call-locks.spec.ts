@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { execute, isLockAwaited } from '../support/database';
-import { eventually } from '../support/payroll';
+import { eventually } from '../support/eventually';
 import { trials } from './trials';
 import { idsOf } from './two-employers';
 

@@ -21,6 +21,7 @@ import { BinarySources, defaultSources } from '../../src/database/embedded-binar
 import { LaunchOptions, ResolvedDatabase, resolveDatabase, stopDatabase } from '../../src/database/launcher';
 import { makeOwnDirectory } from '../../src/database/server-directory';
 import { startTemporaryServer } from '../../src/database/temporary-server';
+import { eventually } from '../support/eventually';
 import {
   ask,
   CHECKOUT,
@@ -28,7 +29,6 @@ import {
   launchInChild,
   makeBarePackage,
   PACKAGE,
-  until,
 } from '../support/launched-server';
 
 const NOBODY = 65_534;
@@ -193,7 +193,10 @@ describe('after a crash', () => {
   it('makes the cluster anew when the first start was killed in the middle of initdb', async () => {
     const child = childLaunch('half-made');
     child.resolved.catch(() => undefined);
-    await until(() => existsSync(join(root, 'half-made')) && readdirSync(join(root, 'half-made')).length > 1);
+    await eventually(
+      () => existsSync(join(root, 'half-made')) && readdirSync(join(root, 'half-made')).length > 1,
+      10_000,
+    );
     child.process.kill('SIGKILL');
     expect(existsSync(join(root, 'half-made', 'cluster'))).toBe(false);
     const database = await launch('half-made');
@@ -342,7 +345,7 @@ describe('a temporary server', () => {
     const { databaseUrl } = await child.resolved;
     expect(await ask(databaseUrl, 'SELECT 1 AS a')).toBe(1);
     child.process.kill('SIGKILL');
-    await until(() => serversIn(parent).length === 0);
+    await eventually(() => serversIn(parent).length === 0, 10_000);
     await expect(ask(databaseUrl, 'SELECT 1 AS a')).rejects.toThrow();
   });
 });

@@ -5,7 +5,8 @@ import { PATHS } from '../../src/bank/types';
 import { encodeCursor } from '../../src/http/cursor';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const ACCOUNT = '1002';
 /** How long before a run is due it is approved: longer than the test takes until then, and short enough for late in the evening. */

@@ -1,6 +1,7 @@
 import { BankGateway } from '../../src/bank/gateway';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 import { select } from '../support/database';
 
 describe('rows on their way to the bank', () => {

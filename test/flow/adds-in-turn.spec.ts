@@ -1,7 +1,8 @@
 import { BankGateway } from '../../src/bank/gateway';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const ROWS = 450;
 /** What two batches hold: the outcomes of the first go with the intents of a third. */

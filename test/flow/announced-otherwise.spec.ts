@@ -4,7 +4,8 @@ import type { BankInstruction } from '../../src/bank/records';
 import { addDays } from '../../src/domain/calendar';
 import { BankReads } from '../../src/employer/bank-reads';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 let payroll: Payroll;
 beforeEach(async () => {

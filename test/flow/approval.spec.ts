@@ -1,7 +1,8 @@
 import { readId } from '../../src/http/prefixed-id';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const LOSES_ROLE = `DELETE FROM person_role r USING person p
   WHERE p.id = r.person_id AND p.name = 'approver' AND r.role = 'approver'`;

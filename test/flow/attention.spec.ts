@@ -2,7 +2,8 @@ import { formatMinor } from '../../src/domain/money';
 import { BankReads } from '../../src/employer/bank-reads';
 import { execute, select } from '../support/database';
 import { payFile, payRows, Row, totalMinor } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 describe('a submit whose outcome nobody knows', () => {
   let payroll: Payroll;

@@ -1,7 +1,8 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS, MagicCreditor } from '../../src/bank-sandbox/magic';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 let payroll: Payroll;
 afterEach(() => payroll.close());

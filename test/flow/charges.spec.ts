@@ -2,7 +2,8 @@ import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const CHARGE_MINOR = 999n;
 const ACCOUNT = '1002';

@@ -1,5 +1,6 @@
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 /** Short, so that a token ends while a run is on its way. */
 const LIFETIME_S = 1;

@@ -2,7 +2,8 @@ import { BankGateway } from '../../src/bank/gateway';
 import { earliestExecutionDate } from '../../src/domain/business-day';
 import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const CUT_OFF = 'T16:00:00Z';
 

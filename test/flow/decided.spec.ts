@@ -2,7 +2,8 @@ import axios from 'axios';
 import { BankReads } from '../../src/employer/bank-reads';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const ACCOUNT = '1002';
 /** Long enough for people to be asked before the run is due, and then by the run. */

@@ -3,7 +3,8 @@ import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute } from '../support/database';
 import { germanIban, payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 let payroll: Payroll;
 afterEach(async () => {

@@ -4,7 +4,8 @@ import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll, PayrollOptions } from '../support/payroll';
 
 const READS = [
   'getInstruction',

@@ -3,7 +3,8 @@ import { Variants } from '../../src/bank-sandbox/variants';
 import { addBankingDays } from '../../src/domain/business-day';
 import { execute, select } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const DAY_MS = 86_400_000;
 /** Longer than what ended is watched. */

@@ -1,6 +1,7 @@
 import { FLOW_BANK } from '../support/lawful-banks';
 import { payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const ROWS = 8;
 const PER_INSTRUCTION = 4;

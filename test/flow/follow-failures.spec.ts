@@ -7,7 +7,8 @@ import { Follower } from '../../src/settlement/follower';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const DAY_MS = 86_400_000;
 const GIVEN_UP = 60;

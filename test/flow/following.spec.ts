@@ -1,7 +1,8 @@
 import axios from 'axios';
 import { execute, select } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 describe('following a submitted run', () => {
   let payroll: Payroll | undefined;

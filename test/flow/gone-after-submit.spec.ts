@@ -1,7 +1,8 @@
 import { Variants } from '../../src/bank-sandbox/variants';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 /** Banks that show no instruction once it was submitted, but its payments. */
 const GONE: Variants['onceSubmitted'][] = ['gone', 'gone-with-its-list'];

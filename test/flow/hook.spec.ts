@@ -1,7 +1,8 @@
 import axios from 'axios';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { EVENTS, PATHS } from '../../src/bank/types';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const ADDRESS = 'http://127.0.0.1:59997';
 const SETTINGS = { PORT: '0', PUBLIC_URL: ADDRESS, HOOK_CHECK_MS: '200' };

@@ -3,7 +3,8 @@ import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, MovedClock, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { MovedClock, Payroll } from '../support/payroll';
 
 const DAY_MS = 86_400_000;
 const RETURNS = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;

@@ -1,7 +1,8 @@
 import { BankGateway } from '../../src/bank/gateway';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 /** What a failover to a standby loses that had not received the last second. */
 const LOST_INITIATE = `DELETE FROM bank_call WHERE operation = 'initiate';

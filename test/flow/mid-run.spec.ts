@@ -3,7 +3,8 @@ import { recordAdds } from '../../src/submission/add-record';
 import { loadWork, Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll, PayrollOptions } from '../support/payroll';
 
 interface Shown {
   id: string;

@@ -2,7 +2,8 @@ import { Client } from 'pg';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 interface Shown {
   status: string;

@@ -1,7 +1,8 @@
 import { BankGateway } from '../../src/bank/gateway';
 import { InstructionReader } from '../../src/submission/read-back';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 describe('a replica that was paused for longer than its lease', () => {
   let payroll: Payroll;

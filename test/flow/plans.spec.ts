@@ -5,7 +5,8 @@ import { Maintenance } from '../../src/schedule/maintenance';
 import { PeriodMaker } from '../../src/schedule/period-maker';
 import { execute, select, testDatabase } from '../support/database';
 import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 import { Excess, explainPlans, watchOpened, withoutAutovacuum } from '../support/plans';
 
 const ROWS = 240;

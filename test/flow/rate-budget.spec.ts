@@ -3,7 +3,8 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankGateway } from '../../src/bank/gateway';
 import { payFile, payRows } from '../support/pay-rows';
 import { execute, select } from '../support/database';
-import { eventually, MovedClock, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { MovedClock, Payroll } from '../support/payroll';
 
 /** Ten turns a second, less the tenth that is kept back. */
 const PER_MINUTE = 600;

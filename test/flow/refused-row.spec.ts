@@ -5,7 +5,8 @@ import { Variants } from '../../src/bank-sandbox/variants';
 import { PATHS } from '../../src/bank/types';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
 

@@ -3,7 +3,8 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankReads } from '../../src/employer/bank-reads';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const FAILS = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
 

@@ -5,7 +5,8 @@ import { DEFAULT_SEED } from '../../src/bank-sandbox/seed';
 import { readId } from '../../src/http/prefixed-id';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const ACCOUNT = '1002';
 const NEVER_SETTLES = MAGIC_CREDITORS.find(({ effect }) => effect === 'neverSettles')!.iban;

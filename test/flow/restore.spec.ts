@@ -8,7 +8,8 @@ import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll, PayrollOptions } from '../support/payroll';
 
 /** A bank that shows all there is: what a restored database forgot is found by what the bank shows. */
 const FRANK = { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } as const;

@@ -1,6 +1,7 @@
 import { readId } from '../../src/http/prefixed-id';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
 
 let payroll: Payroll;

@@ -1,7 +1,8 @@
 import axios from 'axios';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
 
 const EVIDENCE = 'letter of the bank, 4711';

@@ -3,7 +3,8 @@ import { isPastSubmit } from '../../src/domain/bank-status';
 import { BankReads } from '../../src/employer/bank-reads';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 /** What a bank may say of an instruction itself once it was submitted, while its payments say what became of them. */
 const SAYS = ['403', 'PROCESSED', 'CANCELLED'];

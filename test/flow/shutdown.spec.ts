@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { buildWithCrashPoints } from '../support/crash-build';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll, ServiceProcess } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll, ServiceProcess } from '../support/payroll';
 
 /** Ten seconds for what is under way, and two for a busy machine. */
 const STOPPED_MS = 12_000;

@@ -1,5 +1,6 @@
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const ROWS = 8;
 const PER_INSTRUCTION = 4;

@@ -8,7 +8,8 @@ import { tellOfPaidAlready } from '../../src/pay-run/paid-already';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
 

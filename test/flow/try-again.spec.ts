@@ -6,7 +6,8 @@ import { aboutInstruction, raise } from '../../src/pay-run/attention.store';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const VERIFIED = `SELECT id, status FROM pay_run WHERE status = 'VERIFIED'`;
 

@@ -1,7 +1,8 @@
 import axios from 'axios';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const DAY_MS = 86_400_000;
 

@@ -4,7 +4,8 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll, PayrollOptions } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll, PayrollOptions } from '../support/payroll';
 
 /** Banks that chose otherwise where the interface document leaves the choice. */
 const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOptions['settings'] }[] = (

@@ -4,7 +4,8 @@ import { WaitingRuns } from '../../src/schedule/waiting-runs';
 import { InstructionReader, ReadBack } from '../../src/submission/read-back';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 let payroll: Payroll;
 afterEach(() => payroll.close());

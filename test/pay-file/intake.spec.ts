@@ -7,7 +7,7 @@ import { sendContent } from '../../src/pay-file/content.store';
 import { Payment } from '../../src/pay-run/payment.entity';
 import { instructionHash, rowHash } from '../../src/pay-run/run-hash';
 import { readId } from '../../src/http/prefixed-id';
-import { eventually } from '../support/payroll';
+import { eventually } from '../support/eventually';
 import { csv, Desk, fileOf, PayDesk, row, sample } from './pay-desk';
 
 let desk: PayDesk;

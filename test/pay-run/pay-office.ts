@@ -32,7 +32,7 @@ import { copyPayments } from '../../src/pay-run/successor.store';
 import { ReconciliationModule } from '../../src/reconciliation/reconciliation.module';
 import { makePerson, TestClock, testConfig } from '../http/test-app';
 import { isLockAwaited, TestDatabase, testDatabase } from '../support/database';
-import { eventually } from '../support/payroll';
+import { eventually } from '../support/eventually';
 
 const DEBTOR_IBAN = 'DE70999900000000001001';
 export const IBAN = 'DE42950800200355765512';

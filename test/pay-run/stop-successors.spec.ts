@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { stopSuccessors } from '../../src/pay-run/stop-successors';
 import { idsOf } from '../database/two-employers';
 import { execute, isLockAwaited, select } from '../support/database';
-import { eventually } from '../support/payroll';
+import { eventually } from '../support/eventually';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const ours = idsOf(1);

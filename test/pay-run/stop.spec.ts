@@ -26,7 +26,7 @@ import { tellOfForeign } from '../../src/settlement/follow-alarms';
 import { reportTampering } from '../../src/submission/tampering';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { isLockAwaited, select, TestDatabase } from '../support/database';
-import { eventually } from '../support/payroll';
+import { eventually } from '../support/eventually';
 import { NothingAsked, nothingAsked } from './nothing-asked';
 
 const [ours, theirs] = [idsOf(1), idsOf(2)];

@@ -16,6 +16,7 @@ import { SubmissionService } from '../../src/submission/submission.service';
 import { testConfig } from '../http/test-app';
 import { execute, testDatabase, TestDatabase } from '../support/database';
 import { makeSchedule, periodsOf, SetClock } from './schedules';
+import { eventually } from '../support/eventually';
 
 const clock = new SetClock('2026-03-10T10:00:00Z');
 let store: TestDatabase;
@@ -42,14 +43,6 @@ function replica(): Promise<TestingModule> {
     .compile();
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let step = 0; step < 500; step += 1) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error('waited five seconds in vain');
-}
-
 it('makes periods and partitions when it starts, in two replicas at once, and stops with its application', async () => {
   const replicas = [await replica(), await replica()];
   const [database] = replicas.map((one) => one.get(Database));
@@ -65,13 +58,13 @@ it('makes periods and partitions when it starts, in two replicas at once, and st
       ),
     );
   await Promise.all(replicas.map((one) => one.init()));
-  await until(async () => (await periodsOf(database!, schedule)).length > 0);
+  await eventually(async () => (await periodsOf(database!, schedule)).length > 0, 5_000);
   expect((await periodsOf(database!, schedule)).map(({ period }) => period)).toEqual([
     '2026-03',
     '2026-04',
     '2026-05',
   ]);
-  await until(async () => (await partition())[0]?.made === true);
+  await eventually(async () => (await partition())[0]?.made === true, 5_000);
   await Promise.all(replicas.map((one) => one.close()));
 });
 
@@ -85,7 +78,7 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   const ticks = workers.map((worker) => jest.spyOn(worker, 'tick'));
   const drains = workers.map((worker) => jest.spyOn(worker, 'drain'));
   await started.init();
-  await until(() => ticks.every((tick) => tick.mock.calls.length >= 3));
+  await eventually(() => ticks.every((tick) => tick.mock.calls.length >= 3), 5_000);
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
     'clock',
     'restores',

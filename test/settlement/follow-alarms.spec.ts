@@ -14,7 +14,7 @@ import { acknowledgedOf } from '../../src/reconciliation/acknowledged';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, isLockAwaited, select } from '../support/database';
-import { eventually } from '../support/payroll';
+import { eventually } from '../support/eventually';
 
 const ours = idsOf(1);
 let office: NothingAsked;

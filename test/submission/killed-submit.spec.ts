@@ -2,7 +2,8 @@ import type { CrashPoint } from '../../src/config/crash-point';
 import { buildWithCrashPoints } from '../support/crash-build';
 import { select } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 /**
  * What a kill at each kind of moment must end in. With several instructions being submitted side by side, a kill also

@@ -4,7 +4,8 @@ import { Builder } from '../../src/submission/builder';
 import { loadWork, Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 /** What a worker does that was overtaken while it waited for the bank. */
 interface Overtaken {

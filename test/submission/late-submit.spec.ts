@@ -4,7 +4,8 @@ import { Client } from 'pg';
 import { buildWithCrashPoints } from '../support/crash-build';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll, ServiceProcess } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll, ServiceProcess } from '../support/payroll';
 
 /** Longer than a submit may take from what allowed it to its first byte. */
 const TOO_LONG_MS = 6_000;

@@ -4,7 +4,8 @@ import { Database } from '../../src/database/database';
 import { InstructionReader } from '../../src/submission/read-back';
 import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 const LAG_MS = 1_000;
 

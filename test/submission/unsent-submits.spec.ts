@@ -3,7 +3,8 @@ import { BankGateway } from '../../src/bank/gateway';
 import { UnsentSubmits } from '../../src/submission/unsent-submits';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually, Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { Payroll } from '../support/payroll';
 
 interface Attempt {
   employerId: string;

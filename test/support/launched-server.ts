@@ -4,7 +4,6 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { chmod, cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
 import { BinarySources } from '../../src/database/embedded-binaries';
@@ -29,15 +28,6 @@ export async function ask(url: string | undefined, sql: string): Promise<unknown
   } finally {
     await client.end();
   }
-}
-
-/** Waits at most ten seconds. */
-export async function until(condition: () => boolean): Promise<void> {
-  for (let step = 0; step < 1000; step += 1) {
-    if (condition()) return;
-    await sleep(10);
-  }
-  throw new Error('waited ten seconds in vain');
 }
 
 /** A package as `npm ci --ignore-scripts` leaves it on a file system without executable bits. */

@@ -1,6 +1,7 @@
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { payFile, payRows, Row } from './pay-rows';
-import { eventually, MovedClock, Payroll, PayrollOptions } from './payroll';
+import { eventually } from './eventually';
+import { MovedClock, Payroll, PayrollOptions } from './payroll';
 
 /** The ends a run can come to, as they are named by `mixedPayrolls`. */
 export const MIXED = [

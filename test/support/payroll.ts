@@ -27,6 +27,7 @@ import { describeApi } from '../../src/http/openapi';
 import { People } from '../../src/identity/people.service';
 import { CRASH_BUILD } from './crash-build';
 import { execute, select, TestDatabase, testDatabase } from './database';
+import { eventually } from './eventually';
 import { bankOfThisRun, settingsFor } from './lawful-banks';
 import { germanIban } from './pay-rows';
 
@@ -488,24 +489,6 @@ async function skipClosedDays(bank: Sandbox): Promise<void> {
 
 /** The id of an action that nobody proposed. */
 const NO_ACTION = `act_${'0'.repeat(32)}`;
-
-/** How many times slower a machine may be than the one the waits were tried on; only what fails waits so long. */
-const PATIENCE = 4;
-
-/** Waits until something holds; `timeoutMs` on a quick machine. */
-export async function eventually(
-  holds: () => Promise<boolean>,
-  timeoutMs: number,
-  why: () => string = () => 'it never held',
-): Promise<void> {
-  const begun = Date.now();
-  while (!(await holds())) {
-    const waited = Date.now() - begun;
-    if (waited > PATIENCE * timeoutMs) throw new Error(why());
-    // Looking costs what waits is made of: a tenth of the wait is added to it at most.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(25, waited / 10), 250)));
-  }
-}
 
 const DEFAULT_SETTINGS: Settings = {
   PORT: '0',

@@ -1,5 +1,6 @@
 import { execute, select, testDatabase, TestDatabase } from './database';
-import { eventually, Payroll } from './payroll';
+import { eventually } from './eventually';
+import { Payroll } from './payroll';
 
 /** Takes a payroll back to a copy of its database, as a restored backup does. */
 export class Restoring {
