@@ -42,6 +42,7 @@ describe('what an account lost over a run', () => {
   });
 
   it.each([
+    ['is none at all', 0n, undefined],
     ['may be all of them', 30n, undefined],
     ['is more, and may be what was not paid', 500n, 'not-yet'],
     ['is an instruction besides them', 2_530n, paid[1]],

@@ -240,6 +240,12 @@ describe('a payment that failed its own checks', () => {
       expect(climb(left, status)).toEqual({ next: left, change: 'contradiction' });
     expect(climb(left, 'SUB_NOT_IS_VALID').next).toEqual({ rank: TERMINAL_RANK, terminal: 'FAILED' });
   });
+
+  it('may have been initiated when it was left: money moves in no step before that', () => {
+    const left = climb({ rank: 1 }, NOT_PROCESSABLE).next;
+    expect(climb(left, 'INITIATED').change).toBe('fell');
+    expect(climb(left, 'SUB_STARTED').change).toBe('contradiction');
+  });
 });
 
 describe('a payment that never took money', () => {
