@@ -92,7 +92,7 @@ async function durableRun(
     await office.startService(nodeFlags);
   }
   if (slowerFlush) await slowDownFlushes(office);
-  const run = await office.upload(rows, '2026-01');
+  const run = await office.upload(rows);
   const before = await office.meters();
   const started = Date.now();
   await office.approve(run);
@@ -135,7 +135,7 @@ async function slowDownFlushes({ db }: PayOffice): Promise<void> {
 /** A service killed in the middle of a run, counted, and started again; the run must end as it would have. */
 async function kill(stage: Stage, rows: number): Promise<void> {
   const office = await PayOffice.open(stage, 0, { LEASE_MS: '2000' });
-  const run = await office.upload(rows, '2026-01');
+  const run = await office.upload(rows);
   await office.approve(run);
   await office.until(run, HALF_ADDED);
   await office.killServices();

@@ -74,7 +74,7 @@ async function follow(
     { FOLLOW_DELAYS_MS: undefined },
     { STUB_PAGE_SIZE: String(pageSize), ...(settles === 'at once' ? {} : { STUB_SETTLES: 'told' }) },
   );
-  const run = await office.upload(rows, '2026-01');
+  const run = await office.upload(rows);
   await office.approve(run);
   await office.until(run, settles === 'at once' ? SUBMITTING : SUBMITTED);
   const before = await office.meters();

@@ -8,7 +8,7 @@ import { Stage } from '../src/cli/stage';
 import { runMigrations } from '../src/database/migrate';
 import { urlOfDatabase } from '../src/database/roles';
 import { startTemporaryServer } from '../src/database/temporary-server';
-import { earliestExecutionDate } from '../src/domain/business-day';
+import { earliestExecutionDate, periodOf } from '../src/domain/business-day';
 import { readId } from '../src/http/prefixed-id';
 import type { UploadAnswer } from '../src/pay-file/upload-answer';
 import { cpuOfFamilyUs, cpuUsedUs } from './cpu';
@@ -128,10 +128,14 @@ export class PayOffice {
   }
 
   /** Uploads a made-up pay file of so many rows. @throws Error when it is not stored */
-  async upload(rows: number, period: string): Promise<UploadAnswer> {
+  async upload(rows: number): Promise<UploadAnswer> {
     const executionDate = earliestExecutionDate(new Date(Date.now() + NOT_CUT_OFF_MS), DEMO_BANK);
     const submitAt = new Date().toISOString();
-    const query = new URLSearchParams({ period, executionDate, submitAt }).toString();
+    const query = new URLSearchParams({
+      period: periodOf(executionDate),
+      executionDate,
+      submitAt,
+    }).toString();
     const response = await fetch(`${this.url}/v1/employers/${this.employerId}/pay-files?${query}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.keys.preparer}`, 'content-type': 'text/csv' },

@@ -59,7 +59,7 @@ async function measure(stage: Stage, rows: number, replicas: number, perMinute?:
   // What was submitted is read as late as in production, where nothing settles within a second.
   const office = await PayOffice.open(stage, LATENCY_MS, { FOLLOW_DELAYS_MS: undefined, ...budget });
   while (office.services.length < replicas) await office.startService();
-  const run = await office.upload(rows, '2026-01');
+  const run = await office.upload(rows);
   const started = Date.now();
   await office.approve(run);
   await office.until(run, SUBMITTED);

@@ -6,7 +6,7 @@ import { COMPANY, ensureEmployer, ensureStaff } from '../src/cli/seed';
 import { Stage, startBank } from '../src/cli/stage';
 import { runMigrations } from '../src/database/migrate';
 import { startTemporaryServer, TemporaryServer } from '../src/database/temporary-server';
-import { earliestExecutionDate } from '../src/domain/business-day';
+import { earliestExecutionDate, periodOf } from '../src/domain/business-day';
 import type { UploadAnswer } from '../src/pay-file/upload-answer';
 import { OwnProcess, startOwnProcess } from './own-process';
 import { payFileOf } from './pay-rows';
@@ -17,6 +17,8 @@ const TICK_MS = 1_000;
 /** Past the two minutes a statement may take: a slow upload is to be measured, not cut off. */
 const UPLOAD_TIMEOUT_MS = 280_000;
 const NOT_CUT_OFF_MS = 10 * 60_000;
+/** More than a month has, so that the banking days after weekends fall into different months. */
+const MS_PER_MONTH = 33 * 86_400_000;
 
 /** One upload as its sender sees it. */
 export interface TimedUpload {
@@ -76,13 +78,13 @@ export class Stand {
 
   /**
    * Streams a pay file over HTTP and times it from the first byte sent to the last byte answered.
-   * @param period tells uploads apart: an employee is paid once in a period
+   * @param month counts from this one, at most 11: each upload has its own, since the rows of another of these days are held
    * @throws Error when the answer is not 201
    */
-  async upload(service: OwnProcess, rows: number, period: string): Promise<TimedUpload> {
+  async upload(service: OwnProcess, rows: number, month: number): Promise<TimedUpload> {
     // Made before its time is taken: whoever sends a file has it.
     const chunks = await payFileOf(rows).toArray();
-    const { seconds, status, body } = await this.send(service, Readable.from(chunks), period);
+    const { seconds, status, body } = await this.send(service, Readable.from(chunks), month);
     if (status !== 201) throw new Error(`the upload was answered ${status}: ${body}`);
     const run = JSON.parse(body) as UploadAnswer;
     if (run.payments !== rows) throw new Error(`${run.payments} of ${rows} rows were stored`);
@@ -90,9 +92,10 @@ export class Stand {
   }
 
   /** Streams a file over HTTP, timed like `upload`, whatever the answer. */
-  async send(service: OwnProcess, file: Readable, period: string): Promise<TimedAnswer> {
-    const executionDate = earliestExecutionDate(new Date(Date.now() + NOT_CUT_OFF_MS), DEMO_BANK);
-    const query = new URLSearchParams({ period, executionDate }).toString();
+  async send(service: OwnProcess, file: Readable, month: number): Promise<TimedAnswer> {
+    const from = new Date(Date.now() + month * MS_PER_MONTH + NOT_CUT_OFF_MS);
+    const executionDate = earliestExecutionDate(from, DEMO_BANK);
+    const query = new URLSearchParams({ period: periodOf(executionDate), executionDate }).toString();
     const started = performance.now();
     const response = await fetch(`${service.url}/v1/employers/${this.employerId}/pay-files?${query}`, {
       method: 'POST',

@@ -11,9 +11,7 @@ const LARGE_ROWS = 100_000;
 /** What most employers pay in a month, and how long they wait for the answer at the median. */
 const USUAL_ROWS = 250;
 const USUAL_LIMIT_MS = 150;
-const USUAL_PERIODS = Array.from({ length: 24 }, (_, month) =>
-  new Date(Date.UTC(2020, month)).toISOString().slice(0, 7),
-);
+const USUAL_MONTHS = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 const COLUMNS = ['  rows', 'seconds', 'peak RSS in MB', 'rows/s'] as const;
 
 interface Figure {
@@ -32,8 +30,8 @@ async function main(): Promise<void> {
   await onStage(async (stage) => {
     const stand = await Stand.open(stage);
     say(COLUMNS);
-    const small = await measure(stand, SMALL_ROWS, '2026-01', given);
-    const large = await measure(stand, largeRows, '2026-02', given);
+    const small = await measure(stand, SMALL_ROWS, 0, given);
+    const large = await measure(stand, largeRows, 1, given);
     const growth = megabytes(large.peakBytes - small.peakBytes);
     const limit = megabytes(LIMIT_BYTES);
     const times = largeRows / SMALL_ROWS;
@@ -49,7 +47,7 @@ async function main(): Promise<void> {
 async function measureUsual(stand: Stand): Promise<void> {
   const service = await stand.startService();
   const times: number[] = [];
-  for (const period of USUAL_PERIODS) times.push((await stand.upload(service, USUAL_ROWS, period)).seconds);
+  for (const month of USUAL_MONTHS) times.push((await stand.upload(service, USUAL_ROWS, month)).seconds);
   const medianMs = median(times) * 1_000;
   process.stdout.write(
     `${USUAL_ROWS} rows are answered in ${medianMs.toFixed(0)} ms, the median of ${times.length}; the limit is ${USUAL_LIMIT_MS} ms.\n`,
@@ -65,13 +63,13 @@ function fail(what: string): void {
 async function measure(
   stand: Stand,
   rows: number,
-  period: string,
+  month: number,
   nodeFlags: readonly string[],
 ): Promise<Figure> {
   const service = await stand.startService(nodeFlags);
   let seconds = 0;
   const peakBytes = await peakDuring(service, async () => {
-    ({ seconds } = await stand.upload(service, rows, period));
+    ({ seconds } = await stand.upload(service, rows, month));
   });
   await service.stop();
   say([String(rows), seconds.toFixed(2), megabytes(peakBytes), (rows / seconds).toFixed(0)]);

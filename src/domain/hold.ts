@@ -5,6 +5,9 @@ import { formatMinor } from './money';
 const MOST_MONTHS_AHEAD = 3;
 const MOST_MONTHS_BEHIND = 11;
 
+/** The pay of two months is rarely executed so few days apart: the same rows are rather those of one. */
+export const DAYS_NEARBY = 14;
+
 /**
  * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT, ROWS_OF_ANOTHER_RUN and
  * HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later, PERIOD_FAR_FROM_DATE a
@@ -57,7 +60,7 @@ export const HOLD_CODES = {
     remedy: 'Cancel the run and upload the right file, or release it if the total is right.',
   },
   ROWS_OF_ANOTHER_RUN: {
-    meaning: 'Most rows pay the same amounts to the same accounts as other runs of the period.',
+    meaning: `Most rows pay the same amounts to the same accounts as other runs of the period, or runs executed at most ${DAYS_NEARBY} days before or after.`,
     remedy: 'Cancel the run if it was uploaded by mistake; release it if both are owed.',
   },
   PERIOD_FAR_FROM_DATE: {
@@ -112,7 +115,7 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
     case 'RUN_ABOVE_LIMIT':
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':
-      return `Of the rows, ${sameRows} are in other runs of the period already, as in ${besideRun}.`;
+      return `Of the rows, ${sameRows} are in other runs of the period or of about the same day already, as in ${besideRun}.`;
     case 'PERIOD_FAR_FROM_DATE':
       return HOLD_CODES[code].meaning;
     case 'HASH_KEY_CHANGED':

@@ -1,11 +1,9 @@
-import { Not } from 'typeorm';
 import { EmployerTransaction } from '../database/database';
-import { HoldCode } from '../domain/hold';
+import { DAYS_NEARBY, HoldCode } from '../domain/hold';
 import { Employer } from '../employer/employer.entity';
 import { runsThatMayHavePaid } from '../pay-run/forgotten-pay';
 import { foldedId } from '../pay-run/folded-id';
 import { PayKey, RunOfKey } from '../pay-run/pay-key';
-import { PayRun } from '../pay-run/pay-run.entity';
 import { findAlikeIds, findAlikeNames } from './alike-ids';
 import { Compared, createHoldTable, note, otherRuns, rowsOfRun } from './found-hold';
 
@@ -172,21 +170,38 @@ async function findPaidUnknown(tx: EmployerTransaction, rows: string): Promise<v
   );
 }
 
+/** A run that other rows are compared with. */
+interface ComparedRun {
+  id: string;
+  period: string;
+}
+
+/** The other runs of the period, and those executed about the same day: for what month such a run pays may be a slip. */
+function runsToCompare(tx: EmployerTransaction, { id, period }: RunOfKey): Promise<ComparedRun[]> {
+  return tx.query<ComparedRun>(
+    `SELECT r.id, r.period FROM pay_run r
+     JOIN pay_run mine ON mine.employer_id = r.employer_id AND mine.id = $2
+     WHERE r.employer_id = $1 AND r.id <> $2
+       AND (r.period = $3 OR abs(r.execution_date - mine.execution_date) <= ${DAYS_NEARBY})`,
+    [tx.employerId, id, period],
+  );
+}
+
 /**
- * That other runs of the period, of whatever kind of pay, pay or hold most of the rows of the run already, with those that
- * join it, whoever they are said to be and in whatever order: as when a file comes again with new employee ids, or as
- * another kind of pay. Told is the run that has most of them. What came back and is paid again, by a row or before, counts for nothing. Both sides are
+ * That other runs of the period or of about the same day, of whatever kind of pay, pay or hold most of the rows of the run
+ * already, with those that join it, whoever they are said to be and in whatever order: as when a file comes again with new
+ * employee ids, as another kind of pay, or for another month. Told is the run that has most of them. What came back and is paid again, by a row or before, counts for nothing. Both sides are
  * counted first, so that equal rows never meet one by one.
  */
 async function findSameRows(
   tx: EmployerTransaction,
-  { id, period }: RunOfKey,
+  run: RunOfKey,
   compared: Compared,
   inDoubt: readonly string[],
 ): Promise<void> {
   const { rows } = compared;
-  const others = await tx.manager.existsBy(PayRun, { employerId: tx.employerId, period, id: Not(id) });
-  if (!others) return;
+  const others = await runsToCompare(tx, run);
+  if (others.length === 0) return;
   const joined = (await isReleased(tx, compared.joined)) ? null : compared.joined;
   await note(
     tx,
@@ -195,16 +210,16 @@ async function findSameRows(
     `WITH theirs AS (
        SELECT pay_run_id, iban_hash, amount_minor, count(*) AS rows
        FROM (SELECT pay_run_id, iban_hash, amount_minor FROM payment
-             WHERE employer_id = $2 AND period = $4 AND live AND pay_run_id <> $5 AND (returned_at IS NULL
+             WHERE employer_id = $2 AND pay_run_id = ANY ($4) AND live AND (returned_at IS NULL
                OR id NOT IN (SELECT u.replaces_payment_id FROM ${rows} AS u WHERE u.replaces_payment_id IS NOT NULL
                  UNION ALL SELECT s.replaces_payment_id FROM payment s
-                 WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = $4 AND s.live))
+                 WHERE s.employer_id = $2 AND s.replaces_payment_id IS NOT NULL AND s.period = ANY ($5) AND s.live))
              UNION ALL SELECT pay_run_id, iban_hash, amount_minor FROM payment
              WHERE employer_id = $2 AND pay_run_id = ANY ($6) AND NOT live
              UNION ALL SELECT p.pay_run_id, p.iban_hash, p.amount_minor
              FROM (SELECT DISTINCT h.payment_id AS id FROM pay_run r
                    JOIN pay_hold h ON h.employer_id = r.employer_id AND h.pay_run_id = r.id AND h.outcome IS NULL
-                   WHERE r.employer_id = $2 AND r.period = $4 AND r.id <> $5 AND r.id <> ALL ($6)) AS held
+                   WHERE r.employer_id = $2 AND r.id = ANY ($4) AND r.id <> ALL ($6)) AS held
              JOIN LATERAL (SELECT * FROM payment WHERE employer_id = $2 AND id = held.id LIMIT 1) p
                ON p.status = 'HELD') AS paid
        GROUP BY 1, 2, 3),
@@ -218,7 +233,7 @@ async function findSameRows(
      SELECT $1, (SELECT pay_run_id FROM first), sum(rows)
      FROM (SELECT least(sum(rows), most) AS rows FROM alike GROUP BY iban_hash, amount_minor, most) AS taken
      HAVING 2 * sum(rows) > (SELECT sum(rows) FROM mine)`,
-    [tx.employerId, joined, period, id, inDoubt],
+    [tx.employerId, joined, others.map(({ id }) => id), others.map(({ period }) => period), inDoubt],
   );
 }
 

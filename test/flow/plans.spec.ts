@@ -153,7 +153,7 @@ async function sent(id: string): Promise<string> {
 
 /** A run of other pay on the account, which is stopped while it is built, goes on, and ends. */
 async function besides(period: string): Promise<void> {
-  const rows = payRows(ROWS / 2).map((row) => ({ ...row, amount: '9.00' }));
+  const rows = payRows(ROWS / 2).map((row) => ({ ...row, amount: `9.${period.slice(5)}` }));
   const { id } = await payroll.uploaded(payFile(rows), { period, kindOfPay: 'BONUS' });
   await payroll.fault({ operation: 'add', kind: 'slow-drip', every: 40, delayMs: 2 });
   await approve(id);
@@ -176,7 +176,7 @@ async function reopenIntents(): Promise<void> {
 }
 
 async function cancelled(period: string): Promise<void> {
-  const rows = payRows(ROWS / 2).map((row) => ({ ...row, amount: '8.00' }));
+  const rows = payRows(ROWS / 2).map((row) => ({ ...row, amount: `8.${period.slice(5)}` }));
   const { id } = await payroll.uploaded(payFile(rows), { period, kindOfPay: 'EXTRA' });
   await approve(id);
   await payroll.until(id, ['BUILDING']);

@@ -12,7 +12,7 @@ describe('the same file again', () => {
   const paidTimes = async (iban: string) =>
     (await payroll.ledger()).payees.find((payee) => payee.iban === iban)?.count ?? 0;
 
-  it('sent twice at once makes one run and pays once; next month it pays everybody again', async () => {
+  it('sent twice at once makes one run and pays once; for the next month it waits, and pays everybody again', async () => {
     const rows = payRows(12);
     const file = payFile(rows);
     const submitAt = { submitAt: payroll.clock.now().toISOString() };
@@ -26,9 +26,13 @@ describe('the same file again', () => {
     for (const row of rows) expect(await paidTimes(row.iban)).toBe(1);
 
     const period = nextPeriod(payroll.executionDate().slice(0, 7));
-    const next = await payroll.paid(file, { ...submitAt, period });
-    expect(next).not.toBe(answers[0]!.data.id);
-    await payroll.until(next, ['SETTLED']);
+    const { data: next } = await payroll.upload(file, { ...submitAt, period });
+    expect(next.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
+    const release = payroll.path(`/pay-runs/${next.id}/holds/release`);
+    const reason = { code: 'ROWS_OF_ANOTHER_RUN', reason: 'paid before the holidays' };
+    expect((await payroll.as('approver').post(release, reason)).status).toBe(200);
+    expect((await payroll.approve(next)).status).toBe(200);
+    await payroll.until(next.id, ['SETTLED']);
     for (const row of rows) expect(await paidTimes(row.iban)).toBe(2);
   });
 

@@ -37,6 +37,8 @@ const settle = (of: Desk, period: string): Promise<void> =>
   );
 
 const SHARED = germanIban(77);
+/** The month after that of an upload which names none, with its own day. */
+const DECEMBER = { period: '2026-12', executionDate: '2026-12-28' };
 const NOT_AN_IBAN = 'DE00000000000000000000';
 
 describe('rows of one file that look like a mistake', () => {
@@ -223,8 +225,22 @@ describe('rows that another run pays', () => {
     await desk.upload(employer, csv(row('E1'), row('E2')));
     await desk.upload(employer, csv(row('E1'), row('E3')), { kindOfPay: 'BONUS' });
     expect(await holds()).toEqual([]);
+    await desk.upload(employer, csv(row('E1'), row('E2')), DECEMBER);
+    expect(await holds()).toEqual([]);
+  });
+
+  it('hold the run of another month that is executed within a fortnight: the month may be a slip', async () => {
+    const file = csv(row('E1'), row('E2'));
+    const first = (await desk.upload(employer, file)).answer.id;
+    await desk.upload(employer, csv(row('E1'), row('E2'), row('E3')), {
+      ...DECEMBER,
+      executionDate: '2026-12-11',
+    });
+    expect(await holds()).toEqual([[null, 'ROWS_OF_ANOTHER_RUN', null]]);
+    const [beside] = await desk.query<{ run: string }>(employer, 'SELECT beside_run_id AS run FROM pay_hold');
+    expect(showId('run', beside?.run ?? '')).toBe(first);
     await desk.upload(employer, csv(row('E1'), row('E2')), {
-      period: '2026-12',
+      period: '2026-10',
       executionDate: '2026-12-28',
     });
     expect(await holds()).toEqual([]);
@@ -246,7 +262,7 @@ describe('rows that another run pays', () => {
     // The other pay of the same person is no duplicate, nor what is paid in another month.
     await desk.upload(employer, file('E1', row('E8'), row('E9')), { kindOfPay: 'THIRTEENTH' });
     expect((await holds()).map(([line]) => line)).toEqual([2]);
-    await desk.upload(employer, file('N9', row('E8'), row('E9')), { period: '2026-12' });
+    await desk.upload(employer, file('N9', row('E8'), row('E9')), DECEMBER);
     expect(await holds()).toEqual([]);
   });
 
@@ -359,11 +375,10 @@ describe('the same bytes under other terms', () => {
   it('are told and not refused', async () => {
     const file = csv(row('E1'), row('E2'));
     const first = await desk.upload(employer, file);
-    const december = { period: '2026-12', executionDate: '2026-12-28' };
-    const second = await desk.upload(employer, file, december);
+    const second = await desk.upload(employer, file, DECEMBER);
     expect(first.answer.sameFile).toEqual([]);
     expect(second.answer).toMatchObject({ payments: 2, sameFile: [first.answer.id] });
-    expect((await desk.upload(employer, file, december)).answer).toEqual(second.answer);
+    expect((await desk.upload(employer, file, DECEMBER)).answer).toEqual(second.answer);
   });
 });
 
@@ -371,7 +386,7 @@ describe('a month that is far from the execution date', () => {
   it('holds the whole run, whose employees may be paid already for the month that was meant', async () => {
     const file = csv(row('E1'), row('E2'));
     await desk.upload(employer, file);
-    const { answer } = await desk.upload(employer, file, { period: '2027-11' });
+    const { answer } = await desk.upload(employer, file, { ...DECEMBER, period: '2027-11' });
     expect(answer.held).toMatchObject({ payments: 0, holds: { PERIOD_FAR_FROM_DATE: 1 } });
     expect(await holds()).toEqual([[null, 'PERIOD_FAR_FROM_DATE', null]]);
     await expect(desk.approve(employer, answer.id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
@@ -433,7 +448,7 @@ describe('the limits of an employer', () => {
         `UPDATE payment SET returned_at = now() WHERE employer_id = $1 AND status = 'SETTLED'`,
         [employer.employerId],
       );
-      await desk.upload(employer, csv(row('E1', '9000.00')), { period: '2026-12' });
+      await desk.upload(employer, csv(row('E1', '9000.00')), DECEMBER);
       expect(await holds()).toEqual([]);
     });
   });
