@@ -1,8 +1,9 @@
 import { formatMinor } from './money';
 
 /**
- * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT, ROWS_OF_ANOTHER_RUN and
- * HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later; the others keep back one row.
+ * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT, ROWS_OF_ANOTHER_RUN,
+ * RUN_MAY_BE_FORGOTTEN and HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later;
+ * the others keep back one row.
  */
 export const HOLD_CODES = {
   EMPLOYEE_TWICE: {
@@ -54,6 +55,12 @@ export const HOLD_CODES = {
     meaning: 'Most rows pay the same amounts to the same accounts as other runs of the period.',
     remedy: 'Cancel the run if it was uploaded by mistake; release it if both are owed.',
   },
+  RUN_MAY_BE_FORGOTTEN: {
+    meaning:
+      'The database was restored, and may have forgotten a run that the bank executed: this may be the same pay once more.',
+    remedy:
+      'Ask the bank what it executed since the time of the backup. Cancel the run if it was paid by that, leave out those who were, or release it if nobody was.',
+  },
   HASH_KEY_CHANGED: {
     meaning:
       'The service has another PAYRUN_HASH_KEY than before: whose account is paid already, under another employee id or as another kind of pay, is not found.',
@@ -102,6 +109,8 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
       return `A run of the employer is at most ${bound}.`;
     case 'ROWS_OF_ANOTHER_RUN':
       return `Of the rows, ${sameRows} are in other runs of the period already, as in ${besideRun}.`;
+    case 'RUN_MAY_BE_FORGOTTEN':
+      return 'The rows may have been paid by a run that a restored database has forgotten.';
     case 'HASH_KEY_CHANGED':
       return 'What the file was compared with was hashed under another key.';
   }
