@@ -112,7 +112,7 @@ export async function payRows(
   { personId, lastRow, joins, early }: Paying,
 ): Promise<HeldRows> {
   const rows = payableRows(tx, run, early);
-  const otherKey = await isHashedOtherwise(tx, personal);
+  const otherKey = await isHashedOtherwise(tx, personal, run);
   const found = await joiningByHash(tx, () => findHolds(tx, run, { rows, joins, early, otherKey }));
   if (!early) {
     if (found) await markHeld(tx);
