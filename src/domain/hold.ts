@@ -9,9 +9,9 @@ const MOST_MONTHS_BEHIND = 11;
 export const DAYS_NEARBY = 14;
 
 /**
- * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT, ROWS_OF_ANOTHER_RUN and
- * HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later, PERIOD_FAR_FROM_DATE a
- * whole run; the others keep back one row.
+ * What is held, what it means and what a person can do. The codes are stable. RUN_ABOVE_LIMIT, ROWS_OF_ANOTHER_RUN,
+ * RUN_MAY_BE_FORGOTTEN and HASH_KEY_CHANGED keep back a whole run or, once that was released, the rows that join it later,
+ * PERIOD_FAR_FROM_DATE a whole run; the others keep back one row.
  */
 export const HOLD_CODES = {
   EMPLOYEE_TWICE: {
@@ -68,6 +68,12 @@ export const HOLD_CODES = {
     remedy:
       'Compare the period with the payroll, since who was paid already is only looked for in the same period. Cancel the run and upload the file for the right one, or release it if this is the month that is paid.',
   },
+  RUN_MAY_BE_FORGOTTEN: {
+    meaning:
+      'The database was restored, and may have forgotten a run that the bank executed: this may be the same pay once more.',
+    remedy:
+      'Ask the bank what it executed since the time of the backup. Cancel the run if it was paid by that, leave out those who were, or release it if nobody was.',
+  },
   HASH_KEY_CHANGED: {
     meaning:
       'The service has another PAYRUN_HASH_KEY than before: whose account is paid already, under another employee id or as another kind of pay, is not found.',
@@ -118,6 +124,8 @@ export function describeHold({ code, besideLine, besideRun, boundMinor, sameRows
       return `Of the rows, ${sameRows} are in other runs of the period or of about the same day already, as in ${besideRun}.`;
     case 'PERIOD_FAR_FROM_DATE':
       return HOLD_CODES[code].meaning;
+    case 'RUN_MAY_BE_FORGOTTEN':
+      return 'The rows may have been paid by a run that a restored database has forgotten.';
     case 'HASH_KEY_CHANGED':
       return 'What the file was compared with was hashed under another key.';
   }

@@ -36,6 +36,7 @@ export async function findHolds(
   await createHoldTable(tx);
   if (farPeriod) await note(tx, 'PERIOD_FAR_FROM_DATE', 'line', 'SELECT $1, NULL::integer');
   if (otherKey) await note(tx, 'HASH_KEY_CHANGED', 'line', 'SELECT $1, NULL::integer');
+  await findForgotten(tx, run);
   if (!early) await findTwice(tx, compared);
   await findSharedAccounts(tx, compared);
   await findAlikeNames(tx, compared);
@@ -50,6 +51,21 @@ export async function findHolds(
   if (joined !== null) await settleFoundBefore(tx, joined, rows);
   const found = await tx.query('SELECT FROM pg_temp.found_hold LIMIT 1');
   return found.length > 0;
+}
+
+/**
+ * A run that may be one which a restored database has forgotten, and the bank executed: of the month in which that was
+ * noticed, of the next, or of an earlier one. An employer that was made later had none to be forgotten.
+ */
+async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
+  await note(
+    tx,
+    'RUN_MAY_BE_FORGOTTEN',
+    'line',
+    `SELECT $1, NULL::integer FROM employer e WHERE e.id = $2
+       AND restore_leaves_in_doubt(e.id, greatest(e.created_at, to_date($3, 'YYYY-MM') - interval '1 month'))`,
+    [tx.employerId, period],
+  );
 }
 
 /** Rows whose employee stands in an earlier line. Only employees with several rows are sorted: as a rule there are few. */

@@ -116,7 +116,7 @@ export async function payRows(
   { personId, lastRow, joins, early, farPeriod }: Paying,
 ): Promise<HeldRows> {
   const rows = payableRows(tx, run, early);
-  const otherKey = await isHashedOtherwise(tx, personal);
+  const otherKey = await isHashedOtherwise(tx, personal, run);
   const found = await joiningByHash(tx, () =>
     findHolds(tx, run, { rows, joins, early, otherKey, farPeriod }),
   );

@@ -22,7 +22,7 @@ describe('a hold', () => {
   it.each(CODES)('is told in one sentence of what was found: %s', (code) => {
     const message = describeHold(finding(code));
     expect(message).toMatch(/^[A-Z][^\n]+\.$/);
-    expect(message).toMatch(/line 7|Line 7|1234\.56|rows, 9|3 months|another key/);
+    expect(message).toMatch(/line 7|Line 7|1234\.56|rows, 9|3 months|another key|has forgotten/);
     for (const words of [HOLD_CODES[code].meaning, HOLD_CODES[code].remedy])
       expect(words).toMatch(/^[A-Z].*\.$/);
   });

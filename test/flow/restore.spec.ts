@@ -496,6 +496,44 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect(await month(period)).toEqual([false, ['UNRECORDED_SUBMIT']]);
     expect(await month('2020-01')).toEqual([true, []]);
   });
+
+  it('has the file of a run that was forgotten too, which comes again, released by a person before it pays', async () => {
+    await start();
+    await backedUp();
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await restored();
+    await answered();
+    expect((await resume()).status).toBe(200);
+    const again = await payroll.upload(payFile(payRows(4)));
+    expect(again.data).toMatchObject({ payments: 4, held: { holds: { RUN_MAY_BE_FORGOTTEN: 1 } } });
+    expect((await payroll.approve(again.data)).data).toMatchObject({ code: 'HOLDS_OPEN' });
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+
+  it('has it released so, too, where it comes before the bank was read', async () => {
+    await start();
+    await backedUp();
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+    await restored();
+    await told();
+    const again = await payroll.upload(payFile(payRows(4)));
+    expect(again.data).toMatchObject({ payments: 4, held: { holds: { RUN_MAY_BE_FORGOTTEN: 1 } } });
+  });
+
+  it('holds no pay of later months, and none once the bank has shown that nothing was forgotten', async () => {
+    await start();
+    await backedUp();
+    await restored();
+    const later = await payroll.upload(payFile(payRows(4)), { period: '2099-01' });
+    expect(later.data.held.holds).toEqual({});
+    await answered();
+    const other = await payroll.upload(payFile(payRows(4)), { kindOfPay: 'BONUS' });
+    expect(other.data.held.holds).toEqual({});
+  });
 });
 
 describe('a database restored, at a bank whose lists leave the message ids out', () => {
@@ -754,7 +792,11 @@ describe('an administrator who knows of a restore that shows nowhere', () => {
     expect((await payroll.as('operator').post('/v1/service/restored', { reason: 'me too' })).status).toBe(
       403,
     );
-    const id = await payroll.paid(payFile(payRows(2)));
+    const run = await payroll.uploaded(payFile(payRows(2)));
+    const { id } = run;
+    const release = { code: 'RUN_MAY_BE_FORGOTTEN', reason: 'nobody of it was paid' };
+    await payroll.as('approver').post(payroll.path(`/pay-runs/${id}/holds/release`), release);
+    expect((await payroll.approve(run)).status).toBe(200);
     expect((await answered()).happened).toContain('the disk was rolled back');
     expect((await payroll.run(id)).status).toBe('APPROVED');
     expect((await resume()).status).toBe(200);

@@ -86,9 +86,14 @@ describe('a successor that was paid after the backup', () => {
     expect(await refusalsOf(parent)).toEqual(REFUSED);
 
     const { data: again } = await payroll.upload(payFile(rows), { supplementOf: parent });
-    expect(again).toMatchObject({ payments: 0, held: { holds: { EMPLOYEE_MAY_BE_PAID: 2 } } });
+    expect(again).toMatchObject({
+      payments: 0,
+      held: { holds: { EMPLOYEE_MAY_BE_PAID: 2, RUN_MAY_BE_FORGOTTEN: 1 } },
+    });
     const holds = payroll.path(`/pay-runs/${again.id}/holds`);
-    const [held] = (await payroll.as('approver').get(holds)).data.items;
+    const { items } = (await payroll.as('approver').get(holds)).data;
+    expect(items[0]).toMatchObject({ code: 'RUN_MAY_BE_FORGOTTEN', payment: null });
+    const held = items[1];
     expect(held.message).toBe(
       `What ${parent} did not pay may have been paid by a run that a restored database has forgotten.`,
     );

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { PersonalData } from '../../src/database/personal-data';
 import { HoldCode } from '../../src/domain/hold';
-import { showId } from '../../src/http/prefixed-id';
+import { readId, showId } from '../../src/http/prefixed-id';
 import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -466,6 +466,17 @@ describe('a service under another key than the hashes in its database', () => {
     const { answer } = await desk.upload(employer, again!, {}, other());
     expect(answer.held).toMatchObject({ payments: 0, holds: { HASH_KEY_CHANGED: 1 } });
     await expect(desk.approve(employer, answer.id)).rejects.toMatchObject({ code: 'HOLDS_OPEN' });
+    const third = await desk.upload(employer, csv(row('another 1', '10.00', 'Ann Smith', SHARED)));
+    expect(third.answer.held.holds).toEqual({ HASH_KEY_CHANGED: 1, ROWS_OF_ANOTHER_RUN: 1 });
+  });
+
+  it('has so, too, once it has its own key again, while what was uploaded under the other one stands', async () => {
+    const { answer } = await desk.upload(employer, once!, {}, other());
+    const later = await desk.upload(employer, again!);
+    expect(later.answer.held.holds).toEqual({ HASH_KEY_CHANGED: 1 });
+    await desk.asSuperuser(
+      `SET session_replication_role = replica; UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${readId('run', answer.id)}'`,
+    );
     const third = await desk.upload(employer, csv(row('another 1', '10.00', 'Ann Smith', SHARED)));
     expect(third.answer.held.holds).toEqual({ ROWS_OF_ANOTHER_RUN: 1 });
   });
