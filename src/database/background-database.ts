@@ -3,13 +3,13 @@ import { DataSource } from 'typeorm';
 import { CONFIG, Config } from '../config/env';
 import { Lanes } from '../config/lanes';
 import type { Waits } from './data-source';
-import { Database, Transaction } from './database';
+import { Database, Lent } from './database';
 
 /** Connections of the pool that background work leaves to what people and the bank wait for. */
 const LEFT_FREE = 3;
 
 /**
- * The door to the database for work of which much may go on at once and for which nobody waits: its transactions queue
+ * The door to the database for work of which much may go on at once and for which nobody waits: its units of work queue
  * for all but a few connections of the pool, so that a request is not turned away for want of one.
  */
 @Injectable()
@@ -26,7 +26,7 @@ export class BackgroundDatabase extends Database {
     this.lanes = new Lanes(Math.max(1, config.DATABASE_POOL_SIZE - LEFT_FREE));
   }
 
-  protected override transaction<T>(setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.lanes.run(() => super.transaction(setting, work));
+  protected override onConnection<T>(work: (lent: Lent) => Promise<T>): Promise<T> {
+    return this.lanes.run(() => super.onConnection(work));
   }
 }

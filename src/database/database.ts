@@ -44,14 +44,14 @@ export interface EmployerTransaction extends Transaction {
 }
 
 /** A connection of the pool, in the hands of one unit of work. */
-interface Lent {
+export interface Lent {
   readonly runner: QueryRunner;
   readonly client: Client;
   readonly bound: SilenceBound;
 }
 
 /**
- * The one door to the database: every unit of work is a transaction opened here. Each throws DatabaseAway when nothing
+ * The one door to the database: every unit of work is a transaction opened here, or one question. Each throws DatabaseAway when nothing
  * was committed for want of a connection, and NotDurable when it cannot be known what was.
  */
 @Injectable()
@@ -104,6 +104,25 @@ export class Database {
   }
 
   /**
+   * Asks, by one statement that neither writes nor locks, what belongs to no employer: for what is asked at every tick, by
+   * the application's role and a kept plan. A transaction of ours would take three statements more. Who is not answered
+   * as soon as a transaction begins counts the database as away.
+   */
+  ask<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return this.onConnection(async (lent) => {
+      lent.bound.allow(this.waits.DATABASE_CONNECT_MS);
+      const rows = await rowsOf<Row>(lent, [sql, parameters, 'kept']).catch(async (error: unknown) => {
+        if (!isConnectionLoss(error)) throw error;
+        const { cause = error } = lent.bound;
+        await lent.bound.cut();
+        throw this.away(cause);
+      });
+      this.availability.reached();
+      return rows;
+    });
+  }
+
+  /**
    * Runs `work` while nobody else, in any process, works under the same name. No transaction is open meanwhile, so
    * `work` may call the outside. It holds one connection of the pool and may need another: queue before it.
    * @throws the server's lock time-out when it was not free in time.
@@ -130,17 +149,24 @@ export class Database {
     }
   }
 
-  /** Runs one transaction under a setting of the session. */
-  protected async transaction<T>(setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  /** Gives `work` a connection of its own meanwhile. */
+  protected async onConnection<T>(work: (lent: Lent) => Promise<T>): Promise<T> {
     const lent = await this.lend();
     try {
+      return await work(lent);
+    } finally {
+      await giveBack(lent);
+    }
+  }
+
+  /** Runs one transaction under a setting of the session. */
+  private transaction<T>(setting: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.onConnection(async (lent) => {
       const { result, last } = await this.carryOut(lent, setting, work);
       await this.commit(lent, last);
       this.availability.reached();
       return result;
-    } finally {
-      await giveBack(lent);
-    }
+    });
   }
 
   /**

@@ -75,8 +75,12 @@ export class LeaseWorker {
     private readonly options: WorkerOptions,
   ) {}
 
-  /** Claims what is due, as far as there is room, and starts on it. Answers how much was claimed. */
-  async tick(): Promise<number> {
+  /**
+   * Claims what is due, as far as there is room, and starts on it. Answers how much was claimed.
+   * @param due the kinds of which anything is, where the database was asked; else the claim finds out
+   */
+  async tick(due?: ReadonlySet<LeaseKind>): Promise<number> {
+    if (due && !due.has(this.options.kind)) return 0;
     const room = this.options.atOnce - this.running.size;
     if (room <= 0 || this.stopping || this.claiming) return 0;
     this.claiming = this.claim(room).finally(() => (this.claiming = undefined));

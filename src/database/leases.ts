@@ -5,7 +5,12 @@ import { Database, Statement, Transaction } from './database';
 /** Cut-offs are judged by the process's clock: one that is further from the database's is not trusted with work. */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
-export type LeaseKind = 'RUN' | 'INSTRUCTION' | 'FOLLOW' | 'ACCOUNT';
+const LEASE_KINDS = ['RUN', 'INSTRUCTION', 'FOLLOW', 'ACCOUNT'] as const;
+export type LeaseKind = (typeof LEASE_KINDS)[number];
+
+/** By the least of each kind, which is the first entry of an index, whatever is known of how many are due. */
+const DUE = `SELECT kind FROM unnest($1::text[]) AS asked (kind)
+  WHERE (SELECT min(coalesce(leased_until, wake_at)) FROM lease WHERE lease.kind = asked.kind) <= statement_timestamp()`;
 
 /** Work taken by this process until `epoch` is overtaken or the lease runs out by the database's clock. */
 export interface Claim {
@@ -49,6 +54,12 @@ export class Fenced extends Error {
 @Injectable()
 export class Leases {
   constructor(private readonly database: Database) {}
+
+  /** The kinds of which `claim` may find something now. Several replicas may be told of the same; one of them claims it. */
+  async due(): Promise<ReadonlySet<LeaseKind>> {
+    const rows = await this.database.ask<{ kind: LeaseKind }>(DUE, [LEASE_KINDS]);
+    return new Set(rows.map(({ kind }) => kind));
+  }
 
   /**
    * Takes up to `limit` subjects that are due or whose lease ran out, in the order in which they became so; none while

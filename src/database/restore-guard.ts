@@ -72,7 +72,7 @@ export class RestoreGuard {
   async check(): Promise<void> {
     await this.witness.recall();
     const expected = this.witness.seq;
-    const found = await this.database.outsideEmployers((tx) => this.look(tx));
+    const found = seenIn(await this.database.ask<Found>(LOOK, [this.witness.id]));
     this.tell(found);
     if (isNews(found) || reasonsIn(found, expected).length > 0) await this.record();
     else if (found.seq === null || (found.mark_age_ms ?? 0) >= MARK_MS) await this.mark();
@@ -98,12 +98,6 @@ export class RestoreGuard {
     return this.witness.remember(seq);
   }
 
-  private async look(tx: Transaction): Promise<Found> {
-    const [found] = await tx.query<Found>(LOOK, [this.witness.id]);
-    if (found === undefined) throw new Error('the database says nothing of itself');
-    return found;
-  }
-
   private async mark(): Promise<void> {
     const seq = await this.database.outsideEmployers((tx) => makeMark(tx, this.witness));
     await this.keep(seq);
@@ -114,7 +108,7 @@ export class RestoreGuard {
     const seq = await this.database.outsideEmployers(async (tx) => {
       await tx.query('SELECT FROM database_identity FOR UPDATE');
       const expected = this.witness.seq;
-      const found = await this.look(tx);
+      const found = seenIn(await tx.query<Found>(LOOK, [this.witness.id]));
       const reasons = reasonsIn(found, expected);
       const what = `The database is not as this service left it: ${reasons.join('; ')}.`;
       // Others may have worked on an older state, and marked it, before this one noticed it.
@@ -162,11 +156,24 @@ export async function recordRestore(
   return id;
 }
 
+/** Whether of every restore everybody was told, or not of every one; undefined where there never was a restore. */
+export async function areRestoresTold(database: Database): Promise<boolean | undefined> {
+  const rows = await database.ask<{ told: boolean }>(
+    'SELECT DISTINCT told_at IS NOT NULL AS told FROM database_restore',
+  );
+  return rows.length === 0 ? undefined : rows.every(({ told }) => told);
+}
+
 /** The restores of which not everybody was told, the oldest first. */
 export function untoldRestores(tx: Transaction): Promise<UntoldRestore[]> {
   return tx.query<UntoldRestore>(
     'SELECT id, what FROM database_restore WHERE told_at IS NULL ORDER BY noticed_at, id',
   );
+}
+
+function seenIn([found]: readonly Found[]): Found {
+  if (found === undefined) throw new Error('the database says nothing of itself');
+  return found;
 }
 
 async function recordIdentity(tx: Transaction): Promise<void> {

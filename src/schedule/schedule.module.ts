@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { ScheduleModule as IntervalModule } from '@nestjs/schedule';
+import { allEnded } from '../config/all-ended';
 import { CONFIG, Config } from '../config/env';
 import { ClockWatch } from '../database/clock-watch';
 import { Database } from '../database/database';
+import { LeaseKind, Leases } from '../database/leases';
 import { EmployerModule } from '../employer/employer.module';
 import { HookService } from '../employer/hook.service';
 import { IdentityModule } from '../identity/identity.module';
@@ -55,6 +57,7 @@ const WAITING_LOOK_MS = 60_000;
       inject: [
         CONFIG,
         Restores,
+        Leases,
         SubmissionService,
         FollowService,
         AccountWatch,
@@ -76,6 +79,7 @@ export class ScheduleModule {}
 function ticksOf(
   { TICK_MS, HOOK_CHECK_MS, RECONCILE_MS }: Config,
   restores: Restores,
+  leases: Leases,
   submission: SubmissionService,
   follow: FollowService,
   accounts: AccountWatch,
@@ -91,10 +95,8 @@ function ticksOf(
   return [
     { name: 'clock', everyMs: CLOCK_CHECK_MS, run: () => clock.check() },
     { name: 'restores', everyMs: TICK_MS, run: () => restores.tick() },
-    work('submission', TICK_MS, submission),
+    leasedWork(TICK_MS, leases, [submission, follow, accounts]),
     { name: 'unsent submits', everyMs: TICK_MS, run: () => submission.takeBackUnsent() },
-    work('follow', TICK_MS, follow),
-    work('accounts', TICK_MS, accounts),
     { name: 'hook', everyMs: HOOK_CHECK_MS, run: () => hooks.ensureHook() },
     {
       name: 'reconciler',
@@ -111,7 +113,20 @@ function ticksOf(
   ];
 }
 
-/** Work that a tick only starts: it is waited for at the end. */
-function work(name: string, everyMs: number, claiming: Pick<SubmissionService, 'tick' | 'drain'>): Tick {
-  return { name, everyMs, run: () => claiming.tick(), drain: () => claiming.drain() };
+interface Claiming {
+  tick(due: ReadonlySet<LeaseKind>): Promise<void>;
+  drain(): Promise<void>;
+}
+
+/** Work that a tick only starts, where one question for all of it says that any is due: it is waited for at the end. */
+function leasedWork(everyMs: number, leases: Leases, claiming: readonly Claiming[]): Tick {
+  return {
+    name: 'leased work',
+    everyMs,
+    run: async () => {
+      const due = await leases.due();
+      await allEnded(claiming.map((one) => one.tick(due)));
+    },
+    drain: () => allEnded(claiming.map((one) => one.drain())),
+  };
 }

@@ -4,7 +4,7 @@ import { BankClient } from '../bank/client';
 import { BankClientError, NotAllowed, NotFound, RateLimited } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, fence, Leases } from '../database/leases';
+import { Claim, fence, LeaseKind, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { keepBankStatus } from '../employer/account.store';
 import { EmployerAccount } from '../employer/employer.entity';
@@ -42,9 +42,9 @@ export class AccountWatch {
     });
   }
 
-  /** Claims what is due and starts on it; does not wait for it. */
-  async tick(): Promise<void> {
-    await this.worker.tick();
+  /** Claims what is due, where anything of its kind is, and starts on it; does not wait for it. */
+  async tick(due: ReadonlySet<LeaseKind>): Promise<void> {
+    await this.worker.tick(due);
   }
 
   /** Takes no more work and waits for what is under way. */

@@ -14,7 +14,7 @@ import { CONFIG, Config } from '../config/env';
 import { readById } from '../database/by-id';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
-import { Claim, Fenced, isThere, Leases, missingForMs } from '../database/leases';
+import { Claim, Fenced, isThere, LeaseKind, Leases, missingForMs } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isPassing, NotDurable } from '../database/outage';
 import { InstructionStatus } from '../domain/instruction';
@@ -89,9 +89,9 @@ export class FollowService {
     });
   }
 
-  /** Claims what is due and starts on it; does not wait for it. */
-  async tick(): Promise<void> {
-    await this.worker.tick();
+  /** Claims what is due, where anything of its kind is, and starts on it; does not wait for it. */
+  async tick(due: ReadonlySet<LeaseKind>): Promise<void> {
+    await this.worker.tick(due);
   }
 
   /** Takes no more work and waits for what is under way. */

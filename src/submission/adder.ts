@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
 import type { PreparedAdd } from '../bank/prepared';
+import { allEnded } from '../config/all-ended';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
 import { Claim } from '../database/leases';
@@ -69,9 +70,7 @@ export class Adder {
       refusals: [],
     };
     const lines = Array.from({ length: gentleness > 0 ? 1 : BATCHES_AT_ONCE }, () => this.line(job));
-    const ended = await Promise.allSettled(lines);
-    const failed = ended.find((one) => one.status === 'rejected');
-    if (failed) throw failed.reason;
+    await allEnded(lines);
     return job.refusals;
   }
 
@@ -153,11 +152,7 @@ export class Adder {
       job.refusals.push({ row, outcome });
     };
     // All of them are waited for, whatever becomes of one: what is in flight must not outlive its batch.
-    const sent = await Promise.allSettled(
-      rows.map((row, n) => this.window.inLane(() => send(row, n), job.gentleness)),
-    );
-    const failed = sent.find((one) => one.status === 'rejected');
-    if (failed) throw failed.reason;
+    await allEnded(rows.map((row, n) => this.window.inLane(() => send(row, n), job.gentleness)));
     return results;
   }
 }

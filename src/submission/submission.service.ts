@@ -10,7 +10,7 @@ import {
 } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
-import { Claim, fence, Leases } from '../database/leases';
+import { Claim, fence, LeaseKind, Leases } from '../database/leases';
 import { leaseHolder, LeaseWorker, StepEnd, WakeIn } from '../database/lease-worker';
 import { Abandonment } from './abandonment';
 import { Adder } from './adder';
@@ -103,10 +103,10 @@ export class SubmissionService {
     this.others = new LeaseWorker(leases, { ...ofInstructions, atOnce: OTHERS_AT_ONCE, among: NOT_BUILT });
   }
 
-  /** Claims what is due and starts on it; does not wait for it. */
-  async tick(): Promise<void> {
-    await this.runs.tick();
-    await Promise.all([this.builds.tick(), this.others.tick()]);
+  /** Claims what is due, of the kinds of which anything is, and starts on it; does not wait for it. */
+  async tick(due: ReadonlySet<LeaseKind>): Promise<void> {
+    await this.runs.tick(due);
+    await Promise.all([this.builds.tick(due), this.others.tick(due)]);
   }
 
   /** Clears up what is left of submits that were not sent and could not be written down as such. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { allEnded } from '../config/all-ended';
 import { findById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
@@ -38,12 +39,8 @@ export class UnsentSubmits {
   }
 
   /** Writes down of each that it was not sent, so that its instruction can be submitted. */
-  async takeBack(): Promise<void> {
-    const taken = await Promise.allSettled(
-      [...this.known.values()].map((unsent) => this.takeOneBack(unsent)),
-    );
-    const failed = taken.find((one) => one.status === 'rejected');
-    if (failed) throw failed.reason;
+  takeBack(): Promise<void> {
+    return allEnded([...this.known.values()].map((unsent) => this.takeOneBack(unsent)));
   }
 
   /** As `takeBack`, before the process ends: tried again for four seconds where the database is away. */

@@ -214,6 +214,70 @@ describe('claiming', () => {
   });
 });
 
+describe('what is due', () => {
+  const wakeOf = (kind: LeaseKind, employer = EMPLOYER) =>
+    database.inEmployer(employer, async (tx) => wake(tx, kind, employer, [newId()]));
+
+  it('is told by its kind, of all employers at once, in one statement', async () => {
+    expect(await leases.due()).toEqual(new Set());
+    await wakeOf('FOLLOW');
+    await wakeOf('ACCOUNT', OTHER_EMPLOYER);
+    await due(-60_000);
+    const asked = jest.spyOn(database, 'ask');
+    expect(await leases.due()).toEqual(new Set(['FOLLOW', 'ACCOUNT']));
+    expect(asked).toHaveBeenCalledTimes(1);
+    asked.mockRestore();
+    await wakeOf('INSTRUCTION');
+    await due(1);
+    expect(await leases.due()).toEqual(new Set(['RUN', 'INSTRUCTION', 'FOLLOW', 'ACCOUNT']));
+  });
+
+  it('is what a claim would find: nothing whose lease runs, though it was woken, and what ran out', async () => {
+    await due(1_000);
+    const claim = await claimOne();
+    await wakeUp(claim.subjectId);
+    expect(await leases.due()).toEqual(new Set());
+    await expire(claim);
+    expect(await leases.due()).toEqual(new Set(['RUN']));
+    await leases.release(await claimOne('second'), 60_000);
+    expect(await leases.due()).toEqual(new Set());
+  });
+
+  /** How many rows of leases one question reads, asked inside a transaction that counts them. */
+  const rowsRead = () =>
+    database.outsideEmployers(async (tx) => {
+      const read = async () => {
+        const [row] = await tx.query<{ rows: string }>(
+          `SELECT seq_tup_read + idx_tup_fetch AS rows FROM pg_stat_xact_user_tables WHERE relname = 'lease'`,
+        );
+        return Number(row?.rows);
+      };
+      const ask = (sql: string, values: unknown[]) => tx.query(sql, values, 'kept');
+      const before = await read();
+      await new Leases({ ask } as Database).due();
+      return (await read()) - before;
+    });
+
+  it.each(['SELECT 1', 'ANALYZE lease'])(
+    'costs a row of each kind, however many leases there are (%s)',
+    async (statistics) => {
+      const kinds = 3;
+      const inADay = `now() + interval '1 day'`;
+      for (const wakeAt of [inADay, 'now()']) {
+        await execute(
+          server.superuserUrl,
+          `INSERT INTO lease (subject_id, kind, employer_id, wake_at)
+         SELECT gen_random_uuid(), (ARRAY['RUN', 'INSTRUCTION', 'FOLLOW'])[1 + n % ${kinds}], $1, ${wakeAt}
+         FROM generate_series(1, 3000) AS n`,
+          [EMPLOYER],
+        );
+        await execute(server.superuserUrl, statistics);
+        expect(await rowsRead()).toBeLessThanOrEqual(kinds);
+      }
+    },
+  );
+});
+
 describe('a lease that ran out', () => {
   let old: Claim;
   let taken: Claim;

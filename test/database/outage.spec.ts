@@ -30,6 +30,7 @@ const insert = (id: string) => (tx: EmployerTransaction) =>
 const stored = async (id: string) =>
   (await select(server.superuserUrl, 'SELECT FROM employer WHERE id = $1', [id])).length === 1;
 const ping = () => database.outsideEmployers((tx) => tx.query('SELECT 1 AS one'));
+const question = () => database.ask('SELECT 1 AS one');
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function failureOf(
@@ -189,30 +190,54 @@ it('a connection that could not be rolled back is given to nobody any more', asy
   expect(next.flat().map(({ pid }) => pid)).not.toContain(broken);
 });
 
-describe('a database that is away', () => {
+describe.each([
+  ['a transaction', ping],
+  ['a question', question],
+])('a database that is away from %s', (_what, reach) => {
   it('is given up when it refuses connections, and used when it is back', async () => {
     await proxy.refuse();
-    const { error, ms } = await failureOf(ping());
+    const { error, ms } = await failureOf(reach());
     expect(error).toBeInstanceOf(DatabaseAway);
     expect(ms).toBeLessThan(WAITS.DATABASE_CONNECT_MS + SLACK_MS);
     expect(database.availability.available).toBe(false);
     await proxy.restore();
     // Idle connections hear of their end in the next turn of the loop.
     await pause(100);
-    expect(await ping()).toEqual([{ one: 1 }]);
+    expect(await reach()).toEqual([{ one: 1 }]);
     expect(database.availability.available).toBe(true);
   });
 
   it('is given up when it says nothing: on old connections, on new ones, and while the pool is waited for', async () => {
-    await ping();
+    await reach();
     proxy.hush();
-    const all = await Promise.all(Array.from({ length: 3 * POOL }, () => failureOf(ping())));
+    const all = await Promise.all(Array.from({ length: 3 * POOL }, () => failureOf(reach())));
     for (const { error, ms } of all) {
       expect(error).toBeInstanceOf(DatabaseAway);
       expect(ms).toBeLessThan(3 * WAITS.DATABASE_CONNECT_MS + SLACK_MS);
     }
     await proxy.restore();
-    expect(await ping()).toEqual([{ one: 1 }]);
+    expect(await reach()).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('a database that is away', () => {
+  it('is given up by a question that it does not answer in time, or at which it ends the session', async () => {
+    const slow = await failureOf(database.ask('SELECT pg_sleep(60)'));
+    expect(slow.error).toBeInstanceOf(DatabaseAway);
+    expect(slow.ms).toBeLessThan(WAITS.DATABASE_CONNECT_MS + SLACK_MS);
+    const ended = await failureOf(database.ask('SELECT pg_terminate_backend(pg_backend_pid())'));
+    expect(ended.error.message).toBe('the database is away: SQLSTATE 57P01');
+    expect(await Promise.all(Array.from({ length: 2 * POOL }, question))).toHaveLength(2 * POOL);
+    expect(proxy.connections).toBeLessThanOrEqual(POOL);
+  });
+
+  it('is not what a question that the server refuses is told', async () => {
+    await question();
+    const { error } = await failureOf(database.ask('SELECT 1 / 0'));
+    expect(error).not.toBeInstanceOf(DatabaseAway);
+    expect(error.message).toBe('division by zero');
+    expect(database.availability.available).toBe(true);
+    expect(await question()).toEqual([{ one: 1 }]);
   });
 
   it('is given up when it goes silent in the middle of the work', async () => {

@@ -240,6 +240,15 @@ describe('a unit of work without an employer', () => {
   });
 });
 
+it('a question is asked by nobody: not by the employer or the role whose connection it is asked over', async () => {
+  const asked = () => database.ask('SELECT current_employer() AS employer, current_user AS role');
+  await database.inEmployer(OURS, (tx) => tx.query('SELECT 1'));
+  expect(await asked()).toEqual([{ employer: null, role: 'payrun_app' }]);
+  await database.asWorker((tx) => tx.query('SELECT 1'));
+  expect(await asked()).toEqual([{ employer: null, role: 'payrun_app' }]);
+  expect(await database.ask('SELECT FROM pay_run')).toEqual([]);
+});
+
 describe('a worker', () => {
   const GRANTED: Record<string, string[]> = {
     bank_hook: ['employer_id', 'bank_hook_id', 'bank_identity_id', 'associated_at', 'removed_at'],

@@ -6,7 +6,8 @@ import { ConfigModule } from '../../src/config/config.module';
 import { Database } from '../../src/database/database';
 import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { DatabaseModule } from '../../src/database/database.module';
-import { Fenced } from '../../src/database/leases';
+import { Fenced, Leases, wake } from '../../src/database/leases';
+import { newId } from '../../src/database/new-id';
 import { ENTITIES } from '../../src/entities';
 import { HttpModule } from '../../src/http/http.module';
 import { ScheduleModule } from '../../src/schedule/schedule.module';
@@ -14,7 +15,7 @@ import { AccountWatch } from '../../src/settlement/account-watch';
 import { FollowService } from '../../src/settlement/follow.service';
 import { SubmissionService } from '../../src/submission/submission.service';
 import { testConfig } from '../http/test-app';
-import { execute, testDatabase, TestDatabase } from '../support/database';
+import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { makeSchedule, periodsOf, SetClock } from './schedules';
 import { eventually } from '../support/eventually';
 
@@ -82,10 +83,8 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   expect(started.get(SchedulerRegistry, { strict: false }).getIntervals()).toEqual([
     'clock',
     'restores',
-    'submission',
+    'leased work',
     'unsent submits',
-    'follow',
-    'accounts',
     'hook',
     'reconciler',
     'pay periods',
@@ -100,4 +99,40 @@ it('looks for work at the bank at the interval of the configuration, and drains 
   const after = ticks.map((tick) => tick.mock.calls.length);
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(ticks.map((tick) => tick.mock.calls.length)).toEqual(after);
+});
+
+it('begins no transaction at a tick at which nothing is due, and claims only the kinds of which something is', async () => {
+  const started = await replica();
+  const database = started.get(Database);
+  const asked = jest.spyOn(database, 'ask');
+  const transactions = (['asWorker', 'inEmployer', 'outsideEmployers'] as const).map((door) =>
+    jest.spyOn(database, door),
+  );
+  const begun = () => transactions.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  await started.init();
+  const ticks = async (count: number) => {
+    const enough = asked.mock.calls.length + 3 * count;
+    await eventually(() => asked.mock.calls.length >= enough, 5_000);
+  };
+  // What is done at the start and then seldom.
+  await eventually(async () => {
+    const before = begun();
+    await ticks(10);
+    return begun() === before;
+  }, 5_000);
+  const claim = jest.spyOn(started.get(Leases), 'claim');
+  const schedule = await makeSchedule(database, '2026-03-10T10:00:00Z');
+  await ticks(2);
+  expect(claim).not.toHaveBeenCalled();
+  const account = newId();
+  await database.inEmployer(schedule.employerId, async (tx) =>
+    wake(tx, 'ACCOUNT', schedule.employerId, [account]),
+  );
+  await ticks(2);
+  expect(claim.mock.calls.map(([kind]) => kind)).toEqual(['ACCOUNT']);
+  await eventually(async () => {
+    const [row] = await select(store.superuserUrl, 'SELECT epoch, holder, wake_at FROM lease');
+    return row?.epoch === '1' && row.holder === null;
+  }, 5_000);
+  await started.close();
 });

@@ -39,7 +39,7 @@ async function follow(): Promise<void> {
     new Clock(),
     config as unknown as Config,
   );
-  await service.tick();
+  await service.tick(new Set(['FOLLOW']));
   await service.drain();
 }
 
