@@ -9,6 +9,7 @@ import { peopleTrials } from './people-trials';
 import { processTrials } from './process-trials';
 import { readTrials } from './read-trials';
 import { refusedRowTrials } from './refused-row-trials';
+import { totalTrials } from './total-trials';
 import type { Trial } from './trial';
 import { webhookTrials } from './webhook-trials';
 
@@ -17,6 +18,7 @@ export function allTrials(): Trial[] {
   return [
     ...callTrials(),
     ...readTrials(),
+    ...totalTrials(),
     ...lateSubmitTrials(),
     ...networkTrials(),
     ...webhookTrials(),
