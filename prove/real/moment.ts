@@ -41,14 +41,25 @@ const CALL_OF: Readonly<Record<string, Call>> = {
   listPaymentTransactions: 'list',
 };
 
-/** Has one request of a read meet a fault of the bank: the first that is made at that moment, whatever came before. */
-export function aim(stand: Stand, operation: string, kind: string, at: Moment): void {
-  let struck = false;
+/** A read that a fault is aimed at. */
+export interface Aimed {
+  /** Whether it was made again, at the same moment, when the fault was over. */
+  readonly wasReadSince: boolean;
+}
+
+/** Has so many requests of a read meet a fault of the bank: the first at that moment, whatever came before. */
+export function aim(stand: Stand, operation: string, kind: string, at: Moment, times = 1): Aimed {
+  let met = 0;
   stand.proxy.ahead = async ({ method, path }) => {
-    if (struck || callOf(method, path) !== CALL_OF[operation]) return false;
-    if ((await momentOf(stand, path)) !== at || struck) return false;
-    struck = true;
-    await stand.payroll.fault({ operation, kind, nth: 1, delayMs: 400 });
+    if (callOf(method, path) !== CALL_OF[operation] || (await momentOf(stand, path)) !== at) return false;
+    met += 1;
+    if (met > times) return false;
+    await stand.payroll.fault({ operation, kind, nth: 1, delayMs: 400, retryAfterS: 1 });
     return true;
+  };
+  return {
+    get wasReadSince() {
+      return met > times;
+    },
   };
 }

@@ -1,3 +1,4 @@
+import { balanceTrials } from './balance-trials';
 import { batchTrials } from './batch-trials';
 import { buttonTrial } from './buttons';
 import { callTrials } from './call-trials';
@@ -19,6 +20,7 @@ export function allTrials(): Trial[] {
     ...callTrials(),
     ...readTrials(),
     ...totalTrials(),
+    ...balanceTrials(),
     ...lateSubmitTrials(),
     ...networkTrials(),
     ...webhookTrials(),
