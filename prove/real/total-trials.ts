@@ -31,10 +31,23 @@ const LAGS = 2;
 const WOULD_BE_SUBMITTED_MS = 1_500;
 const PAID_WITHIN_MS = 20_000;
 
+/** The short proof tries each by itself at the check, and one that is more at the moments after it. */
+const SHORT = [
+  'calculated count one less at the check',
+  'calculated count one more at the check',
+  'calculated cents one less at the check',
+  'calculated cents one more at the check',
+  'calculated count one more at the gate',
+  'calculated count one more while it is followed',
+];
+
 /** Calculated totals one less and one more, at each read of an instruction, and groups so in the answer to its submit. */
 export function totalTrials(): Trial[] {
   const ofSubmit = (['count of the submit', 'cents of the submit'] as const).flatMap((total) =>
-    [-1, 1].map((by) => meddled(nameOf([total], by), true, () => wrongTotal(total, by))),
+    [-1, 1].map((by) => ({
+      ...meddled(nameOf([total], by), true, () => wrongTotal(total, by)),
+      expects: ['TOTAL_MISMATCH_AFTER_SUBMIT'] as const,
+    })),
   );
   const ofReads = [['count'], ['cents'], ['count', 'cents']] as const satisfies Total[][];
   const statuses = Object.keys(WHEN) as Status[];
@@ -68,7 +81,7 @@ function shifted(body: string, totals: readonly Total[], by: number): string {
   return places.reduce((text, place) => text.replace(place, more), body);
 }
 
-/** Where less is no lag: the same count with another sum before the submit. What is less after it may have failed. */
+/** The same count with a smaller sum is no lag before the submit; after it, what failed need not be counted. */
 function askedOf(totals: readonly Total[], status: Status, by: number): AttentionKind | undefined {
   const isSubmitted = status === 'SUBMITTED' || status === 'CLOSED';
   if (by < 0 && (isSubmitted || totals.includes('count'))) return undefined;
@@ -82,7 +95,6 @@ function calculatedTrial(totals: readonly Total[], status: Status, by: number): 
   const follows = (asked === undefined ? AFTER_LAG : AFTER_MISMATCH)[status];
   return {
     ...shownTrial(`${nameOf(totals, by)} ${WHEN[status]}`, shown, follows),
-    short: status === 'BUILDING' && totals.length === 1,
     expects: asked === undefined ? [] : [asked],
   };
 }
@@ -101,7 +113,7 @@ function shownTrial(fault: string, shown: Shown, follows: Follows): Trial {
   return {
     fault,
     assumptions: 'inside',
-    short: false,
+    short: SHORT.includes(fault),
     stand: 'plain',
     instructions: 1,
     meet: async (stand, rows) => {
