@@ -7,10 +7,14 @@ import type { Stand } from './stand';
 import { callOf, meddled, type Trial } from './trial';
 import { type Shown, WrongReads } from './wrong-reads';
 
+const CALCULATED_COUNT = /("calculatedNbPaymentTransactions":)(\d+)/;
+const CALCULATED_CENTS = /("calculatedAmount":\{"value":)(\d+)/;
 /** Where a total is shown, and what stands before its digits. */
 const TOTALS = {
-  count: { call: 'get', place: /("calculatedNbPaymentTransactions":)(\d+)/ },
-  cents: { call: 'get', place: /("calculatedAmount":\{"value":)(\d+)/ },
+  count: { call: 'get', place: CALCULATED_COUNT },
+  cents: { call: 'get', place: CALCULATED_CENTS },
+  'count answered to the submit': { call: 'submit', place: CALCULATED_COUNT },
+  'cents answered to the submit': { call: 'submit', place: CALCULATED_CENTS },
   'count of the submit': { call: 'submit', place: /("nbTransactions":)(\d+)/ },
   'cents of the submit': { call: 'submit', place: /("totalAmount":\{"value":)(\d+)/ },
 } as const;
@@ -41,23 +45,28 @@ const SHORT = [
   'calculated count one more while it is followed',
 ];
 
-/** Calculated totals one less and one more, at each read of an instruction, and groups so in the answer to its submit. */
+/** Calculated totals one less and one more, at each read of an instruction and in the answer to its submit. */
 export function totalTrials(): Trial[] {
-  const ofSubmit = (['count of the submit', 'cents of the submit'] as const).flatMap((total) =>
-    [-1, 1].map((by) => ({
-      ...meddled(nameOf([total], by), true, () => wrongTotal(total, by)),
-      expects: ['TOTAL_MISMATCH_AFTER_SUBMIT'] as const,
-    })),
-  );
   const ofReads = [['count'], ['cents'], ['count', 'cents']] as const satisfies Total[][];
   const statuses = Object.keys(WHEN) as Status[];
+  const both = [-1, 1];
+  const ofSubmits = (Object.keys(TOTALS) as Total[]).filter((total) => TOTALS[total].call === 'submit');
   return [
-    ...ofSubmit,
     ...ofReads.flatMap((totals) =>
-      statuses.flatMap((status) => [-1, 1].map((by) => calculatedTrial(totals, status, by))),
+      statuses.flatMap((status) => both.map((by) => calculatedTrial(totals, status, by))),
     ),
     lastingTrial(),
+    ...ofSubmits.flatMap((total) => both.map((by) => answeredTrial(total, by))),
   ];
+}
+
+/** Of the groups any difference is asked about, of what is calculated beside them only more. */
+function answeredTrial(total: Total, by: number): Trial {
+  const isOfGroups = total.endsWith('of the submit');
+  return {
+    ...meddled(nameOf([total], by), isOfGroups, () => wrongTotal(total, by)),
+    expects: isOfGroups || by > 0 ? ['TOTAL_MISMATCH_AFTER_SUBMIT'] : [],
+  };
 }
 
 function nameOf(totals: readonly Total[], by: number): string {
