@@ -3,7 +3,7 @@ import { Elsewhere } from './proxy';
 import { ANSWERS, type Call, CALLS, meddled, meddleWith, POSTS, scripted, type Trial } from './trial';
 
 const READS = ['listInstructionPaymentTransactions', 'getInstruction'] as const;
-const KINDS = [...ANSWERS, 'hang', 'hang-before', 'garbage', 'redirect'] as const;
+export const KINDS = [...ANSWERS, 'hang', 'hang-before', 'garbage', 'redirect'] as const;
 /** Of these a submit is never seen, so people are asked. */
 const NEVER_EXECUTED: readonly string[] = ['request-lost', '500-before', 'hang-before', 'redirect'];
 /** In the short proof each call meets some kinds, and each kind some call. */

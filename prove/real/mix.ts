@@ -5,10 +5,11 @@ import type { Report } from '../report';
 import { breaks, Line, wordsOf } from '../table';
 import { breachesOf } from './judge';
 import type { Meddling } from './proxy';
-import { settledThenFailed, undocumented, wrongTotal } from './read-trials';
+import { settledThenFailed, undocumented } from './read-trials';
 import { cut } from './record';
 import { AT_ONCE, type Conclusion, LEASE_MS, Stand } from './stand';
 import { STANDS } from './stands';
+import { wrongTotal } from './total-trials';
 import { CALLS, meddleWith, type StandKind } from './trial';
 
 /**

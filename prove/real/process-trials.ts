@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { earliestExecutionDate } from '../../src/domain/business-day';
 import { cut } from './record';
+import { replicasTrial } from './replicas-trial';
 import { stopTrials } from './stop-trials';
 import type { Trial } from './trial';
 
@@ -10,18 +11,7 @@ const HOUR_MS = 3_600_000;
 export function processTrials(): Trial[] {
   const base = { assumptions: 'inside', stand: 'plain' } as const;
   return [
-    {
-      ...base,
-      fault: 'four replicas on one run',
-      short: true,
-      meet: async (stand, rows) => {
-        for (let n = 0; n < 3; n += 1) await stand.spawn({ PORT: '0' });
-        const id = await stand.pay(rows);
-        await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
-        await stand.restart();
-        return id;
-      },
-    },
+    replicasTrial(),
     ...stopTrials(),
     ...[-1, 1].map((hours): Trial => ({
       assumptions: 'inside',

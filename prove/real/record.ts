@@ -137,7 +137,7 @@ export async function brokenChains(payroll: Payroll): Promise<string[]> {
   return chains.flatMap(({ data, config }) => (data.intact === true ? [] : [String(config.url)]));
 }
 
-function uuidOf(id: string): string {
+export function uuidOf(id: string): string {
   return id.replace(/^run_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 

@@ -97,6 +97,11 @@ export function meddleWith(call: Call, effect: Effect, nth = 1, times = 1): Medd
 const INSTRUCTION = /customer-instructions(\/credit-transfers)?\/\d+$/;
 const ACCOUNT = /distributor\/v1\/accounts\/\w+$/;
 
+/** The bank's id of the instruction that a path names. */
+export function instructionIn(path: string): string | undefined {
+  return /\/customer-instructions\/(?:credit-transfers\/)?(\d+)/.exec(path)?.[1];
+}
+
 export function callOf(method: string, path: string): Call | undefined {
   const [address = ''] = path.split('?');
   const listed = address.endsWith('/payment-transactions');

@@ -1,3 +1,4 @@
+import { balanceTrials } from './balance-trials';
 import { batchTrials } from './batch-trials';
 import { buttonTrial } from './buttons';
 import { callTrials } from './call-trials';
@@ -9,6 +10,7 @@ import { peopleTrials } from './people-trials';
 import { processTrials } from './process-trials';
 import { readTrials } from './read-trials';
 import { refusedRowTrials } from './refused-row-trials';
+import { totalTrials } from './total-trials';
 import type { Trial } from './trial';
 import { webhookTrials } from './webhook-trials';
 
@@ -17,6 +19,8 @@ export function allTrials(): Trial[] {
   return [
     ...callTrials(),
     ...readTrials(),
+    ...totalTrials(),
+    ...balanceTrials(),
     ...lateSubmitTrials(),
     ...networkTrials(),
     ...webhookTrials(),
