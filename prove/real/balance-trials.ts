@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
-import { eventually } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
 import { KINDS } from './call-trials';
 import { aim } from './moment';
 import type { Trial } from './trial';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { select } from '../../test/support/database';
-import { eventually } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
 import type { Meddling } from './proxy';
 import type { Stand } from './stand';
 import { callOf, meddled, type Trial } from './trial';

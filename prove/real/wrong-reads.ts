@@ -1,4 +1,4 @@
-import { eventually } from '../../test/support/payroll';
+import { eventually } from '../../test/support/eventually';
 import { statusOfRead } from './moment';
 import type { Effect, Exchange } from './proxy';
 import type { Stand } from './stand';
