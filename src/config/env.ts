@@ -110,7 +110,9 @@ const SETTINGS = {
     .max(64)
     .default(32)
     .describe('Adds to the bank under way at once in one process.'),
-  BANK_WEBHOOK_SECRETS: list.default([]).describe('Signing secrets; two are valid while one is replaced.'),
+  BANK_WEBHOOK_SECRETS: list
+    .default([])
+    .describe('Signing secrets, comma separated; two are valid while one is replaced.'),
   BANK_WEBHOOK_FORM: z
     .enum(['raw', 'reserialised'])
     .default('raw')

@@ -1,5 +1,4 @@
 import { readId, showId } from '../../src/http/prefixed-id';
-import { releaseFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -404,9 +403,7 @@ describe('who wrote a row that was kept back', () => {
     const changed = await mended(id, [',-1,', ',2.345,']);
     await desk.correct({ ...employer, personId: writer }, id, changed);
     const release = (employeeId: string, by: string) =>
-      desk.database.inEmployer(employer.employerId, (tx) =>
-        releaseFurtherPay(tx, by, { employeeId, period: '2026-11', kindOfPay: 'SALARY', reason: 'owed' }),
-      );
+      desk.release(employer, by, { employeeId, period: '2026-11', kindOfPay: 'SALARY', reason: 'owed' });
     await release('E2', author);
     await release('E3', writer);
     await release('E4', writer);

@@ -1,7 +1,6 @@
 import { HoldCode } from '../../src/domain/hold';
 import { readId, showId } from '../../src/http/prefixed-id';
 import { Corrected } from '../../src/pay-file/corrections';
-import { releaseFurtherPay } from '../../src/pay-file/release';
 import { germanIban } from '../support/pay-rows';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
@@ -118,14 +117,12 @@ describe('corrected rows that look like a mistake', () => {
 
   it('are held where another run pays them, unless that was released before', async () => {
     await upload([row('E2', '1.00'), row('E3', '1.00')], { executionDate: '2026-11-30' });
-    await desk.database.inEmployer(employer.employerId, (tx) =>
-      releaseFurtherPay(tx, approver, {
-        employeeId: 'E3',
-        period: '2026-11',
-        kindOfPay: 'SALARY',
-        reason: 'a second contract',
-      }),
-    );
+    await desk.release(employer, approver, {
+      employeeId: 'E3',
+      period: '2026-11',
+      kindOfPay: 'SALARY',
+      reason: 'a second contract',
+    });
     const id = await upload([row('E1'), row('E2', '0.00'), row('E3', '0.00')]);
     const changes: [string, string][] = [
       [',0.00,', ',20.00,'],

@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../../src/database/database';
 import { HoldCode } from '../../src/domain/hold';
 import { readId, showId } from '../../src/http/prefixed-id';
-import { releaseFurtherPay, withdrawFurtherPay } from '../../src/pay-file/release';
+import { withdrawFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { releaseHold } from '../../src/pay-run/hold-release';
@@ -40,8 +40,7 @@ const release = async (runId: string, code: HoldCode, line?: number, by = approv
 const FURTHER_PAY = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
 
 /** Lets the next upload pay E1 once more. */
-const allowFurtherPay = (): Promise<unknown> =>
-  desk.database.inEmployer(employer.employerId, (tx) => releaseFurtherPay(tx, approver, FURTHER_PAY));
+const allowFurtherPay = (): Promise<unknown> => desk.release(employer, approver, FURTHER_PAY);
 
 const leaveOut = async (runId: string, ...lines: number[]): Promise<void> => {
   const excludePaymentIds = await Promise.all(lines.map((line) => paymentIn(runId, line)));

@@ -20,12 +20,14 @@ import { findFaultyFile, findRefusedFile } from '../../src/pay-file/faulty-file.
 import { PayFileIntake, Taken } from '../../src/pay-file/intake';
 import { PayFilePreview } from '../../src/pay-file/preview';
 import { PayFileFault } from '../../src/pay-file/pay-file-fault';
+import { releaseFurtherPay } from '../../src/pay-file/release';
 import { UploadedFile } from '../../src/pay-file/spool';
 import { readCorrectionFields, readUploadFields } from '../../src/pay-file/terms';
 import { approve } from '../../src/pay-run/approval';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { HoldChoice, releaseHold } from '../../src/pay-run/hold-release';
 import { HoldDecision } from '../../src/pay-run/hold.store';
+import { Release, ReleaseRequest } from '../../src/pay-run/pay-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { isLockAwaited, TestDatabase, testDatabase } from '../support/database';
@@ -144,8 +146,7 @@ export class PayDesk {
   async approve(desk: Desk, runId: string, by?: string): Promise<void> {
     const approver = by ?? (await this.person('Ada Approver'));
     await this.inRun(desk, readId('run', runId), async (tx, run) => {
-      const role = `INSERT INTO person_role (employer_id, person_id, role) VALUES ($1, $2, 'approver') ON CONFLICT DO NOTHING`;
-      await tx.query(role, [desk.employerId, approver]);
+      await letApprove(tx, approver);
       const rootHash = run.rootHash?.toString('hex') ?? '';
       return approve(tx, this.personal, run, approver, { rootHash, totalMinor: run.totalMinor });
     });
@@ -193,6 +194,14 @@ export class PayDesk {
       tx.query('INSERT INTO person (id, name) VALUES ($1, $2)', [id, name]),
     );
     return id;
+  }
+
+  /** Allows the next file of somebody else a further payment, as an approver. */
+  release(desk: Desk, by: string, request: ReleaseRequest): Promise<Release> {
+    return this.database.inEmployer(desk.employerId, async (tx) => {
+      await letApprove(tx, by);
+      return releaseFurtherPay(tx, by, request);
+    });
   }
 
   preview(): PayFilePreview {
@@ -302,4 +311,11 @@ export function fileOf(bytes: Buffer): UploadedFile {
 export function faultsOf(problem: Problem): [number, string | null, string][] {
   expect(problem).toMatchObject({ status: 422, code: 'PAY_FILE_REFUSED' });
   return (problem.extra['faults'] as PayFileFault[]).map(({ line, column, code }) => [line, column, code]);
+}
+
+async function letApprove(tx: EmployerTransaction, personId: string): Promise<void> {
+  await tx.query(
+    `INSERT INTO person_role (employer_id, person_id, role) VALUES ($1, $2, 'approver') ON CONFLICT DO NOTHING`,
+    [tx.employerId, personId],
+  );
 }

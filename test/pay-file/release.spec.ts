@@ -1,5 +1,5 @@
 import { readId } from '../../src/http/prefixed-id';
-import { releaseFurtherPay, withdrawFurtherPay } from '../../src/pay-file/release';
+import { withdrawFurtherPay } from '../../src/pay-file/release';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -16,9 +16,7 @@ beforeEach(async () => {
 afterAll(() => desk.close());
 
 const release = (employeeId: string, period = '2026-11', kindOfPay = 'SALARY', by = approver) =>
-  desk.database.inEmployer(employer.employerId, (tx) =>
-    releaseFurtherPay(tx, by, { employeeId, period, kindOfPay, reason: 'paid too little' }),
-  );
+  desk.release(employer, by, { employeeId, period, kindOfPay, reason: 'paid too little' });
 
 const withdraw = (employeeId: string, by = approver) =>
   desk.database.inEmployer(employer.employerId, (tx) =>
@@ -89,6 +87,26 @@ describe('the release of a further payment', () => {
     expect(held).toMatchObject({ payments: 0 });
     expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 1]);
   });
+
+  it.each([
+    ['may approve no more', `DELETE FROM person_role WHERE person_id = $1`],
+    ['was disabled', `UPDATE person SET disabled_at = now() WHERE id = $1`],
+  ])(
+    'is used by no file once who made it %s: the row is held, and another approver decides',
+    async (_, sql) => {
+      const leaves = await desk.person('Lea Leaver');
+      await desk.upload(employer, csv(row('E1')));
+      await release('E1', '2026-11', 'SALARY', leaves);
+      await desk.asSuperuser(sql, [leaves]);
+      const { id, held } = (await desk.upload(employer, csv(row('E1', '5.00')))).answer;
+      expect(held.holds).toEqual({ EMPLOYEE_ALREADY_PAID: 1 });
+      const runId = readId('run', id);
+      const paymentId = await desk.paymentIn(employer, runId, 2);
+      const choice = { paymentId, code: 'EMPLOYEE_ALREADY_PAID' } as const;
+      await desk.releaseHold(employer, runId, choice, { personId: approver, reason: 'both are owed' });
+      expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 1]);
+    },
+  );
 
   it('is not used by the same rows in one file', async () => {
     await desk.upload(employer, csv(row('E1')));

@@ -1,7 +1,6 @@
 import { newId } from '../../src/database/new-id';
 import { HoldCode } from '../../src/domain/hold';
 import { readId } from '../../src/http/prefixed-id';
-import { releaseFurtherPay } from '../../src/pay-file/release';
 import { amend } from '../../src/pay-run/amendment';
 import { cancelRun } from '../../src/pay-run/cancellation';
 import { raise } from '../../src/pay-run/attention.store';
@@ -78,7 +77,11 @@ describe('what was paid and came back', () => {
       `INSERT INTO database_restore (id, what) VALUES ('${restored}', 'another database')`,
     );
     const again = await upload([elsewhere()]);
-    expect(await holdsOf(again)).toEqual(['EMPLOYEE_MAY_BE_PAID', 'EMPLOYEE_PAY_RETURNED']);
+    expect(await holdsOf(again)).toEqual([
+      'EMPLOYEE_MAY_BE_PAID',
+      'EMPLOYEE_PAY_RETURNED',
+      'RUN_MAY_BE_FORGOTTEN',
+    ]);
     await release(again, 'EMPLOYEE_MAY_BE_PAID');
     await release(again, 'EMPLOYEE_PAY_RETURNED');
     expect(await paymentOf(again)).toMatchObject({ status: 'READY', replaces: first });
@@ -115,7 +118,7 @@ describe('what was paid and came back', () => {
 
   it('is paid by a row for which a person allowed it beforehand, for that reason', async () => {
     const request = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: REASON };
-    await desk.database.inEmployer(employer.employerId, (tx) => releaseFurtherPay(tx, approver, request));
+    await desk.release(employer, approver, request);
     const again = await upload([elsewhere()]);
     expect(await holdsOf(again)).toEqual([]);
     expect(await paymentOf(again)).toEqual({ status: 'READY', place: 1, replaces: first, why: REASON });
