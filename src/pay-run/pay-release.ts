@@ -35,6 +35,16 @@ export const RELEASE_IS_BACKED = `(${isTaken(['HELD', 'EXCLUDED'])} OR EXISTS (
   WHERE o.employer_id = r.employer_id AND o.person_id = r.released_by AND o.role = 'approver'))`;
 
 /**
+ * Whether who made a release `r` that no live payment uses may approve still, or a payment ended unpaid in its place, which
+ * others had approved. Sought by key, as above.
+ */
+export const RELEASE_IS_BACKED = `coalesce((
+  SELECT true FROM person_role o JOIN person h ON h.id = o.person_id AND h.disabled_at IS NULL
+  WHERE o.employer_id = r.employer_id AND o.person_id = r.released_by AND o.role = 'approver' LIMIT 1), (
+  SELECT true FROM ${placeOf('NOT p.live')} AND p.status NOT IN ('HELD', 'EXCLUDED') AND o.status <> 'CANCELLED' LIMIT 1),
+  false)`;
+
+/**
  * Makes the next release of an employee, period and kind of pay, whose key is locked, with its audit entry.
  * @param paymentId the payment that it is made with; beforehand, for whichever file comes next, it is of none
  */
@@ -120,10 +130,14 @@ const OF_KEY = 'r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND 
 
 /** Whether a payment has the place that a release `r` gives, besides those in `free` states and of cancelled runs. */
 function isTaken(free: readonly PaymentStatus[]): string {
-  const place = `payment p JOIN pay_run o ON o.employer_id = p.employer_id AND o.id = p.pay_run_id
-    WHERE p.employer_id = r.employer_id AND p.period = r.period AND p.kind_of_pay = r.kind_of_pay
-      AND p.employee_id = r.employee_id AND p.release_sequence = r.sequence`;
   const states = free.map((status) => `'${status}'`).join(', ');
-  return `EXISTS (SELECT FROM ${place} AND p.live)
-    OR EXISTS (SELECT FROM ${place} AND NOT p.live AND p.status NOT IN (${states}) AND o.status <> 'CANCELLED')`;
+  return `EXISTS (SELECT FROM ${placeOf('p.live')})
+    OR EXISTS (SELECT FROM ${placeOf('NOT p.live')} AND p.status NOT IN (${states}) AND o.status <> 'CANCELLED')`;
+}
+
+/** Payments `p`, with their runs `o`, that have the place which a release `r` gives; live or not finds them by an index. */
+function placeOf(live: string): string {
+  return `payment p JOIN pay_run o ON o.employer_id = p.employer_id AND o.id = p.pay_run_id
+    WHERE p.employer_id = r.employer_id AND p.period = r.period AND p.kind_of_pay = r.kind_of_pay
+      AND p.employee_id = r.employee_id AND p.release_sequence = r.sequence AND ${live}`;
 }
