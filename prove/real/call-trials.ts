@@ -1,6 +1,7 @@
 import { aim, MOMENTS } from './moment';
 import { Elsewhere } from './proxy';
-import { ANSWERS, type Call, CALLS, meddled, meddleWith, POSTS, scripted, type Trial } from './trial';
+import { type Call, CALLS, POSTS } from './calls';
+import { ANSWERS, meddled, meddleWith, scripted, type Trial } from './trial';
 
 const READS = ['listInstructionPaymentTransactions', 'getInstruction'] as const;
 export const KINDS = [...ANSWERS, 'hang', 'hang-before', 'garbage', 'redirect'] as const;

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
 import type { Stand } from './stand';
-import { callOf, type Trial } from './trial';
+import { callOf } from './calls';
+import { type Trial } from './trial';
 
 /** The word of the second person and the submit leave each other so long. */
 const RACES_MS = [-40, 0, 40] as const;

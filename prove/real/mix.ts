@@ -10,7 +10,8 @@ import { cut } from './record';
 import { AT_ONCE, type Conclusion, LEASE_MS, Stand } from './stand';
 import { STANDS } from './stands';
 import { wrongTotal } from './total-trials';
-import { CALLS, meddleWith, type StandKind } from './trial';
+import { CALLS } from './calls';
+import { meddleWith, type StandKind } from './trial';
 
 /**
  * A run of the mix: some instructions, a few faults of calls and of webhooks, something the network does to a read, and

@@ -1,6 +1,6 @@
 import { select } from '../../test/support/database';
 import type { Stand } from './stand';
-import { type Call, callOf, instructionIn } from './trial';
+import { type Call, callOf, instructionIn } from './calls';
 
 /**
  * When an instruction is read: to verify what was built, at its gate, and while it is followed. Told by its state, as

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Stand, SUBMIT_DOUBT_MS } from './stand';
-import { meddled, meddleWith, POSTS, type Trial } from './trial';
+import { POSTS } from './calls';
+import { meddled, meddleWith, type Trial } from './trial';
 
 /** What comes to the bank that the service did not send, or not twice. */
 export function networkTrials(): Trial[] {

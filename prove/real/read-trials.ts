@@ -7,7 +7,8 @@ import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { type Moment, momentOf, MOMENTS } from './moment';
 import type { Meddling } from './proxy';
 import type { Stand } from './stand';
-import { callOf, meddled, scripted, type Trial } from './trial';
+import { callOf } from './calls';
+import { meddled, scripted, type Trial } from './trial';
 
 const operation = 'listInstructionPaymentTransactions';
 

@@ -4,7 +4,7 @@ import { eventually } from '../../test/support/eventually';
 import { type Payroll } from '../../test/support/payroll';
 import type { SaidOfRun } from './judge';
 import type { Post } from './proxy';
-import { callOf } from './trial';
+import { callOf } from './calls';
 
 /** A read that failed is made again after five seconds, and a stand may follow a hundred instructions. */
 const READ_AGAIN_MS = 20_000;

@@ -4,7 +4,8 @@ import { select } from '../../test/support/database';
 import { eventually } from '../../test/support/eventually';
 import type { Meddling } from './proxy';
 import type { Stand } from './stand';
-import { callOf, meddled, type Trial } from './trial';
+import { callOf } from './calls';
+import { meddled, type Trial } from './trial';
 import { type Shown, WrongReads } from './wrong-reads';
 
 const CALCULATED_COUNT = /("calculatedNbPaymentTransactions":)(\d+)/;

@@ -1,6 +1,7 @@
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import type { Row } from '../../test/support/pay-rows';
 import type { Line } from '../table';
+import { type Call, callOf } from './calls';
 import type { Effect, Meddling } from './proxy';
 import type { Stand } from './stand';
 
@@ -46,11 +47,6 @@ export const ANSWERS = [
 
 type Script = Record<string, unknown>;
 
-export const POSTS = ['initiate', 'add', 'submit'] as const;
-/** Every call of a run, by what the network can tell of it. */
-export const CALLS = [...POSTS, 'list', 'get'] as const;
-export type Call = (typeof CALLS)[number] | 'account';
-
 /** A trial of scripted faults of the bank. */
 export function scripted(fault: string, short: boolean, ...scripts: Script[]): Trial {
   return {
@@ -92,25 +88,4 @@ export function meddleWith(call: Call, effect: Effect, nth = 1, times = 1): Medd
     seen += 1;
     return seen >= nth && seen < nth + times ? effect : undefined;
   };
-}
-
-const INSTRUCTION = /customer-instructions(\/credit-transfers)?\/\d+$/;
-const ACCOUNT = /distributor\/v1\/accounts\/\w+$/;
-
-/** The bank's id of the instruction that a path names. */
-export function instructionIn(path: string): string | undefined {
-  return /\/customer-instructions\/(?:credit-transfers\/)?(\d+)/.exec(path)?.[1];
-}
-
-export function callOf(method: string, path: string): Call | undefined {
-  const [address = ''] = path.split('?');
-  const listed = address.endsWith('/payment-transactions');
-  if (method === 'GET') {
-    if (listed) return 'list';
-    return INSTRUCTION.test(address) ? 'get' : ACCOUNT.test(address) ? 'account' : undefined;
-  }
-  if (method !== 'POST') return undefined;
-  if (listed) return 'add';
-  if (address.endsWith('/submit')) return 'submit';
-  return address.endsWith('/credit-transfers') ? 'initiate' : undefined;
 }

@@ -2,7 +2,7 @@ import { eventually } from '../../test/support/eventually';
 import { statusOfRead } from './moment';
 import type { Effect, Exchange } from './proxy';
 import type { Stand } from './stand';
-import { callOf, instructionIn } from './trial';
+import { callOf, instructionIn } from './calls';
 
 const STRIKES_WITHIN_MS = 8_000;
 /** What an instruction shows of its groups. */
