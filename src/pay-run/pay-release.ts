@@ -29,11 +29,6 @@ export const RELEASE_STANDS = `r.withdrawn_at IS NULL AND (r.payment_id IS NULL 
     SELECT c.status FROM pay_run c WHERE c.employer_id = m.employer_id AND c.id = m.pay_run_id) <> 'CANCELLED'
   FROM payment m WHERE m.employer_id = r.employer_id AND m.id = r.payment_id))`;
 
-/** Whether who made a release `r` may approve still, or a payment has its place, which others have approved since. */
-export const RELEASE_IS_BACKED = `(${isTaken(['HELD', 'EXCLUDED'])} OR EXISTS (
-  SELECT FROM person_role o JOIN person h ON h.id = o.person_id AND h.disabled_at IS NULL
-  WHERE o.employer_id = r.employer_id AND o.person_id = r.released_by AND o.role = 'approver'))`;
-
 /**
  * Whether who made a release `r` that no live payment uses may approve still, or a payment ended unpaid in its place, which
  * others had approved. Sought by key, as above.
