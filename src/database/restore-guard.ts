@@ -37,13 +37,15 @@ interface Found {
   timeline: number | null;
   seq: string | null;
   mark_age_ms: number | null;
+  told: boolean | null;
 }
 
 const LOOK = `SELECT i.id IS NOT NULL AS recorded, i.system_identifier AS was_system, i.timeline AS was_timeline,
     i.database_oid = now.database_oid AS same_database,
     i.xmin::text::bigint = i.written_by::text::bigint % 4294967296 AS same_row,
     now.system_identifier, now.timeline, m.seq,
-    extract(epoch FROM clock_timestamp() - m.seen_at)::float8 * 1000 AS mark_age_ms
+    extract(epoch FROM clock_timestamp() - m.seen_at)::float8 * 1000 AS mark_age_ms,
+    (SELECT bool_and(told_at IS NOT NULL) FROM database_restore) AS told
   FROM read_database() now
   LEFT JOIN database_identity i ON true
   LEFT JOIN restore_mark m ON m.id = $1`;
@@ -68,15 +70,23 @@ export class RestoreGuard {
     return this.seen && { ...this.seen, olderCopy: this.witness.outlivesProcess };
   }
 
-  /** Looks once, and makes the first record. @throws Error when the witness cannot be read or written */
-  async check(): Promise<void> {
+  /**
+   * Looks once, and makes the first record.
+   * @returns whether everybody is known to have been told of every restore; null where there never was one
+   * @throws Error when the witness cannot be read or written
+   */
+  async check(): Promise<boolean | null> {
     await this.witness.recall();
     const expected = this.witness.seq;
     const found = seenIn(await this.database.ask<Found>(LOOK, [this.witness.id]));
     this.tell(found);
-    if (isNews(found) || reasonsIn(found, expected).length > 0) await this.record();
-    else if (found.seq === null || (found.mark_age_ms ?? 0) >= MARK_MS) await this.mark();
+    if (isNews(found) || reasonsIn(found, expected).length > 0) {
+      await this.record();
+      return false;
+    }
+    if (found.seq === null || (found.mark_age_ms ?? 0) >= MARK_MS) await this.mark();
     else await this.keep(BigInt(found.seq));
+    return found.told;
   }
 
   /**
@@ -154,14 +164,6 @@ export async function recordRestore(
     [id, what, since],
   );
   return id;
-}
-
-/** Whether of every restore everybody was told, or not of every one; undefined where there never was a restore. */
-export async function areRestoresTold(database: Database): Promise<boolean | undefined> {
-  const rows = await database.ask<{ told: boolean }>(
-    'SELECT DISTINCT told_at IS NOT NULL AS told FROM database_restore',
-  );
-  return rows.length === 0 ? undefined : rows.every(({ told }) => told);
 }
 
 /** The restores of which not everybody was told, the oldest first. */

@@ -6,7 +6,7 @@ import { Clock } from '../config/clock';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { areRestoresTold, recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
+import { recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
 import { employerIds } from '../database/worker-ids';
 import { DomainError } from '../domain/errors';
 import { Metrics } from '../http/metrics';
@@ -60,17 +60,16 @@ export class Restores {
 
   /** Looks whether the database was restored, and takes what was noticed a step further. */
   async tick(): Promise<void> {
-    let told: boolean | undefined;
+    let told: boolean | null = false;
     try {
-      await this.guard.check();
+      told = await this.guard.check();
     } finally {
-      this.showSight();
-      told = await areRestoresTold(this.database);
       // Also where the witness cannot be written: what was noticed nobody else tells.
+      this.showSight();
       if (told === false) await this.tellAll();
     }
     // What follows is of restores, and most databases never had one.
-    if (told === undefined || performance.now() < this.nextReadMs) return;
+    if (told === null || performance.now() < this.nextReadMs) return;
     try {
       await this.reconcileAll();
       await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));

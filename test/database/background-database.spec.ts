@@ -47,6 +47,17 @@ describe('background work on the database', () => {
     expect(begun()).toBe(20);
   });
 
+  it('waits for its turn also where it only asks a question', async () => {
+    const { background, done, release } = await busy(5, 2);
+    let answered = false;
+    const asked = background.ask('SELECT 1 AS one').finally(() => (answered = true));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(answered).toBe(false);
+    release();
+    expect(await asked).toEqual([{ one: 1 }]);
+    await done;
+  });
+
   it('goes on one by one where the pool is small', async () => {
     const { done, release, begun } = await busy(2, 3);
     expect(begun()).toBe(1);

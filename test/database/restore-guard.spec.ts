@@ -143,6 +143,17 @@ describe('a restored database', () => {
     expect(await restores()).toEqual([expect.stringMatching(said)]);
   });
 
+  it('is known by each look as one of which not everybody was told, until everybody was', async () => {
+    const { guard } = await started();
+    expect(await guard.check()).toBeNull();
+    await rewritten('timeline = timeline + 1');
+    expect([await guard.check(), await guard.check()]).toEqual([false, false]);
+    await execute(server.superuserUrl, 'UPDATE database_restore SET told_at = now()');
+    expect(await guard.check()).toBe(true);
+    await rewritten('timeline = timeline + 1');
+    expect([await guard.check(), await guard.check()]).toEqual([false, false]);
+  });
+
   it('loaded from a dump over itself is noticed', async () => {
     await started();
     await loadedInto(server.superuserUrl);

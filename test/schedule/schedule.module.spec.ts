@@ -111,7 +111,7 @@ it('begins no transaction at a tick at which nothing is due, and claims only the
   const begun = () => transactions.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   await started.init();
   const ticks = async (count: number) => {
-    const enough = asked.mock.calls.length + 3 * count;
+    const enough = asked.mock.calls.length + 2 * count;
     await eventually(() => asked.mock.calls.length >= enough, 5_000);
   };
   // What is done at the start and then seldom.

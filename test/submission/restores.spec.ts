@@ -21,10 +21,9 @@ it('tries a bank again that could not be read after a restore, though the clock 
   };
   const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
   const clock = new SetClock('2026-03-10T10:00:00Z');
-  const ask = () => Promise.resolve([{ told: true }]);
   const restores = new Restores(
-    { ask, outsideEmployers } as unknown as Database,
-    { check: () => Promise.resolve() } as unknown as RestoreGuard,
+    { outsideEmployers } as unknown as Database,
+    { check: () => Promise.resolve(true) } as unknown as RestoreGuard,
     {} as RestoreSweep,
     {} as RestoreOwners,
     {} as RestoreCheck,
@@ -48,9 +47,8 @@ it('tells what was noticed also where its witness cannot be written', async () =
     asked.push(work);
     return Promise.resolve([]);
   };
-  const ask = () => Promise.resolve([{ told: false }, { told: true }]);
   const restores = new Restores(
-    { ask, outsideEmployers } as unknown as Database,
+    { outsideEmployers } as unknown as Database,
     { check: () => Promise.reject(new Error('ENOSPC')) } as unknown as RestoreGuard,
     {} as RestoreSweep,
     {} as RestoreOwners,
@@ -66,12 +64,8 @@ it('tells what was noticed also where its witness cannot be written', async () =
 it('asks nothing more where there never was a restore', async () => {
   const transaction = jest.fn();
   const restores = new Restores(
-    {
-      ask: () => Promise.resolve([]),
-      outsideEmployers: transaction,
-      asWorker: transaction,
-    } as unknown as Database,
-    { check: () => Promise.resolve() } as unknown as RestoreGuard,
+    { outsideEmployers: transaction, asWorker: transaction } as unknown as Database,
+    { check: () => Promise.resolve(null) } as unknown as RestoreGuard,
     {} as RestoreSweep,
     {} as RestoreOwners,
     {} as RestoreCheck,
