@@ -4,7 +4,15 @@ import { Client, escapeLiteral, QueryResult, Submittable } from 'pg';
 import { DataSource, EntityManager, QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { CONFIG } from '../config/env';
 import { DEFAULT_WAITS, LOCK_TIMEOUT_MS, Waits } from './data-source';
-import { Availability, DatabaseAway, isConnectionLoss, isPassing, isRefusal, NotDurable } from './outage';
+import {
+  Availability,
+  DatabaseAway,
+  isConnectionLoss,
+  isStalePlan,
+  isPassing,
+  isRefusal,
+  NotDurable,
+} from './outage';
 import { SilenceBound } from './silence-bound';
 
 /** PostgreSQL says so when a commit is local only: it must not be built upon. */
@@ -149,11 +157,15 @@ export class Database {
     }
   }
 
-  /** Gives `work` a connection of its own meanwhile. */
+  /** Gives `work` a connection of its own meanwhile, which is ended where it can do no such work any more. */
   protected async onConnection<T>(work: (lent: Lent) => Promise<T>): Promise<T> {
     const lent = await this.lend();
     try {
       return await work(lent);
+    } catch (error) {
+      if (!isStalePlan(error)) throw error;
+      await lent.bound.cut();
+      throw this.away(error);
     } finally {
       await giveBack(lent);
     }

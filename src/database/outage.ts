@@ -37,6 +37,8 @@ const ENDS_SESSION = /^(FATAL|PANIC)$/;
  */
 const MAY_END_SESSION = /^(08...|25P0[34]|53...|57P0[1-5]|58...|F0...|XX...)?$/;
 /** Deadlock, serialization failure, lock not had in time. */
+/** "cached plan must not change result type", among whatever else a server does not support. */
+const STALE_PLAN = '0A000';
 const PASSING_SQL_STATE = /^(40P01|40001|55P03)$/;
 
 /** Whether an error of a statement, wrapped by TypeORM or bare, is the loss of its connection. */
@@ -55,6 +57,14 @@ export function isConnectionLoss(error: unknown): boolean {
 /** Whether the server itself refused, and so rolled back, what it was asked. */
 export function isRefusal(error: unknown): boolean {
   return whatTheServerDid(driverErrorOf(error)) === 'refused';
+}
+
+/**
+ * Whether a plan that the connection keeps is of a table which is another one since, as after an upgrade or where a dump
+ * was put back: its statement fails on that connection for good.
+ */
+export function isStalePlan(error: unknown): boolean {
+  return isRefusal(error) && textOf(driverErrorOf(error), 'code') === STALE_PLAN;
 }
 
 /** Whether nothing was committed and the same work may succeed a moment later. */

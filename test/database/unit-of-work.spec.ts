@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Client, DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
 import { Database, Statement, Transaction } from '../../src/database/database';
-import { NotDurable } from '../../src/database/outage';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { runMigrations } from '../../src/database/migrate';
 import { startTemporaryServer } from '../../src/database/temporary-server';
@@ -202,6 +202,25 @@ describe('what is left to the end of a unit of work', () => {
     expect(await lastSeq()).toEqual([{ last_seq: '20' }]);
   });
 });
+
+it.each<[string, (sql: string) => Promise<unknown>]>([
+  ['a question', (sql) => database.ask(sql)],
+  ['a transaction', (sql) => database.outsideEmployers((tx) => tx.query(sql, [], 'kept'))],
+])(
+  'ends a connection whose plans are of a table that is another one since, and goes on: %s',
+  async (what, read) => {
+    const rebuilt = (columns: string) => `
+    DROP TABLE IF EXISTS rebuilt; CREATE TABLE rebuilt (${columns}); GRANT SELECT ON rebuilt TO PUBLIC;
+    INSERT INTO rebuilt DEFAULT VALUES`;
+    await execute(server.superuserUrl, rebuilt('one int DEFAULT 1'));
+    const sql = `SELECT * FROM rebuilt /* ${what} */`;
+    expect(await read(sql)).toEqual([{ one: 1 }]);
+    await execute(server.superuserUrl, rebuilt('one int DEFAULT 1, two int DEFAULT 2'));
+    await expect(read(sql)).rejects.toBeInstanceOf(DatabaseAway);
+    expect(await read(sql)).toEqual([{ one: 1, two: 2 }]);
+    await execute(server.superuserUrl, 'DROP TABLE rebuilt');
+  },
+);
 
 it('says why it could not begin, not that what came behind was in vain', async () => {
   const owner = await openDataSource(dataSourceOptions(server.adminUrl, [], 1));
