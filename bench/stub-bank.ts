@@ -5,8 +5,8 @@ import { PATHS } from '../src/bank/types';
 /**
  * A bank that costs as little as it can: it answers initiate, add, submit and the reads as the interface document
  * writes them, keeps what it was told in memory, and settles what is submitted at once. It checks nothing: what it
- * holds is judged by the bench. STUB_LATENCY_MS is the time from the last byte of a request to the first of the answer, STUB_PAGE_SIZE the
- * most rows of a page. With STUB_SETTLES=told nothing settles before POST /stub/settle.
+ * holds is judged by the bench. STUB_LATENCY_MS is the time from the last byte of a request to the first of the answer,
+ * STUB_PAGE_SIZE the most rows of a page. With STUB_SETTLES=told nothing settles before POST /stub/settle.
  */
 const LATENCY_MS = Number(process.env['STUB_LATENCY_MS'] ?? '0');
 const ACCOUNT_ID = '700';

@@ -20,7 +20,10 @@ async function faultyFileOf(rows: number): Promise<Readable> {
 
 const LIMIT_BYTES = 200 * 1_000_000;
 
-/** Times good files and files with a fault in each row in turn, then the corrections file; the arguments are the rows and the rounds, at most three. */
+/**
+ * Times good files and files with a fault in each row in turn, then the corrections file; the arguments are the rows
+ * and the rounds, at most three.
+ */
 async function main(): Promise<void> {
   const rows = Number(process.argv[2] ?? 100_000);
   await onStage(async (stage) => {

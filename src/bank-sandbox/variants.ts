@@ -15,7 +15,10 @@ export interface Variants {
   pageBase: 0 | 1;
   /** Where pages count from 1, page 0 is answered with 400, or 500. */
   pageZero: 'refused' | 'fails';
-  /** Whether `count` of a list envelope is the length of the page, of the whole list, or of all there are whatever is asked for. */
+  /**
+   * Whether `count` of a list envelope is the length of the page, of the whole list, or of all there are whatever is
+   * asked for.
+   */
   countMeans: 'page' | 'total' | 'everything';
   /** The most items on a page. */
   maxPageSize: number;
@@ -28,7 +31,10 @@ export interface Variants {
    * answer any parameter with 400 and all there is without one.
    */
   unshownParams: 'read' | 'refused';
-  /** Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none; else 400. */
+  /**
+   * Which `fromDate` the list of payment transactions takes: any, one up to a week ago on the bank's clock, or none;
+   * else 400.
+   */
   fromDates: 'every' | 'of-a-week' | 'none';
   /** Whether the payments of one instruction come in pages, or all of them in every answer. */
   instructionList: 'paged' | 'whole';
@@ -89,8 +95,8 @@ export interface Variants {
   /** Step 3 only: the last status of a transfer within the bank, at which its money moves. */
   bookEnds: 'SETTLED' | 'SUBMITTED';
   /**
-   * What a submitted instruction, a directly submitted one too, waits for, at SUB_STRONG_AUTH_REQUIRED or C_INST_WAITING_FOR_APPROVAL, its payments
-   * with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
+   * What a submitted instruction, a directly submitted one too, waits for, at SUB_STRONG_AUTH_REQUIRED or
+   * C_INST_WAITING_FOR_APPROVAL, its payments with it, until `POST /sandbox/instructions/{id}/release` or `/refuse`.
    */
   submitWaitsFor: 'nothing' | 'strong-authentication' | 'approval';
   /** Whether a refusal of what a submitted instruction waits for ends its payments with it, or leaves them as they were. */

@@ -375,7 +375,10 @@ class ListWalk<T> {
   }
 }
 
-/** Whether a refusal of page 0 may say that there is none. Any other answer is of the moment, or of what stands before the bank. */
+/**
+ * Whether a refusal of page 0 may say that there is none. Any other answer is of the moment, or of what stands before
+ * the bank.
+ */
 function mayCountFromOne({ status }: BankError): boolean {
   return status >= 500 || PERHAPS_NO_PAGE.has(status);
 }

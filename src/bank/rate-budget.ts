@@ -51,8 +51,8 @@ export function pauseOf(signal: RateSignal, configured: number | undefined): num
 const SECONDS_AT_LEAST = 20;
 
 /**
- * Whether a limit is one of less than a minute: the bank is known to take many times more in a minute than it names. Any other is taken
- * for one of a minute, since a 429 would leave a submit in doubt.
+ * Whether a limit is one of less than a minute: the bank is known to take many times more in a minute than it names.
+ * Any other is taken for one of a minute, since a 429 would leave a submit in doubt.
  */
 function countsSeconds({ limit }: RateSignal, configured: number | undefined): boolean {
   return configured !== undefined && limit !== undefined && limit * SECONDS_AT_LEAST <= configured;

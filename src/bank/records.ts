@@ -212,8 +212,8 @@ function minorOf(amount: AmountText | null | undefined, codec: AmountCodec): big
 
 /**
  * Charges in cents, also where they are written as what is taken from the account, which the document shows negative
- * (Transaction, accounting entry). Those in another currency, or that are no amount of cents, are left out as if the bank did not show
- * them: no payment's status waits for them.
+ * (Transaction, accounting entry). Those in another currency, or that are no amount of cents, are left out as if the
+ * bank did not show them: no payment's status waits for them.
  */
 function chargesOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
   if (!amount || !isCurrency(amount.currency)) return undefined;

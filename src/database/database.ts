@@ -59,8 +59,8 @@ export interface Lent {
 }
 
 /**
- * The one door to the database: every unit of work is a transaction opened here, or one question. Each throws DatabaseAway when nothing
- * was committed for want of a connection, and NotDurable when it cannot be known what was.
+ * The one door to the database: every unit of work is a transaction opened here, or one question. Each throws
+ * DatabaseAway when nothing was committed for want of a connection, and NotDurable when it cannot be known what was.
  */
 @Injectable()
 export class Database {

@@ -256,9 +256,9 @@ function writingWakes(wakes: readonly Wake[]): Statement | undefined {
 }
 
 /**
- * Wakes the leases that fit a condition, once what they are of has rested, and answers how many. They are locked in the order of ids by a statement of its
- * own: one that locked and changed them would lock a second time what another transaction changed meanwhile, and beside
- * a fence two of them then wait for one another.
+ * Wakes the leases that fit a condition, once what they are of has rested, and answers how many. They are locked in the
+ * order of ids by a statement of its own: one that locked and changed them would lock a second time what another
+ * transaction changed meanwhile, and beside a fence two of them then wait for one another.
  */
 export async function wakeThose(tx: Transaction, fits: string, values: unknown[] = []): Promise<number> {
   const locked = await tx.query<{ id: string }>(

@@ -28,8 +28,8 @@ function sumsOfSome(minors: readonly bigint[]): bigint[] {
 
 /**
  * The instruction that an account seems to have paid again: what it lost besides the payments and their charges is
- * exactly what that instruction took, once, twice or three times, with or without its charges. Where it is what all of them took, the first one
- * stands for them. Any other loss, or gain, is other traffic of the account and says nothing.
+ * exactly what that instruction took, once, twice or three times, with or without its charges. Where it is what all of
+ * them took, the first one stands for them. Any other loss, or gain, is other traffic of the account and says nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
  * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`.
  * @param unpaidChargesMinor what it shows as charges for these: it may have taken them or not

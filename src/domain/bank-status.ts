@@ -275,11 +275,12 @@ export type BankChange = 'none' | 'climbed' | 'terminal' | 'contradiction' | 'un
 
 /**
  * What a newly read status does to a position (rule 12). It never falls and keeps its first terminal: a lower step is
- * `fell`, as is any on the way to SETTLED where people have declared that; SETTLED against an end without payment, or the
- * other way round, is `contradiction`, as is a step above where it ended as NOT_PROCESSABLE. No money moved under either
- * of two ends without payment (FAILED, REJECTED, CANCELLED): the second is no contradiction. All these leave the position
- * as it was, as do `unknown` (undocumented, or EXCHANGE_ERROR) and waiting statuses (`none`). A return settles what was
- * not settled yet, and changes nothing of what ended unpaid: the money is back under either. What ends as NOT_PROCESSABLE keeps the rank it was left at, so that a step above is told.
+ * `fell`, as is any on the way to SETTLED where people have declared that; SETTLED against an end without payment, or
+ * the other way round, is `contradiction`, as is a step above where it ended as NOT_PROCESSABLE. No money moved under
+ * either of two ends without payment (FAILED, REJECTED, CANCELLED): the second is no contradiction. All these leave the
+ * position as it was, as do `unknown` (undocumented, or EXCHANGE_ERROR) and waiting statuses (`none`). A return settles
+ * what was not settled yet, and changes nothing of what ended unpaid: the money is back under either. What ends as
+ * NOT_PROCESSABLE keeps the rank it was left at, so that a step above is told.
  */
 export function climb(current: BankPosition, value: string): { next: BankPosition; change: BankChange } {
   const reading = readBankStatus(value);

@@ -62,9 +62,9 @@ const SUBMIT_MS = 2_000;
 
 /**
  * What sending a run takes from now on: initiates, adds, two readings of every instruction (once built, and at its
- * gate), the readings of what its payments replace, the account's balance, submits. It knows the one run only: others share the bank's limit and the service, so
- * it can take longer; and it counts instructions one after the other, though several are built side by side, so it
- * can be sooner.
+ * gate), the readings of what its payments replace, the account's balance, submits. It knows the one run only: others
+ * share the bank's limit and the service, so it can take longer; and it counts instructions one after the other, though
+ * several are built side by side, so it can be sooner.
  */
 export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
   const { rows, instructions } = shape;

@@ -71,8 +71,8 @@ export class AccountOpening {
   }
 
   /**
-   * @throws Problem 409 `OPENING_IN_DOUBT`, `ACCOUNT_JUST_OPENED`, 422 `BANK_REFUSED` with the bank's own words (KYC not completed,
-   * non-Latin characters), 422 `DEBTOR_NAME_NEEDED`, 502, 503
+   * @throws Problem 409 `OPENING_IN_DOUBT`, `ACCOUNT_JUST_OPENED`, 422 `BANK_REFUSED` with the bank's own words (KYC
+   * not completed, non-Latin characters), 422 `DEBTOR_NAME_NEEDED`, 502, 503
    */
   async open(employerId: string, personId: string, wanted: WantedAccount): Promise<Opening> {
     const debtorName = wanted.debtorName ?? (await this.nameOf(employerId));

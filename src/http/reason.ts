@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** What a person writes for others to read: three characters at least, counted as the database counts them, and told as one fault. */
+/**
+ * What a person writes for others to read: three characters at least, counted as the database counts them, and told as
+ * one fault.
+ */
 export function words(mostCharacters: number): z.ZodString {
   return z
     .string()

@@ -42,7 +42,10 @@ export async function note(
   await tx.query(`INSERT INTO pg_temp.found_hold (code, ${columns}) ${found}`, [code, ...parameters]);
 }
 
-/** The runs of a period, of one kind of pay or of all, that may pay somebody: none is a DRAFT or cancelled, unless it is in doubt. */
+/**
+ * The runs of a period, of one kind of pay or of all, that may pay somebody: none is a DRAFT or cancelled, unless it is
+ * in doubt.
+ */
 export async function otherRuns(
   tx: EmployerTransaction,
   { period, kindOfPay }: Pick<PayKey, 'period'> & Partial<PayKey>,

@@ -206,8 +206,8 @@ function runsToCompare(tx: EmployerTransaction, { id, period }: RunOfKey): Promi
 /**
  * That other runs of the period or of about the same day, of whatever kind of pay, pay or hold most of the rows of the run
  * already, with those that join it, whoever they are said to be and in whatever order: as when a file comes again with new
- * employee ids, as another kind of pay, or for another month. Told is the run that has most of them. What came back and is paid again, by a row or before, counts for nothing. Both sides are
- * counted first, so that equal rows never meet one by one.
+ * employee ids, as another kind of pay, or for another month. Told is the run that has most of them. What came back and is
+ * paid again, by a row or before, counts for nothing. Both sides are counted first, so that equal rows never meet one by one.
  */
 async function findSameRows(
   tx: EmployerTransaction,

@@ -170,7 +170,10 @@ export async function resolveTerms(tx: EmployerTransaction, fields: UploadOfPeri
   };
 }
 
-/** The run a supplement adds to. @throws Problem 422 `SUPPLEMENT_OF_UNKNOWN`, `SUPPLEMENT_OF_ANOTHER_PAY`, 409 `PARENT_NOT_APPROVED` */
+/**
+ * The run a supplement adds to. @throws Problem 422 `SUPPLEMENT_OF_UNKNOWN`, `SUPPLEMENT_OF_ANOTHER_PAY`, 409
+ * `PARENT_NOT_APPROVED`
+ */
 async function resolveParent(
   tx: EmployerTransaction,
   { supplementOf, period, kindOfPay }: UploadOfPeriod,

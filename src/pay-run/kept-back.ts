@@ -1,8 +1,9 @@
 import { EmployerTransaction } from '../database/database';
 
 /**
- * The run a faulty row `k` is paid by, once it was corrected and as long as that run is not cancelled: while it is being
- * cancelled it counts, here as in the month. Of fresh rows the planner knows nothing: as a join it would look through all payments of the run for each row.
+ * The run a faulty row `k` is paid by, once it was corrected and as long as that run is not cancelled: while it is
+ * being cancelled it counts, here as in the month. Of fresh rows the planner knows nothing: as a join it would look
+ * through all payments of the run for each row.
  */
 export const CORRECTED_BY = `
   CASE WHEN k.payment_id IS NOT NULL THEN

@@ -139,8 +139,9 @@ export function totalsDiffer(
 }
 
 /**
- * As `totalsDiffer`, of the groups, or the calculated totals, that the bank shows after the submit: another count or sum is another question. The sum is
- * the attention's amount and in no text, which people read who may not know what one person earns.
+ * As `totalsDiffer`, of the groups, or the calculated totals, that the bank shows after the submit: another count or
+ * sum is another question. The sum is the attention's amount and in no text, which people read who may not know what
+ * one person earns.
  */
 export function groupsDiffer(
   tx: EmployerTransaction,

@@ -47,8 +47,8 @@ export class PaySchedules {
 
   /**
    * Creates a schedule and makes its first periods.
-   * @throws Problem 422 `ACCOUNT_UNKNOWN`, `FIRST_PERIOD_TOO_FAR`, `SUBMIT_AT_TOO_LATE`, 409 `ACCOUNT_IS_CLOSED`, `TOO_MANY_SCHEDULES`; breaks
-   * `one_active_schedule_per_kind_of_pay` when the account has one of this kind of pay.
+   * @throws Problem 422 `ACCOUNT_UNKNOWN`, `FIRST_PERIOD_TOO_FAR`, `SUBMIT_AT_TOO_LATE`, 409 `ACCOUNT_IS_CLOSED`,
+   * `TOO_MANY_SCHEDULES`; breaks `one_active_schedule_per_kind_of_pay` when the account has one of this kind of pay.
    */
   async create(tx: EmployerTransaction, personId: string, terms: NewSchedule): Promise<PaySchedule> {
     const { employerId } = tx;

@@ -24,8 +24,9 @@ import { balanceLookAt, watchOf } from './looks';
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
- * after its end and a day later; daily while payments that ended unpaid or came back may explain what it lost. A bank that executes a submit a second time may show that nowhere else (Account, `balance`). Other
- * traffic of the account hides it.
+ * after its end and a day later; daily while payments that ended unpaid or came back may explain what it lost. A bank
+ * that executes a submit a second time may show that nowhere else (Account, `balance`). Other traffic of the account
+ * hides it.
  */
 @Injectable()
 export class BalanceLook {

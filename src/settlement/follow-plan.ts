@@ -129,7 +129,8 @@ export function progressOf(payment: FollowedPayment, seen: SeenStatus): Progress
 
 /**
  * Translates one newly read status (rule 12): the rank never falls, the first terminal is kept, the unknown changes
- * nothing; a stale read overwrites nothing, and what no read can be stale enough for contradicts the end. Undefined when there is nothing to write down.
+ * nothing; a stale read overwrites nothing, and what no read can be stale enough for contradicts the end. Undefined
+ * when there is nothing to write down.
  */
 function progressOfStatus(payment: FollowedPayment, seen: SeenStatus): Progress | undefined {
   if (isBehindEnd(payment, seen.status)) {

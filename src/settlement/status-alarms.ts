@@ -24,9 +24,10 @@ const ROWS_NAMED = 10;
 
 /**
  * Asks once for each instruction, however many of its open payments share the status: about statuses nobody documents,
- * and about those in which the bank waits for a person; and, of payments that are `overdue`, about those that end nothing:
- * the bank may show no more of them (a transfer within it may rest at SUBMITTED: States and transitions). Where payments that `shouldHaveMoved` are all where they were
- * before the submit, and nothing says why, the bank is asked for whom it waits. Cleared as soon as none is left.
+ * and about those in which the bank waits for a person; and, of payments that are `overdue`, about those that end
+ * nothing: the bank may show no more of them (a transfer within it may rest at SUBMITTED: States and transitions).
+ * Where payments that `shouldHaveMoved` are all where they were before the submit, and nothing says why, the bank is
+ * asked for whom it waits. Cleared as soon as none is left.
  * @param payments of the instruction, in row order, as they stand
  */
 export async function tellOfStatuses(

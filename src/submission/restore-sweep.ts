@@ -66,8 +66,9 @@ export class RestoreSweep {
   ) {}
 
   /**
-   * Everything since `from`, or all there is where the bank refuses to begin there. What it refuses is not known; of any other answer that shows nothing the same is believed
-   * once such answers have lasted. @throws BankClientError that may pass
+   * Everything since `from`, or all there is where the bank refuses to begin there. What it refuses is not known; of
+   * any other answer that shows nothing the same is believed once such answers have lasted. @throws BankClientError
+   * that may pass
    */
   async since(from: Date, lasted: boolean): Promise<Sweep> {
     const sweep: Sweep = { readable: true, unknown: [], moved: [], unidentified: [] };

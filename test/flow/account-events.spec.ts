@@ -9,7 +9,10 @@ import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
 
 const ACCOUNT = '1002';
-/** How long before a run is due it is approved: longer than the test takes until then, and short enough for late in the evening. */
+/**
+ * How long before a run is due it is approved: longer than the test takes until then, and short enough for late in the
+ * evening.
+ */
 const LEAD_MS = 60_000;
 /** Long enough for the watch and several ticks of the workers. */
 const SETTLE_MS = 600;

@@ -60,7 +60,10 @@ export class DatabaseProxy {
     return this.links.size;
   }
 
-  /** The next transaction with such a statement, its text values behind it, suffers the fault at its COMMIT; resolves when it does. */
+  /**
+   * The next transaction with such a statement, its text values behind it, suffers the fault at its COMMIT; resolves
+   * when it does.
+   */
   atCommit(statement: RegExp, fault: CommitFault): Promise<void> {
     return new Promise((sprung) => this.traps.push({ statement, fault, sprung }));
   }
