@@ -60,7 +60,9 @@ export async function mixedPayrolls(payroll: Payroll): Promise<Mixed> {
   const partlySettled = await ended(failing);
   await payroll.fault({ operation: 'add', kind: 'request-lost', nth: 2 });
   const rebuilt = await ended(people(4));
-  const secondMonth = await ended(first, { ...due, period: monthAfter(date) });
+  // With the same pay on the same day it would be held.
+  const raised = first.map((row) => ({ ...row, amount: row.amount.replace(/..$/, '99') }));
+  const secondMonth = await ended(raised, { ...due, period: monthAfter(date) });
   const cancelled = await cancelledWhileBuilt(payroll, people(40), due);
   const amended = await amendedAfterRefusal(payroll, people(5), due);
   const unknown = (await parked(payroll, people(3), due)).id;
