@@ -69,7 +69,7 @@ function afterTheEnd(kind: string): Trial {
       await stand.untilStruck();
       if (HIDDEN.includes(kind)) return id;
       await eventually(
-        () => Promise.resolve(aimed.wasReadSince),
+        () => aimed.wasReadSince,
         LOOKED_AT_WITHIN_MS,
         () => 'the balance was not looked at again',
       );

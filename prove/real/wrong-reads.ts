@@ -32,7 +32,7 @@ export class WrongReads {
   /** @throws where nothing is shown wrongly in time */
   untilStruck(): Promise<void> {
     return eventually(
-      () => Promise.resolve(this.reads > 0),
+      () => this.reads > 0,
       STRIKES_WITHIN_MS,
       () => 'it did not strike',
     );

@@ -8,9 +8,9 @@ import {
   Availability,
   DatabaseAway,
   isConnectionLoss,
-  isStalePlan,
   isPassing,
   isRefusal,
+  isStalePlan,
   NotDurable,
 } from './outage';
 import { SilenceBound } from './silence-bound';

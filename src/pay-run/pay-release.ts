@@ -36,7 +36,7 @@ export const RELEASE_STANDS = `r.withdrawn_at IS NULL AND (r.payment_id IS NULL 
 export const RELEASE_IS_BACKED = `coalesce((
   SELECT true FROM person_role o JOIN person h ON h.id = o.person_id AND h.disabled_at IS NULL
   WHERE o.employer_id = r.employer_id AND o.person_id = r.released_by AND o.role = 'approver' LIMIT 1), (
-  SELECT true FROM ${placeOf('NOT p.live')} AND p.status NOT IN ('HELD', 'EXCLUDED') AND o.status <> 'CANCELLED' LIMIT 1),
+  SELECT true FROM ${placeEndedUnpaid(['HELD', 'EXCLUDED'])} LIMIT 1),
   false)`;
 
 /**
@@ -125,9 +125,13 @@ const OF_KEY = 'r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND 
 
 /** Whether a payment has the place that a release `r` gives, besides those in `free` states and of cancelled runs. */
 function isTaken(free: readonly PaymentStatus[]): string {
+  return `EXISTS (SELECT FROM ${placeOf('p.live')}) OR EXISTS (SELECT FROM ${placeEndedUnpaid(free)})`;
+}
+
+/** As `placeOf`, of payments that ended, besides those in `free` states and of cancelled runs. */
+function placeEndedUnpaid(free: readonly PaymentStatus[]): string {
   const states = free.map((status) => `'${status}'`).join(', ');
-  return `EXISTS (SELECT FROM ${placeOf('p.live')})
-    OR EXISTS (SELECT FROM ${placeOf('NOT p.live')} AND p.status NOT IN (${states}) AND o.status <> 'CANCELLED')`;
+  return `${placeOf('NOT p.live')} AND p.status NOT IN (${states}) AND o.status <> 'CANCELLED'`;
 }
 
 /** Payments `p`, with their runs `o`, that have the place which a release `r` gives; live or not finds them by an index. */

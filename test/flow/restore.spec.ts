@@ -42,6 +42,13 @@ async function backedUp(): Promise<void> {
   await serve();
 }
 
+/** Starts, and pays a run of four rows of which the backup knows nothing. */
+async function paidAfterBackup(): Promise<void> {
+  await start();
+  await backedUp();
+  await payroll.until(await payroll.paid(payFile(payRows(4))), ['SETTLED'], 20_000);
+}
+
 async function serve(): Promise<void> {
   const { url } = await payroll.addReplica();
   payroll.url = url;
@@ -478,10 +485,7 @@ describe('a database restored to a moment from which the record cannot be taken 
   });
 
   it('names what was paid of a run that was forgotten too', async () => {
-    await start();
-    await backedUp();
-    const id = await payroll.paid(payFile(payRows(4)));
-    await payroll.until(id, ['SETTLED'], 20_000);
+    await paidAfterBackup();
     await restored();
     const { happened } = await answered();
     expect(happened).toContain(
@@ -499,10 +503,7 @@ describe('a database restored to a moment from which the record cannot be taken 
   });
 
   it('has the file of a run that was forgotten too, which comes again, released by a person before it pays', async () => {
-    await start();
-    await backedUp();
-    const id = await payroll.paid(payFile(payRows(4)));
-    await payroll.until(id, ['SETTLED'], 20_000);
+    await paidAfterBackup();
     await restored();
     await answered();
     expect((await resume()).status).toBe(200);
@@ -514,10 +515,7 @@ describe('a database restored to a moment from which the record cannot be taken 
   });
 
   it('has it released so, too, where it comes before the bank was read', async () => {
-    await start();
-    await backedUp();
-    const id = await payroll.paid(payFile(payRows(4)));
-    await payroll.until(id, ['SETTLED'], 20_000);
+    await paidAfterBackup();
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
     await restored();
     await told();

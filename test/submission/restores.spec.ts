@@ -12,6 +12,26 @@ import { SetClock } from '../schedule/schedules';
 
 afterEach(() => jest.restoreAllMocks());
 
+const NOW = '2026-03-10T10:00:00Z';
+
+/** Restores at a database and a guard of which a tick asks so much, and nothing else. */
+function restoresOf(
+  database: Record<string, unknown>,
+  check: () => Promise<boolean | null>,
+  clock = new SetClock(NOW),
+): Restores {
+  return new Restores(
+    database as unknown as Database,
+    { check } as unknown as RestoreGuard,
+    {} as RestoreSweep,
+    {} as RestoreOwners,
+    {} as RestoreCheck,
+    clock,
+    { registry: new Registry() } as unknown as Metrics,
+    {} as Config,
+  );
+}
+
 it('tries a bank again that could not be read after a restore, though the clock is set back meanwhile', async () => {
   let reads = 0;
   const outsideEmployers = (work: unknown) => {
@@ -20,17 +40,8 @@ it('tries a bank again that could not be read after a restore, though the clock 
     return Promise.reject(new BankUnreachable('a test', false));
   };
   const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
-  const clock = new SetClock('2026-03-10T10:00:00Z');
-  const restores = new Restores(
-    { outsideEmployers } as unknown as Database,
-    { check: () => Promise.resolve(true) } as unknown as RestoreGuard,
-    {} as RestoreSweep,
-    {} as RestoreOwners,
-    {} as RestoreCheck,
-    clock,
-    { registry: new Registry() } as unknown as Metrics,
-    {} as Config,
-  );
+  const clock = new SetClock(NOW);
+  const restores = restoresOf({ outsideEmployers }, () => Promise.resolve(true), clock);
   await restores.tick();
   clock.set('2026-03-10T09:00:00Z');
   passed.mockReturnValue(1_004_999);
@@ -47,31 +58,15 @@ it('tells what was noticed also where its witness cannot be written', async () =
     asked.push(work);
     return Promise.resolve([]);
   };
-  const restores = new Restores(
-    { outsideEmployers } as unknown as Database,
-    { check: () => Promise.reject(new Error('ENOSPC')) } as unknown as RestoreGuard,
-    {} as RestoreSweep,
-    {} as RestoreOwners,
-    {} as RestoreCheck,
-    new SetClock('2026-03-10T10:00:00Z'),
-    { registry: new Registry() } as unknown as Metrics,
-    {} as Config,
-  );
+  const restores = restoresOf({ outsideEmployers }, () => Promise.reject(new Error('ENOSPC')));
   await expect(restores.tick()).rejects.toThrow('ENOSPC');
   expect(asked).toEqual([untoldRestores]);
 });
 
 it('asks nothing more where there never was a restore', async () => {
   const transaction = jest.fn();
-  const restores = new Restores(
-    { outsideEmployers: transaction, asWorker: transaction } as unknown as Database,
-    { check: () => Promise.resolve(null) } as unknown as RestoreGuard,
-    {} as RestoreSweep,
-    {} as RestoreOwners,
-    {} as RestoreCheck,
-    new SetClock('2026-03-10T10:00:00Z'),
-    { registry: new Registry() } as unknown as Metrics,
-    {} as Config,
+  const restores = restoresOf({ outsideEmployers: transaction, asWorker: transaction }, () =>
+    Promise.resolve(null),
   );
   await restores.tick();
   expect(transaction).not.toHaveBeenCalled();

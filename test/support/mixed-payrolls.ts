@@ -1,3 +1,4 @@
+import { nextPeriod, periodOf } from '../../src/domain/business-day';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { payFile, payRows, Row } from './pay-rows';
 import { eventually } from './eventually';
@@ -62,7 +63,7 @@ export async function mixedPayrolls(payroll: Payroll): Promise<Mixed> {
   const rebuilt = await ended(people(4));
   // With the same pay on the same day it would be held.
   const raised = first.map((row) => ({ ...row, amount: row.amount.replace(/..$/, '99') }));
-  const secondMonth = await ended(raised, { ...due, period: monthAfter(date) });
+  const secondMonth = await ended(raised, { ...due, period: nextPeriod(periodOf(date)) });
   const cancelled = await cancelledWhileBuilt(payroll, people(40), due);
   const amended = await amendedAfterRefusal(payroll, people(5), due);
   const unknown = (await parked(payroll, people(3), due)).id;
@@ -145,9 +146,4 @@ async function decide(payroll: Payroll, attentionId: string, action: string): Pr
   const word = { action, reason: 'the bank said so on the telephone' };
   const confirmed = await payroll.decide(payroll.path(`/attention/${attentionId}`), word);
   if (confirmed.status !== 200) throw new Error(`not confirmed: ${JSON.stringify(confirmed.data)}`);
-}
-
-function monthAfter(date: string): string {
-  const [year = 0, month = 0] = date.split('-').map(Number);
-  return new Date(Date.UTC(year, month, 1)).toISOString().slice(0, 7);
 }
