@@ -71,6 +71,16 @@ function addPeopleCommands(payrun: Command, context: CommandContext): void {
         return 'Nothing is submitted until the bank was read and two people of every employer resumed.';
       }),
     );
+  payrun
+    .command('hash-key-changed <reason>')
+    .description('say that PAYRUN_HASH_KEY was changed on purpose: the next start keeps the new one')
+    .action((reason: string) =>
+      inRegister(async (register) =>
+        (await register.sayHashKeyChanged(reason))
+          ? 'The next start keeps the key it is given. Runs are held until what was hashed before is compared by hand.'
+          : 'No key is kept yet: the next start keeps the one it is given.',
+      ),
+    );
   addPersonCommands(payrun, inRegister);
   addRoleCommands(payrun, inRegister);
   addKeyCommands(payrun, inRegister);

@@ -2,6 +2,7 @@ import { append } from '../audit/audit';
 import { Clock } from '../config/clock';
 import { dataSourceOptions, openDataSource } from '../database/data-source';
 import { Database } from '../database/database';
+import { giveUpHashKey } from '../database/kept-hash-key';
 import { recordRestore } from '../database/restore-guard';
 import { ENTITIES } from '../entities';
 import { EmployerRole } from '../http/allow';
@@ -95,6 +96,16 @@ export class Register {
       const what = `Whoever has the database says that it was restored: ${reason}.`;
       const restoreId = await recordRestore(tx, what, 'unknown');
       await append(tx, { action: 'service.restored', subject: 'service', detail: { reason, restoreId } });
+    });
+  }
+
+  /** Says that `PAYRUN_HASH_KEY` is another one from the next start on. @returns false where none was kept yet */
+  sayHashKeyChanged(reason: string): Promise<boolean> {
+    return this.database.outsideEmployers(async (tx) => {
+      const changed = await giveUpHashKey(tx);
+      if (changed)
+        await append(tx, { action: 'service.hash-key-changed', subject: 'service', detail: { reason } });
+      return changed;
     });
   }
 

@@ -10,6 +10,7 @@ import { ClockWatch } from './clock-watch';
 import { Database } from './database';
 import { dataSourceOptions } from './data-source';
 import { tellUnlessDurable } from './durability';
+import { assertHashKey } from './kept-hash-key';
 import { Leases } from './leases';
 import { pendingMigrations } from './migrate';
 import { PersonalData } from './personal-data';
@@ -45,6 +46,8 @@ import { assertSafeRole } from './roles';
 export class DatabaseModule implements OnApplicationBootstrap {
   constructor(
     private readonly dataSource: DataSource,
+    private readonly database: Database,
+    private readonly personal: PersonalData,
     private readonly guard: RestoreGuard,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -64,8 +67,8 @@ export class DatabaseModule implements OnApplicationBootstrap {
 
   /**
    * Looks whether the database is the one the service last ran on before anything works on it.
-   * @throws UnsafeRole when the role could see past row-level security; Error when migrations are missing, or the
-   * restore witness cannot be read.
+   * @throws UnsafeRole when the role could see past row-level security; ConfigurationError under another hash key than its
+   * data have; Error when migrations are missing, or the restore witness cannot be read.
    */
   async onApplicationBootstrap(): Promise<void> {
     const runner = this.dataSource.createQueryRunner();
@@ -80,6 +83,7 @@ export class DatabaseModule implements OnApplicationBootstrap {
     if (pending.length > 0) {
       throw new Error(`The database lacks ${pending.length} migrations: run "npm run migrate" first.`);
     }
+    await assertHashKey(this.database, this.personal);
     await this.guard.check();
   }
 }

@@ -62,6 +62,8 @@ describe('the role of the application', () => {
     ['bank_list', `UPDATE bank_list SET list = list`],
     ['bank_list', `DELETE FROM bank_list`],
     ['database_identity', `DELETE FROM database_identity`],
+    ['hash_key', `UPDATE hash_key SET fingerprint = fingerprint`],
+    ['hash_key', `DELETE FROM hash_key`],
     ['database_restore', `UPDATE database_restore SET what = what`],
     ['database_restore', `DELETE FROM database_restore`],
     ['restore_mark', `DELETE FROM restore_mark`],

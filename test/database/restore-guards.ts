@@ -200,6 +200,8 @@ const takenBack = (time: string) =>
   `UPDATE forgotten_instruction SET adopted_at = ${time} WHERE bank_instruction_id = '${attempt.bank_instruction_id}'`;
 const decides = `UPDATE forgotten_instruction SET action_id = '${NEXT}' WHERE bank_instruction_id = '${inWriting.bank_instruction_id}'`;
 
+const KEPT_KEY = `INSERT INTO hash_key (id, fingerprint, given_up_at) VALUES ('${FRESH}', '\\x01', NULL)`;
+
 /** Of what a restored database may have forgotten. */
 export const RESTORE_GUARDS: Guard[] = [
   ...UNRECORDED_GUARDS,
@@ -210,6 +212,14 @@ export const RESTORE_GUARDS: Guard[] = [
     object: 'database_identity_id_check',
     lawful: `INSERT INTO database_identity (database_oid, written_by) VALUES (1, '7')`,
     forbidden: `INSERT INTO database_identity (id, database_oid, written_by) VALUES (2, 1, '7')`,
+  },
+  {
+    name: 'names and IBANs are hashed by one key at a time',
+    kind: 'index',
+    on: 'hash_key',
+    object: 'one_hash_key',
+    lawful: `${KEPT_KEY}, ('${NEXT}', '\\x02', clock_timestamp())`,
+    forbidden: `${KEPT_KEY}, ('${NEXT}', '\\x02', NULL)`,
   },
   {
     name: 'nothing is submitted on rows that were loaded from a dump',
