@@ -56,15 +56,21 @@ export async function findHolds(
 
 /**
  * A run that may be one which a restored database has forgotten, and the bank executed: of the month in which that was
- * noticed, of the next, or of an earlier one. An employer that was made later had none to be forgotten.
+ * noticed, of the next, or of an earlier one. An employer that was made later may itself have been forgotten: it is held
+ * by what the bank shows, and no record knows, of its accounts or of nobody can tell whose.
  */
 async function findForgotten(tx: EmployerTransaction, { period }: PayKey): Promise<void> {
   await note(
     tx,
     'RUN_MAY_BE_FORGOTTEN',
     'line',
-    `SELECT $1, NULL::integer FROM employer e WHERE e.id = $2
-       AND restore_leaves_in_doubt(e.id, greatest(e.created_at, to_date($3, 'YYYY-MM') - interval '1 month'))`,
+    `SELECT $1, NULL::integer
+     FROM employer e CROSS JOIN LATERAL (SELECT to_date($3, 'YYYY-MM') - interval '1 month' AS begins) AS span
+     WHERE e.id = $2 AND (restore_leaves_in_doubt(e.id, greatest(e.created_at, begins))
+       OR EXISTS (SELECT FROM database_restore d WHERE d.noticed_at > begins AND d.noticed_at <= e.created_at
+         AND (d.bank_read_at IS NULL OR EXISTS (SELECT FROM forgotten_debit f WHERE f.restore_id = d.id
+           AND (f.debtor_hash IS NULL OR EXISTS (SELECT FROM employer_account a
+             WHERE a.employer_id = e.id AND a.iban_hash = f.debtor_hash))))))`,
     [tx.employerId, period],
   );
 }

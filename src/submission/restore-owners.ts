@@ -5,7 +5,7 @@ import { employerIds } from '../database/worker-ids';
 import { validateIban } from '../domain/iban';
 import { accountsOf } from '../employer/account.store';
 import { readReference, shortId } from './prepared-calls';
-import type { Unknown } from './restore-sweep';
+import type { Sweep, Unknown } from './restore-sweep';
 import type { Finding } from './restore-words';
 
 /** What the database does not know, by whose it is. */
@@ -36,14 +36,39 @@ export class RestoreOwners {
     return { byEmployer, ownerless: unknown.filter((one) => !owned.has(one.bankInstructionId)) };
   }
 
+  /** Keeps what may have been submitted and no record knows, with whose account it debits, for employers that are made later. */
+  async keepForgotten(restoreId: string, { readable, unknown, unidentified }: Sweep): Promise<void> {
+    const debits = unknown
+      .filter(({ submitted, isUnclear }) => submitted || isUnclear)
+      .map(({ bankInstructionId, debtorIban }) => ({ bankInstructionId, hash: this.hashOf(debtorIban) }));
+    for (const bankInstructionId of unidentified) debits.push({ bankInstructionId, hash: undefined });
+    await this.database.outsideEmployers(async (tx) => {
+      await tx.query(
+        `INSERT INTO forgotten_debit (restore_id, bank_instruction_id, debtor_hash)
+         SELECT $1, d.bank_instruction_id, d.debtor_hash
+         FROM unnest($2::text[], $3::bytea[]) AS d(bank_instruction_id, debtor_hash) ON CONFLICT DO NOTHING`,
+        [restoreId, debits.map((one) => one.bankInstructionId), debits.map(({ hash }) => hash ?? null)],
+      );
+      if (readable)
+        await tx.query(
+          'UPDATE database_restore SET bank_read_at = clock_timestamp() WHERE id = $1 AND bank_read_at IS NULL',
+          [restoreId],
+        );
+    });
+  }
+
+  private hashOf(iban: string | undefined): Buffer | undefined {
+    const valid = validateIban(iban ?? '');
+    return valid.ok ? this.personal.hash(valid.iban) : undefined;
+  }
+
   /** Those of the unknown that name a run or instruction of the transaction's employer, or debit its account. */
   private async ownOf(tx: EmployerTransaction, unknown: readonly Unknown[]): Promise<Finding[]> {
     const accounts = new Set((await accountsOf(tx)).map(({ ibanHash }) => ibanHash.toString('hex')));
     const own: Finding[] = [];
     for (const one of unknown) {
       const payRunId = await runOf(tx, one);
-      const debtor = validateIban(one.debtorIban ?? '');
-      const debits = debtor.ok && accounts.has(this.personal.hash(debtor.iban).toString('hex'));
+      const debits = accounts.has(this.hashOf(one.debtorIban)?.toString('hex') ?? '');
       if (payRunId !== null || debits) own.push({ ...one, payRunId, refusal: undefined });
     }
     return own;

@@ -136,6 +136,7 @@ export class Restores {
       if (employerIds.length === 0) continue;
       const sweep = await this.sweep.since(this.sinceOf(pending), this.lasted(pending));
       const { byEmployer, ownerless } = await this.owners.of(sweep.unknown);
+      await this.owners.keepForgotten(pending.id, sweep);
       sweep.unidentified.push(...ownerless.map((one) => one.bankInstructionId));
       this.reportStrangers(pending, sweep);
       await eachOf(employerIds, (id) => this.check.reconcile(id, pending, sweep, byEmployer.get(id) ?? []));

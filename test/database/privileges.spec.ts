@@ -67,6 +67,8 @@ describe('the role of the application', () => {
     ['database_restore', `UPDATE database_restore SET what = what`],
     ['database_restore', `DELETE FROM database_restore`],
     ['restore_mark', `DELETE FROM restore_mark`],
+    ['forgotten_debit', `UPDATE forgotten_debit SET debtor_hash = NULL`],
+    ['forgotten_debit', `DELETE FROM forgotten_debit`],
     ['restore_check', `UPDATE restore_check SET restore_id = restore_id`],
     ['forgotten_instruction', `UPDATE forgotten_instruction SET pay_run_id = pay_run_id`],
     ['forgotten_instruction', `DELETE FROM forgotten_instruction`],

@@ -200,6 +200,8 @@ const takenBack = (time: string) =>
   `UPDATE forgotten_instruction SET adopted_at = ${time} WHERE bank_instruction_id = '${attempt.bank_instruction_id}'`;
 const decides = `UPDATE forgotten_instruction SET action_id = '${NEXT}' WHERE bank_instruction_id = '${inWriting.bank_instruction_id}'`;
 
+const debit = (bankInstructionId: string) =>
+  `INSERT INTO forgotten_debit (restore_id, bank_instruction_id) VALUES ('${FRESH}', '${bankInstructionId}')`;
 const KEPT_KEY = `INSERT INTO hash_key (id, fingerprint, given_up_at) VALUES ('${FRESH}', '\\x01', NULL)`;
 
 /** Of what a restored database may have forgotten. */
@@ -220,6 +222,15 @@ export const RESTORE_GUARDS: Guard[] = [
     object: 'one_hash_key',
     lawful: `${KEPT_KEY}, ('${NEXT}', '\\x02', clock_timestamp())`,
     forbidden: `${KEPT_KEY}, ('${NEXT}', '\\x02', NULL)`,
+  },
+  {
+    name: 'what a restored database has forgotten is kept once for each restore',
+    kind: 'constraint',
+    on: 'forgotten_debit',
+    object: 'forgotten_debit_pkey',
+    given: [insertion('database_restore', { id: FRESH, what: 'a dump', told_at: NOW }), debit('CI-1')],
+    lawful: debit('CI-2'),
+    forbidden: debit('CI-1'),
   },
   {
     name: 'nothing is submitted on rows that were loaded from a dump',

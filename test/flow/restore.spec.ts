@@ -365,7 +365,7 @@ describe('a database restored to a moment from which the record cannot be taken 
     await told();
     await execute(
       payroll.database.superuserUrl,
-      `UPDATE database_restore SET noticed_at = now() - '1 day'::interval`,
+      `UPDATE database_restore SET noticed_at = now() - '1 day'::interval, bank_read_at = now()`,
     );
     await payroll
       .as('preparer')
