@@ -12,6 +12,7 @@ import { plannedInstructions } from './instruction.store';
 import { Approval, PayRun, PayRunVersion } from './pay-run.entity';
 import { assertAwaitsApproval, currentVersion, lacksEntitledApprovals, moveRun } from './pay-run.store';
 import { movePaymentSet } from './payment.store';
+import { countUnbacked } from './pay-release';
 import { approvedHash } from './plan';
 
 /** What the approver saw: it must still be what stands. */
@@ -24,8 +25,8 @@ export interface Seen {
  * Records one person's approval of the standing version; a READY run becomes APPROVED with the last one required.
  * The database refuses an approver who prepared any version of the run, or wrote a row of it that was left out elsewhere
  * or kept back (`approver_is_not_preparer`).
- * @throws DomainError NOT_AWAITING_APPROVAL, HOLDS_OPEN, NOTHING_TO_PAY, APPROVAL_OF_ANOTHER_VERSION, RUN_TERMS_CHANGED,
- * and those of `assertTicked`
+ * @throws DomainError NOT_AWAITING_APPROVAL, HOLDS_OPEN, NOTHING_TO_PAY, RELEASE_NOT_BACKED, APPROVAL_OF_ANOTHER_VERSION,
+ * RUN_TERMS_CHANGED, and those of `assertTicked`
  */
 export async function approve(
   tx: EmployerTransaction,
@@ -42,6 +43,12 @@ export async function approve(
   }
   if (run.rowCount === 0)
     throw new DomainError('NOTHING_TO_PAY', 'No payment is left in this run: cancel it.');
+  // Of what is being submitted no row can be left out any more.
+  const unbacked = run.status === 'SUBMITTING' ? 0 : await countUnbacked(tx, run.id);
+  if (unbacked > 0) {
+    const message = `${unbacked} payments of the run are further pay that somebody allowed who may approve no more. Leave their rows out by an amendment; uploaded as a supplement they are held until another approver releases them.`;
+    throw new DomainError('RELEASE_NOT_BACKED', message, { payments: unbacked });
+  }
   const version = await currentVersion(tx, run);
   if (version.rootHash.toString('hex') !== seen.rootHash || version.totalMinor !== seen.totalMinor) {
     throw new DomainError(

@@ -1,6 +1,7 @@
 import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
+import { SECOND_PAY_CODES } from '../domain/hold';
 import { PaymentStatus } from '../domain/payment';
 
 /** Whom to pay once more, for which period, and why. */
@@ -95,6 +96,24 @@ export async function withoutRelease(
     [tx.employerId, paymentIds],
   );
   return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * How many payments of a run are further ones by a release of somebody who may approve no more. Who released a row, held
+ * with it or not, has decided of the row itself.
+ */
+export async function countUnbacked(tx: EmployerTransaction, payRunId: string): Promise<number> {
+  const [row] = await tx.query<{ payments: number }>(
+    `SELECT count(*)::int AS payments
+     FROM payment p JOIN pay_release r ON r.employer_id = p.employer_id AND r.period = p.period
+       AND r.kind_of_pay = p.kind_of_pay AND r.employee_id = p.employee_id AND r.sequence = p.release_sequence
+     WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.live AND p.release_sequence > 0
+       AND r.payment_id IS DISTINCT FROM p.id AND NOT ${RELEASE_IS_BACKED}
+       AND NOT EXISTS (SELECT FROM pay_hold h WHERE h.employer_id = p.employer_id AND h.pay_run_id = p.pay_run_id
+         AND h.payment_id = p.id AND h.code = ANY ($3) AND h.outcome = 'RELEASED')`,
+    [tx.employerId, payRunId, SECOND_PAY_CODES],
+  );
+  return row?.payments ?? 0;
 }
 
 /**

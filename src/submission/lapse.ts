@@ -22,6 +22,9 @@ export function whyLapsed({ kind }: Window, cutOff: 'cannot be met' | 'passed'):
 /** Why an approval lapses whose people may approve no more. */
 export const NOT_ENTITLED = 'fewer approvals stand of people who may approve than its employer requires';
 
+/** Why an approval lapses of which a further payment was allowed by somebody who may approve no more. */
+export const NOT_BACKED = 'it has further pay that somebody allowed who may approve no more: leave that out';
+
 const MENDS = {
   amend: 'Amend the run and have it approved again.',
   approve: 'Have the run approved again as it stands.',

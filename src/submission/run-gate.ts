@@ -19,11 +19,12 @@ import { everyInstructionIs, plannedInstructions } from '../pay-run/instruction.
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { clearPaidAlready, tellOfPaidAlready } from '../pay-run/paid-already';
+import { countUnbacked } from '../pay-run/pay-release';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lacksEntitledApprovals, lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
 import { expectedSubmits } from '../pay-run/send-outlook';
-import { lapseRun, type Mend, NOT_ENTITLED, whyLapsed } from './lapse';
+import { lapseRun, type Mend, NOT_BACKED, NOT_ENTITLED, whyLapsed } from './lapse';
 import { ReplacedLook } from './replaced-look';
 import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
@@ -133,6 +134,7 @@ export class RunGate {
     if (standing < employer.approvalsRequired)
       return { why: 'fewer approvals stand than its employer requires', mend: 'approve' };
     if (await lacksEntitledApprovals(tx, run)) return { why: NOT_ENTITLED, mend: 'approve' };
+    if ((await countUnbacked(tx, run.id)) > 0) return { why: NOT_BACKED, mend: 'amend' };
     const { ms } = await expectedSubmits(tx, run, this.config);
     const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
     const why = whyLapsed(window, 'cannot be met');

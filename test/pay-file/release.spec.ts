@@ -108,6 +108,35 @@ describe('the release of a further payment', () => {
     },
   );
 
+  it('pays by no approval once who made it may approve no more, until they may again or the row is left out', async () => {
+    const leaves = await desk.person('Lea Leaver');
+    const grant = `INSERT INTO person_role (employer_id, person_id, role) SELECT '${employer.employerId}', $1, 'approver'`;
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1', '2026-11', 'SALARY', leaves);
+    const { id, held } = (await desk.upload(employer, csv(row('E1', '5.00'), row('E2')))).answer;
+    expect(held.payments).toBe(0);
+    await desk.asSuperuser(`DELETE FROM person_role WHERE person_id = $1`, [leaves]);
+    await expect(desk.approve(employer, id)).rejects.toMatchObject({
+      code: 'RELEASE_NOT_BACKED',
+      detail: { payments: 1 },
+    });
+    await desk.asSuperuser(grant, [leaves]);
+    await desk.approve(employer, id);
+  });
+
+  it('is backed by the approver who released the row that was held with it', async () => {
+    const leaves = await desk.person('Lea Leaver');
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1', '2026-11', 'SALARY', leaves);
+    await desk.asSuperuser(`DELETE FROM person_role WHERE person_id = $1`, [leaves]);
+    const { id } = (await desk.upload(employer, csv(row('E1', '5.00')))).answer;
+    const paymentId = await desk.paymentIn(employer, readId('run', id), 2);
+    const choice = { paymentId, code: 'EMPLOYEE_ALREADY_PAID' } as const;
+    const decision = { personId: approver, reason: 'both are owed' };
+    await desk.releaseHold(employer, readId('run', id), choice, decision);
+    await desk.approve(employer, id);
+  });
+
   it('is not used by the same rows in one file', async () => {
     await desk.upload(employer, csv(row('E1')));
     await release('E1');
