@@ -2,6 +2,12 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { bigintColumn } from '../database/transformers';
 import { AttentionAction as Action, AttentionKind } from './attention-words';
 
+/** A record that a question is about, by the bank's id, and its euros in minor units: nothing where it is of none. */
+export interface AskedRecord {
+  id: string;
+  minor: string;
+}
+
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */
 @Entity('attention')
 export class Attention {
@@ -22,6 +28,8 @@ export class Attention {
   @Column('bigint', { transformer: bigintColumn }) amountMinor!: bigint;
   /** What the available balance fell short by, in minor units; null where no balance is asked about. */
   @Column('bigint', { transformer: bigintColumn, nullable: true }) lackingMinor!: bigint | null;
+  /** Of what moved besides the rows of a run; null where nothing of that is asked about. */
+  @Column('jsonb', { nullable: true }) records!: AskedRecord[] | null;
   @Column('timestamptz') openedAt!: Date;
   @Column('timestamptz', { nullable: true }) resolvedAt!: Date | null;
   @Column('text', { nullable: true }) resolution!: string | null;

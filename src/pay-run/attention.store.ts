@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
-import { Attention } from './attention.entity';
+import { AskedRecord, Attention } from './attention.entity';
 import { ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 
@@ -22,6 +22,8 @@ export interface Alarm {
   bankReference?: string | null;
   payments?: number;
   amountMinor?: bigint;
+  /** Each record it is about, where the sum is theirs. */
+  records?: AskedRecord[];
   /** What the available balance falls short by, charges to be expected included. */
   lackingMinor?: bigint;
   /** Whether another amount is another question: `happened` cannot tell the two apart. */
@@ -67,6 +69,7 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       payments: alarm.payments ?? 0,
       amountMinor: alarm.amountMinor ?? 0n,
       lackingMinor: alarm.lackingMinor ?? null,
+      records: alarm.records ?? null,
     })
     .orIgnore()
     .updateEntity(false)

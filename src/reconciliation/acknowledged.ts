@@ -1,5 +1,7 @@
 import { EmployerTransaction } from '../database/database';
+import { sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
+import type { AskedRecord } from '../pay-run/attention.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
 
 /** What moved besides the rows of a run, as attention tells it, and what a report calls it. */
@@ -19,7 +21,10 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
   FOREIGN_RECORD: 'Payments that we never sent, in our instructions: they are in no line.',
 };
 
-/** What two people decided of it, by letting things go on. The amount is what the bank showed of these records. */
+/**
+ * What two people decided of it, by letting things go on. Count and amount are of the records that no later
+ * decision tells of, as the bank showed them.
+ */
 export interface Acknowledged extends CountAndSum {
   payRunId: string;
   attentionId: string;
@@ -48,11 +53,12 @@ interface Row {
   confirmed_at: Date;
   payments: number;
   amount_minor: string;
+  records: AskedRecord[] | null;
 }
 
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question:
- * of two decisions that tell of one record the last counts, and of others both.
+ * of two decisions that tell of one record the last counts it, and of others both count their own.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
@@ -60,7 +66,7 @@ export async function acknowledgedOf(
 ): Promise<Acknowledged[]> {
   const rows = await tx.query<Row>(
     `SELECT a.pay_run_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
-       d.proposed_by, d.confirmed_by, d.confirmed_at, a.payments, a.amount_minor
+       d.proposed_by, d.confirmed_by, d.confirmed_at, a.payments, a.amount_minor, a.records
      FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
@@ -68,8 +74,27 @@ export async function acknowledgedOf(
      ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );
-  const counting = rows.filter((row, n) => !rows.slice(n + 1).some((later) => isToldAnew(row, later)));
-  return counting.map((row) => ({
+  const told = new Map<string, Set<string>>();
+  const counting = rows.reverse().flatMap((row) => {
+    const key = `${row.kind} ${row.subject_id}`;
+    const later = told.get(key);
+    told.set(key, new Set([...(later ?? []), ...(row.records ?? []).map(({ id }) => id)]));
+    return leftOf(row, later);
+  });
+  return counting.reverse();
+}
+
+/** What no later decision of the same question tells of; of one whose records are not kept, all or nothing. */
+function leftOf(row: Row, later: ReadonlySet<string> | undefined): Acknowledged[] {
+  if (row.records === null)
+    return later === undefined ? [acknowledged(row, row.payments, BigInt(row.amount_minor))] : [];
+  const left = row.records.filter(({ id }) => later?.has(id) !== true);
+  if (left.length === 0 && later !== undefined) return [];
+  return [acknowledged(row, left.length, sumMinor(left.map(({ minor }) => BigInt(minor))))];
+}
+
+function acknowledged(row: Row, count: number, amountMinor: bigint): Acknowledged {
+  return {
     payRunId: row.pay_run_id,
     attentionId: row.attention_id,
     kind: row.kind,
@@ -80,19 +105,7 @@ export async function acknowledgedOf(
     proposedBy: row.proposed_by,
     confirmedBy: row.confirmed_by,
     confirmedAt: row.confirmed_at,
-    count: row.payments,
-    amountMinor: BigInt(row.amount_minor),
-  }));
-}
-
-/** Whether a later question is about a record of this one, too, or may be: of many records it names only some. */
-function isToldAnew(row: Row, later: Row): boolean {
-  if (row.kind !== later.kind || row.subject_id !== later.subject_id) return false;
-  const [names, laterNames] = [namesIn(row), namesIn(later)];
-  const namesAll = names.size >= row.payments && laterNames.size >= later.payments;
-  return !namesAll || [...names].some((name) => laterNames.has(name));
-}
-
-function namesIn({ happened }: Row): Set<string> {
-  return new Set([...happened.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name));
+    count,
+    amountMinor,
+  };
 }

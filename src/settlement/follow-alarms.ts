@@ -76,14 +76,17 @@ export async function tellOfEntries(
  * How many records they are, and what the bank shows of their amounts: the sum of those in euros, and each in words, which
  * are not in `happened`, since one may tell what one person earns.
  */
-function recorded(shown: readonly OwnEntry[]): Pick<Alarm, 'payments' | 'amountMinor' | 'bankWords'> {
+function recorded(
+  shown: readonly OwnEntry[],
+): Pick<Alarm, 'payments' | 'amountMinor' | 'bankWords' | 'records'> {
   const once = [...new Map(shown.map((one) => [one.bankPaymentId, one] as const)).values()];
   const words = once.flatMap(wordsOfEntry).sort().slice(0, FOREIGN_NAMED).join(' ');
-  const euros = once.filter(({ currency }) => isSummed(currency));
+  const euros = once.map(({ amountMinor = 0n, currency }) => (isSummed(currency) ? amountMinor : 0n));
   return {
     payments: once.length,
-    amountMinor: sumMinor(euros.map(({ amountMinor = 0n }) => amountMinor)),
+    amountMinor: sumMinor(euros),
     bankWords: words === '' ? undefined : words,
+    records: once.map(({ bankPaymentId }, n) => ({ id: bankPaymentId, minor: String(euros[n]) })),
   };
 }
 

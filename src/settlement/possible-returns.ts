@@ -4,7 +4,7 @@ import { isNeverDebited } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
 import { sameIban } from '../domain/party';
-import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, type Alarm, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { readMessageId } from '../pay-run/message-id';
 import { FollowedPayment } from './follow-plan';
@@ -43,14 +43,12 @@ async function isAskedAboutOthers(
   { id }: Instruction,
   { records }: CameBack,
 ): Promise<boolean> {
-  const open = await tx.query<{ happened: string }>(
-    `SELECT happened FROM attention
+  const open = await tx.query<{ asked: string[] | null }>(
+    `SELECT jsonb_path_query_array(records, '$[*].id') AS asked FROM attention
      WHERE employer_id = $1 AND kind = 'POSSIBLE_RETURN' AND subject_id = $2 AND resolved_at IS NULL`,
     [tx.employerId, id],
   );
-  return open.some(({ happened }) =>
-    [...happened.matchAll(/"([^"]*)"/g)].some(([, record = '']) => !records.has(record)),
-  );
+  return open.some(({ asked }) => asked?.some((record) => !records.has(record)) ?? true);
 }
 
 /** Says that what came in for a payment is not what was paid. */
@@ -91,6 +89,10 @@ export async function tellOfPossibleReturns(
     ...(unnamed.length > 0 ? [NAMES_NONE] : []),
   ];
   const bankWords = [...others.map(wordsOfAmounts), ...unnamed.flatMap(wordsOfUnnamed)];
+  // In euros. What does not say its amount counts as what the payment it names was.
+  const euros = records.map(([, { amountMinor, rowNo, currency }]) =>
+    isSummed(currency) ? (amountMinor ?? paid.get(rowNo ?? 0) ?? 0n) : 0n,
+  );
   const alarm = {
     kind: 'POSSIBLE_RETURN',
     ...aboutInstruction(instruction),
@@ -100,13 +102,9 @@ export async function tellOfPossibleReturns(
       (hasOther ? `${ANOTHER_AMOUNT}${namesOf(others.map(([record]) => record)).join(', ')}.` : ''),
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
-    // In euros. What does not say its amount counts as what the payment it names was.
-    amountMinor: sumMinor(
-      records
-        .filter(([, { currency }]) => isSummed(currency))
-        .map(([, { amountMinor, rowNo }]) => amountMinor ?? paid.get(rowNo ?? 0) ?? 0n),
-    ),
-  } as const;
+    amountMinor: sumMinor(euros),
+    records: records.map(([id], n) => ({ id, minor: String(euros[n]) })),
+  } satisfies Alarm;
   await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);
 }
 

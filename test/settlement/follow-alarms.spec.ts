@@ -115,6 +115,29 @@ describe('what was acknowledged besides the rows of a run', () => {
     expect(await acknowledged()).toMatchObject([[4, 4123n, expect.anything()]]);
   });
 
+  it('counts each record of decisions that overlap by the last one, and forgets none', async () => {
+    await tell(foreign('1', 100n), foreign('2', 20n));
+    await acknowledge();
+    await tell(foreign('2', 20n), foreign('3', 3n));
+    await acknowledge();
+    expect(await acknowledged()).toMatchObject([
+      [1, 100n, expect.anything()],
+      [2, 23n, expect.anything()],
+    ]);
+  });
+
+  it('counts all of them where they are more than are named', async () => {
+    const many = (first: number) => Array.from({ length: 150 }, (_, n) => foreign(`${first + n}`, 1n));
+    await tell(...many(1_000));
+    await acknowledge();
+    await tell(...many(1_100));
+    await acknowledge();
+    expect(await acknowledged()).toMatchObject([
+      [100, 100n, expect.anything()],
+      [150, 150n, expect.anything()],
+    ]);
+  });
+
   it('counts no other currency as euros, and says how much it is of it', async () => {
     await tell(foreign('1', 100n), foreign('2', 5000n, 'JPY'));
     await acknowledge();
