@@ -14,6 +14,7 @@ import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
 import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
+import { ExecutedWord } from './executed-word';
 import { lockOpen, openAction, requireAction } from './open-attention';
 import { assertReconciled } from './restores';
 import { StatusMeaning } from './status-meaning';
@@ -43,6 +44,7 @@ export class AttentionDesk {
     private readonly database: Database,
     private readonly personal: PersonalData,
     private readonly burial: Burial,
+    private readonly execution: ExecutedWord,
     private readonly unrecorded: UnrecordedSubmits,
     private readonly meaning: StatusMeaning,
     private readonly word: UnseenWord,
@@ -160,6 +162,8 @@ export class AttentionDesk {
       return { attention: open, action: proposed };
     });
     if (action.action === 'NOT_EXECUTED') await this.burial.prove(employerId, attention, action.evidence);
+    if (action.action === 'EXECUTED' && attention.kind !== 'UNRECORDED_SUBMIT')
+      await this.execution.prove(employerId, attention, action.evidence);
     if (MEANINGS.includes(action.action) && !isOfUnseen(attention))
       await this.meaning.prove(employerId, attention, action);
     if (action.action === 'TRY_AGAIN') await this.again.prove(employerId, attention, action);

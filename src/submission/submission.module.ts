@@ -10,6 +10,7 @@ import { Builder } from './builder';
 import { Burial } from './burial';
 import { CutOff } from './cut-off';
 import { EndedInstruction } from './ended-instruction';
+import { ExecutedWord } from './executed-word';
 import { InstructionReader } from './read-back';
 import { Recovery } from './recovery';
 import { ReplacedLook } from './replaced-look';
@@ -44,6 +45,7 @@ import { Verifier } from './verifier';
     Burial,
     CutOff,
     EndedInstruction,
+    ExecutedWord,
     InstructionReader,
     Recovery,
     ReplacedLook,

@@ -141,6 +141,22 @@ describe('a submit whose outcome nobody knows', () => {
     expect(await moved(rows)).toBe(0);
   });
 
+  it("is declared executed against what the bank shows by the bank's written reference alone", async () => {
+    const { id, path } = await parked('request-lost');
+    expect(await act(path, 'EXECUTED')).toMatchObject({ status: 409, data: { code: 'SHOWN_UNSUBMITTED' } });
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await act(path, 'EXECUTED', 'letter of today, reference B-9')).status).toBe(200);
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMITTED');
+  });
+
+  it('is declared executed on the word of two people where the bank answers no read of it', async () => {
+    const { id, path } = await parked('request-lost');
+    await payroll.fault({ operation: 'getInstruction', kind: '409', every: 1 });
+    expect((await act(path, 'EXECUTED')).status).toBe(200);
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMITTED');
+  });
+
   it('is confirmed as it was read, and not as somebody proposed it since', async () => {
     const { id, rows, path } = await parked('request-lost');
     const word = { reason: 'the bank said so', evidence: 'letter of today, reference B-9' };
@@ -212,7 +228,7 @@ describe('a submit whose outcome nobody knows', () => {
     const { id, path } = await parked('request-lost');
     await payroll
       .as('operator')
-      .post(`${path}/actions`, { action: 'EXECUTED', reason: 'seen in the portal' });
+      .post(`${path}/actions`, { action: 'EXECUTED', reason: 'seen in the portal', evidence: 'letter B-9' });
     const disabled = (at: string) =>
       execute(payroll.database.superuserUrl, `UPDATE person SET disabled_at = ${at} WHERE name = 'operator'`);
     await disabled('now()');

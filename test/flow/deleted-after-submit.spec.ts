@@ -49,7 +49,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
     await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
     const id = await payroll.paid(payFile(payRows(3)));
     const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
-    expect((await confirmed(path, 'EXECUTED')).status).toBe(200);
+    expect((await confirmed(path, 'EXECUTED', 'letter of the bank, 4709')).status).toBe(200);
     const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
     await payroll.deleteAtBank(String(bankInstructionId));
     return id;

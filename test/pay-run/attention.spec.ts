@@ -12,6 +12,7 @@ import {
 import { stopUnlessDecided } from '../../src/pay-run/stop';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { ExecutedWord } from '../../src/submission/executed-word';
 import { StatusMeaning } from '../../src/submission/status-meaning';
 import { UnseenWord } from '../../src/submission/unseen-word';
 import { TryAgain } from '../../src/submission/try-again';
@@ -137,6 +138,7 @@ describe('what two people confirm', () => {
       of,
       {} as PersonalData,
       {} as Burial,
+      {} as ExecutedWord,
       {} as UnrecordedSubmits,
       {} as StatusMeaning,
       {} as UnseenWord,

@@ -9,6 +9,7 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { AttentionDesk } from '../../src/submission/attention-desk';
 import { Burial } from '../../src/submission/burial';
+import { ExecutedWord } from '../../src/submission/executed-word';
 import { InstructionReader, SubmittedBefore } from '../../src/submission/read-back';
 import { StatusMeaning } from '../../src/submission/status-meaning';
 import { TryAgain } from '../../src/submission/try-again';
@@ -39,6 +40,7 @@ describe('trying again what the bank refused', () => {
       { inEmployer } as Database,
       office.personal,
       {} as Burial,
+      {} as ExecutedWord,
       {} as UnrecordedSubmits,
       {} as StatusMeaning,
       {} as UnseenWord,
