@@ -1,6 +1,6 @@
 import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
-import { InstructionStatus } from '../domain/instruction';
-import { PayRunStatus } from '../domain/pay-run';
+import { INSTRUCTION_INITIAL, InstructionStatus } from '../domain/instruction';
+import { PAY_RUN_INITIAL, PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { inSql, Invariant, words } from './invariant';
 import { CALLS_KEPT } from './money-invariants';
@@ -215,17 +215,29 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   inSql(
     {
       name: 'states-as-in-the-history',
-      sentence: 'A run or an instruction is in the state the history last moved it to.',
+      sentence:
+        'A run or an instruction is in the state the history last moved it to, step by step from its first, and has the times of its submit and its end.',
       scope: 'internal',
     },
     `SELECT subject.pay_run_id, subject.instruction_id, 1
      FROM (
-       SELECT DISTINCT ON (subject_id) subject_id, to_status FROM history
-       WHERE subject IN ('pay_run', 'instruction') ORDER BY subject_id, seq DESC) AS last
-     JOIN (
-       SELECT id AS pay_run_id, NULL::uuid AS instruction_id, id, status FROM run
-       UNION ALL SELECT pay_run_id, id, id, status FROM ins) AS subject ON subject.id = last.subject_id
-     WHERE subject.status <> last.to_status`,
+       SELECT id AS pay_run_id, NULL::uuid AS instruction_id, id, status, created_at, '${PAY_RUN_INITIAL}' AS initial
+       FROM run
+       UNION ALL SELECT pay_run_id, id, id, status, created_at, '${INSTRUCTION_INITIAL}' FROM ins) AS subject
+     LEFT JOIN (
+       SELECT subject_id, bool_or(from_status <> before) AS gap, (array_agg(from_status ORDER BY seq))[1] AS first,
+         (array_agg(to_status ORDER BY seq DESC))[1] AS last
+       FROM (
+         SELECT subject_id, seq, from_status, to_status,
+           lag(to_status) OVER (PARTITION BY subject_id ORDER BY seq) AS before
+         FROM history WHERE subject IN ('pay_run', 'instruction')) AS step
+       GROUP BY subject_id) AS moved ON moved.subject_id = subject.id
+     WHERE moved.gap OR moved.last <> subject.status
+       OR subject.created_at > now() - ${CALLS_KEPT}
+         AND coalesce(moved.first, subject.status) <> subject.initial
+     UNION ALL
+     SELECT pay_run_id, id, 1 FROM ins
+     WHERE status IN ('SUBMITTED', 'CLOSED') AND submitted_at IS NULL OR status = 'CLOSED' AND closed_at IS NULL`,
   ),
   inSql(
     {

@@ -426,6 +426,36 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       ],
       told: ['states-as-in-the-history'],
     },
+    {
+      what: 'a move that was taken out of the history of a run',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `DELETE FROM state_change WHERE subject_id = '${settled}' AND to_status = 'VERIFIED'`,
+      ],
+      told: ['states-as-in-the-history'],
+    },
+    {
+      what: 'the first move of an instruction, taken out of the history',
+      run: 'settled',
+      sql: ({ settled }) => [
+        `DELETE FROM state_change WHERE subject_id = ${firstOf(settled)} AND from_status = 'PLANNED'`,
+      ],
+      told: ['states-as-in-the-history'],
+    },
+    {
+      what: 'an instruction without any history',
+      run: 'settled',
+      sql: ({ settled }) => [`DELETE FROM state_change WHERE subject_id = ${firstOf(settled)}`],
+      told: ['states-as-in-the-history'],
+    },
+    ...['submitted_at', 'closed_at'].map((time) => ({
+      what: `a closed instruction without ${time}`,
+      run: 'settled' as const,
+      sql: ({ settled }: Record<keyof Mixed, string>) => [
+        `UPDATE instruction SET ${time} = NULL WHERE id = ${firstOf(settled)}`,
+      ],
+      told: ['states-as-in-the-history'],
+    })),
   ],
   'one-run-of-a-period': [
     {
