@@ -9,7 +9,7 @@ import { isFarFromDate } from '../domain/hold';
 import { showId } from '../http/prefixed-id';
 import { finishDraft, openDraft } from '../pay-run/draft';
 import { appendHistory } from '../pay-run/history';
-import { nextSequence, RunOfKey } from '../pay-run/pay-key';
+import { lockComparison, nextSequence, RunOfKey } from '../pay-run/pay-key';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { insertPayFile } from './content.store';
@@ -116,6 +116,7 @@ export async function payRows(
   { personId, lastRow, joins, early, farPeriod }: Paying,
 ): Promise<HeldRows> {
   const rows = payableRows(tx, run, early);
+  await lockComparison(tx);
   const otherKey = await isHashedOtherwise(tx, personal, run);
   const found = await joiningByHash(tx, () =>
     findHolds(tx, run, { rows, joins, early, otherKey, farPeriod }),

@@ -21,6 +21,15 @@ export async function lockPayKey(tx: EmployerTransaction, { period }: Pick<PayKe
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
 }
 
+/**
+ * Makes uploads of any periods take turns from their comparison to the end of their transactions: of two that come at once
+ * with the same rows the second finds the first. Taken after the key and the runs, whoever needs those.
+ */
+export async function lockComparison(tx: EmployerTransaction): Promise<void> {
+  const name = JSON.stringify(['compare', tx.employerId]);
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
+}
+
 /** The next place among the runs of a period and kind of pay, whose key is locked. */
 export async function nextSequence(tx: EmployerTransaction, key: PayKey): Promise<number> {
   const [row] = await tx.query<{ next: number }>(

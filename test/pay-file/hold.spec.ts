@@ -221,6 +221,18 @@ describe('rows that another run pays', () => {
     }
   });
 
+  it('hold the later of two files that come at once, for two months', async () => {
+    const file = csv(row('E1'), row('E2'), row('E3'));
+    for (let n = 0; n < 5; n += 1) {
+      const mine = await desk.employer();
+      const taken = await Promise.all(
+        ['2026-11', '2026-12'].map((period) => desk.upload(mine, file, { period })),
+      );
+      const found = taken.map(({ answer }) => answer.held.holds.ROWS_OF_ANOTHER_RUN ?? 0).sort();
+      expect(found).toEqual([0, 1]);
+    }
+  });
+
   it('do not hold a run of which half is new, nor one of another month', async () => {
     await desk.upload(employer, csv(row('E1'), row('E2')));
     await desk.upload(employer, csv(row('E1'), row('E3')), { kindOfPay: 'BONUS' });
