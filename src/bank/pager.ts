@@ -322,11 +322,15 @@ class ListWalk<T> {
     return known && received < Math.min(limit ?? this.size, this.size);
   }
 
-  /** The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. */
+  /**
+   * The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. What comes in
+   * that size once more, from the start, may be all of a list that ignores every parameter.
+   */
   private learnSize(answer: ListPage<T>, received: number, first: boolean): void {
     const full = received === this.size;
     if (full) this.deliveredSize = received;
-    const proven = full || received === answer.limit;
+    const startedAgain = first && this.filledPages > 0;
+    const proven = (full && !startedAgain) || received === answer.limit;
     const worthKeeping = received === this.askedSize || received >= SMALLEST_LEARNED_SIZE;
     const remembered = this.habits.pageSize ?? 0;
     const stale = full && received < Math.min(remembered, this.askedSize);

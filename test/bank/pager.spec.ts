@@ -353,6 +353,24 @@ describe('reading a list', () => {
     },
   );
 
+  it.each(['page', 'total', 'absent'] as const)(
+    'reads a list that ignores every parameter whole in each walk, also once it has grown (count %s)',
+    async (count) => {
+      const whole = new FakeList({ ...USUAL, total: 26, cap: 1_000, count, limit: 'absent' });
+      const fetch = (): Promise<ListPage<Item>> => whole.fetch({ page: 0, pageSize: 100 });
+      const habits: ListHabits = {};
+      const walk = async (): Promise<number> => {
+        const ids = new Set<string>();
+        for await (const item of eachItem({ fetch, idOf: (one) => one.id, habits })) ids.add(item.id);
+        return ids.size;
+      };
+      expect(await walk()).toBe(26);
+      expect(await walk()).toBe(26);
+      whole.items.push({ id: 'new' });
+      expect(await walk()).toBe(27);
+    },
+  );
+
   it.each([
     ['as many as were seen', 20, 20],
     ['more than were seen', 21, undefined],
