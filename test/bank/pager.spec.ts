@@ -258,6 +258,28 @@ describe('reading a list', () => {
     });
   });
 
+  it.each([
+    [0, 'total', 'empty'],
+    [1, 'page', 'refuses'],
+    [1, 'absent', 'empty'],
+  ] as const)(
+    'reads a list on that grew by just a page between two later ones (from %s, count %s, past its end %s)',
+    async (base, count, pastTheEnd) => {
+      const list = new FakeList({ ...USUAL, base, count, pastTheEnd, cap: 20, total: 75 });
+      const before = list.items.map(({ id }) => id);
+      const { fetch } = list;
+      list.fetch = async (query) => {
+        if (list.queries.length === 2)
+          list.items.unshift(...Array.from({ length: 20 }, (_none, n) => ({ id: `new${n}` })));
+        return fetch(query);
+      };
+      const habits: ListHabits = { pageBase: base, pageSize: 20 };
+      expect(await read(list, { habits })).toEqual(before);
+      expect(habits).toEqual({ pageBase: base, pageSize: 20 });
+      expect(list.queries.every((query) => 'page' in query)).toBe(true);
+    },
+  );
+
   it('tells at its end how many rows a list has, and how many a full page of it', async () => {
     const sizes: ListSize[] = [];
     const read = async (rows: number) => {
