@@ -55,6 +55,8 @@ export interface Variants {
   addableAfterMs: number;
   /** The reads the document names only as links: allowed, or answered with 403. */
   linkReads: 'allowed' | 'refused';
+  /** Whether lists show payments from their add on, or only once their instruction was submitted. */
+  listsShow: 'added' | 'submitted';
   /** What records in lists leave out. */
   omitFromLists: readonly ('parties' | 'messageId' | 'customerInstructionId')[];
   /**
@@ -176,6 +178,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   addsOfOne: 'side-by-side',
   addableAfterMs: 0,
   linkReads: 'allowed',
+  listsShow: 'added',
   omitFromLists: [],
   paymentIds: 'one-sequence',
   optionalFields: 'sent',
@@ -261,6 +264,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   addsOfOne: choice('side-by-side', 'in-turn'),
   addableAfterMs: whole(0, MANY),
   linkReads: choice('allowed', 'refused'),
+  listsShow: choice('added', 'submitted'),
   omitFromLists: listOf('parties', 'messageId', 'customerInstructionId'),
   paymentIds: choice('one-sequence', 'two-sequences'),
   optionalFields: choice('sent', 'left-out'),

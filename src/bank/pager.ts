@@ -100,6 +100,8 @@ class ListWalk<T> {
   private filledPages = 0;
   private largestPage = 0;
   private previous: string[] = [];
+  /** The last page was the one before it over again. */
+  private repeated = false;
   private firstPageFull?: boolean;
   private shortPages = false;
   private answered = false;
@@ -303,6 +305,7 @@ class ListWalk<T> {
     this.filledPages += 1;
     this.largestPage = Math.max(this.largestPage, ids.length);
     this.previous = ids;
+    this.repeated = false;
     this.position += ids.length;
     this.page += 1;
     this.ended = this.isLastPage(answer, ids.length, short);
@@ -322,11 +325,15 @@ class ListWalk<T> {
     return known && received < Math.min(limit ?? this.size, this.size);
   }
 
-  /** The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. */
+  /**
+   * The first page tells the size in force: later pages are asked in that size, so that none leaves a gap. What comes in
+   * that size once more, from the start, may be all of a list that ignores every parameter.
+   */
   private learnSize(answer: ListPage<T>, received: number, first: boolean): void {
     const full = received === this.size;
     if (full) this.deliveredSize = received;
-    const proven = full || received === answer.limit;
+    const startedAgain = first && this.filledPages > 0;
+    const proven = (full && !startedAgain) || received === answer.limit;
     const worthKeeping = received === this.askedSize || received >= SMALLEST_LEARNED_SIZE;
     const remembered = this.habits.pageSize ?? 0;
     const stale = full && received < Math.min(remembered, this.askedSize);
@@ -341,12 +348,17 @@ class ListWalk<T> {
 
   /**
    * The same ids again. Page 1 repeating page 0 is a list that counts from 1 (a remembered 0, which a list that grew may
-   * have taught, is forgotten); any later repeat is one that ignores `page` (asked by offset once) or holds nothing more.
+   * have taught, is forgotten). One that showed other pages may have grown by just a page: the next is asked. Any other
+   * repeat is of a list that ignores `page` (asked by offset once) or holds nothing more.
    */
   private async onRepeat(answer: ListPage<T>): Promise<T[]> {
     if (!this.habits.usesOffset && this.page === 1) {
       this.learn({ pageBase: this.isBaseOpen() ? 1 : undefined });
       this.page = 2;
+    } else if (!this.habits.usesOffset && this.filledPages > 1 && !this.repeated) {
+      this.repeated = true;
+      this.position += answer.items.length;
+      this.page += 1;
     } else if (!this.habits.usesOffset) {
       this.learn({ usesOffset: true, pageBase: undefined });
       // From the start: pages that moved meanwhile say nothing about the position.

@@ -3,12 +3,14 @@ import {
   BankClientError,
   ContractDrift,
   isNotShown,
+  isPerhapsEmpty,
   isRefusedRead,
   isRequestRefused,
   isServersFault,
   ListUnreadable,
   NotAllowed,
   NotFound,
+  unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
@@ -28,6 +30,8 @@ export interface InstructionAtBank {
   bankIds: readonly KnownIds[];
   /** Whether it is looked for in every other list where its own is hidden, however long those are. */
   byAnyList?: boolean;
+  /** Whether its payments are asked for each by itself where no list shows one: some show none before the submit. */
+  evenUnlisted?: boolean;
   /** Whether a message id names a row of this instruction. */
   isNamedBy: (messageId: string) => boolean;
   /**
@@ -175,14 +179,36 @@ export class BankReads {
     let failure: BankClientError | undefined;
     for (const way of ways) {
       try {
-        return await way();
+        const found = await way();
+        return found.length > 0 ? found : await this.unlisted(instruction);
       } catch (error) {
         if (!this.mayBeReadOtherwise(error, instruction)) throw error;
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
       }
     }
+    const isEmpty = failure instanceof NotFound || isPerhapsEmpty(failure);
+    const unlisted = isEmpty ? await this.unlisted(instruction) : [];
+    if (unlisted.length > 0) return unlisted;
     throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+  }
+
+  /**
+   * Payments that no list shows, each by itself, up to the first that is not shown so either: whether that is allowed is
+   * not known of an account that was onboarded before there was a payment.
+   */
+  private async unlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    const { bankIds, evenUnlisted = false } = instruction;
+    if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
+    const isOurs = mayBeOf(instruction);
+    const found: BankPayment[] = [];
+    for (const ids of bankIds) {
+      if (ids.length === 0) continue;
+      const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
+      if (payment === undefined || !isOurs(payment)) break;
+      found.push(payment);
+    }
+    return found;
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */

@@ -93,7 +93,7 @@ export class SecondLook {
   /** Each payment must be shown with the end it had. */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, bankInstructionId, payments } = instruction;
-    const shown = await this.reads.payments(account, atBank(instruction));
+    const shown = await this.reads.payments(account, { ...atBank(instruction), evenUnlisted: true });
     const byId = statusesBy(shown, (one) => one.bankPaymentId);
     const byMessage = statusesBy(shown, (one) => one.messageId ?? '');
     const reading: SecondReading = { moved: [], unseen: [] };

@@ -145,6 +145,7 @@ export class Follower {
         createdAt: instruction.createdAt,
         bankIds: known.map(({ bankIds }) => bankIds),
         byAnyList: instruction.status === 'SUBMITTED',
+        evenUnlisted: instruction.status === 'SUBMITTED',
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
       });

@@ -73,6 +73,7 @@ export class InstructionReader {
       bankInstructionId,
       createdAt: work.instruction.createdAt,
       bankIds,
+      evenUnlisted: true,
       isNamedBy: namesOf(work.instruction.id),
     });
     // A bank may answer 404 where nothing is listed: that no payment is shown proves nothing either way.

@@ -23,6 +23,7 @@ const OTHERWISE: Variants = {
   addsOfOne: 'in-turn',
   addableAfterMs: 100,
   linkReads: 'refused',
+  listsShow: 'submitted',
   omitFromLists: ['parties', 'messageId', 'customerInstructionId'],
   paymentIds: 'two-sequences',
   optionalFields: 'left-out',

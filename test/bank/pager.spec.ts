@@ -258,6 +258,28 @@ describe('reading a list', () => {
     });
   });
 
+  it.each([
+    [0, 'total', 'empty'],
+    [1, 'page', 'refuses'],
+    [1, 'absent', 'empty'],
+  ] as const)(
+    'reads a list on that grew by just a page between two later ones (from %s, count %s, past its end %s)',
+    async (base, count, pastTheEnd) => {
+      const list = new FakeList({ ...USUAL, base, count, pastTheEnd, cap: 20, total: 75 });
+      const before = list.items.map(({ id }) => id);
+      const { fetch } = list;
+      list.fetch = async (query) => {
+        if (list.queries.length === 2)
+          list.items.unshift(...Array.from({ length: 20 }, (_none, n) => ({ id: `new${n}` })));
+        return fetch(query);
+      };
+      const habits: ListHabits = { pageBase: base, pageSize: 20 };
+      expect(await read(list, { habits })).toEqual(before);
+      expect(habits).toEqual({ pageBase: base, pageSize: 20 });
+      expect(list.queries.every((query) => 'page' in query)).toBe(true);
+    },
+  );
+
   it('tells at its end how many rows a list has, and how many a full page of it', async () => {
     const sizes: ListSize[] = [];
     const read = async (rows: number) => {
@@ -350,6 +372,24 @@ describe('reading a list', () => {
       };
       await expect(walk()).rejects.toThrow(ListUnreadable);
       expect(stuck.queries.length).toBeLessThan(6);
+    },
+  );
+
+  it.each(['page', 'total', 'absent'] as const)(
+    'reads a list that ignores every parameter whole in each walk, also once it has grown (count %s)',
+    async (count) => {
+      const whole = new FakeList({ ...USUAL, total: 26, cap: 1_000, count, limit: 'absent' });
+      const fetch = (): Promise<ListPage<Item>> => whole.fetch({ page: 0, pageSize: 100 });
+      const habits: ListHabits = {};
+      const walk = async (): Promise<number> => {
+        const ids = new Set<string>();
+        for await (const item of eachItem({ fetch, idOf: (one) => one.id, habits })) ids.add(item.id);
+        return ids.size;
+      };
+      expect(await walk()).toBe(26);
+      expect(await walk()).toBe(26);
+      whole.items.push({ id: 'new' });
+      expect(await walk()).toBe(27);
     },
   );
 

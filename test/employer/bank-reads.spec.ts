@@ -110,6 +110,55 @@ describe('a list of everybody’s payments', () => {
   });
 });
 
+describe('payments that no list shows', () => {
+  const shown = (id: string) => ({ bankPaymentId: id, bankInstructionId: '4711', status: 'INITIATED' });
+  const readOf = (ids: readonly string[], list: () => AsyncIterable<unknown>, alone: jest.Mock) => {
+    const gateway = { listInstructionPayments: list, getPayment: alone } as unknown as BankGateway;
+    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+    const account = { reads: ['INSTRUCTION_PAYMENTS'] } as unknown as EmployerAccount;
+    return new BankReads(gateway, lists, new Clock()).payments(account, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: ids.map((id) => [id] as const),
+      evenUnlisted: true,
+      isNamedBy: namesOf(OURS),
+    });
+  };
+  const gone = new NotFound(404, { raw: '' });
+  async function* none() {
+    yield* await Promise.resolve([]);
+  }
+  async function* missing() {
+    yield* await Promise.reject<never[]>(gone);
+  }
+
+  it.each([
+    ['is empty', none],
+    ['is not found', missing],
+  ])('are read each by itself where their own %s', async (_how, list) => {
+    const alone = jest.fn(([id]: [string]) => Promise.resolve(shown(id)));
+    const found = await readOf(['901', '902'], list, alone);
+    expect(found.map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901', '902']);
+  });
+
+  it.each([
+    gone,
+    new NotAllowed(403, { raw: '' }),
+    new BankError(501, { raw: '' }),
+    new ContractDrift(['id']),
+  ])('are not looked for any further once one is not shown either (%s)', async (failure) => {
+    const alone = jest.fn(() => Promise.reject(failure));
+    expect(await readOf(['901', '902'], none, alone)).toEqual([]);
+    await expect(readOf(['901', '902'], missing, alone)).rejects.toBe(gone);
+    expect(alone).toHaveBeenCalledTimes(2);
+  });
+
+  it('are none of the instruction where the bank says that they are of another', async () => {
+    const alone = jest.fn(([id]: [string]) => Promise.resolve({ ...shown(id), bankInstructionId: '9' }));
+    expect(await readOf(['901'], none, alone)).toEqual([]);
+  });
+});
+
 describe('what came in and names an instruction', () => {
   const parties = { creditor: { accountId: { type: 'IBAN', value: 'DE70999900000000001001' } } };
   const incoming = [

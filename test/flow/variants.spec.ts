@@ -48,6 +48,11 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
       { BANK_LAG_BOUND_MS: '400' },
     ],
     ['refuses every read that is only a link', { linkReads: 'refused' }],
+    ['lists no payment before its submit', { listsShow: 'submitted' }],
+    [
+      'lists no payment before its submit, a list of nothing with 404, and neither once that was made',
+      { listsShow: 'submitted', emptyLists: '404', onceSubmitted: 'gone-with-its-list' },
+    ],
     ['leaves parties and message ids out of lists', { omitFromLists: ['parties', 'messageId'] }],
     [
       'refuses links, and leaves parties and message ids out',

@@ -31,6 +31,10 @@ function lookAt(status: string | undefined, asked = released, wasSettled = false
     listInstructionPayments: listed,
     listPayments: listed,
   } as unknown as BankGateway;
+  return lookWith(gateway, asked);
+}
+
+function lookWith(gateway: BankGateway, asked: EndedInstruction) {
   const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
   const account = { id: 'account', reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
   const database = {
@@ -100,5 +104,27 @@ describe('what failed after its submit, read again before it is paid otherwise',
 
   it('has moved where its history says that it was settled', async () => {
     expect(await lookAt('FAILED', failed, true)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
+  });
+});
+
+describe('what ended unpaid after its submit, read again before it is paid otherwise', () => {
+  it('is as it ended where no list shows it and a read of it alone does', async () => {
+    const gone = () => Promise.reject(new NotFound(404, { raw: '' }));
+    async function* missing() {
+      yield* await Promise.reject<never[]>(new NotFound(404, { raw: '' }));
+    }
+    const alone = { status: 'FAILED', bankInstructionId: '4711', bankPaymentId: '815' };
+    const gateway = {
+      getInstruction: gone,
+      listInstructionPayments: missing,
+      listPayments: missing,
+      getPayment: () => Promise.resolve(alone),
+    } as unknown as BankGateway;
+    const ended = {
+      ...released,
+      status: 'CLOSED',
+      payments: [{ ...released.payments[0]!, status: 'FAILED' }],
+    } as EndedInstruction;
+    expect(await lookWith(gateway, ended)).toEqual({ moved: [], unseen: [] });
   });
 });

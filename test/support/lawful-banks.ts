@@ -29,6 +29,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   addsOfOne: ['side-by-side'],
   addableAfterMs: [0],
   linkReads: ['allowed', 'refused'],
+  listsShow: ['added'],
   omitFromLists: [[], ['parties'], ['messageId'], ['parties', 'messageId'], ['customerInstructionId']],
   paymentIds: ['one-sequence', 'two-sequences'],
   optionalFields: ['sent', 'left-out'],

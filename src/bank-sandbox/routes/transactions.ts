@@ -42,9 +42,8 @@ export function paymentList(
   list: { params: 'pages' | 'none'; areShown: boolean },
 ): Answer {
   const { variants } = context;
-  const payments =
-    variants.failedAtAdd === 'not-listed' ? all.filter((payment) => isCounted(payment, variants)) : all;
   const seenAtMs = asOfMs(context);
+  const payments = listed(all, variants, seenAtMs);
   const filter = filterOf(context, query, seenAtMs);
   const visible = visibleCount(payments, seenAtMs);
   const items = filter ? payments.slice(0, visible).filter(filter) : payments;
@@ -54,6 +53,21 @@ export function paymentList(
   const { countMeans } = variants;
   const count = countMeans === 'everything' ? context.bank.instructions.payments.length : page.count;
   return answerOf({ ...page, count, items: shown }, variants);
+}
+
+function listed(
+  all: readonly PaymentRecord[],
+  variants: BankRoutes['variants'],
+  seenAtMs: number,
+): readonly PaymentRecord[] {
+  let payments = all;
+  if (variants.failedAtAdd === 'not-listed')
+    payments = payments.filter((payment) => isCounted(payment, variants));
+  if (variants.listsShow === 'submitted')
+    payments = payments.filter(
+      ({ instruction }) => instruction?.history.hadBy('SUB_STARTED', seenAtMs) ?? true,
+    );
+  return payments;
 }
 
 /** Ids and creation times rise together, so the visible ones are a beginning of the list. */
