@@ -58,7 +58,8 @@ interface Row {
 
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question:
- * of two decisions that tell of one record the last counts it, and of others both count their own.
+ * of two decisions that tell of one record the last counts it, and of others both count their own. What was found in an
+ * instruction that was given up before its submit has moved nothing.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
@@ -71,6 +72,8 @@ export async function acknowledgedOf(
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL
+       AND NOT EXISTS (SELECT FROM instruction i
+         WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED')
      ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );

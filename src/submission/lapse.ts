@@ -1,6 +1,8 @@
 import { EmployerTransaction } from '../database/database';
 import { raise } from '../pay-run/attention.store';
+import { countUnbacked } from '../pay-run/pay-release';
 import { PayRun } from '../pay-run/pay-run.entity';
+import { lacksEntitledApprovals } from '../pay-run/pay-run.store';
 import type { Window } from './submit-window';
 
 /**
@@ -19,12 +21,6 @@ export function whyLapsed({ kind }: Window, cutOff: 'cannot be met' | 'passed'):
   }
 }
 
-/** Why an approval lapses whose people may approve no more. */
-export const NOT_ENTITLED = 'fewer approvals stand of people who may approve than its employer requires';
-
-/** Why an approval lapses of which a further payment was allowed by somebody who may approve no more. */
-export const NOT_BACKED = 'it has further pay that somebody allowed who may approve no more: leave that out';
-
 const MENDS = {
   amend: 'Amend the run and have it approved again.',
   approve: 'Have the run approved again as it stands.',
@@ -32,6 +28,27 @@ const MENDS = {
 
 /** What lets a run be paid all the same: as it is where only its approvals no longer suffice. */
 export type Mend = keyof typeof MENDS;
+
+/** Why the approval of a run cannot be used, and what lets the run be paid all the same. */
+export interface Lapse {
+  why: string;
+  mend: Mend;
+}
+
+/** Why an approval lapses for its people: those who approved, or allowed a further payment of it, may approve no more. */
+export async function lapseByPeople(tx: EmployerTransaction, run: PayRun): Promise<Lapse | undefined> {
+  if (await lacksEntitledApprovals(tx, run))
+    return {
+      why: 'fewer approvals stand of people who may approve than its employer requires',
+      mend: 'approve',
+    };
+  if ((await countUnbacked(tx, run.id)) > 0)
+    return {
+      why: 'it has further pay that somebody allowed who may approve no more: leave that out',
+      mend: 'amend',
+    };
+  return undefined;
+}
 
 /** Marks the approval of a run as lapsed and tells why. */
 export async function lapseRun(

@@ -36,10 +36,19 @@ export class RestoreOwners {
     return { byEmployer, ownerless: unknown.filter((one) => !owned.has(one.bankInstructionId)) };
   }
 
-  /** Keeps what may have been submitted and no record knows, with whose account it debits, for employers that are made later. */
-  async keepForgotten(restoreId: string, { readable, unknown, unidentified }: Sweep): Promise<void> {
+  /**
+   * Keeps what may have been submitted and is of no run in any record, with whose account it debits, for employers that
+   * are made later.
+   */
+  async keepForgotten(
+    restoreId: string,
+    { readable, unknown, unidentified }: Sweep,
+    { byEmployer }: Pick<Owned, 'byEmployer'>,
+  ): Promise<void> {
+    const ofRuns = [...byEmployer.values()].flat().filter(({ payRunId }) => payRunId !== null);
+    const recorded = new Set(ofRuns.map(({ bankInstructionId }) => bankInstructionId));
     const debits = unknown
-      .filter(({ submitted, isUnclear }) => submitted || isUnclear)
+      .filter((one) => (one.submitted || one.isUnclear) && !recorded.has(one.bankInstructionId))
       .map(({ bankInstructionId, debtorIban }) => ({ bankInstructionId, hash: this.hashOf(debtorIban) }));
     for (const bankInstructionId of unidentified) debits.push({ bankInstructionId, hash: undefined });
     await this.database.outsideEmployers(async (tx) => {

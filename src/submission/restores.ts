@@ -135,8 +135,9 @@ export class Restores {
           employerIds.push(employerId);
       if (employerIds.length === 0) continue;
       const sweep = await this.sweep.since(this.sinceOf(pending), this.lasted(pending));
-      const { byEmployer, ownerless } = await this.owners.of(sweep.unknown);
-      await this.owners.keepForgotten(pending.id, sweep);
+      const owned = await this.owners.of(sweep.unknown);
+      const { byEmployer, ownerless } = owned;
+      await this.owners.keepForgotten(pending.id, sweep, owned);
       sweep.unidentified.push(...ownerless.map((one) => one.bankInstructionId));
       this.reportStrangers(pending, sweep);
       await eachOf(employerIds, (id) => this.check.reconcile(id, pending, sweep, byEmployer.get(id) ?? []));

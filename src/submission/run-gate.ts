@@ -19,12 +19,11 @@ import { everyInstructionIs, plannedInstructions } from '../pay-run/instruction.
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { clearPaidAlready, tellOfPaidAlready } from '../pay-run/paid-already';
-import { countUnbacked } from '../pay-run/pay-release';
 import { PayRun } from '../pay-run/pay-run.entity';
-import { lacksEntitledApprovals, lockRun, moveRun } from '../pay-run/pay-run.store';
+import { lockRun, moveRun } from '../pay-run/pay-run.store';
 import { approvedHash } from '../pay-run/plan';
 import { expectedSubmits } from '../pay-run/send-outlook';
-import { lapseRun, type Mend, NOT_BACKED, NOT_ENTITLED, whyLapsed } from './lapse';
+import { type Lapse, lapseByPeople, lapseRun, whyLapsed } from './lapse';
 import { ReplacedLook } from './replaced-look';
 import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
@@ -48,12 +47,6 @@ const NOT_COVERED = 'The available balance does not cover this run and what othe
 const CHARGES_NOT_COVERED =
   'The available balance covers this run and what other runs have reserved, but not the charges to be expected on ' +
   `top: the highest the bank took for one payment of this account in the last ${CHARGES_OF_DAYS} days, for each payment.`;
-
-/** Why the approval of a run cannot be used, and what lets the run be paid all the same. */
-interface Lapse {
-  why: string;
-  mend: Mend;
-}
 
 /** The run gate, once per run, in VERIFIED → SUBMITTING (rule 7). */
 @Injectable()
@@ -133,8 +126,8 @@ export class RunGate {
     const { length: standing } = await standingApprovals(tx, run);
     if (standing < employer.approvalsRequired)
       return { why: 'fewer approvals stand than its employer requires', mend: 'approve' };
-    if (await lacksEntitledApprovals(tx, run)) return { why: NOT_ENTITLED, mend: 'approve' };
-    if ((await countUnbacked(tx, run.id)) > 0) return { why: NOT_BACKED, mend: 'amend' };
+    const byPeople = await lapseByPeople(tx, run);
+    if (byPeople) return byPeople;
     const { ms } = await expectedSubmits(tx, run, this.config);
     const window = submitWindow(run, run.createdAt, this.clock.now(), bankHours(this.config), ms);
     const why = whyLapsed(window, 'cannot be met');

@@ -178,29 +178,44 @@ describe('nothing is paid that was not approved', () => {
       .post(payroll.path(`/pay-runs/${run.id}/cancellation`), { reason: 'a mistake' });
   });
 
-  it('not once who allowed a further payment of it beforehand may approve no more: the row is left out', async () => {
-    const [one] = payRows(1, 90);
-    await payroll.until(await payroll.paid(payFile([one!])), ['SETTLED'], 20_000);
-    const key = { employeeId: one!.employeeId, period: payroll.executionDate().slice(0, 7) };
-    const release = { ...key, kindOfPay: 'SALARY', reason: 'paid too little' };
-    expect((await payroll.as('second').post(payroll.path('/releases'), release)).status).toBe(201);
-    const further = { ...one!, amount: '3.00' };
-    const run = await payroll.uploaded(payFile([further, ...payRows(1, 95)]), payroll.later());
-    expect((await payroll.approve(run)).status).toBeLessThan(300);
-    await execute(payroll.database.superuserUrl, LOSES_ROLE.replace("'approver'", "'second'"));
-    await becomesDue(run.id);
-    await payroll.until(run.id, ['READY'], 20_000);
-    const lapsed = (await payroll.attention()).find(({ payRunId }) => payRunId === run.id);
-    expect(lapsed!.happened).toContain('further pay that somebody allowed who may approve no more');
-    expect(await submits(run.id)).toEqual([]);
-    expect((await payroll.approve(run)).data.code).toBe('RELEASE_NOT_BACKED');
-    await execute(
-      payroll.database.superuserUrl,
-      `INSERT INTO person_role (employer_id, person_id, role)
-       SELECT e.id, p.id, 'approver' FROM employer e, person p WHERE p.name = 'second'`,
-    );
-    await cancel(run.id);
-  });
+  it.each([
+    ['while it waited for its time: nothing is built', 90, 'APPROVED', 0],
+    ['while it was built: nothing is submitted', 190, 'VERIFIED', 1],
+  ])(
+    'not once who allowed a further payment of it beforehand came to approve no more %s',
+    async (_, first, status, built) => {
+      const { superuserUrl } = payroll.database;
+      const [one] = payRows(1, first);
+      await payroll.until(await payroll.paid(payFile([one!])), ['SETTLED'], 20_000);
+      const key = { employeeId: one!.employeeId, period: payroll.executionDate().slice(0, 7) };
+      const release = { ...key, kindOfPay: 'SALARY', reason: 'paid too little' };
+      expect((await payroll.as('second').post(payroll.path('/releases'), release)).status).toBe(201);
+      const further = { ...one!, amount: '3.00' };
+      const run = await payroll.uploaded(payFile([further, ...payRows(1, first + 5)]), payroll.later());
+      await execute(
+        superuserUrl,
+        `CREATE OR REPLACE FUNCTION lose_role() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+           BEGIN ${LOSES_ROLE.replace("'approver'", "'second'")}; RETURN NEW; END $$;
+         CREATE TRIGGER as_soon_as BEFORE UPDATE ON pay_run FOR EACH ROW
+           WHEN (OLD.status <> NEW.status AND NEW.status = '${status}') EXECUTE FUNCTION lose_role()`,
+      );
+      expect((await payroll.approve(run)).status).toBeLessThan(300);
+      const { initiate = 0 } = await payroll.calls();
+      await becomesDue(run.id);
+      await payroll.until(run.id, ['READY'], 20_000);
+      const lapsed = (await payroll.attention()).find(({ payRunId }) => payRunId === run.id);
+      expect(lapsed!.happened).toContain('further pay that somebody allowed who may approve no more');
+      expect(await submits(run.id)).toEqual([]);
+      expect((await payroll.calls()).initiate).toBe(initiate + built);
+      expect((await payroll.approve(run)).data.code).toBe('RELEASE_NOT_BACKED');
+      await execute(
+        superuserUrl,
+        `DROP FUNCTION lose_role CASCADE; INSERT INTO person_role (employer_id, person_id, role)
+         SELECT e.id, p.id, 'approver' FROM employer e, person p WHERE p.name = 'second'`,
+      );
+      await cancel(run.id);
+    },
+  );
 
   it('not when more approvals are required once submitting has begun: the run is stopped until another approves it and two people resume it', async () => {
     const { superuserUrl } = payroll.database;

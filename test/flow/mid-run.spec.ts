@@ -263,6 +263,8 @@ describe('an instruction that differs from what was approved', () => {
     );
     expect((await payroll.run(id)).stopped).toBeNull();
     expect((await decide(path, 'RESUME')).status).toBe(200);
+    const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(report.data).toMatchObject({ explained: true, acknowledged: [] });
   });
 
   it('is asked about once where only names differ, and is paid all the same', async () => {

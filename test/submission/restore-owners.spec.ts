@@ -1,0 +1,33 @@
+import { PersonalData } from '../../src/database/personal-data';
+import { RestoreOwners } from '../../src/submission/restore-owners';
+import { Unknown } from '../../src/submission/restore-sweep';
+import { idsOf, RESTORE } from '../database/two-employers';
+import { nothingAsked } from '../pay-run/nothing-asked';
+import { select } from '../support/database';
+
+const ours = idsOf(1);
+
+it('holds no submit of a run that a record has against employers that are made after a restore', async () => {
+  const { server, database, close } = await nothingAsked();
+  const owners = new RestoreOwners(
+    database,
+    new PersonalData({ PAYRUN_HASH_KEY: 'a key of at least thirty-two letters' }),
+  );
+  const shown = (bankInstructionId: string, instructionId?: string): Unknown => ({
+    bankInstructionId,
+    instructionId,
+    reference: undefined,
+    debtorIban: undefined,
+    status: 'SUB_REQUIRED',
+    submitted: true,
+    isUnclear: false,
+    payments: 1,
+  });
+  const unknown = [shown('of-a-known-run', ours.instruction[0]), shown('of-none')];
+  const sweep = { readable: true, unknown, moved: [], unidentified: ['of-nobody'] };
+  await owners.keepForgotten(RESTORE, sweep, await owners.of(unknown));
+  expect(
+    await select(server.superuserUrl, 'SELECT bank_instruction_id AS id FROM forgotten_debit ORDER BY 1'),
+  ).toEqual([{ id: 'of-nobody' }, { id: 'of-none' }]);
+  await close();
+});
