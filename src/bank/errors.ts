@@ -30,12 +30,25 @@ export class BankUnreachable extends BankClientError {
     /** False only where no byte of the request was written. */
     readonly sent: boolean,
   ) {
-    super(`The bank could not be reached (${why})`);
+    super(`The bank could not be reached (${inWords(why)})`);
   }
 }
 
 /** Why an answer could not be received whole that is larger than is read of any. */
 export const BODY_TOO_LARGE = 'body-too-large';
+
+/** Our own codes and the library's for people; those of the system tell whoever mends a connection more than words. */
+const IN_WORDS: Readonly<Record<string, string>> = {
+  'connect-timeout': 'no connection in time',
+  'total-timeout': 'no whole answer in time',
+  [BODY_TOO_LARGE]: 'an answer larger than any may be',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'an answer that was cut off',
+};
+
+/** Why a call got no answer, as people are told it. */
+export function inWords(why: string): string {
+  return IN_WORDS[why] ?? why;
+}
 
 /** No access token could be had, so nothing was sent to the bank. */
 export class TokenUnavailable extends BankClientError {
@@ -44,7 +57,7 @@ export class TokenUnavailable extends BankClientError {
     /** True where the token endpoint answered that this request will never do. */
     readonly refused: boolean,
   ) {
-    super(`No access token (${why})`);
+    super(`No access token (${inWords(why)})`);
   }
 }
 

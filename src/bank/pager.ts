@@ -348,14 +348,14 @@ class ListWalk<T> {
 
   /**
    * The same ids again. Page 1 repeating page 0 is a list that counts from 1 (a remembered 0, which a list that grew may
-   * have taught, is forgotten). One that showed other pages may have grown by just a page: the next is asked. Any other
-   * repeat is of a list that ignores `page` (asked by offset once) or holds nothing more.
+   * have taught, is forgotten). One that showed more than this may have grown by just a page: the next is asked. Any
+   * other repeat is of a list that ignores `page` (asked by offset once) or holds nothing more.
    */
   private async onRepeat(answer: ListPage<T>): Promise<T[]> {
     if (!this.habits.usesOffset && this.page === 1) {
       this.learn({ pageBase: this.isBaseOpen() ? 1 : undefined });
       this.page = 2;
-    } else if (!this.habits.usesOffset && this.filledPages > 1 && !this.repeated) {
+    } else if (this.seen.size > answer.items.length && !this.repeated) {
       this.repeated = true;
       this.position += answer.items.length;
       this.page += 1;

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { BankClientError, isBankError, NotAllowed } from '../bank/errors';
+import { BankClientError, inWords, isBankError, NotAllowed } from '../bank/errors';
 import type { BankInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
@@ -147,7 +147,7 @@ export class Recovery {
     before: number,
     { unread, unknown }: Evidence,
   ): Promise<void> {
-    const why = attempt.outcomeDetail ?? 'no answer was recorded';
+    const why = inWords(attempt.outcomeDetail ?? 'no answer was recorded');
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
     await raise(tx, {
       kind: 'SUBMIT_UNKNOWN',

@@ -1,4 +1,4 @@
-import { isBankError } from '../bank/errors';
+import { inWords, isBankError } from '../bank/errors';
 import type { Outcome } from '../bank/outcome';
 import type { Waiting } from '../database/lease-worker';
 import { whyOf } from './call-record';
@@ -20,7 +20,10 @@ export function waitingAfter(path: string, outcome: Outcome<unknown>, inMs: numb
   const why = whyOf(outcome);
   if (why === UNREMEMBERED) return { inMs, waitsFor: THIS_SERVICE + why };
   const isUnsent = outcome.kind === 'no' && outcome.reason === 'not-sent';
-  return { inMs, waitsFor: `POST ${path}: ${isUnsent ? `nothing was sent (${WORDS[why] ?? why})` : why}` };
+  return {
+    inMs,
+    waitsFor: `POST ${path}: ${isUnsent ? `nothing was sent (${WORDS[why] ?? inWords(why)})` : inWords(why)}`,
+  };
 }
 
 const WORDS: Readonly<Record<string, string>> = { 'rate-budget': 'the rate limit allowed none' };

@@ -280,6 +280,23 @@ describe('reading a list', () => {
     },
   );
 
+  it.each(['total', 'page', 'absent'] as const)(
+    'reads a list on that is read by offset and grew by just a page meanwhile (count %s)',
+    async (count) => {
+      const list = new FakeList({ ...USUAL, count, cap: 20, total: 75, understands: 'offset' });
+      const before = list.items.map(({ id }) => id);
+      const { fetch } = list;
+      list.fetch = async (query) => {
+        if (list.queries.length === 2)
+          list.items.unshift(...Array.from({ length: 20 }, (_none, n) => ({ id: `new${n}` })));
+        return fetch(query);
+      };
+      const habits: ListHabits = { usesOffset: true, pageSize: 20 };
+      expect(await read(list, { habits })).toEqual(before);
+      expect(habits).toEqual({ usesOffset: true, pageSize: 20 });
+    },
+  );
+
   it('tells at its end how many rows a list has, and how many a full page of it', async () => {
     const sizes: ListSize[] = [];
     const read = async (rows: number) => {

@@ -21,7 +21,7 @@ describe('what a run waits for, in words', () => {
       { kind: 'no', reason: 'not-sent', why: 'rate-budget' },
       `POST ${PATH}: nothing was sent (the rate limit allowed none)`,
     ],
-    ['no answer', { kind: 'in-doubt', why: 'total-timeout' }, `POST ${PATH}: total-timeout`],
+    ['no answer', { kind: 'in-doubt', why: 'total-timeout' }, `POST ${PATH}: no whole answer in time`],
     [
       'a witness that cannot be written',
       { kind: 'no', reason: 'not-sent', why: UNREMEMBERED },
@@ -36,6 +36,12 @@ describe('what a run waits for, in words', () => {
     unreachable.call = 'GET /api/distributor/v1/accounts/1';
     expect(waitsForOf(unreachable)).toBe(
       'GET /api/distributor/v1/accounts/1: The bank could not be reached (ENOTFOUND)',
+    );
+    expect(waitsForOf(new BankUnreachable('UND_ERR_RES_CONTENT_LENGTH_MISMATCH', true))).toBe(
+      'The bank could not be reached (an answer that was cut off)',
+    );
+    expect(waitsForOf(new TokenUnavailable('total-timeout', false))).toBe(
+      'No access token (no whole answer in time)',
     );
     expect(waitsForOf(new TokenUnavailable('ECONNREFUSED', false))).toBe('No access token (ECONNREFUSED)');
     expect(waitsForOf(new RateLimited(60_000))).toMatch(/^The bank's rate limit is reached/);
