@@ -19,6 +19,7 @@ import { finishCall } from './call-record';
 import { EndedInstruction } from './ended-instruction';
 import { InstructionReader } from './read-back';
 import { loadWork, Work } from './work';
+import { isWritten } from './written-word';
 
 /** How an instruction stands at the bank. */
 type State = 'moved' | 'unclear' | 'cancelled' | 'not found' | 'not shown' | 'open';
@@ -53,7 +54,7 @@ export class Burial {
       throw new DomainError('INSTRUCTION_NOT_FOUND', 'No instruction is at the bank.');
     }
     if (attention.kind === 'ENDED_BY_BANK') return this.ended.prove(work, bankInstructionId, evidence);
-    const written = (evidence ?? '').trim() !== '';
+    const written = isWritten(evidence);
     const before = await this.stateOf(work, written);
     if (before === 'moved') throw wasExecuted();
     if (before === 'cancelled') return;

@@ -12,6 +12,7 @@ import { namesOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { knownPayments } from './known-payments';
 import type { Work } from './work';
+import { isWritten } from './written-word';
 
 /**
  * A submitted instruction that the bank ended unpaid while it leaves payments of it where they were, or of which it shows
@@ -27,7 +28,7 @@ export class EndedInstruction {
 
   /** @throws DomainError WAS_EXECUTED, NOT_PROVEN_DEAD; Problem 503 while the bank cannot be read */
   async prove(work: Work, bankInstructionId: string, evidence: string | null): Promise<void> {
-    if ((evidence ?? '').trim() === '')
+    if (!isWritten(evidence))
       throw notProven('Give the reference of the bank’s written confirmation as evidence.');
     const { ended, left } = await this.readAgain(work, bankInstructionId);
     if (!left) throw wasExecuted();

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { BankClientError, unless } from '../bank/errors';
+import { isBankError, unless } from '../bank/errors';
 import { Database } from '../database/database';
 import { mayBeSubmitted } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { Attention } from '../pay-run/attention.entity';
 import { InstructionReader } from './read-back';
 import { loadWork } from './work';
+import { isWritten } from './written-word';
 
 /** Two people say that a submit in doubt was executed: not on their word alone against what the bank shows. */
 @Injectable()
@@ -25,11 +26,10 @@ export class ExecutedWord {
     { instructionId }: Pick<Attention, 'instructionId'>,
     evidence: string | null,
   ): Promise<void> {
-    if ((evidence ?? '').trim() !== '') return;
+    if (isWritten(evidence)) return;
     const work = await this.database.inEmployer(employerId, (tx) => loadWork(tx, instructionId ?? ''));
     if (!work) return;
-    const isOfBank = (error: unknown): boolean => error instanceof BankClientError;
-    const standing = await unless(isOfBank, this.reader.standing(work));
+    const standing = await unless(isBankError, this.reader.standing(work));
     if (!standing || standing.isUnclear || standing.statuses.length === 0) return;
     if (standing.statuses.some(mayBeSubmitted)) return;
     throw new DomainError(

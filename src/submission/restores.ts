@@ -17,6 +17,7 @@ import { Restore, RestoreCheck } from './restore-check';
 import { RestoreOwners } from './restore-owners';
 import { RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
+import { isWritten } from './written-word';
 
 const DAY_MS = 86_400_000;
 
@@ -257,7 +258,7 @@ export async function assertReconciled(
       'The bank was not yet read and held against the record after the restore. It is tried again and again; the log says what fails.',
     );
   }
-  if (check.needs_evidence && (evidence ?? '').trim() === '') {
+  if (check.needs_evidence && !isWritten(evidence)) {
     throw new DomainError(
       'EVIDENCE_REQUIRED',
       'The bank did not show everything. Have it say in writing what was submitted, withdraw this proposal, and propose it anew with its reference as evidence.',

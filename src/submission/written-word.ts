@@ -7,6 +7,11 @@ export interface WrittenWord {
   paymentIds?: readonly string[];
 }
 
+/** Whether what was proposed names a written word of the bank. */
+export function isWritten(evidence: string | null): evidence is string {
+  return (evidence ?? '').trim() !== '';
+}
+
 /**
  * The payments that a word of the bank is about: those a person named, or all that wait for one.
  * @throws DomainError EVIDENCE_REQUIRED, PAYMENT_NOT_WAITING

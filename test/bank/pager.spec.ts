@@ -97,6 +97,16 @@ const USUAL: Habit = {
   understands: 'page',
 };
 
+/** Puts a page of 20 before all others once two were read. */
+function growByAPage(list: FakeList): void {
+  const { fetch } = list;
+  list.fetch = async (query) => {
+    if (list.queries.length === 2)
+      list.items.unshift(...Array.from({ length: 20 }, (_none, n) => ({ id: `new${n}` })));
+    return fetch(query);
+  };
+}
+
 async function read(
   list: FakeList,
   options: { habits?: ListHabits; pageSize?: number; maxPages?: number; maxItems?: number } = {},
@@ -267,12 +277,7 @@ describe('reading a list', () => {
     async (base, count, pastTheEnd) => {
       const list = new FakeList({ ...USUAL, base, count, pastTheEnd, cap: 20, total: 75 });
       const before = list.items.map(({ id }) => id);
-      const { fetch } = list;
-      list.fetch = async (query) => {
-        if (list.queries.length === 2)
-          list.items.unshift(...Array.from({ length: 20 }, (_none, n) => ({ id: `new${n}` })));
-        return fetch(query);
-      };
+      growByAPage(list);
       const habits: ListHabits = { pageBase: base, pageSize: 20 };
       expect(await read(list, { habits })).toEqual(before);
       expect(habits).toEqual({ pageBase: base, pageSize: 20 });
@@ -285,12 +290,7 @@ describe('reading a list', () => {
     async (count) => {
       const list = new FakeList({ ...USUAL, count, cap: 20, total: 75, understands: 'offset' });
       const before = list.items.map(({ id }) => id);
-      const { fetch } = list;
-      list.fetch = async (query) => {
-        if (list.queries.length === 2)
-          list.items.unshift(...Array.from({ length: 20 }, (_none, n) => ({ id: `new${n}` })));
-        return fetch(query);
-      };
+      growByAPage(list);
       const habits: ListHabits = { usesOffset: true, pageSize: 20 };
       expect(await read(list, { habits })).toEqual(before);
       expect(habits).toEqual({ usesOffset: true, pageSize: 20 });
