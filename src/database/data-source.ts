@@ -1,7 +1,7 @@
 import { Client, type ClientConfig } from 'pg';
 import { DataSource, DataSourceOptions, DefaultNamingStrategy, EntityTarget, ObjectLiteral } from 'typeorm';
 import { Config } from '../config/env';
-import { makeCommitsDurable } from './durability';
+import { settleSession } from './session';
 
 /** How long PostgreSQL is waited for: a connection, a statement, a COMMIT. */
 export type Waits = Pick<Config, 'DATABASE_CONNECT_MS' | 'DATABASE_STATEMENT_MS' | 'DATABASE_COMMIT_MS'>;
@@ -59,7 +59,7 @@ export function dataSourceOptions(
     extra: {
       ...boundsOf(waits),
       Client: HeardClient,
-      onConnect: (client: Client) => makeCommitsDurable(client, waits.DATABASE_CONNECT_MS),
+      onConnect: (client: Client) => settleSession(client, waits.DATABASE_CONNECT_MS),
     },
     poolErrorHandler: () => undefined,
   };

@@ -330,7 +330,7 @@ async function pass(
   const unread =
     hidden.length > 0 || findings.some(({ isUnclear, refusal }) => isUnclear || refusal === NOT_READ);
   const passed = await tx.query(
-    `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3
+    `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3, waits_for = NULL
      WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL RETURNING restore_id`,
     [tx.employerId, restore.id, !isWhole(sweep) || unread],
   );

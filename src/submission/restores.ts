@@ -17,6 +17,7 @@ import { Restore, RestoreCheck } from './restore-check';
 import { RestoreOwners } from './restore-owners';
 import { RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
+import { waitsForOf } from './waits-for';
 import { isWritten } from './written-word';
 
 const DAY_MS = 86_400_000;
@@ -79,6 +80,7 @@ export class Restores {
       if (!isBankError(error)) throw error;
       const message = 'the bank could not be read after a restore';
       this.logger.warn({ message, error: describeError(error) });
+      await this.keepWhy(waitsForOf(error));
     }
   }
 
@@ -143,6 +145,20 @@ export class Restores {
       this.reportStrangers(pending, sweep);
       await eachOf(employerIds, (id) => this.check.reconcile(id, pending, sweep, byEmployer.get(id) ?? []));
     }
+  }
+
+  /** Whoever asks to resume meanwhile is told what is in the way. */
+  private async keepWhy(waitsFor: string): Promise<void> {
+    const waiting = new Set((await this.pending()).flatMap(({ employerIds }) => employerIds));
+    await eachOf([...waiting], (employerId) =>
+      this.database.inEmployer(employerId, async (tx) => {
+        await tx.query(
+          `UPDATE restore_check SET waits_for = $2
+           WHERE employer_id = $1 AND passed_at IS NULL AND waits_for IS DISTINCT FROM $2`,
+          [employerId, waitsFor],
+        );
+      }),
+    );
   }
 
   /** What the bank answered oddly all the while since the restore was noticed it may answer for ever. */
@@ -247,15 +263,15 @@ export async function assertReconciled(
   restoreId: string,
   evidence: string | null,
 ): Promise<void> {
-  const [check] = await tx.query<{ passed: boolean; needs_evidence: boolean }>(
-    `SELECT passed_at IS NOT NULL AS passed, needs_evidence FROM restore_check
+  const [check] = await tx.query<{ passed: boolean; needs_evidence: boolean; waits_for: string | null }>(
+    `SELECT passed_at IS NOT NULL AS passed, needs_evidence, waits_for FROM restore_check
      WHERE employer_id = $1 AND restore_id = $2`,
     [tx.employerId, restoreId],
   );
   if (!check?.passed) {
     throw new DomainError(
       'NOT_RECONCILED',
-      'The bank was not yet read and held against the record after the restore. It is tried again and again; the log says what fails.',
+      `The bank was not yet read and held against the record after the restore (${check?.waits_for ?? 'it is about to be'}). It is tried again and again.`,
     );
   }
   if (check.needs_evidence && !isWritten(evidence)) {

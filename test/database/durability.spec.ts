@@ -2,7 +2,8 @@ import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { Database } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
-import { makeCommitsDurable, tellUnlessDurable } from '../../src/database/durability';
+import { tellUnlessDurable } from '../../src/database/durability';
+import { settleSession } from '../../src/database/session';
 import { execute, TestDatabase, testDatabase } from '../support/database';
 import { DatabaseProxy } from '../support/database-proxy';
 
@@ -21,17 +22,14 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-/** What a transaction of the service commits with, where the service's role is set to `chosen`. */
-async function commitsWith(chosen: string): Promise<string | undefined> {
+/** What a transaction of the service has for a setting, where the service's role is set to `chosen`. */
+async function hasWhereRoleHas(setting: string, chosen: string): Promise<string | undefined> {
   const name = new URL(server.url).pathname.slice(1);
-  await execute(
-    server.superuserUrl,
-    `ALTER ROLE payrun_app IN DATABASE ${name} SET synchronous_commit = ${chosen}`,
-  );
+  await execute(server.superuserUrl, `ALTER ROLE payrun_app IN DATABASE ${name} SET ${setting} = ${chosen}`);
   const source = await openDataSource(dataSourceOptions(server.url, [], 2));
   try {
     const [row] = await new Database(source).asWorker((tx) =>
-      tx.query<{ now: string }>(`SELECT current_setting('synchronous_commit') AS now`),
+      tx.query<{ now: string }>(`SELECT current_setting('${setting}') AS now`),
     );
     return row?.now;
   } finally {
@@ -47,7 +45,18 @@ describe('a transaction of the service', () => {
     ['remote_write', 'remote_write'],
     ['remote_apply', 'remote_apply'],
   ])('whose role was set to commit with "%s" commits with "%s"', async (chosen, used) => {
-    expect(await commitsWith(chosen)).toBe(used);
+    expect(await hasWhereRoleHas('synchronous_commit', chosen)).toBe(used);
+  });
+
+  it.each([
+    ['jit', 'on', 'off'],
+    ['default_transaction_isolation', 'serializable', 'read committed'],
+    ['TimeZone', 'America/St_Johns', 'UTC'],
+    ['DateStyle', 'SQL, DMY', 'ISO, YMD'],
+    ['IntervalStyle', 'iso_8601', 'postgres'],
+    ['bytea_output', 'escape', 'hex'],
+  ])('whose role was set to %s "%s" has "%s"', async (setting, chosen, used) => {
+    expect(await hasWhereRoleHas(setting, `'${chosen}'`)).toBe(used);
   });
 });
 
@@ -55,7 +64,7 @@ it('a server that falls silent behind the connect is not waited for for ever', a
   const proxy = await DatabaseProxy.start(server.url);
   const client = await connected(proxy.through(server.url));
   proxy.hush();
-  await expect(makeCommitsDurable(client, 200)).rejects.toThrow('no answer in 200 ms');
+  await expect(settleSession(client, 200)).rejects.toThrow('no answer in 200 ms');
   await proxy.restore();
   await proxy.stop();
 });

@@ -373,6 +373,19 @@ export const RESTORE_GUARDS: Guard[] = [
       SELECT system_identifier, timeline, database_oid, '7' FROM read_database(); ${release}`,
   },
   {
+    name: 'a bank that was read after a restore is not waited for any more',
+    kind: 'constraint',
+    on: 'restore_check',
+    object: 'restore_check_waits_until_it_passed',
+    lawful: insertion('restore_check', {
+      ...wholeCheck,
+      restore_id: EARLIER_RESTORE,
+      passed_at: null,
+      waits_for: 'GET',
+    }),
+    forbidden: insertion('restore_check', { ...wholeCheck, restore_id: EARLIER_RESTORE, waits_for: 'GET' }),
+  },
+  {
     name: 'submits stay off after a restore until the bank was read',
     ...BY_READING,
     says: 'restore_is_reconciled',

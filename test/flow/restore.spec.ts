@@ -718,8 +718,10 @@ describe('after a restore', () => {
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
     await restored();
     await told();
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect((await resume()).data.code).toBe('NOT_RECONCILED');
+    await eventually(async () => {
+      const { code, detail } = (await resume()).data;
+      return code === 'NOT_RECONCILED' && /GET \S+payment-transactions\S*: .*500/.test(detail);
+    }, 10_000);
     await expect(stored(`UPDATE service_stop SET lifted_at = now()`)).rejects.toMatchObject({
       constraint: 'restore_is_reconciled',
     });
