@@ -33,6 +33,9 @@ export interface RoleSetup {
 /** The connected role could pass by the protections of the database. */
 export class UnsafeRole extends Error {}
 
+/** The database is one that cannot keep what the service is given. */
+export class UnfitDatabase extends Error {}
+
 /** The same server and user as in `url`, another database. */
 export function urlOfDatabase(url: string, database: string): string {
   const other = new URL(url);
@@ -51,6 +54,7 @@ export function databaseOf(url: URL): string {
 /**
  * Makes the three roles, the database and its grants, or corrects what is there. Roles belong to the cluster, so
  * set-ups of several databases at once take turns under an advisory lock. May be repeated; sets the passwords anew.
+ * @throws UnfitDatabase where the database exists in another encoding than UTF8
  * @param superuserUrl a superuser's connection to any existing database, the same one for all who set up.
  */
 export async function initRoles(superuserUrl: string, setup: RoleSetup): Promise<void> {
@@ -113,8 +117,16 @@ async function ensureRole(client: Client, name: string, login: string, password?
 
 async function ensureDatabase(client: Client, setup: RoleSetup): Promise<void> {
   const name = client.escapeIdentifier(setup.database);
-  const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [setup.database]);
-  if (rowCount === 0) {
+  const { rows } = await client.query<{ encoding: string }>(
+    'SELECT pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = $1',
+    [setup.database],
+  );
+  const encoding = rows[0]?.encoding;
+  if (encoding !== undefined && encoding !== 'UTF8')
+    throw new UnfitDatabase(
+      `The database ${setup.database} has the encoding ${encoding}, in which not every name can be kept. Create one with ENCODING 'UTF8', or name one that does not exist yet.`,
+    );
+  if (encoding === undefined) {
     const source =
       setup.template === undefined ? `template0 ENCODING 'UTF8'` : client.escapeIdentifier(setup.template);
     await client.query(`CREATE DATABASE ${name} OWNER ${OWNER_ROLE} TEMPLATE ${source}`);

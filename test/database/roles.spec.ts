@@ -101,6 +101,16 @@ describe('initRoles', () => {
       ).rejects.toThrow('password authentication failed');
     }));
 
+  it('refuses a database in which not every name can be kept', () =>
+    everywhere(async (server) => {
+      await withClient(server.superuserUrl, (client) =>
+        client.query(`CREATE DATABASE old_office TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`),
+      );
+      await expect(initRoles(server.superuserUrl, setup('old_office'))).rejects.toThrow(
+        'has the encoding LATIN1',
+      );
+    }));
+
   it('lets the owner make tables, and the application only use what it was granted', () =>
     everywhere(async (server) => {
       await initRoles(server.superuserUrl, setup('tables'));
