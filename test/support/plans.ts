@@ -21,7 +21,6 @@ export async function explainPlans(superuserUrl: string): Promise<void> {
     'auto_explain.log_analyze': 'on',
     'auto_explain.log_timing': 'off',
     'auto_explain.log_nested_statements': 'on',
-    'auto_explain.log_parameter_max_length': '0',
   };
   for (const [name, value] of Object.entries(settings))
     await execute(superuserUrl, `ALTER DATABASE ${database} SET ${name} = '${value}'`);
