@@ -34,9 +34,17 @@ export class AccountBody extends createZodDto(accountBody) {}
 
 /** An account with what a probe just found out of it. */
 export class ProbedBody extends createZodDto(
-  z.object({ ...accountBody.shape, findings, hook: z.enum(['ON', 'OFF', 'FAILED']) }),
+  z.object({
+    ...accountBody.shape,
+    findings,
+    notInitiated: z
+      .string()
+      .nullable()
+      .describe('What came of the empty instruction of a probe where none is known to exist at the bank.'),
+    hook: z.enum(['ON', 'OFF', 'FAILED']),
+  }),
 ) {}
-export type ProbedItem = AccountItem & { findings: Findings; hook: HookState };
+export type ProbedItem = AccountItem & { findings: Findings; notInitiated: string | null; hook: HookState };
 
 const liveAccount = z.object({
   status: z.string(),

@@ -24,9 +24,9 @@ export class AccountProbe {
 
   /** Finds out which reads the bank allows, and has the account's events delivered. */
   async probed(account: EmployerAccount, personId: string): Promise<ProbedItem> {
-    const { account: probed, findings } = await this.onboarding.probe(account, personId);
+    const { account: probed, findings, notInitiated } = await this.onboarding.probe(account, personId);
     const hook = await this.hooks.ensureHookOf(account.employerId);
-    return { ...showAccount(probed, this.personal, this.config), findings, hook };
+    return { ...showAccount(probed, this.personal, this.config), findings, notInitiated, hook };
   }
 
   /**

@@ -30,6 +30,12 @@ const NOT_OFFERED: ReadonlySet<number> = new Set([403, 404, 405, 501]);
 export type Finding = 'allowed' | 'refused' | 'unknown' | 'empty';
 export type Findings = Readonly<Record<BankRead, Finding>>;
 
+/** Of the reads of an instruction. `notInitiated`: what came of the empty one where none is known to exist, in words. */
+interface OfInstruction {
+  findings: Pick<Findings, 'INSTRUCTION' | 'INSTRUCTION_PAYMENTS'>;
+  notInitiated: string | null;
+}
+
 /**
  * `odd`: an answer that says that no more is shown, and not in a way that is known to mean so. `unproven`: a list that shows
  * nothing, and not so that it is known to be empty.
@@ -69,17 +75,19 @@ export class Onboarding {
   async probe(
     account: EmployerAccount,
     personId: string,
-  ): Promise<{ account: EmployerAccount; findings: Findings }> {
+  ): Promise<{ account: EmployerAccount; findings: Findings; notInitiated: string | null }> {
     const detail = await ask(() => this.client.accounts.get(account.bankAccountId));
     const listed = await ask(() => this.firstPayments());
+    const single = await this.singlePayment(listed.value?.at(-1));
+    const { findings: ofInstruction, notInitiated } = await this.readsOfInstruction(account);
     const findings: Findings = {
       BALANCE: balanceFinding(detail),
       PAYMENT_LIST: findingOfList(listed, 'empty'),
-      PAYMENT: await this.singlePayment(listed.value?.at(-1)),
-      ...(await this.readsOfInstruction(account)),
+      PAYMENT: single,
+      ...ofInstruction,
     };
     const probed = await this.keep(account, personId, findings, detail.value?.status);
-    return { account: probed, findings };
+    return { account: probed, findings, notInitiated };
   }
 
   private async firstPayments(): Promise<PaymentMarks[]> {
@@ -100,15 +108,17 @@ export class Onboarding {
     return (await ask(() => this.client.paymentTransactions.get(other))).finding;
   }
 
-  private async readsOfInstruction(
-    account: EmployerAccount,
-  ): Promise<Pick<Findings, 'INSTRUCTION' | 'INSTRUCTION_PAYMENTS'>> {
+  private async readsOfInstruction(account: EmployerAccount): Promise<OfInstruction> {
     const now = this.clock.now();
     const probeId = newId(now.getTime());
     const today = localDate(now, this.config.BANK_TIME_ZONE);
     const date = nextBankingDay(today, new Set(this.config.BANK_CLOSED_DAYS));
-    const id = await this.calls.initiate(account, probeId, date);
-    if (id === undefined) return { INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'unknown' };
+    const initiated = await this.calls.initiate(account, probeId, date);
+    if (!('id' in initiated)) {
+      const findings = { INSTRUCTION: 'unknown', INSTRUCTION_PAYMENTS: 'unknown' } as const;
+      return { findings, notInitiated: initiated.why };
+    }
+    const { id } = initiated;
     const [instruction, payments] = await Promise.all([
       this.askUntilShown(account, 'INSTRUCTION', () => this.client.customerInstructions.get(id)),
       this.askUntilShown(account, 'INSTRUCTION_PAYMENTS', () => this.firstPaymentOf(id)),
@@ -117,8 +127,11 @@ export class Onboarding {
     // What says nothing of the instruction itself says nothing of its list; what shows it may have an empty one.
     const ofMissing = { allowed: 'empty', refused: 'refused', unknown: 'unknown' } as const;
     return {
-      INSTRUCTION: instruction.finding,
-      INSTRUCTION_PAYMENTS: findingOfList(payments, ofMissing[instruction.finding]),
+      findings: {
+        INSTRUCTION: instruction.finding,
+        INSTRUCTION_PAYMENTS: findingOfList(payments, ofMissing[instruction.finding]),
+      },
+      notInitiated: null,
     };
   }
 

@@ -4,7 +4,7 @@ import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
 import { PersonalData } from '../database/personal-data';
 import { IsoDate } from '../domain/business-day';
-import { BankCalls } from './bank-calls';
+import { BankCalls, wordsOf } from './bank-calls';
 import { EmployerAccount } from './employer.entity';
 
 const ONE_CENT = 1n;
@@ -22,12 +22,12 @@ export class ProbeCalls {
     private readonly calls: BankCalls,
   ) {}
 
-  /** Initiates the empty instruction. @returns its id at the bank, or undefined when none is known to exist. */
+  /** Initiates the empty instruction. @returns its id at the bank, or what came of it when none is known to exist. */
   async initiate(
     account: EmployerAccount,
     probeId: string,
     executionDate: IsoDate,
-  ): Promise<string | undefined> {
+  ): Promise<{ id: string } | { why: string | null }> {
     const { path, body } = this.gateway.prepareInitiate({
       reference: `PB${probeId.replaceAll('-', '')}`,
       count: 1,
@@ -47,7 +47,7 @@ export class ProbeCalls {
     const outcome = await this.calls.recorded(call, () =>
       this.client.customerInstructions.initiateBytes(body),
     );
-    return outcome.kind === 'yes' ? outcome.value.id : undefined;
+    return outcome.kind === 'yes' ? { id: outcome.value.id } : { why: wordsOf(outcome) };
   }
 
   /** Tidies up; whether it succeeds changes nothing. */

@@ -15,7 +15,8 @@ export interface NotReady {
 /** An instruction that was never read is one whose status and totals no gate would see. */
 const PROBE_AGAIN =
   'which reads of an instruction the bank allows was not found out yet: probe again, once the account is open. If that ' +
-  'finds out nothing either, the bank must say why it does not initiate an instruction, or fails in ' +
+  'finds out nothing either, the bank must say why it does not initiate an instruction (what came of it is in ' +
+  '`notInitiated` of the probe), or fails in ' +
   'GET customer-instructions/{id} or GET customer-instructions/{id}/payment-transactions';
 
 /** In the words of the bank's document, to be read out to it. */

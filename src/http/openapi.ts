@@ -30,6 +30,11 @@ const PROBLEM = {
   },
 };
 
+type Schema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
+
+/** What `nestjs-zod` marks a field of a body with that has more than one type. */
+const MANY_TYPES = 'x-nestjs_zod-empty-type';
+
 /** Serves the description at `/openapi.json` and a page of it at `/docs`, out of this process alone. */
 export function describeApi(app: NestExpressApplication): void {
   SwaggerModule.setup(DOCS_PATH.slice(1), app, () => apiDocument(app), {
@@ -55,5 +60,18 @@ export function apiDocument(app: NestExpressApplication): OpenAPIObject {
       content: { 'application/problem+json': { schema: PROBLEM } },
     })
     .build();
-  return cleanupOpenApiDoc(SwaggerModule.createDocument(app, frame));
+  const document = SwaggerModule.createDocument(app, frame);
+  Object.values(document.components?.schemas ?? {}).forEach(allowNull);
+  return cleanupOpenApiDoc(document);
+}
+
+/** A text that may be null has the types `['string', 'null']`, which `@nestjs/swagger` takes for a list of the first. */
+function allowNull(schema: Schema): void {
+  const fields = ('properties' in schema && schema.properties) || {};
+  for (const field of Object.values(fields)) {
+    if (!(MANY_TYPES in field && 'type' in field && field.type === 'array' && field.items)) continue;
+    const { items } = field;
+    delete field.items;
+    Object.assign(field, items, { type: ['type' in items && items.type, 'null'] });
+  }
 }

@@ -15,7 +15,12 @@ const MARKS: readonly { encoding: Encoding; bytes: Buffer }[] = [
   { encoding: 'utf-16le', bytes: Buffer.from([0xff, 0xfe]) },
   { encoding: 'utf-16be', bytes: Buffer.from([0xfe, 0xff]) },
 ];
-const LONGEST_MARK = 3;
+/** What XLSX and ODS, which are ZIP archives, and XLS begin with, and no text does. */
+const WORKBOOKS: readonly Buffer[] = [
+  Buffer.from([0x50, 0x4b, 0x03, 0x04]),
+  Buffer.from([0xd0, 0xcf, 0x11, 0xe0]),
+];
+const LONGEST_MARK = 4;
 
 /** The bytes of a file as UTF-8 without a byte order mark, and the encoding they were in. */
 export interface Decoded {
@@ -28,7 +33,7 @@ export interface Decoded {
 
 /**
  * Reads the mark and decodes the rest in the encoding declared, or that of the mark, or UTF-8.
- * @throws CsvUnreadable where a mark contradicts what was declared and, from the generator, at the first byte that is
+ * @throws CsvUnreadable where it is a workbook, or a mark contradicts what was declared, and, from the generator, at the first byte that is
  * no character.
  */
 export async function decode(bytes: AsyncIterable<Buffer>, declared?: Encoding): Promise<Decoded> {
@@ -39,6 +44,8 @@ export async function decode(bytes: AsyncIterable<Buffer>, declared?: Encoding):
     if (next.done) break;
     head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
   }
+  if (WORKBOOKS.some((one) => head.subarray(0, one.length).equals(one)))
+    throw new CsvUnreadable(fileFault(1, 'FILE_IS_A_WORKBOOK'));
   const mark = MARKS.find((one) => head.subarray(0, one.bytes.length).equals(one.bytes));
   if (declared && mark && mark.encoding !== declared) throw contradicted(declared, mark.encoding);
   const encoding = declared ?? mark?.encoding ?? 'utf-8';

@@ -19,6 +19,10 @@ const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
 /** What each fault of a file, rather than of one cell, means and what the uploader can do. The codes are stable. */
 const FILE_FAULT_CODES = {
   FILE_EMPTY: { meaning: 'The file is empty.', remedy: `Begin it with the header ${HEADER}.` },
+  FILE_IS_A_WORKBOOK: {
+    meaning: 'The file is a workbook, such as Excel saves, and no CSV.',
+    remedy: 'Open it, save the sheet as “CSV UTF-8”, and upload that.',
+  },
   NO_ROWS: { meaning: 'The file has a header and no rows.', remedy: 'Add one row for each employee.' },
   ENCODING_NOT_UTF8: {
     meaning: 'The file is not UTF-8, and its encoding is never guessed.',

@@ -35,7 +35,9 @@ export interface Acknowledged extends CountAndSum {
   reason: string;
   evidence: string | null;
   proposedBy: string;
+  proposedByName: string;
   confirmedBy: string;
+  confirmedByName: string;
   confirmedAt: Date;
 }
 
@@ -49,7 +51,9 @@ interface Row {
   reason: string;
   evidence: string | null;
   proposed_by: string;
+  proposed_by_name: string;
   confirmed_by: string;
+  confirmed_by_name: string;
   confirmed_at: Date;
   payments: number;
   amount_minor: string;
@@ -67,9 +71,12 @@ export async function acknowledgedOf(
 ): Promise<Acknowledged[]> {
   const rows = await tx.query<Row>(
     `SELECT a.pay_run_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
-       d.proposed_by, d.confirmed_by, d.confirmed_at, a.payments, a.amount_minor, a.records
+       d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
+       a.payments, a.amount_minor, a.records
      FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     JOIN person one ON one.id = d.proposed_by
+     JOIN person other ON other.id = d.confirmed_by
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL
        AND NOT EXISTS (SELECT FROM instruction i
@@ -106,7 +113,9 @@ function acknowledged(row: Row, count: number, amountMinor: bigint): Acknowledge
     reason: row.reason,
     evidence: row.evidence,
     proposedBy: row.proposed_by,
+    proposedByName: row.proposed_by_name,
     confirmedBy: row.confirmed_by,
+    confirmedByName: row.confirmed_by_name,
     confirmedAt: row.confirmed_at,
     count,
     amountMinor,

@@ -11,7 +11,9 @@ export interface Decision extends CountAndSum {
   /** The bank's written word. */
   evidence: string;
   proposedBy: string;
+  proposedByName: string;
   confirmedBy: string;
+  confirmedByName: string;
   confirmedAt: Date;
 }
 
@@ -22,7 +24,9 @@ interface Row {
   reason: string;
   evidence: string;
   proposed_by: string;
+  proposed_by_name: string;
   confirmed_by: string;
+  confirmed_by_name: string;
   confirmed_at: Date;
   count: number;
   amount_minor: string;
@@ -32,12 +36,15 @@ interface Row {
 export async function decisionsOf(tx: EmployerTransaction, payRunId: string): Promise<Decision[]> {
   const rows = await tx.query<Row>(
     `SELECT a.id AS action_id, a.action, d.bank_status, a.reason, a.evidence, a.proposed_by, a.confirmed_by,
-       a.confirmed_at, count(*)::int AS count, sum(p.amount_minor) AS amount_minor
+       one.name AS proposed_by_name, other.name AS confirmed_by_name, a.confirmed_at, count(*)::int AS count,
+       sum(p.amount_minor) AS amount_minor
      FROM payment_decision d
      JOIN payment p ON p.employer_id = d.employer_id AND p.id = d.payment_id AND p.pay_run_id = $2
      JOIN attention_action a ON a.employer_id = d.employer_id AND a.id = d.action_id
+     JOIN person one ON one.id = a.proposed_by
+     JOIN person other ON other.id = a.confirmed_by
      WHERE d.employer_id = $1
-     GROUP BY a.employer_id, a.id, d.bank_status ORDER BY a.confirmed_at, a.id, d.bank_status`,
+     GROUP BY a.employer_id, a.id, one.name, other.name, d.bank_status ORDER BY a.confirmed_at, a.id, d.bank_status`,
     [tx.employerId, payRunId],
   );
   return rows.map((row) => ({
@@ -47,7 +54,9 @@ export async function decisionsOf(tx: EmployerTransaction, payRunId: string): Pr
     reason: row.reason,
     evidence: row.evidence,
     proposedBy: row.proposed_by,
+    proposedByName: row.proposed_by_name,
     confirmedBy: row.confirmed_by,
+    confirmedByName: row.confirmed_by_name,
     confirmedAt: row.confirmed_at,
     count: row.count,
     amountMinor: BigInt(row.amount_minor),

@@ -80,7 +80,9 @@ const runReport = z.object({
         reason: z.string(),
         evidence: z.string(),
         proposedBy: z.string(),
+        proposedByName: z.string(),
         confirmedBy: z.string(),
+        confirmedByName: z.string(),
         confirmedAt: z.iso.datetime(),
       }),
     )
@@ -93,7 +95,9 @@ const runReport = z.object({
         reason: z.string(),
         evidence: z.string().nullable(),
         proposedBy: z.string(),
+        proposedByName: z.string(),
         confirmedBy: z.string(),
+        confirmedByName: z.string(),
         confirmedAt: z.iso.datetime(),
       }),
     )

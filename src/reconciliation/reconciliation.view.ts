@@ -60,7 +60,9 @@ export function showRunReport({
       reason: one.reason,
       evidence: one.evidence,
       proposedBy: showId('per', one.proposedBy),
+      proposedByName: one.proposedByName,
       confirmedBy: showId('per', one.confirmedBy),
+      confirmedByName: one.confirmedByName,
       confirmedAt: one.confirmedAt.toISOString(),
     })),
     acknowledged: acknowledged.map((one) => ({
@@ -73,7 +75,9 @@ export function showRunReport({
       reason: one.reason,
       evidence: one.evidence,
       proposedBy: showId('per', one.proposedBy),
+      proposedByName: one.proposedByName,
       confirmedBy: showId('per', one.confirmedBy),
+      confirmedByName: one.confirmedByName,
       confirmedAt: one.confirmedAt.toISOString(),
     })),
     differences: differences.map(({ row, line, paymentId, difference }) => ({
@@ -187,7 +191,14 @@ export function showPeriodReport({
 }
 
 /** The same as CSV: one line for each run, the totals last. */
-export function csvOfPeriodReport({ runs, totals, replaced, acknowledged, explained }: PeriodReport): string {
+export function csvOfPeriodReport({
+  runs,
+  totals,
+  replaced,
+  acknowledged,
+  openDoubts,
+  explained,
+}: PeriodReport): string {
   const columns = TABLE_LINES.flatMap((name) => [`${name}_payments`, `${name}_amount`]);
   const header = [
     'run',
@@ -207,6 +218,7 @@ export function csvOfPeriodReport({ runs, totals, replaced, acknowledged, explai
       `${BESIDE_THE_ROWS[kind]}_payments`,
       `${BESIDE_THE_ROWS[kind]}_amount`,
     ]),
+    'open_doubts',
   ];
   return [
     header,
@@ -222,6 +234,7 @@ export function csvOfPeriodReport({ runs, totals, replaced, acknowledged, explai
       run.sequence,
       ...replacedCells(report.superseded),
       ...besideCells(acknowledged.filter(({ payRunId }) => payRunId === run.id)),
+      reported.openDoubts.join(' '),
     ]),
     [
       'total',
@@ -235,6 +248,7 @@ export function csvOfPeriodReport({ runs, totals, replaced, acknowledged, explai
       null,
       ...replacedCells(replaced),
       ...besideCells(acknowledged),
+      openDoubts.join(' '),
     ],
   ]
     .map(csvLine)

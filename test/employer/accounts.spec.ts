@@ -273,6 +273,19 @@ describe('the probe', () => {
     expect(again.body.reads).toEqual(expect.arrayContaining(['INSTRUCTION', 'INSTRUCTION_PAYMENTS']));
   });
 
+  it.each([
+    ['422', 'answered 422'],
+    ['500-before', 'status 500'],
+    ['garbage', 'does not follow its interface'],
+  ])('says what came of an instruction that the bank did not initiate: %s', async (kind, words) => {
+    const { desk, company, answer } = await attached();
+    expect(answer.body.notInitiated).toBeNull();
+    await desk.sandbox('POST', '/sandbox/faults', { operation: 'initiate', kind, nth: 1 });
+    const probed = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+    expect(probed.body.findings.INSTRUCTION).toBe('unknown');
+    expect(probed.body.notInitiated).toContain(words);
+  });
+
   it('takes nothing from an account while the bank is down, and a read that is refused later', async () => {
     const { desk, company, answer } = await attached();
     await desk.sandbox('POST', '/sandbox/faults', { operation: '*', kind: '500-before' });

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { NestExpressApplication } from '@nestjs/platform-express';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { createZodDto } from 'nestjs-zod';
@@ -16,6 +17,10 @@ import { httpApp } from './test-app';
 
 const UUID = '01890a5d-ac96-774b-bcce-b302099a8057';
 
+class Page extends createZodDto(
+  z.object({ items: z.array(z.string()), nextCursor: z.string().nullable().describe('Of the next page.') }),
+) {}
+
 class Thing extends createZodDto(z.object({ amount: z.string().regex(/^\d+\.\d{2}$/) })) {}
 
 @Controller('things')
@@ -28,6 +33,7 @@ class Things {
 
   @Get()
   @Allow('any')
+  @ApiOkResponse({ type: Page })
   list(@Query() query: PageQuery) {
     return query;
   }
@@ -158,6 +164,13 @@ describe('what stands before every route', () => {
     const schema = body.paths['/things'].post.requestBody.content['application/json'].schema;
     expect(body.components.schemas[schema.$ref.split('/').at(-1)].properties.amount.type).toBe('string');
     expect(Object.keys(body.paths)).not.toContain('/metrics');
+  });
+
+  it('describes a text that may be null as such, and a list as a list', async () => {
+    const { body } = await get('/openapi.json');
+    const { nextCursor, items } = body.components.schemas.Page.properties;
+    expect(nextCursor).toEqual({ type: ['string', 'null'], description: 'Of the next page.' });
+    expect(items).toEqual({ type: 'array', items: { type: 'string' } });
   });
 
   it('shows the description on a page that needs nothing from elsewhere', async () => {

@@ -159,6 +159,15 @@ describe('the size of a pay file', () => {
     });
   });
 
+  it.each([
+    ['XLSX', Buffer.from('504b030414000600080000002100', 'hex')],
+    ['XLS', Buffer.from('d0cf11e0a1b11ae10000', 'hex')],
+  ])('is told to be a workbook where it is %s, also where an encoding is said', async (_kind, bytes) => {
+    const workbook = [[1, null, 'FILE_IS_A_WORKBOOK']];
+    expect(faultsOf(await desk.refusal(employer, bytes))).toEqual(workbook);
+    expect(faultsOf(await desk.refusal(employer, bytes, { encoding: 'windows-1252' }))).toEqual(workbook);
+  });
+
   it('is not made of blank lines', async () => {
     expect(faultsOf(await desk.refusal(employer, Buffer.from('\n\n')))).toEqual([[1, null, 'FILE_EMPTY']]);
     expect(faultsOf(await desk.refusal(employer, Buffer.from(`\n${HEADER}\n\n`)))).toEqual([

@@ -111,7 +111,9 @@ describe('the report of a run', () => {
           payments: 2,
           amount: '99.60',
           reason: 'the bank knows',
+          proposedByName: 'A operator',
           confirmedBy: showId('per', company.approver.personId),
+          confirmedByName: 'A approver',
         },
       ],
     });
@@ -278,6 +280,38 @@ describe('the report of a month', () => {
     const { body } = await office.as(own, 'finance').get('/reconciliation?period=2026-11').expect(200);
     expect(body).toMatchObject({ explained: false, difference: '2.50' });
     expect(body.runs.map(({ explained }: { explained: boolean }) => explained)).toEqual([true, false]);
+  });
+
+  it('says as CSV, too, why a run or the month is not explained though its sums agree', async () => {
+    const own = await office.company({ rowsPerInstruction: 2 });
+    const run = await mixedRun(office, own, mixOf(['SETTLED', 'SETTLED']));
+    await mixedRun(office, own, mixOf(['SETTLED']));
+    const doubt = {
+      subjectId: run.id,
+      payRunId: run.id,
+      happened: 'money came in',
+      payments: 1,
+      amountMinor: 1n,
+    };
+    await office.in(own, async (tx) => {
+      await raise(tx, { ...doubt, kind: 'POSSIBLE_RETURN' });
+      await raise(tx, { ...doubt, kind: 'TOTALS_UNSEEN' });
+    });
+    const asked = () =>
+      office.as(own, 'finance').get('/reconciliation?period=2026-11&format=csv').expect(200);
+    const told = async () => {
+      const lines: Record<string, string>[] = parse((await asked()).text, { columns: true });
+      return lines.map((line) => `${line['explained']} ${line['open_doubts']}`);
+    };
+    expect(await told()).toEqual(['false POSSIBLE_RETURN TOTALS_UNSEEN', 'true ', 'false ']);
+    const restored = {
+      subjectId: own.employerId,
+      happened: 'a backup was put back',
+      payments: 0,
+      amountMinor: 0n,
+    };
+    await office.in(own, (tx) => raise(tx, { ...restored, kind: 'RESTORED' }));
+    expect((await told()).at(-1)).toBe('false RESTORED');
   });
 
   it('is all zeros for a month without runs, and refused for what is no month', async () => {
