@@ -11,9 +11,9 @@ const MAX_CURSOR_CHARACTERS = 512;
 /** The query `limit` of a list: 1 to 500, 50 when absent. */
 export const limitParam = z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE);
 
-/** The query of a list: `@Query() query: PageQuery`. */
+/** The query of a list: `@Query() query: PageQuery`. A filter that is mistyped is refused, or it would list everything. */
 export class PageQuery extends createZodDto(
-  z.object({ limit: limitParam, cursor: z.string().max(MAX_CURSOR_CHARACTERS).optional() }),
+  z.strictObject({ limit: limitParam, cursor: z.string().max(MAX_CURSOR_CHARACTERS).optional() }),
 ) {}
 
 /** One page of a list; `nextCursor` is null on the last one. */

@@ -38,7 +38,7 @@ export async function approve(
   await assertAwaitsApproval(tx, run);
   const holds = await countOpenHolds(tx, run.id);
   if (holds > 0) {
-    const message = `The run has ${holds} open holds: each is released, or its row left out, before the approval.`;
+    const message = `The run has ${holds} open ${holds === 1 ? 'hold' : 'holds'}: each is released, or its row left out, before the approval.`;
     throw new DomainError('HOLDS_OPEN', message, { openHolds: holds });
   }
   if (run.rowCount === 0)

@@ -24,7 +24,7 @@ import {
 } from './attention.dto';
 
 class AttentionQuery extends createZodDto(
-  z.object({
+  z.strictObject({
     state: z.enum(['open', 'resolved', 'all']).default('open'),
     limit: limitParam,
     cursor: z.string().max(512).optional(),

@@ -86,7 +86,7 @@ async function lookAround(period: string): Promise<void> {
   ])
     await read('finance', payroll.path(list));
   await read('finance', payroll.path('/audit/verification'));
-  for (const list of ['/attention', '/attention?open=false', '/bank-events', '/accounts', '/schedules'])
+  for (const list of ['/attention', '/attention?state=all', '/bank-events', '/accounts', '/schedules'])
     await read('operator', payroll.path(list));
   ok(await axios.get(`${payroll.url}/metrics`));
 }

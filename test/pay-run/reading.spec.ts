@@ -271,6 +271,15 @@ describe('reading pay runs', () => {
     await office.as(company, 'approver').get(pathOf(run, '/payments?nameChanged=no')).expect(422);
   });
 
+  it('refuses a filter that is mistyped, which would show everything', async () => {
+    const run = await followed(['SETTLED']);
+    const asked = office.as(company, 'finance').get(pathOf(run, '/payments?stauts=FAILED'));
+    expect((await asked.expect(422)).body.errors).toEqual([
+      { pointer: '#/stauts', code: 'unrecognized_keys', detail: 'This field is not known.' },
+    ]);
+    await office.as(company, 'finance').get('/reconciliation?period=2026-11&fromat=csv').expect(422);
+  });
+
   it('shows no payment to an operator, also not in the history', async () => {
     const run = await followed(['SETTLED', 'EXT_REFUSED']);
     await office.as(company, 'operator').get(pathOf(run, '/payments')).expect(403);
