@@ -39,6 +39,8 @@ export interface InstructionAtBank {
    * within the bank, or money that comes back. It is none of the instruction's payments.
    */
   onIncoming?: (marks: PaymentMarks) => void;
+  /** Told where no list shows its payments, and each is read by itself: one too many would not be shown. */
+  onAlone?: () => void;
 }
 
 /** What the bank shows of whether an instruction was submitted. */
@@ -208,6 +210,7 @@ export class BankReads {
       if (payment === undefined || !isOurs(payment)) break;
       found.push(payment);
     }
+    if (found.length > 0) instruction.onAlone?.();
     return found;
   }
 
@@ -313,6 +316,7 @@ export class BankReads {
 
   private async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const found: BankPayment[] = [];
+    instruction.onAlone?.();
     for (const ids of instruction.bankIds) {
       if (ids.length === 0) continue;
       try {

@@ -5,7 +5,7 @@ import { PersonalData } from '../database/personal-data';
 import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
-import { aboutInstruction, type Alarm, raise, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, type Alarm, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { shownFields } from '../pay-run/match';
 import { namesOf as isNamedBy, readMessageId } from '../pay-run/message-id';
@@ -144,18 +144,27 @@ function wordsOf({ amountMinor, currency, iban }: BankPayment): string {
   return `Shown: ${amount}, to ${iban === undefined ? 'no IBAN' : maskIban(iban)}.`;
 }
 
-/** Nothing the bank shows would tell of a payment it made twice, so a person asks it. */
+/**
+ * Nothing the bank shows would tell of a payment it made twice, so a person asks it: of all there are, or of what joined
+ * them since the totals were shown.
+ */
 export function tellOfUnseenTotals(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: PlannedInstruction,
 ): Promise<void> {
-  return raise(tx, {
+  const ended = `The instruction ended, of ${planned.rowCount} payments, without the bank`;
+  return raiseUndecided(tx, {
     kind: 'TOTALS_UNSEEN',
     ...aboutInstruction(instruction, planned),
-    happened: `The instruction ended, of ${planned.rowCount} payments, without the bank ever showing its totals.`,
+    ...(instruction.totalsCheckedAt === null
+      ? { happened: `${ended} ever showing its totals.` }
+      : { happened: `${ended} showing its totals again.`, certain: SHOWN_ONCE }),
   });
 }
+
+const SHOWN_ONCE =
+  'Every payment that was sent is settled or has failed, once each, and the bank showed their count and sum once, at the submit. No read shows them since, nor which instruction its payments belong to: one that joined it after the submit would not be seen.';
 
 const HIDDEN = 'The bank refuses to show instructions of this run that have ended';
 

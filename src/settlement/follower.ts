@@ -52,7 +52,7 @@ import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
-import { isAsPlanned, isWholeSeen, TotalsCheck } from './totals-check';
+import { isAsPlanned, isWholeSeen, type Sight, TotalsCheck } from './totals-check';
 
 /** What a read of an instruction itself showed: nothing where the bank hides it, or where it failed otherwise. */
 interface Glance {
@@ -62,13 +62,10 @@ interface Glance {
   gone?: boolean;
 }
 
-/** What was read of an instruction and its payments. */
-interface Seen {
-  seen: readonly BankPayment[];
+/** What was read of an instruction and its payments: where the bank hides it, its own list may lack some. */
+interface Seen extends Sight {
   cameBack: CameBack;
   shown: BankInstruction | undefined;
-  /** Whether the bank hides the instruction, and so perhaps what its own list lacks. */
-  hidden: boolean;
   /** Whether it hides it by saying that there is none. */
   gone: boolean;
   /** When the read began, as `performance.now()`. */
@@ -118,16 +115,18 @@ export class Follower {
       return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const seen = await this.paymentsOf(claim, followed, cameBack);
+    const { seen, alone } = await this.paymentsOf(claim, followed, cameBack);
     const unsure =
       this.totals.areDue(instruction) ||
       this.standsStill(instruction, seen) ||
       alarmOfStatus(instruction.bankStatus ?? '');
-    const { shown, failure, gone = false } = glance ?? (unsure ? await this.readInstruction(followed) : {});
-    const hidden = shown === undefined && failure === undefined && account.reads.includes('INSTRUCTION');
+    const asked = glance ?? (unsure ? await this.readInstruction(followed) : undefined);
+    const { shown, failure, gone = false } = asked ?? {};
+    const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
+    const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
     const unshown = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.record(tx, claim, followed, { seen, cameBack, shown, hidden, gone, begunAt }),
+      this.record(tx, claim, followed, { seen, alone, cameBack, shown, hidden, gone, begunAt }),
     );
     crashPoint('follow.recorded');
     if (failure) throw failure;
@@ -136,11 +135,16 @@ export class Follower {
   }
 
   /** @throws BankClientError as the reads do; NotFound once what that says of the instruction is told */
-  private async paymentsOf(claim: Claim, followed: Followed, cameBack: CameBack): Promise<BankPayment[]> {
+  private async paymentsOf(
+    claim: Claim,
+    followed: Followed,
+    cameBack: CameBack,
+  ): Promise<Pick<Sight, 'seen' | 'alone'>> {
     const { instruction, account, known, run } = followed;
     const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
     try {
-      return await this.source.paymentsOf(account, asked, {
+      let alone = false;
+      const seen = await this.source.paymentsOf(account, asked, {
         bankInstructionId: instruction.bankInstructionId ?? '',
         createdAt: instruction.createdAt,
         bankIds: known.map(({ bankIds }) => bankIds),
@@ -148,11 +152,14 @@ export class Follower {
         evenUnlisted: instruction.status === 'SUBMITTED',
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
+        onAlone: () => (alone = true),
       });
+      return { seen, alone };
     } catch (error) {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (await this.readInstruction(followed)).gone === true) {
-        const nothing = { seen: [], cameBack, shown: undefined, hidden: true, gone: true, begunAt: 0 };
+        const none = { seen: [], alone: false, shown: undefined, hidden: true, gone: true };
+        const nothing = { ...none, cameBack, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -216,7 +223,7 @@ export class Follower {
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    { seen, cameBack, shown, hidden, gone, begunAt }: Seen,
+    { seen, alone, cameBack, shown, hidden, gone, begunAt }: Seen,
   ): Promise<readonly string[]> {
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
@@ -236,12 +243,14 @@ export class Follower {
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
+    const isWhole = () => isWholeSeen(followed.account, instruction, { seen, alone, hidden });
+    if (this.totals.isSecondLook(instruction) && !isWhole())
+      await tellOfUnseenTotals(tx, instruction, followed.planned);
     if (instruction.status !== 'SUBMITTED') return unshown;
     const isShown = shown !== undefined || seen.length > 0;
     if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');
-    if (closed && !isWholeSeen(followed.account, instruction, seen, hidden))
-      await tellOfUnseenTotals(tx, instruction, followed.planned);
+    if (closed && !isWhole()) await tellOfUnseenTotals(tx, instruction, followed.planned);
     return unshown;
   }
 

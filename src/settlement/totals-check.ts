@@ -128,16 +128,27 @@ export function isAsPlanned(
   return judgeGroups(planned, shown.groups) === 'equal';
 }
 
+/** What a read showed of the payments of an instruction, and how. */
+export interface Sight {
+  seen: readonly BankPayment[];
+  /** Whether each was read by itself, since no list shows them. */
+  alone: boolean;
+  /** Whether the instruction itself was asked for, and the bank hides it. */
+  hidden: boolean;
+}
+
 /**
- * Whether a payment too many would have been seen: by the totals, by the instruction's own list, which is hidden where the
- * instruction is, or by what names it.
+ * Whether a payment too many would be seen: by a list, that of the instruction, which is hidden where the instruction is,
+ * or one that names whose each is; or by the totals, where they can be read again. Those of the answer to the submit alone
+ * do not tell of what joined it since.
  */
 export function isWholeSeen(
-  account: EmployerAccount,
+  { reads }: EmployerAccount,
   { totalsCheckedAt }: Instruction,
-  seen: readonly BankPayment[],
-  hidden: boolean,
+  { seen, alone, hidden }: Sight,
 ): boolean {
-  if (totalsCheckedAt !== null || (!hidden && account.reads.includes('INSTRUCTION_PAYMENTS'))) return true;
+  if (totalsCheckedAt !== null && !hidden && reads.includes('INSTRUCTION')) return true;
+  if (alone) return false;
+  if (!hidden && reads.includes('INSTRUCTION_PAYMENTS')) return true;
   return seen.every((one) => one.bankInstructionId !== undefined || one.messageId !== undefined);
 }

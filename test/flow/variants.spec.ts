@@ -84,6 +84,11 @@ const BANKS: { bank: string; variants: Partial<Variants>; settings?: PayrollOpti
 
 const OMITTED: Variants['omitFromLists'] = ['parties', 'messageId'];
 
+const NAMELESS: Partial<Variants> = {
+  linkReads: 'refused',
+  omitFromLists: ['customerInstructionId', 'messageId'],
+};
+
 describe('a bank that', () => {
   let payroll: Payroll | undefined;
   afterEach(async () => {
@@ -200,6 +205,37 @@ describe('a bank that shows neither totals nor to which instruction a payment be
     }
     expect((await report()).data).toMatchObject({ explained: true, openDoubts: [] });
   });
+
+  it.each([
+    ['shows each payment by itself alone', { submitRuns: 'later' }, '{PAYMENT}'],
+    ['shows so, and the totals in the answer to the submit alone', {}, '{PAYMENT}'],
+    ['shows them in that answer, and lists whose a payment is nowhere', NAMELESS, '{PAYMENT_LIST}'],
+    [
+      'shows an instruction and its list no more after that answer',
+      { onceSubmitted: 'gone-with-its-list', ...NAMELESS, linkReads: 'allowed' },
+      '{INSTRUCTION,INSTRUCTION_PAYMENTS,PAYMENT_LIST}',
+    ],
+  ] as [string, Partial<Variants>, string][])(
+    'is asked so too where it %s',
+    async (_what, variants, reads) => {
+      payroll = await Payroll.start({
+        settings: { SUBMIT_DOUBT_MS: '500' },
+        sandbox: { variants: { addAfterSubmit: 'accepted', ...variants } },
+      });
+      await execute(payroll.database.superuserUrl, `UPDATE employer_account SET reads = '${reads}'`);
+      const id = await payroll.paid(payFile(payRows(2)));
+      await payroll.until(id, ['SETTLED'], 30_000);
+      const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+      await payroll.addAtBank(bankInstructionId);
+      const path = await payroll.askedAbout(id, 'TOTALS_UNSEEN');
+      const report = () => payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect((await report()).data).toMatchObject({ explained: false, openDoubts: ['TOTALS_UNSEEN'] });
+      const word = { action: 'ACKNOWLEDGE', reason: 'the bank executed 2 and told so' };
+      expect((await payroll.decide(path, word)).status).toBe(200);
+      await payroll.aDayLater();
+      expect((await payroll.attention()).map(({ kind }) => kind)).not.toContain('TOTALS_UNSEEN');
+    },
+  );
 
   it('is asked so too where nothing can be read of what people have ended', async () => {
     payroll = await Payroll.start({
