@@ -105,17 +105,14 @@ export class Follower {
   async step(claim: Claim, followed: Followed): Promise<readonly string[]> {
     const { instruction, account } = followed;
     const begunAt = performance.now();
-    const glance = await this.glanceAgain(claim, followed);
-    if (glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
-      const { shown } = glance;
-      await this.database.inEmployer(claim.employerId, async (tx) => {
-        const instruction = await this.recordStatus(tx, claim, followed, shown);
-        await this.totals.check(tx, followed.planned, instruction, shown);
-      });
+    const glance = await this.glanceAtEnded(followed);
+    const isSecond = claim.wokenAt === null && this.totals.isSecondLook(instruction);
+    if (isSecond && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
+      await this.recordShown(claim, followed, glance.shown);
       return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, alone } = await this.paymentsOf(claim, followed, cameBack);
+    const { seen, alone } = await this.paymentsOf(claim, followed, cameBack, glance?.shown);
     const unsure =
       this.totals.areDue(instruction) ||
       this.standsStill(instruction, seen) ||
@@ -134,11 +131,12 @@ export class Follower {
     return unshown;
   }
 
-  /** @throws BankClientError as the reads do; NotFound once what that says of the instruction is told */
+  /** @throws BankClientError as the reads do, once what they and the instruction, where it is `shown`, say is told */
   private async paymentsOf(
     claim: Claim,
     followed: Followed,
     cameBack: CameBack,
+    shown: BankInstruction | undefined,
   ): Promise<Pick<Sight, 'seen' | 'alone'>> {
     const { instruction, account, known, run } = followed;
     const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
@@ -156,6 +154,7 @@ export class Follower {
       });
       return { seen, alone };
     } catch (error) {
+      if (shown && isBankError(error)) await this.recordShown(claim, followed, shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (await this.readInstruction(followed)).gone === true) {
         const none = { seen: [], alone: false, shown: undefined, hidden: true, gone: true };
@@ -180,10 +179,22 @@ export class Follower {
       await tellOfUnseenTotals(tx, instruction, planned);
   }
 
-  /** The second look where nobody asked for more: for one call, what may show that nothing has changed. */
-  private async glanceAgain(claim: Claim, followed: Followed): Promise<Glance | undefined> {
-    if (claim.wokenAt !== null || !this.totals.isSecondLook(followed.instruction)) return undefined;
-    return followed.account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
+  /**
+   * What ended is read before its payments where count and sum are due: at the second look, where nobody asked for more, that
+   * one call may show that nothing has changed; and it tells of a payment too many also where no list is shown any more.
+   */
+  private async glanceAtEnded(followed: Followed): Promise<Glance | undefined> {
+    const { instruction, account } = followed;
+    if (instruction.status !== 'CLOSED' || !this.totals.areDue(instruction)) return undefined;
+    return account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
+  }
+
+  /** Keeps what the instruction itself shows, and compares its count and sum. */
+  private async recordShown(claim: Claim, followed: Followed, shown: BankInstruction): Promise<void> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      const instruction = await this.recordStatus(tx, claim, followed, shown);
+      await this.totals.check(tx, followed.planned, instruction, shown);
+    });
   }
 
   /** Where no payment moves some time after the submit, the instruction alone may say for whom the bank waits. */

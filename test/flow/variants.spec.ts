@@ -330,6 +330,23 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     expect(await payroll.attention()).toEqual([]);
   });
 
+  it('is found out by the totals also where the bank says of its list that there is none', async () => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { addAfterSubmit: 'accepted', linkReads: 'allowed' } },
+    });
+    const known = `UPDATE employer_account SET reads = '{INSTRUCTION,INSTRUCTION_PAYMENTS}'`;
+    await execute(payroll.database.superuserUrl, known);
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.restsForADay();
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await payroll.addAtBank(bankInstructionId);
+    await payroll.fault({ operation: 'listInstructionPaymentTransactions', kind: '404', every: 1 });
+    await payroll.aDayLater();
+    await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+  });
+
   /** A run one of whose payments never settles, at a bank that takes adds after the submit. */
   async function stillFollowed(): Promise<{ id: string; bankInstructionId: string }> {
     payroll = await Payroll.start({
