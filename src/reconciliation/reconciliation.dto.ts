@@ -8,10 +8,14 @@ import { ROW_DIFFERENCES, RowDifference } from './row-difference';
 import { TABLE_LINES, TABLE_MEANING, TableLine } from './report';
 
 /** `?format=` goes before the header `Accept`. */
-export class ReportQuery extends createZodDto(z.strictObject({ format: z.enum(['json', 'csv']).optional() })) {}
+export class ReportQuery extends createZodDto(
+  z.strictObject({ format: z.enum(['json', 'csv']).optional() }),
+) {}
 
 /** As `ReportQuery`, for rows. */
-export class RowsQuery extends createZodDto(z.strictObject({ format: z.enum(['csv', 'ndjson']).optional() })) {}
+export class RowsQuery extends createZodDto(
+  z.strictObject({ format: z.enum(['csv', 'ndjson']).optional() }),
+) {}
 
 /** Which month is reconciled. */
 export class PeriodQuery extends createZodDto(
