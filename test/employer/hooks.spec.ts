@@ -3,6 +3,7 @@ import { EVENTS } from '../../src/bank/types';
 import { HookService } from '../../src/employer/hook.service';
 import { execute } from '../support/database';
 import { Company, Desk } from './desk';
+import { eventually } from '../support/eventually';
 
 const PUBLIC_URL = 'https://payrun.example/base/';
 const ADDRESS = 'https://payrun.example/base/webhooks/bank';
@@ -267,8 +268,7 @@ it('knows a hook from before addresses were remembered by its id, and a hook of 
 it('ends the second hook of a subscribe that was carried out late', async () => {
   await fault('subscribe', 'late-commit', { delayMs: 300 });
   await attachAll();
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(await desk.hooks()).toHaveLength(2);
+  await eventually(async () => (await desk.hooks()).length === 2, 5_000);
   await Promise.all(desk.apps.map((app) => ensure(app)));
   const hooks = await desk.hooks();
   expect(hooks).toHaveLength(1);

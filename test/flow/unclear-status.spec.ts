@@ -219,7 +219,16 @@ describe('a payment that two people declare not paid', () => {
     expect(await report(id)).toMatchObject({
       explained: true,
       table: { void: { payments: 1 } },
-      decisions: [{ action: 'NOT_PAID', bankStatus: REVIEW, payments: 1, evidence }],
+      decisions: [
+        {
+          action: 'NOT_PAID',
+          bankStatus: REVIEW,
+          payments: 1,
+          evidence,
+          proposedByName: 'operator',
+          confirmedByName: 'second',
+        },
+      ],
     });
     const made = await successorOf(id);
     expect([made.status, made.data.rowCount ?? made.data.payments]).toEqual([201, expect.anything()]);
