@@ -54,8 +54,8 @@ export function databaseOf(url: URL): string {
 /**
  * Makes the three roles, the database and its grants, or corrects what is there. Roles belong to the cluster, so
  * set-ups of several databases at once take turns under an advisory lock. May be repeated; sets the passwords anew.
- * @throws UnfitDatabase where the database exists in another encoding than UTF8
  * @param superuserUrl a superuser's connection to any existing database, the same one for all who set up.
+ * @throws UnfitDatabase where the database exists in another encoding than UTF8
  */
 export async function initRoles(superuserUrl: string, setup: RoleSetup): Promise<void> {
   await withClient(superuserUrl, async (client) => {

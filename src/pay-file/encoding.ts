@@ -33,8 +33,8 @@ export interface Decoded {
 
 /**
  * Reads the mark and decodes the rest in the encoding declared, or that of the mark, or UTF-8.
- * @throws CsvUnreadable where it is a workbook, or a mark contradicts what was declared, and, from the generator, at the first byte that is
- * no character.
+ * @throws CsvUnreadable where it is a workbook, or a mark contradicts what was declared, and, from the generator, at the
+ * first byte that is no character.
  */
 export async function decode(bytes: AsyncIterable<Buffer>, declared?: Encoding): Promise<Decoded> {
   const source = bytes[Symbol.asyncIterator]();

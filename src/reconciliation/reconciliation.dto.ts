@@ -43,6 +43,15 @@ const ACKNOWLEDGED =
 const linkedRuns = z.array(counted.extend({ payRunId: z.string() }));
 const differenceCodes = Object.keys(ROW_DIFFERENCES) as [RowDifference, ...RowDifference[]];
 
+/** The two people of a decision. */
+const deciders = {
+  proposedBy: z.string(),
+  proposedByName: z.string(),
+  confirmedBy: z.string(),
+  confirmedByName: z.string(),
+  confirmedAt: z.iso.datetime(),
+};
+
 const runReport = z.object({
   payRunId: z.string(),
   status: z.enum(PAY_RUN_STATUSES),
@@ -83,11 +92,7 @@ const runReport = z.object({
         bankStatus: z.string(),
         reason: z.string(),
         evidence: z.string(),
-        proposedBy: z.string(),
-        proposedByName: z.string(),
-        confirmedBy: z.string(),
-        confirmedByName: z.string(),
-        confirmedAt: z.iso.datetime(),
+        ...deciders,
       }),
     )
     .describe('Payments that ended by what two people decided a status to mean, on the bank’s written word.'),
@@ -98,11 +103,7 @@ const runReport = z.object({
         bankWords: z.string().nullable(),
         reason: z.string(),
         evidence: z.string().nullable(),
-        proposedBy: z.string(),
-        proposedByName: z.string(),
-        confirmedBy: z.string(),
-        confirmedByName: z.string(),
-        confirmedAt: z.iso.datetime(),
+        ...deciders,
       }),
     )
     .describe(ACKNOWLEDGED),

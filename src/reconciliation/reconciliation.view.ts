@@ -6,6 +6,7 @@ import { PayRun } from '../pay-run/pay-run.entity';
 import { Acknowledged, BESIDE_THE_ROWS, KINDS_BESIDE, MEANING_BESIDE } from './acknowledged';
 import { LinkedRun } from './aggregates';
 import { PeriodReportDocument, RunReportDocument } from './reconciliation.dto';
+import type { Decision } from './decisions';
 import { PeriodReport, RunReport } from './reconciliation';
 import { add, Report, ReportLine, Table, TABLE_LINES } from './report';
 import { ROW_DIFFERENCES } from './row-difference';
@@ -59,11 +60,7 @@ export function showRunReport({
       bankStatus: one.bankStatus,
       reason: one.reason,
       evidence: one.evidence,
-      proposedBy: showId('per', one.proposedBy),
-      proposedByName: one.proposedByName,
-      confirmedBy: showId('per', one.confirmedBy),
-      confirmedByName: one.confirmedByName,
-      confirmedAt: one.confirmedAt.toISOString(),
+      ...showDeciders(one),
     })),
     acknowledged: acknowledged.map((one) => ({
       ...counted(one),
@@ -74,11 +71,7 @@ export function showRunReport({
       bankWords: one.bankWords,
       reason: one.reason,
       evidence: one.evidence,
-      proposedBy: showId('per', one.proposedBy),
-      proposedByName: one.proposedByName,
-      confirmedBy: showId('per', one.confirmedBy),
-      confirmedByName: one.confirmedByName,
-      confirmedAt: one.confirmedAt.toISOString(),
+      ...showDeciders(one),
     })),
     differences: differences.map(({ row, line, paymentId, difference }) => ({
       row,
@@ -280,6 +273,26 @@ function differenceIn(runs: readonly { report: Report }[]): bigint {
 
 function tableCells(table: Table): Cell[] {
   return TABLE_LINES.flatMap((name) => [table[name].count, table[name].amountMinor]);
+}
+
+type Deciders = Pick<
+  Decision,
+  'proposedBy' | 'proposedByName' | 'confirmedBy' | 'confirmedByName' | 'confirmedAt'
+>;
+
+function showDeciders({
+  proposedBy,
+  confirmedBy,
+  confirmedAt,
+  ...names
+}: Deciders): Record<keyof Deciders, string> {
+  return {
+    proposedBy: showId('per', proposedBy),
+    proposedByName: names.proposedByName,
+    confirmedBy: showId('per', confirmedBy),
+    confirmedByName: names.confirmedByName,
+    confirmedAt: confirmedAt.toISOString(),
+  };
 }
 
 function showTable(table: Table): RunReportDocument['table'] {

@@ -112,7 +112,7 @@ export class Follower {
       return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, alone } = await this.paymentsOf(claim, followed, cameBack, glance?.shown);
+    const { seen, alone } = await this.paymentsOf(claim, followed, cameBack, glance);
     const unsure =
       this.totals.areDue(instruction) ||
       this.standsStill(instruction, seen) ||
@@ -131,12 +131,12 @@ export class Follower {
     return unshown;
   }
 
-  /** @throws BankClientError as the reads do, once what they and the instruction, where it is `shown`, say is told */
+  /** @throws BankClientError as the reads do, once what they say of the instruction, and what a glance at it showed, is told */
   private async paymentsOf(
     claim: Claim,
     followed: Followed,
     cameBack: CameBack,
-    shown: BankInstruction | undefined,
+    glance: Glance | undefined,
   ): Promise<Pick<Sight, 'seen' | 'alone'>> {
     const { instruction, account, known, run } = followed;
     const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
@@ -154,9 +154,9 @@ export class Follower {
       });
       return { seen, alone };
     } catch (error) {
-      if (shown && isBankError(error)) await this.recordShown(claim, followed, shown);
+      if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
-      if (mayBeGone && (await this.readInstruction(followed)).gone === true) {
+      if (mayBeGone && (glance ?? (await this.readInstruction(followed))).gone === true) {
         const none = { seen: [], alone: false, shown: undefined, hidden: true, gone: true };
         const nothing = { ...none, cameBack, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));

@@ -2,8 +2,8 @@ import { BankClient } from '../../src/bank/client';
 import { EVENTS } from '../../src/bank/types';
 import { HookService } from '../../src/employer/hook.service';
 import { execute } from '../support/database';
-import { Company, Desk } from './desk';
 import { eventually } from '../support/eventually';
+import { Company, Desk } from './desk';
 
 const PUBLIC_URL = 'https://payrun.example/base/';
 const ADDRESS = 'https://payrun.example/base/webhooks/bank';

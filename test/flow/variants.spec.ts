@@ -305,18 +305,23 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
   });
 
-  it('is found out by the totals on a later day, where no read shows whose the payment is', async () => {
+  /** A run that settled at such a bank, which shows what `reads` name, and is looked at again in a day. */
+  async function settledWith(reads: string): Promise<{ id: string; bankInstructionId: string }> {
     payroll = await Payroll.start({
       sandbox: {
         variants: { addAfterSubmit: 'accepted', linkReads: 'allowed', instructionEnds: 'SUB_REQUIRED' },
       },
     });
-    const known = `UPDATE employer_account SET reads = '{INSTRUCTION,PAYMENT}'`;
-    await execute(payroll.database.superuserUrl, known);
+    await execute(payroll.database.superuserUrl, `UPDATE employer_account SET reads = '{${reads}}'`);
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['SETTLED'], 20_000);
     await payroll.restsForADay();
     const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    return { id, bankInstructionId };
+  }
+
+  it('is found out by the totals on a later day, where no read shows whose the payment is', async () => {
+    const { id, bankInstructionId } = await settledWith('INSTRUCTION,PAYMENT');
     await payroll.addAtBank(bankInstructionId);
     await payroll.aDayLater();
     const path = await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
@@ -331,15 +336,7 @@ describe('a bank that takes an add after the submit, and pays it', () => {
   });
 
   it('is found out by the totals also where the bank says of its list that there is none', async () => {
-    payroll = await Payroll.start({
-      sandbox: { variants: { addAfterSubmit: 'accepted', linkReads: 'allowed' } },
-    });
-    const known = `UPDATE employer_account SET reads = '{INSTRUCTION,INSTRUCTION_PAYMENTS}'`;
-    await execute(payroll.database.superuserUrl, known);
-    const id = await payroll.paid(payFile(payRows(2)));
-    await payroll.until(id, ['SETTLED'], 20_000);
-    await payroll.restsForADay();
-    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    const { id, bankInstructionId } = await settledWith('INSTRUCTION,INSTRUCTION_PAYMENTS');
     await payroll.addAtBank(bankInstructionId);
     await payroll.fault({ operation: 'listInstructionPaymentTransactions', kind: '404', every: 1 });
     await payroll.aDayLater();
