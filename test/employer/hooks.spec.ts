@@ -266,9 +266,9 @@ it('knows a hook from before addresses were remembered by its id, and a hook of 
 });
 
 it('ends the second hook of a subscribe that was carried out late', async () => {
-  await fault('subscribe', 'late-commit', { delayMs: 300 });
+  await fault('subscribe', 'late-commit', { delayMs: 5_000 });
   await attachAll();
-  await eventually(async () => (await desk.hooks()).length === 2, 5_000);
+  await eventually(async () => (await desk.hooks()).length === 2, 10_000);
   await Promise.all(desk.apps.map((app) => ensure(app)));
   const hooks = await desk.hooks();
   expect(hooks).toHaveLength(1);

@@ -19,11 +19,12 @@ function restoresOf(
   database: Record<string, unknown>,
   check: () => Promise<boolean | null>,
   clock = new SetClock(NOW),
+  sweep: Record<string, unknown> = {},
 ): Restores {
   return new Restores(
     database as unknown as Database,
     { check } as unknown as RestoreGuard,
-    {} as RestoreSweep,
+    sweep as unknown as RestoreSweep,
     {} as RestoreOwners,
     {} as RestoreCheck,
     clock,
@@ -34,14 +35,18 @@ function restoresOf(
 
 it('tries a bank again that could not be read after a restore, though the clock is set back meanwhile', async () => {
   let reads = 0;
-  const outsideEmployers = (work: unknown) => {
-    if (work === untoldRestores) return Promise.resolve([]);
+  const since = () => {
     reads += 1;
     return Promise.reject(new BankUnreachable('a test', false));
   };
+  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
+  const fake = {
+    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
+    inEmployer: () => Promise.resolve(false),
+  };
   const passed = jest.spyOn(performance, 'now').mockReturnValue(1_000_000);
   const clock = new SetClock(NOW);
-  const restores = restoresOf({ outsideEmployers }, () => Promise.resolve(true), clock);
+  const restores = restoresOf(fake, () => Promise.resolve(true), clock, { since });
   await restores.tick();
   clock.set('2026-03-10T09:00:00Z');
   passed.mockReturnValue(1_004_999);
