@@ -1,9 +1,9 @@
-// The lint beside the types and the builds: each keeps about one core busy.
+// The lint beside all else: each lane keeps about one core busy.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 
-const LANES = [['lint'], ['types', 'build', 'build:crash-points']];
+const LANES = [['lint'], ['format:check', 'types', 'build:both']];
 
 /** Whether every script of a lane ended well; none is begun after one that did not. */
 async function pass(scripts) {

@@ -41,6 +41,8 @@ const STRIKES_WITHIN_MS = 8_000;
 /** So long with an attention open and nothing moving, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 120;
+/** Thrown where a fault that was armed changed nothing. */
+export const DID_NOT_STRIKE = 'it did not strike';
 
 /** A finding, and whether it is one: a fault that did not strike has shown nothing. */
 export interface Conclusion extends Finding {
@@ -286,7 +288,7 @@ export class Stand {
     await eventually(
       async () => (await this.missed()).length === 0,
       STRIKES_WITHIN_MS,
-      () => 'it did not strike',
+      () => DID_NOT_STRIKE,
     );
   }
 

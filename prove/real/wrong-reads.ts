@@ -1,7 +1,7 @@
 import { eventually } from '../../test/support/eventually';
 import { statusOfRead } from './moment';
 import type { Effect, Exchange } from './proxy';
-import type { Stand } from './stand';
+import { DID_NOT_STRIKE, type Stand } from './stand';
 import { callOf, instructionIn } from './calls';
 
 const STRIKES_WITHIN_MS = 8_000;
@@ -34,7 +34,7 @@ export class WrongReads {
     return eventually(
       () => this.reads > 0,
       STRIKES_WITHIN_MS,
-      () => 'it did not strike',
+      () => DID_NOT_STRIKE,
     );
   }
 

@@ -134,7 +134,8 @@ const postalAddress = z.looseObject({
 
 export const party = z.looseObject({
   name: text,
-  id: z.looseObject({ type: text, value: maybeId }).nullish(),
+  // Nothing is decided by it, and the document calls that of the initiating party an id and no more.
+  id: z.looseObject({ type: text, value: maybeId }).nullish().catch(undefined),
   accountId: z
     .looseObject({ type: text, value: text, bankId: z.looseObject({ type: text, value: text }).nullish() })
     .nullish(),

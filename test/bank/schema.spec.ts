@@ -50,6 +50,15 @@ describe('reading an answer', () => {
     ]);
   });
 
+  it('reads an initiating party whose id is a plain text or a number', () => {
+    for (const id of ['4711', 4711]) {
+      const initiatingParty = { name: 'Payer', id };
+      const body = { ...INSTRUCTION_BODY, customerInstructionOrderingParties: { initiatingParty } };
+      const read = readAs(customerInstruction, JSON.stringify(body));
+      expect(read.customerInstructionOrderingParties?.initiatingParty?.name).toBe('Payer');
+    }
+  });
+
   it('reads a list item without parties, message id, links, and with nulls', () => {
     const item = {
       paymentTransactionInternalInformation: { id: 1, status: { value: 'SETTLED' }, groupStatus: null },

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 export const CHECKOUT = resolve(__dirname, '../..');
@@ -9,6 +9,11 @@ const BUILDS = join(CHECKOUT, '.build');
 const PREFIX = 'production-';
 /** A spec file that runs in another process may still use an older one. */
 const ABANDONED_AFTER_MS = 3_600_000;
+
+const FOLDERS = ['src', 'migrations', '.ci'];
+const FILES = ['package.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+type Stamped = readonly (readonly [path: string, changedMs: number])[];
 
 let built: string | undefined;
 
@@ -26,16 +31,26 @@ export function commandLine(): string {
 }
 
 function build(): string {
-  const folder = join(BUILDS, `${PREFIX}${fingerprint()}`);
+  const inputs = stamped();
+  const folder = join(BUILDS, `${PREFIX}${fingerprint(inputs)}`);
   if (existsSync(folder)) return folder;
   const unfinished = join(BUILDS, `unfinished-${process.pid}`);
   mkdirSync(BUILDS, { recursive: true });
-  run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', unfinished);
-  run('.ci/strip-crash-points.mjs', unfinished);
+  if (isCurrent(inputs)) cpSync(join(CHECKOUT, 'dist'), unfinished, { recursive: true });
+  else {
+    run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', unfinished);
+    run('.ci/strip-crash-points.mjs', unfinished);
+  }
   removeAbandoned();
   if (existsSync(folder)) rmSync(unfinished, { recursive: true });
   else renameSync(unfinished, folder);
   return folder;
+}
+
+/** Whether `npm run build` was the last to do something to what it is made of. */
+function isCurrent(inputs: Stamped): boolean {
+  const made = statSync(join(CHECKOUT, 'dist/.built'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return inputs.every(([, changed]) => changed <= made);
 }
 
 function removeAbandoned(): void {
@@ -46,16 +61,22 @@ function removeAbandoned(): void {
   }
 }
 
-function fingerprint(): string {
-  const inputs = ['src', 'migrations', '.ci'].flatMap((folder) =>
+/** What the product is compiled from, and when each was changed; folders too, for what was removed. */
+function stamped(): Stamped {
+  const inside = FOLDERS.flatMap((folder) =>
     readdirSync(join(CHECKOUT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
       join(folder, name),
     ),
   );
+  return [...FILES, ...FOLDERS, ...inside.sort()].map((path) => [
+    path,
+    statSync(join(CHECKOUT, path)).mtimeMs,
+  ]);
+}
+
+function fingerprint(inputs: Stamped): string {
   const hash = createHash('sha256');
-  for (const path of ['tsconfig.json', 'tsconfig.build.json', ...inputs.sort()]) {
-    hash.update(`${path} ${statSync(join(CHECKOUT, path)).mtimeMs}\n`);
-  }
+  for (const [path, changed] of inputs) hash.update(`${path} ${changed}\n`);
   return hash.digest('hex').slice(0, 16);
 }
 

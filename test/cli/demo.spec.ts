@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CHECKOUT, commandLine } from './compiled';
 import { databasePort, descendantsOf, endAll, launch, leftOf, listens, until } from './processes';
 
-const TIMEOUT_MS = 150_000;
+const TIMEOUT_MS = 300_000;
 
 describe('payrun demo', () => {
   let temporary: string;

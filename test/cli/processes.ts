@@ -35,7 +35,7 @@ export function launch(args: readonly string[], options: { cwd: string; env?: No
 }
 
 /** Waits until a condition holds; fails after `timeoutMs` with what was printed. */
-export async function until(running: Running, holds: () => boolean, timeoutMs = 60_000): Promise<void> {
+export async function until(running: Running, holds: () => boolean, timeoutMs = 180_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!holds()) {
     if (running.process.exitCode !== null || Date.now() > deadline) throw new Error(running.output());

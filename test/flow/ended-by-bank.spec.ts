@@ -112,7 +112,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
       await execute(server, 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL');
       return (await select(server, 'SELECT FROM bank_payment WHERE bank_rank < 14')).length === 0;
     }, 15_000);
-    await payroll.addReplica({ RECONCILE_MS: '500' });
+    await payroll.addReplica({ RECONCILE_MS: '2000' });
     await eventually(async () => (await select(server, 'SELECT FROM reconciler_pass')).length > 0, 15_000);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(await kinds()).toEqual([]);
@@ -180,7 +180,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
   });
 
   it('breaks no invariant where the bank ends its payments after they were declared not executed', async () => {
-    const { id, path } = await refused([], { RECONCILE_MS: '500' });
+    const { id, path } = await refused([], { RECONCILE_MS: '2000' });
     expect((await decide(path, 'letter 4711 of the bank')).status).toBe(200);
     await payroll.until(id, ['FAILED'], 15_000);
     const { superuserUrl } = payroll.database;
@@ -199,7 +199,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
       );
       return (await select(superuserUrl, ended)).length === 4;
     }, 15_000);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await payroll.reconcile();
     expect(await select(superuserUrl, 'SELECT invariant FROM invariant_breach')).toEqual([]);
     expect(await kinds()).toEqual([]);
   });

@@ -173,7 +173,12 @@ describe('what nobody should upload', () => {
   it('twelve large files at once each get an answer, and all of this takes no more memory than one upload', async () => {
     const files = Array.from({ length: 12 }, (_, n) => payFile(payRows(16_000, 10 + n * 16_000)));
     let answered = false;
-    const uploads = Promise.all(files.map((content) => csv(content))).finally(() => (answered = true));
+    // As it is told, on a machine so busy that the database cannot be waited for.
+    const upload = async (content: string): ReturnType<typeof csv> => {
+      const answer = await csv(content);
+      return answer.status === 503 ? upload(content) : answer;
+    };
+    const uploads = Promise.all(files.map(upload)).finally(() => (answered = true));
     // Ten of them had every connection to the database, and nobody else was answered.
     const others = new Set<number>();
     while (!answered) {

@@ -25,9 +25,9 @@ const kinds = async () => (await payroll.attention()).map(({ kind }) => kind).so
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
 const submitsAtBank = async (id: string) =>
   (await payroll.ledger()).instructions.find((one) => String(one.id) === id)?.submits;
-/** No invariant is found broken, by passes of the reconciler that began after what was done. */
+/** No invariant is found broken, by a pass of the reconciler that began after what was done. */
 const soundly = async () => {
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await payroll.reconcile();
   expect(await select(payroll.database.superuserUrl, 'SELECT invariant FROM invariant_breach')).toEqual([]);
 };
 const explained = async (runId: string) => {
@@ -91,7 +91,7 @@ describe('an instruction that the bank executes though it was never submitted', 
 
 describe('an instruction that somebody else submits while its run is amended', () => {
   beforeEach(async () => {
-    const settings = { RECONCILE_MS: '500', BANK_LAG_BOUND_MS: '1000' };
+    const settings = { RECONCILE_MS: '2000', BANK_LAG_BOUND_MS: '1000' };
     payroll = await Payroll.start({ rowsPerInstruction: 2, settings });
   });
   afterEach(() => payroll.close());
@@ -316,7 +316,7 @@ describe('an instruction that somebody else submits while its run is amended', (
 
 describe('an instruction that somebody else submits before it is verified', () => {
   beforeAll(async () => {
-    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '6000', RECONCILE_MS: '500' } });
+    payroll = await Payroll.start({ settings: { BANK_LAG_BOUND_MS: '6000', RECONCILE_MS: '2000' } });
   });
   afterAll(() => payroll.close());
 
@@ -354,7 +354,7 @@ describe('two people who are asked about a submit by somebody else', () => {
     payroll = await Payroll.start({
       rowsPerInstruction: 2,
       sandbox: { variants },
-      settings: { RECONCILE_MS: '500' },
+      settings: { RECONCILE_MS: '2000' },
     });
   };
   afterEach(() => payroll.close());

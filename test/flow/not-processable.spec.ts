@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 const LEAVES: PayrollOptions = {
-  settings: { RECONCILE_MS: '500' },
+  settings: { RECONCILE_MS: '2000' },
   sandbox: { variants: { failedChecks: 'leave-it', optionalFields: 'sent' } },
 };
 /** An account at the bank of the employer, which is paid by channel BOOK. */
@@ -213,7 +213,7 @@ describe('a payment that the bank shows no further', () => {
 
   it('is paid by the word of two people where a transfer within the bank rests at SUBMITTED', async () => {
     payroll = await Payroll.start({
-      settings: { RECONCILE_MS: '500' },
+      settings: { RECONCILE_MS: '2000' },
       sandbox: { variants: { bookEnds: 'SUBMITTED' } },
     });
     const rows = payRows(3);

@@ -23,7 +23,7 @@ const SETTINGS = {
   LOG_LEVEL: 'warn',
   PUBLIC_URL: 'http://127.0.0.1:9',
   HOOK_CHECK_MS: '500',
-  RECONCILE_MS: '500',
+  RECONCILE_MS: '2000',
 };
 /** Longer than each of them: what ten minutes are to the defaults. */
 const AWAY_MS = 8_000;

@@ -32,7 +32,7 @@ async function open(reconcileMs: number): Promise<void> {
     tickIbans: true,
     settings: {
       RECONCILE_MS: String(reconcileMs),
-      BANK_TIMEOUT_MS: '1000',
+      BANK_TIMEOUT_MS: '3000',
       SUBMIT_DOUBT_MS: '600',
       LEASE_MS: '10000',
     },
@@ -259,7 +259,7 @@ async function pay(month: number, uploaded = () => Promise.resolve()): Promise<v
 const over = (limit: number) => found.filter(({ rows }) => rows > limit);
 
 describe('no row is compared with each other one, from an upload to the last report,', () => {
-  beforeEach(() => open(500), 60_000);
+  beforeEach(() => open(3_000), 60_000);
 
   it('while the tables have no statistics', async () => {
     await pay(0);

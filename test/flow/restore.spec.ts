@@ -103,6 +103,7 @@ const decideBeside = async (run: string) => {
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
 const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
 const soundly = async () => {
+  await payroll.reconcile();
   const names = await stored<{ invariant: string }>('SELECT invariant FROM invariant_breach');
   const told = (await payroll.attention()).filter(({ kind }) => kind === 'INVARIANT_BREACH');
   expect(told.map(({ happened }) => happened)).toEqual([]);
@@ -110,7 +111,7 @@ const soundly = async () => {
   expect((await kinds()).filter((kind) => kind === 'INVARIANT_BREACH')).toEqual([]);
 };
 
-const RECONCILED = { settings: { RECONCILE_MS: '500' } };
+const RECONCILED = { settings: { RECONCILE_MS: '2000' } };
 
 /** Moments of a backup: how a run is held there, and let go on after it. */
 const MOMENTS = [

@@ -12,7 +12,7 @@ beforeEach(async () => {
   payroll = await Payroll.start({
     rowsPerInstruction: 2,
     sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
-    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '500' },
+    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '2000' },
   });
   restoring = new Restoring(payroll);
 });

@@ -14,7 +14,7 @@ async function start(variants: Partial<Variants> = {}): Promise<void> {
   payroll = await Payroll.start({
     rowsPerInstruction: 2,
     sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent', ...variants } },
-    settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '500' },
+    settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '2000' },
   });
   restoring = new Restoring(payroll);
 }

@@ -462,7 +462,7 @@ describe('what a run did not pay', () => {
 
   it('breaks no invariant that the standing reconciler asserts, but for the run that was tampered with', async () => {
     const stored = <R>(sql: string) => select<R>(payroll.database.superuserUrl, sql);
-    await payroll.addReplica({ RECONCILE_MS: '500' });
+    await payroll.addReplica({ RECONCILE_MS: '2000' });
     await eventually(async () => (await stored('SELECT FROM reconciler_pass')).length > 0, 10_000);
     const broken = () =>
       stored(

@@ -70,7 +70,7 @@ async function inReview(
   left: readonly MagicCreditor['effect'][] = ['undocumentedStatus'],
   options: PayrollOptions = {},
 ): Promise<{ id: string; path: string }> {
-  payroll = await Payroll.start({ ...options, settings: { RECONCILE_MS: '500', ...options.settings } });
+  payroll = await Payroll.start({ ...options, settings: { RECONCILE_MS: '2000', ...options.settings } });
   const rows = payRows(3).map((row, n) => (left[n] === undefined ? row : { ...row, iban: iban(left[n]) }));
   const id = await payroll.paid(payFile(rows));
   await eventually(
@@ -314,7 +314,7 @@ describe('an instruction that stays in a status that nobody documents, and its p
       linkReads: 'allowed',
       groupsFill: 'at-once',
     } as const;
-    payroll = await Payroll.start({ sandbox: { variants }, settings: { RECONCILE_MS: '500' } });
+    payroll = await Payroll.start({ sandbox: { variants }, settings: { RECONCILE_MS: '2000' } });
     const gateway = payroll.services[0]!.app.get(BankGateway);
     const { getInstruction } = gateway;
     jest.spyOn(gateway, 'getInstruction').mockImplementation(async (...asked) => {

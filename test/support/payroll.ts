@@ -24,7 +24,9 @@ import { earliestExecutionDate } from '../../src/domain/business-day';
 import { EMPLOYER_ROLES, EmployerRole } from '../../src/http/allow';
 import { APP_OPTIONS, configureApp } from '../../src/http/configure-app';
 import { describeApi } from '../../src/http/openapi';
+import { readId } from '../../src/http/prefixed-id';
 import { People } from '../../src/identity/people.service';
+import { StandingReconciler } from '../../src/reconciliation/standing-reconciler';
 import { CRASH_BUILD } from './crash-build';
 import { execute, select, TestDatabase, testDatabase } from './database';
 import { eventually } from './eventually';
@@ -326,6 +328,13 @@ export class Payroll {
     }, 10_000);
   }
 
+  /** Has the standing reconciler make a pass, and waits for its end. */
+  async reconcile(): Promise<void> {
+    // As if nobody had made one lately.
+    await execute(this.database.superuserUrl, 'UPDATE reconciler_pass SET checked_at = to_timestamp(0)');
+    await this.services[0]!.app.get(StandingReconciler).check(readId('emp', this.employer));
+  }
+
   /** Waits until the run is in one of the states. */
   async until(id: string, states: readonly string[], timeoutMs = 30_000): Promise<string> {
     let status = '';
@@ -571,8 +580,7 @@ async function onboard(service: Service, keys: WithPeople, options: PayrollOptio
   const employer = String(created.data.id);
   const database = service.app.get(Database);
   const people = service.app.get(People);
-  const uuid = employer.replace(/^emp_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-  await database.inEmployer(uuid, async (tx) => {
+  await database.inEmployer(readId('emp', employer), async (tx) => {
     for (const role of EMPLOYER_ROLES) await people.grantRole(tx, keys.people[role]!, role);
     for (const role of ['approver', 'operator'] as const)
       await people.grantRole(tx, keys.people.second!, role);
