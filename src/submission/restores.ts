@@ -77,10 +77,10 @@ export class Restores {
       await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
     } catch (error) {
       this.nextReadMs = performance.now() + TRY_AGAIN_MS;
+      await this.keepWhy(waitsForOf(error));
       if (!isBankError(error)) throw error;
       const message = 'the bank could not be read after a restore';
       this.logger.warn({ message, error: describeError(error) });
-      await this.keepWhy(waitsForOf(error));
     }
   }
 
