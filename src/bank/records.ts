@@ -90,6 +90,11 @@ export function isFee({ transactionType }: Pick<BankPayment, 'transactionType'>)
   return transactionType === 'FEE';
 }
 
+/** Whether it says to which instruction it belongs: one of ours by its message id too. */
+export function namesItsInstruction(one: Pick<BankPayment, 'bankInstructionId' | 'messageId'>): boolean {
+  return one.bankInstructionId !== undefined || one.messageId !== undefined;
+}
+
 /** A payment without its amounts, which nothing of this depends on. */
 export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
   const { id, status } = record.paymentTransactionInternalInformation;

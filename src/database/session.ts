@@ -7,11 +7,13 @@ import { SilenceBound } from './silence-bound';
  * - `jit`: the price of a plan decides whether its statement is compiled first, and a plan that may not loop is priced as if
  *   it took hours (see `joiningByHash`): seconds of compiling for milliseconds of work.
  * - Isolation: what is read behind a lock is what others committed before it was had, not what stood when it was asked for.
+ * - `client_min_messages`: that a commit might not have been replicated is said by a warning alone.
  * - The rest is how times and bytes are written, in answers, in reports and under the hashes of the audit.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   jit: 'off',
   default_transaction_isolation: 'read committed',
+  client_min_messages: 'warning',
   TimeZone: 'UTC',
   DateStyle: 'ISO, YMD',
   IntervalStyle: 'postgres',

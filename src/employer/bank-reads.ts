@@ -39,9 +39,12 @@ export interface InstructionAtBank {
    * within the bank, or money that comes back. It is none of the instruction's payments.
    */
   onIncoming?: (marks: PaymentMarks) => void;
-  /** Told where no list shows its payments, and each is read by itself: one too many would not be shown. */
-  onAlone?: () => void;
+  /** Told where another read than a list of all payments shows them. */
+  onShown?: (by: ShownBy) => void;
 }
+
+/** A read that shows payments: the list of their instruction, or of each by itself, which shows none too many. */
+export type ShownBy = 'own-list' | 'itself';
 
 /** What the bank shows of whether an instruction was submitted. */
 export interface Standing {
@@ -210,14 +213,14 @@ export class BankReads {
       if (payment === undefined || !isOurs(payment)) break;
       found.push(payment);
     }
-    if (found.length > 0) instruction.onAlone?.();
+    if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
   async ownPayments(
     account: EmployerAccount,
-    { bankInstructionId, bankIds, onIncoming }: InstructionAtBank,
+    { bankInstructionId, bankIds, onIncoming, onShown }: InstructionAtBank,
   ): Promise<BankPayment[]> {
     const sizes: ListSize[] = [];
     const total = async (): Promise<number | undefined> =>
@@ -226,6 +229,7 @@ export class BankReads {
       collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total)),
     );
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
+    onShown?.('own-list');
     const known = knownTo(bankIds);
     return found.filter((payment) => {
       if (!isIncoming(payment, known)) return true;
@@ -316,7 +320,7 @@ export class BankReads {
 
   private async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const found: BankPayment[] = [];
-    instruction.onAlone?.();
+    instruction.onShown?.('itself');
     for (const ids of instruction.bankIds) {
       if (ids.length === 0) continue;
       try {

@@ -10,7 +10,7 @@ import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
-import { BankReads } from '../employer/bank-reads';
+import { BankReads, type ShownBy } from '../employer/bank-reads';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -52,7 +52,7 @@ import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
-import { isAsPlanned, isWholeSeen, type Sight, TotalsCheck } from './totals-check';
+import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
 
 /** What a read of an instruction itself showed: nothing where the bank hides it, or where it failed otherwise. */
 interface Glance {
@@ -62,10 +62,9 @@ interface Glance {
   gone?: boolean;
 }
 
-/** What was read of an instruction and its payments: where the bank hides it, its own list may lack some. */
+/** What was read of an instruction and its payments, and when. */
 interface Seen extends Sight {
   cameBack: CameBack;
-  shown: BankInstruction | undefined;
   /** Whether it hides it by saying that there is none. */
   gone: boolean;
   /** When the read began, as `performance.now()`. */
@@ -112,7 +111,7 @@ export class Follower {
       return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, alone } = await this.paymentsOf(claim, followed, cameBack, glance);
+    const { seen, by } = await this.paymentsOf(claim, followed, cameBack, glance);
     const unsure =
       this.totals.areDue(instruction) ||
       this.standsStill(instruction, seen) ||
@@ -123,7 +122,7 @@ export class Follower {
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
     const unshown = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.record(tx, claim, followed, { seen, alone, cameBack, shown, hidden, gone, begunAt }),
+      this.record(tx, claim, followed, { seen, by, cameBack, shown, hidden, gone, begunAt }),
     );
     crashPoint('follow.recorded');
     if (failure) throw failure;
@@ -137,11 +136,11 @@ export class Follower {
     followed: Followed,
     cameBack: CameBack,
     glance: Glance | undefined,
-  ): Promise<Pick<Sight, 'seen' | 'alone'>> {
+  ): Promise<Pick<Sight, 'seen' | 'by'>> {
     const { instruction, account, known, run } = followed;
     const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
     try {
-      let alone = false;
+      let by: ShownBy | undefined;
       const seen = await this.source.paymentsOf(account, asked, {
         bankInstructionId: instruction.bankInstructionId ?? '',
         createdAt: instruction.createdAt,
@@ -150,15 +149,15 @@ export class Follower {
         evenUnlisted: instruction.status === 'SUBMITTED',
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
-        onAlone: () => (alone = true),
+        onShown: (way) => (by = way),
       });
-      return { seen, alone };
+      return { seen, by };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.readInstruction(followed))).gone === true) {
-        const none = { seen: [], alone: false, shown: undefined, hidden: true, gone: true };
-        const nothing = { ...none, cameBack, begunAt: 0 };
+        const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true };
+        const nothing = { ...none, gone: true, cameBack, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -234,8 +233,9 @@ export class Follower {
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    { seen, alone, cameBack, shown, hidden, gone, begunAt }: Seen,
+    read: Seen,
   ): Promise<readonly string[]> {
+    const { seen, cameBack, shown, gone, begunAt } = read;
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
     const isDone = this.isDone(followed.run, instruction, before, seen);
@@ -254,14 +254,14 @@ export class Follower {
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
-    const isWhole = () => isWholeSeen(followed.account, instruction, { seen, alone, hidden });
-    if (this.totals.isSecondLook(instruction) && !isWhole())
+    if (this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     if (instruction.status !== 'SUBMITTED') return unshown;
     const isShown = shown !== undefined || seen.length > 0;
     if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');
-    if (closed && !isWhole()) await tellOfUnseenTotals(tx, instruction, followed.planned);
+    if (closed && isUnseen(followed, instruction, read, false))
+      await tellOfUnseenTotals(tx, instruction, followed.planned);
     return unshown;
   }
 

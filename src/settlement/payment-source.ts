@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
-import { isNotShown, isRequestRefused, isServersFault } from '../bank/errors';
+import { isNotShown, isRequestRefused, isServersFault, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
-import type { BankPayment } from '../bank/records';
+import { type BankPayment, namesItsInstruction } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { Sweeps } from './sweeps';
@@ -74,7 +74,8 @@ export class PaymentSource {
   ): Promise<BankPayment[]> {
     const sweeps = ended ? this.ofEnded : this.ofOpen;
     try {
-      return await sweeps.join(id, at);
+      const swept = await sweeps.join(id, at);
+      return linked && !swept.every(namesItsInstruction) ? await this.named(account, at, swept) : swept;
     } catch (error) {
       if (isRequestRefused(error))
         return (linked ? await this.ownList(account, at) : undefined) ?? (await this.ofAll.join(id, at));
@@ -83,6 +84,18 @@ export class PaymentSource {
         return await this.ownLists.run(() => this.reads.payments(account, at));
       throw error;
     }
+  }
+
+  /** One too many is shown by the list of the instruction alone, where the general one does not say whose its payments are. */
+  private async named(
+    account: EmployerAccount,
+    at: InstructionAtBank,
+    swept: BankPayment[],
+  ): Promise<BankPayment[]> {
+    const own = await unless(isNotShown, this.ownList(account, { ...at, onShown: undefined }));
+    if (own === undefined || own.length < swept.length) return swept;
+    at.onShown?.('own-list');
+    return own;
   }
 
   /** Undefined where the sweep may show what the instruction's own list does not: one that the bank shows no more. */

@@ -1,14 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { BankInstruction, BankPayment } from '../bank/records';
+import { type BankInstruction, type BankPayment, namesItsInstruction } from '../bank/records';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import type { EmployerTransaction } from '../database/database';
 import { isEndedUnpaid } from '../domain/bank-status';
-import type { EmployerAccount } from '../employer/employer.entity';
+import type { ShownBy } from '../employer/bank-reads';
+import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { calculatedBeyond, judgeGroups, sumOf, type Totals } from '../pay-run/match';
 import { groupsDiffer } from '../pay-run/stop';
 import { alarmOfStatus } from './follow-plan';
+import type { Followed } from './followed';
 import { Lateness } from './lateness';
 import { areTotalsDue, isSecondLook, type Looked, watchOf } from './looks';
 
@@ -53,6 +55,7 @@ export class TotalsCheck {
     if (totals === 'different') await groupsDiffer(tx, instruction, shown.groups ?? []);
     else if (beyond) await groupsDiffer(tx, instruction, [beyond]);
     else if (totals === 'absent') return;
+    else await clear(tx, ['TOTALS_UNSEEN'], instruction.id, 'the bank shows count and sum');
     const totalsCheckedAt = this.clock.now();
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt });
     instruction.totalsCheckedAt = totalsCheckedAt;
@@ -128,27 +131,40 @@ export function isAsPlanned(
   return judgeGroups(planned, shown.groups) === 'equal';
 }
 
-/** What a read showed of the payments of an instruction, and how. */
+/** What a read showed of an instruction and its payments, and how. */
 export interface Sight {
   seen: readonly BankPayment[];
-  /** Whether each was read by itself, since no list shows them. */
-  alone: boolean;
-  /** Whether the instruction itself was asked for, and the bank hides it. */
+  /** Undefined for a list of all payments, which need not name whose one too many is. */
+  by: ShownBy | undefined;
+  shown: BankInstruction | undefined;
+  /** Whether the instruction itself was asked for, and the bank hides it: its own list may lack some of its payments. */
   hidden: boolean;
 }
 
 /**
- * Whether a payment too many would be seen: by a list, that of the instruction, which is hidden where the instruction is,
- * or one that names whose each is; or by the totals, where they can be read again. Those of the answer to the submit alone
- * do not tell of what joined it since.
+ * Whether a payment too many would be seen neither by a list nor by the instruction itself: its totals tell of one where
+ * they can be read again, which has been done unless this `isSecondLook` still. Those of the answer to the submit alone do
+ * not tell of what joined it since.
  */
-export function isWholeSeen(
-  { reads }: EmployerAccount,
+export function isUnseen(
+  { account: { reads }, planned }: Pick<Followed, 'account' | 'planned'>,
   { totalsCheckedAt }: Instruction,
-  { seen, alone, hidden }: Sight,
+  sight: Sight,
+  isSecondLook: boolean,
 ): boolean {
-  if (totalsCheckedAt !== null && !hidden && reads.includes('INSTRUCTION')) return true;
-  if (alone) return false;
-  if (!hidden && reads.includes('INSTRUCTION_PAYMENTS')) return true;
-  return seen.every((one) => one.bankInstructionId !== undefined || one.messageId !== undefined);
+  const { shown, hidden } = sight;
+  if (isListed(sight)) return false;
+  if (totalsCheckedAt === null || hidden || !reads.includes('INSTRUCTION')) return true;
+  return isSecondLook && shown !== undefined && !isCalculated(planned, shown);
+}
+
+/** Whether a list shows all there are: that of the instruction, unless that is hidden, or one that names whose each is. */
+function isListed({ seen, by, hidden }: Sight): boolean {
+  if (by === 'itself') return false;
+  return (by === 'own-list' && !hidden) || seen.every(namesItsInstruction);
+}
+
+/** Whether what was added to it is shown, and is what was planned. */
+function isCalculated({ rowCount, totalMinor }: PlannedInstruction, shown: BankInstruction): boolean {
+  return shown.calculatedCount === rowCount && shown.calculatedTotalMinor === totalMinor;
 }

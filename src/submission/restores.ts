@@ -77,10 +77,13 @@ export class Restores {
       await eachOf(await this.withForgotten(), (employerId) => this.check.adoptWaiting(employerId));
     } catch (error) {
       this.nextReadMs = performance.now() + TRY_AGAIN_MS;
-      if (!isBankError(error)) throw error;
+      const isOfBank = isBankError(error);
       const message = 'the bank could not be read after a restore';
-      this.logger.warn({ message, error: describeError(error) });
-      await this.keepWhy(waitsForOf(error));
+      if (isOfBank) this.logger.warn({ message, error: describeError(error) });
+      await this.keepWhy(waitsForOf(error)).catch((also: unknown) => {
+        throw isOfBank ? also : error;
+      });
+      if (!isOfBank) throw error;
     }
   }
 

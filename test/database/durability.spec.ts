@@ -55,6 +55,7 @@ describe('a transaction of the service', () => {
     ['DateStyle', 'SQL, DMY', 'ISO, YMD'],
     ['IntervalStyle', 'iso_8601', 'postgres'],
     ['bytea_output', 'escape', 'hex'],
+    ['client_min_messages', 'error', 'warning'],
   ])('whose role was set to %s "%s" has "%s"', async (setting, chosen, used) => {
     expect(await hasWhereRoleHas(setting, `'${chosen}'`)).toBe(used);
   });

@@ -153,6 +153,18 @@ describe('payments that no list shows', () => {
     expect(alone).toHaveBeenCalledTimes(2);
   });
 
+  it('are not read so where they are very many, or a list fails that may show them', async () => {
+    const alone = jest.fn(([id]: [string]) => Promise.resolve(shown(id)));
+    const many = Array.from({ length: 1_001 }, (_, n) => String(n));
+    expect(await readOf(many, none, alone)).toEqual([]);
+    const unreadable = new ListUnreadable('repeats');
+    async function* repeating() {
+      yield* await Promise.reject<never[]>(unreadable);
+    }
+    await expect(readOf(['901'], repeating, alone)).rejects.toBe(unreadable);
+    expect(alone).not.toHaveBeenCalled();
+  });
+
   it('are none of the instruction where the bank says that they are of another', async () => {
     const alone = jest.fn(([id]: [string]) => Promise.resolve({ ...shown(id), bankInstructionId: '9' }));
     expect(await readOf(['901'], none, alone)).toEqual([]);

@@ -58,6 +58,10 @@ describe('a submit whose outcome nobody knows', () => {
     expect(metrics).toMatch(/^payrun_work_waiting_seconds\{kind="RUN"\} [0-9.]+$/m);
   });
 
+  it('is not listed by a filter that is mistyped', async () => {
+    expect((await payroll.as('finance').get(payroll.path('/attention?sate=all'))).status).toBe(422);
+  });
+
   it('declared not executed: the instruction is deleted at the bank and read back, and nobody is paid by it', async () => {
     const { id, rows, path } = await parked('request-lost');
     const answer = await act(path, 'NOT_EXECUTED');

@@ -7,6 +7,7 @@ import { Variants } from '../../src/bank-sandbox/variants';
 import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { monthsAfter } from '../../src/schedule/period-dates';
+import { RestoreSweep } from '../../src/submission/restore-sweep';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -713,6 +714,19 @@ describe('a database restored, at a bank that shows of what was submitted only a
 });
 
 describe('after a restore', () => {
+  it('who would resume is told that it is this service that fails, where it is', async () => {
+    await start();
+    await backedUp();
+    jest.spyOn(RestoreSweep.prototype, 'since').mockRejectedValue(new TypeError('a defect of ours'));
+    await restored();
+    await told();
+    await eventually(async () => {
+      const { code, detail } = (await resume()).data;
+      return code === 'NOT_RECONCILED' && /\(this service: an error that its log tells\)/.test(detail);
+    }, 10_000);
+    jest.restoreAllMocks();
+  });
+
   it('nobody resumes before the bank was read, be it that the desk is passed by', async () => {
     await start();
     await backedUp();

@@ -1,4 +1,6 @@
 import { BankUnreachable } from '../../src/bank/errors';
+import type { BankInstruction } from '../../src/bank/records';
+import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
@@ -237,6 +239,42 @@ describe('a bank that shows neither totals nor to which instruction a payment be
     },
   );
 
+  it('is asked so too where it shows the totals in that answer, and an instruction without any later', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '500' },
+      sandbox: { variants: { ...NAMELESS, linkReads: 'allowed', addAfterSubmit: 'accepted' } },
+    });
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE employer_account SET reads = '{INSTRUCTION,PAYMENT_LIST}'`,
+    );
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['FOLLOWING', 'SETTLED'], 30_000);
+    showing(payroll, ({ bankInstructionId, status }) => ({ bankInstructionId, status }));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
+    await payroll.addAtBank(bankInstructionId);
+    await payroll.askedAbout(id, 'TOTALS_UNSEEN');
+  });
+
+  it('is asked no more once an instruction that ended shows its totals', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '4000' },
+      sandbox: { variants: { ...NAMELESS, linkReads: 'allowed', submitRuns: 'later' } },
+    });
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE employer_account SET reads = '{INSTRUCTION,PAYMENT_LIST}'`,
+    );
+    const spy = showing(payroll, (shown) => ({ ...shown, groups: undefined }));
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'TOTALS_UNSEEN');
+    spy.mockRestore();
+    await eventually(async () => (await payroll.attention()).length === 0, 20_000);
+    const { data } = await payroll.as('operator').get(path);
+    expect(data.resolution).toBe('the bank shows count and sum');
+  });
+
   it('is asked so too where nothing can be read of what people have ended', async () => {
     payroll = await Payroll.start({
       sandbox: {
@@ -262,6 +300,16 @@ describe('a bank that shows neither totals nor to which instruction a payment be
     await payroll.until(id, ['FAILED'], 20_000);
   });
 });
+
+/** Has reads of instructions show what is made of them. */
+function showing(payroll: Payroll, made: (shown: BankInstruction) => BankInstruction): jest.SpyInstance {
+  const reads = payroll.services[0]!.app.get(BankReads);
+  const { instruction } = reads;
+  return jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
+    const shown = await instruction.apply(reads, asked);
+    return shown && made(shown);
+  });
+}
 
 describe('a bank that executes one add twice', () => {
   let payroll: Payroll;
@@ -342,6 +390,25 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     await payroll.aDayLater();
     await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
     expect((await payroll.as('administrator').get('/v1/service')).data.submitsOff).toBe(true);
+  });
+
+  it('is found out by the list of the instruction where the general one names nobody, however many are read', async () => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 1,
+      sandbox: { variants: { ...NAMELESS, linkReads: 'allowed', addAfterSubmit: 'accepted' } },
+    });
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE employer_account SET reads = '{INSTRUCTION_PAYMENTS,PAYMENT_LIST}'`,
+    );
+    const id = await payroll.paid(payFile(payRows(8)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await payroll.restsForADay();
+    const { instructions } = await payroll.run(id);
+    for (const { bankInstructionId } of instructions) await payroll.addAtBank(bankInstructionId);
+    await payroll.aDayLater();
+    const kinds = (await payroll.attention()).map(({ kind }) => kind);
+    expect(kinds).toEqual(instructions.map(() => 'FOREIGN_RECORD'));
   });
 
   /** A run one of whose payments never settles, at a bank that takes adds after the submit. */

@@ -277,7 +277,12 @@ describe('reading pay runs', () => {
     expect((await asked.expect(422)).body.errors).toEqual([
       { pointer: '#/stauts', code: 'unrecognized_keys', detail: 'This field is not known.' },
     ]);
-    await office.as(company, 'finance').get('/reconciliation?period=2026-11&fromat=csv').expect(422);
+    for (const path of [
+      '/reconciliation?period=2026-11&fromat=csv',
+      pathOf(run, '/reconciliation?fromat=csv'),
+      pathOf(run, '/reconciliation/rows?fromat=csv'),
+    ])
+      await office.as(company, 'finance').get(path).expect(422);
   });
 
   it('shows no payment to an operator, also not in the history', async () => {

@@ -1,7 +1,14 @@
-import { BankError, BankUnreachable, ContractDrift, ListUnreadable, NotFound } from '../../src/bank/errors';
+import {
+  BankError,
+  BankUnreachable,
+  ContractDrift,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+} from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
-import { BankReads } from '../../src/employer/bank-reads';
+import { BankReads, type InstructionAtBank, type ShownBy } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
 import { PaymentSource } from '../../src/settlement/payment-source';
 
@@ -122,6 +129,62 @@ it('sweeps for large instructions as well where the bank links no list', async (
   const { bank, seen } = await readAll(40, 100, ['PAYMENT_LIST']);
   expect(bank).toMatchObject({ ownLists: 0, sweeps: 1 });
   expect(seen).toEqual(each(40));
+});
+
+describe('where a sweep does not say of which instruction a payment is', () => {
+  /** What is seen of an instruction beside as many others as are swept, and by which read, where its own list answers so. */
+  async function lastSeen(own: () => Promise<unknown[]>) {
+    const gateway = {
+      listPayments: async function* () {
+        for (let n = 0; n <= FEW; n += 1) yield await Promise.resolve({ bankPaymentId: `swept-${n}` });
+      },
+    };
+    const ownPayments = async (_: EmployerAccount, { onShown }: InstructionAtBank) => {
+      onShown?.('own-list');
+      return own();
+    };
+    const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
+      payments: own,
+      ownPayments,
+      faults: new Map([['payments of lasting', 2]]),
+    });
+    const source = new PaymentSource(reads, gateway as unknown as BankGateway);
+    let by: ShownBy | undefined;
+    const all = Array.from({ length: FEW + 1 }, (_, n) =>
+      source.paymentsOf(
+        { reads: READS } as EmployerAccount,
+        { id: `ours-${n}`, rows: 1, ended: true },
+        {
+          bankInstructionId: 'lasting',
+          createdAt: new Date(0),
+          bankIds: [[`swept-${n}`]],
+          isNamedBy: () => false,
+          onShown: (way) => (by = way),
+        },
+      ),
+    );
+    const last = (await Promise.allSettled(all)).at(-1);
+    const seen = last?.status === 'fulfilled' ? last.value.map((one) => one.bankPaymentId) : 'failed';
+    return { seen, by };
+  }
+  const shown = (ids: string[]) => () => Promise.resolve(ids.map((bankPaymentId) => ({ bankPaymentId })));
+
+  it('reads its own list, which shows one too many', async () => {
+    expect(await lastSeen(shown(['one', 'more']))).toEqual({ seen: ['one', 'more'], by: 'own-list' });
+  });
+
+  it.each([
+    ['shows less', shown([])],
+    ['is refused', () => Promise.reject(new NotAllowed(403, { raw: 'no' }))],
+    ['fails lastingly', () => Promise.reject(new BankError(500, { raw: 'oops' }))],
+  ])('keeps to the sweep where its own list %s', async (_, own) => {
+    expect(await lastSeen(own)).toEqual({ seen: [`swept-${FEW}`], by: undefined });
+  });
+
+  it('fails where the bank is away', async () => {
+    const away = () => Promise.reject(new BankUnreachable('ECONNREFUSED', false));
+    expect((await lastSeen(away)).seen).toBe('failed');
+  });
 });
 
 describe('where the general list refuses the bound it is asked with', () => {
