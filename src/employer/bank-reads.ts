@@ -30,7 +30,10 @@ export interface InstructionAtBank {
   bankIds: readonly KnownIds[];
   /** Whether it is looked for in every other list where its own is hidden, however long those are. */
   byAnyList?: boolean;
-  /** Whether its payments are asked for each by itself where no list shows one: some show none before the submit. */
+  /**
+   * Whether its payments are asked for each by itself where no list shows one: some show none before the submit, and what
+   * comes back, or ends otherwise after all, is seen nowhere else at a bank that shows no list.
+   */
   evenUnlisted?: boolean;
   /** Whether a message id names a row of this instruction. */
   isNamedBy: (messageId: string) => boolean;

@@ -146,7 +146,8 @@ export class Follower {
         createdAt: instruction.createdAt,
         bankIds: known.map(({ bankIds }) => bankIds),
         byAnyList: instruction.status === 'SUBMITTED',
-        evenUnlisted: instruction.status === 'SUBMITTED',
+        // Of what ended a payment too many would be shown by nothing else than its count and sum.
+        evenUnlisted: instruction.status === 'SUBMITTED' || glance?.shown !== undefined,
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
         onShown: (way) => (by = way),

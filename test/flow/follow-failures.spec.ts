@@ -464,6 +464,22 @@ describe('a submitted instruction whose own read fails, while its payments are l
   });
 });
 
+it('what comes back after its end is seen where no list shows it, and each payment only by itself', async () => {
+  payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
+  const { superuserUrl } = payroll.database;
+  await execute(superuserUrl, `UPDATE employer_account SET reads = '{INSTRUCTION,INSTRUCTION_PAYMENTS}'`);
+  await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
+  const rows = payRows(2);
+  rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+  const id = await payroll.paid(payFile(rows));
+  await payroll.until(id, ['SETTLED'], 20_000);
+  await payroll.restsForADay();
+  await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
+  await payroll.aDayLater();
+  expect(await select(superuserUrl, 'SELECT FROM payment WHERE returned_at IS NOT NULL')).toHaveLength(1);
+  expect(await kinds()).toEqual([]);
+});
+
 describe('the balance after the end of a run, at a bank that shows its account no more', () => {
   it('is not read over and over where the account is gone', async () => {
     const id = await following();
