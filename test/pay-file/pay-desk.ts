@@ -32,7 +32,7 @@ import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { lockRun } from '../../src/pay-run/pay-run.store';
 import { isLockAwaited, TestDatabase, testDatabase } from '../support/database';
 import { germanIban } from '../support/pay-rows';
-import { Excess, explainPlans, watchPlans } from '../support/plans';
+import { Excess, explainPlans, isHeard, watchPlans } from '../support/plans';
 
 export const HEADER = 'employee_id,name,iban,bic,amount,currency,remittance';
 /** The account of the sample `creditor-is-debtor.csv`. */
@@ -93,7 +93,9 @@ export class PayDesk {
     const test = await testDatabase();
     await explainPlans(test.superuserUrl);
     const { options, found } = watchPlans(dataSourceOptions(test.url, ENTITIES, 6), limit);
-    return { desk: await PayDesk.on(test, options), found };
+    const desk = await PayDesk.on(test, options);
+    if (!(await isHeard(desk.source, found, limit))) throw new Error('no plan is heard of');
+    return { desk, found };
   }
 
   private static async on(test: TestDatabase, options: DataSourceOptions): Promise<PayDesk> {

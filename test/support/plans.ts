@@ -2,6 +2,7 @@ import type { Client, ClientConfig, Pool } from 'pg';
 import { DataSource, DataSourceOptions } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import { execute, select } from './database';
+import { eventually } from './eventually';
 
 /** A statement one of whose parts looked at more rows than it may. */
 export interface Excess {
@@ -16,7 +17,8 @@ export async function explainPlans(superuserUrl: string): Promise<void> {
   const settings = {
     session_preload_libraries: 'auto_explain',
     'auto_explain.log_min_duration': '0',
-    'auto_explain.log_level': 'notice',
+    // Which a connection hears whatever it wants to hear.
+    'auto_explain.log_level': 'info',
     'auto_explain.log_format': 'text',
     'auto_explain.log_analyze': 'on',
     'auto_explain.log_timing': 'off',
@@ -56,7 +58,19 @@ export async function watchOpened(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND application_name = 'payrun'`,
   );
+  await eventually(
+    () => isHeard(source, found, limit),
+    5_000,
+    () => 'no plan is heard of',
+  );
   return found;
+}
+
+/** Whether a statement that looks at more rows than it may is noted, which it is no longer then. */
+export async function isHeard(source: DataSource, found: Excess[], limit: number): Promise<boolean> {
+  // A connection may be one that was just cut.
+  await source.query(`SELECT count(*) FROM generate_series(0, ${limit})`).catch(() => undefined);
+  return found.splice(0).length > 0;
 }
 
 function listen(client: Pick<Client, 'on'>, limit: number, found: Excess[]): void {
