@@ -132,10 +132,15 @@ const postalAddress = z.looseObject({
   country: text,
 });
 
+/** That of the initiating party the document calls an id and no more. */
+const partyId = z.preprocess(
+  (given) => (typeof given === 'string' || isLosslessNumber(given) ? { value: given } : given),
+  z.looseObject({ type: text, value: maybeId }),
+);
+
 export const party = z.looseObject({
   name: text,
-  // Nothing is decided by it, and the document calls that of the initiating party an id and no more.
-  id: z.looseObject({ type: text, value: maybeId }).nullish().catch(undefined),
+  id: partyId.nullish(),
   accountId: z
     .looseObject({ type: text, value: text, bankId: z.looseObject({ type: text, value: text }).nullish() })
     .nullish(),
