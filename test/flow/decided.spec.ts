@@ -28,8 +28,7 @@ const acknowledge = async (id: string) => {
 };
 
 /** Has everything looked at once more, without a pause of ours. */
-const lookAgain = () =>
-  execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL');
+const lookAgain = () => payroll.wakeAll();
 
 /** Looks again until the bank was asked so often, and so what followed the last but one answer is written down. */
 const readAgain = async (operation: string, times = 4) => {

@@ -2,7 +2,7 @@ import { MAGIC_CREDITORS, type MagicCreditor } from '../../src/bank-sandbox/magi
 import { BankGateway } from '../../src/bank/gateway';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute, select } from '../support/database';
+import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
@@ -33,8 +33,7 @@ const report = async (id: string) =>
 const payments = async (id: string): Promise<{ id: string; status: string }[]> =>
   (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments`))).data.items;
 const statuses = async (id: string) => (await payments(id)).map(({ status }) => status);
-const lookAgain = () =>
-  execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL');
+const lookAgain = () => payroll.wakeAll();
 /** Holds once everything was looked at again, and so does not by chance. */
 const eventuallyRead = (holds: () => Promise<boolean>) =>
   eventually(async () => {

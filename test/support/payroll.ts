@@ -328,6 +328,22 @@ export class Payroll {
     }, 10_000);
   }
 
+  /** Has all work that nobody holds be taken up now. */
+  wakeAll(): Promise<void> {
+    return execute(
+      this.database.superuserUrl,
+      'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL',
+    );
+  }
+
+  /** Waits until the run is settled, without a pause of ours. */
+  untilSettled(id: string): Promise<void> {
+    return eventually(async () => {
+      await this.wakeAll();
+      return (await this.run(id)).status === 'SETTLED';
+    }, 30_000);
+  }
+
   /** Has the standing reconciler make a pass, and waits for its end. */
   async reconcile(): Promise<void> {
     // As if nobody had made one lately.
