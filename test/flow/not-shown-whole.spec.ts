@@ -37,7 +37,10 @@ describe('an instruction that the bank does not show whole before its submit', (
     const id = await begin();
     const readOn = () => {
       const before = reads;
-      return eventually(async () => reads > before + 1, 15_000);
+      return eventually(async () => {
+        await payroll.wakeAll();
+        return reads > before + 1;
+      }, 15_000);
     };
     await readOn();
     const shows = (other: ReadBack | undefined) => (shown = other);
