@@ -109,12 +109,10 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     });
     const server = payroll.database.superuserUrl;
     await eventually(async () => {
-      await execute(server, 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL');
+      await payroll.wakeAll();
       return (await select(server, 'SELECT FROM bank_payment WHERE bank_rank < 14')).length === 0;
     }, 15_000);
-    await payroll.addReplica({ RECONCILE_MS: '2000' });
-    await eventually(async () => (await select(server, 'SELECT FROM reconciler_pass')).length > 0, 15_000);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await payroll.reconcile();
     expect(await kinds()).toEqual([]);
   });
 

@@ -413,8 +413,7 @@ describe('an instruction that was seen submitted by somebody else, which the ban
     await act(await payroll.askedAbout(id, 'INVARIANT_BREACH'), 'RESUME');
     const reads = (await payroll.calls()).getInstruction ?? 0;
     await eventually(async () => {
-      const now = 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL';
-      await execute(payroll.database.superuserUrl, now);
+      await payroll.wakeAll();
       return ((await payroll.calls()).getInstruction ?? 0) > reads + 4;
     }, 20_000);
     expect((await payroll.calls()).initiate).toBe(initiate);
@@ -507,9 +506,8 @@ describe('two people who say on the written word of the bank that a submit by so
   };
   /** Has everything that waits be done at once, several times. */
   const workNow = async (times: number) => {
-    const waiting = 'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL';
     for (let n = 0; n < times; n += 1) {
-      await execute(payroll.database.superuserUrl, waiting);
+      await payroll.wakeAll();
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   };

@@ -62,7 +62,7 @@ describe('the standing reconciler over sound payrolls', () => {
         expect(data).toContain(`payrun_reconciler_failures_total{invariant="${name}"} 0`);
       }
     }
-    expect(checks).toBeGreaterThan(10);
+    expect(checks).toBeGreaterThan(20);
   });
 
   it('finds nothing broken once all is still', async () => {

@@ -272,6 +272,7 @@ describe('a payment that two people declare not paid', () => {
     shows('PRO_SETTLEMENT_FAILED');
     await eventuallyRead(async () => (await report(id)).byBankStatus[REVIEW] === undefined);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await payroll.reconcile();
     expect(await kinds()).toEqual([]);
     expect((await report(id)).explained).toBe(true);
   });

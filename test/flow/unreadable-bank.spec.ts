@@ -1,5 +1,5 @@
 import axios from 'axios';
-import { execute, select } from '../support/database';
+import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -223,10 +223,7 @@ describe('answers to reads that cannot be read', () => {
   /** Until nobody is asked, with no pause of ours in between. */
   const closed = () =>
     eventually(async () => {
-      await execute(
-        payroll.database.superuserUrl,
-        'UPDATE lease SET wake_at = clock_timestamp() WHERE holder IS NULL',
-      );
+      await payroll.wakeAll();
       return (await kinds()).length === 0;
     }, 15_000);
 
