@@ -10,6 +10,13 @@ export interface PaidByInstruction {
   returnedMinor: bigint;
 }
 
+/** What an account seems to have lost again: of one instruction, or of all, told by the first of them. In minor units. */
+export interface TakenAgain {
+  instructionId: string;
+  payments: number;
+  amountMinor: bigint;
+}
+
 /** An instruction executed more often than so besides is beyond what can be told from other traffic of the account. */
 const MOST_TIMES_AGAIN = 3n;
 
@@ -39,9 +46,15 @@ export function paidAgain(
   lostMinor: bigint,
   unpaidMinor: bigint,
   unpaidChargesMinor: bigint,
-): PaidByInstruction | 'not-yet' | undefined {
-  const amountMinor = sumMinor(paid.map((one) => one.amountMinor));
-  const chargesMinor = sumMinor(paid.map((one) => one.chargesMinor));
+): TakenAgain | 'not-yet' | undefined {
+  const [first] = paid;
+  if (first === undefined) return undefined;
+  const all = {
+    instructionId: first.instructionId,
+    payments: paid.reduce((sum, one) => sum + one.payments, 0),
+    amountMinor: sumMinor(paid.map((one) => one.amountMinor)),
+    chargesMinor: sumMinor(paid.map((one) => one.chargesMinor)),
+  };
   const restMinor = lackOf(paid, lostMinor);
   if (restMinor <= 0n || restMinor === unpaidChargesMinor) return undefined;
   const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
@@ -52,8 +65,11 @@ export function paidAgain(
   for (let times = 1n; times <= MOST_TIMES_AGAIN; times += 1n) {
     const isTaken = (one: Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>): boolean =>
       isRest(times * one.amountMinor) || isRest(times * (one.amountMinor + one.chargesMinor));
-    const again = paid.find(isTaken) ?? (isTaken({ amountMinor, chargesMinor }) ? paid[0] : undefined);
-    if (again) return again;
+    const again = [...paid, all].find(isTaken);
+    if (again) {
+      const { instructionId, payments, amountMinor } = again;
+      return { instructionId, payments: Number(times) * payments, amountMinor: times * amountMinor };
+    }
   }
   return undefined;
 }

@@ -30,6 +30,10 @@ export class Attention {
   @Column('bigint', { transformer: bigintColumn, nullable: true }) lackingMinor!: bigint | null;
   /** Of what moved besides the rows of a run; null where nothing of that is asked about. */
   @Column('jsonb', { nullable: true }) records!: AskedRecord[] | null;
+  /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
+  @Column('integer', { nullable: true }) beyondPayments!: number | null;
+  /** The same in minor units. */
+  @Column('bigint', { transformer: bigintColumn, nullable: true }) beyondMinor!: bigint | null;
   @Column('timestamptz') openedAt!: Date;
   @Column('timestamptz', { nullable: true }) resolvedAt!: Date | null;
   @Column('text', { nullable: true }) resolution!: string | null;

@@ -3,6 +3,7 @@ import { newId } from '../database/new-id';
 import { AskedRecord, Attention } from './attention.entity';
 import { ATTENTION_WORDS, AttentionKind } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
+import type { Totals } from './match';
 
 /** A doubt or a refusal that a person must hear of. `happened` holds no name, IBAN or amount of a person. */
 export interface Alarm {
@@ -26,6 +27,8 @@ export interface Alarm {
   records?: AskedRecord[];
   /** What the available balance falls short by, charges to be expected included. */
   lackingMinor?: bigint;
+  /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
+  beyond?: Totals;
   /** Whether another amount is another question: `happened` cannot tell the two apart. */
   isAboutSum?: boolean;
   /** Whether more payments, or more money, than was told is another question: who decides must have read of all. */
@@ -70,6 +73,8 @@ export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void
       amountMinor: alarm.amountMinor ?? 0n,
       lackingMinor: alarm.lackingMinor ?? null,
       records: alarm.records ?? null,
+      beyondPayments: alarm.beyond?.count ?? null,
+      beyondMinor: alarm.beyond?.totalMinor ?? null,
     })
     .orIgnore()
     .updateEntity(false)

@@ -168,6 +168,11 @@ export function calculatedBeyond(
   return count > planned.count || totalMinor > planned.totalMinor ? { count, totalMinor } : undefined;
 }
 
+/** What some totals are beyond others; less is negative. */
+export function beyond(some: Totals, others: Totals): Totals {
+  return { count: some.count - others.count, totalMinor: some.totalMinor - others.totalMinor };
+}
+
 /** Count and sum over groups, in minor units. */
 export function sumOf(groups: readonly Totals[]): Totals {
   return {

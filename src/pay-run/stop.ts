@@ -11,7 +11,7 @@ import { aboutInstruction, Alarm, isDecided, raise, raiseNaming, raiseUndecided 
 import { ATTENTION_WORDS, AttentionAction, AttentionKind } from './attention-words';
 import { repaysForgotten } from './forgotten-pay';
 import { Instruction, PlannedInstruction } from './instruction.entity';
-import { sumOf, Totals } from './match';
+import { beyond, sumOf, Totals } from './match';
 import { PayRun } from './pay-run.entity';
 
 type Stopping = (typeof STOPS_EVERYTHING)[number];
@@ -132,7 +132,7 @@ export function totalsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
-  told: Pick<Alarm, 'happened' | 'certain' | 'askBank'>,
+  told: Pick<Alarm, 'happened' | 'certain' | 'askBank' | 'beyond'>,
 ): Promise<void> {
   const kind = 'TOTAL_MISMATCH_AFTER_SUBMIT';
   return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), ...told });
@@ -146,13 +146,16 @@ export function totalsDiffer(
 export function groupsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
+  planned: Totals,
   groups: readonly Totals[],
 ): Promise<void> {
-  const { count, totalMinor } = sumOf(groups);
+  const shown = sumOf(groups);
+  const { count, totalMinor } = shown;
   const alarm = {
     kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
     ...aboutInstruction(instruction, { rowCount: count, totalMinor }),
     happened: `After the submit the bank shows another count or sum than was approved: ${count} payments.`,
+    beyond: beyond(shown, planned),
     isAboutSum: true,
   } as const;
   return stopUnlessDecided(tx, alarm, [` ${count} payments.`]);

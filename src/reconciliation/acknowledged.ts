@@ -9,6 +9,7 @@ export const BESIDE_THE_ROWS = {
   POSSIBLE_RETURN: 'cameIn',
   ENTRY_OF_THE_BANK: 'entries',
   FOREIGN_RECORD: 'foreign',
+  TOTAL_MISMATCH_AFTER_SUBMIT: 'beyond',
 } as const satisfies Partial<Record<AttentionKind, string>>;
 export type BesideTheRows = keyof typeof BESIDE_THE_ROWS;
 export const KINDS_BESIDE = Object.keys(BESIDE_THE_ROWS) as BesideTheRows[];
@@ -19,6 +20,8 @@ export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
     'Money that came in for no payment, or of another amount than one: where the bank shows that payment as returned, the line `returned` has what was paid.',
   ENTRY_OF_THE_BANK: 'Fees and refunds that the bank lists among the payments: they are in no line.',
   FOREIGN_RECORD: 'Payments that we never sent, in our instructions: they are in no line.',
+  TOTAL_MISMATCH_AFTER_SUBMIT:
+    'What the bank executed of an instruction beyond its approved payments, by its totals or the balance, less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
 };
 
 /**
@@ -60,6 +63,11 @@ interface Row {
   records: AskedRecord[] | null;
 }
 
+/** A decision, with what no later one tells of. */
+interface Counting extends CountAndSum {
+  row: Row;
+}
+
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question:
  * of two decisions that tell of one record the last counts it, and of others both count their own. What was found in an
@@ -72,13 +80,14 @@ export async function acknowledgedOf(
   const rows = await tx.query<Row>(
     `SELECT a.pay_run_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
-       a.payments, a.amount_minor, a.records
+       coalesce(a.beyond_payments, a.payments) AS payments, coalesce(a.beyond_minor, a.amount_minor) AS amount_minor,
+       a.records
      FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      JOIN person one ON one.id = d.proposed_by
      JOIN person other ON other.id = d.confirmed_by
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
-       AND d.confirmed_at IS NOT NULL
+       AND d.confirmed_at IS NOT NULL AND (a.kind <> 'TOTAL_MISMATCH_AFTER_SUBMIT' OR a.beyond_payments IS NOT NULL)
        AND NOT EXISTS (SELECT FROM instruction i
          WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED')
      ORDER BY d.confirmed_at, a.id`,
@@ -91,19 +100,32 @@ export async function acknowledgedOf(
     told.set(key, new Set([...(later ?? []), ...(row.records ?? []).map(({ id }) => id)]));
     return leftOf(row, later);
   });
-  return counting.reverse();
+  return counting.reverse().map((one) => acknowledged(lessForeign(one, counting)));
 }
 
 /** What no later decision of the same question tells of; of one whose records are not kept, all or nothing. */
-function leftOf(row: Row, later: ReadonlySet<string> | undefined): Acknowledged[] {
+function leftOf(row: Row, later: ReadonlySet<string> | undefined): Counting[] {
   if (row.records === null)
-    return later === undefined ? [acknowledged(row, row.payments, BigInt(row.amount_minor))] : [];
+    return later === undefined ? [{ row, count: row.payments, amountMinor: BigInt(row.amount_minor) }] : [];
   const left = row.records.filter(({ id }) => later?.has(id) !== true);
   if (left.length === 0 && later !== undefined) return [];
-  return [acknowledged(row, left.length, sumMinor(left.map(({ minor }) => BigInt(minor))))];
+  return [{ row, count: left.length, amountMinor: sumMinor(left.map(({ minor }) => BigInt(minor))) }];
 }
 
-function acknowledged(row: Row, count: number, amountMinor: bigint): Acknowledged {
+/** What totals are beyond the approved ones, less the payments of the instruction that are told of by themselves. */
+function lessForeign(one: Counting, all: readonly Counting[]): Counting {
+  if (one.row.kind !== 'TOTAL_MISMATCH_AFTER_SUBMIT') return one;
+  const foreign = all.filter(
+    ({ row }) => row.kind === 'FOREIGN_RECORD' && row.subject_id === one.row.subject_id,
+  );
+  return {
+    row: one.row,
+    count: foreign.reduce((left, { count }) => left - count, one.count),
+    amountMinor: foreign.reduce((left, { amountMinor }) => left - amountMinor, one.amountMinor),
+  };
+}
+
+function acknowledged({ row, count, amountMinor }: Counting): Acknowledged {
   return {
     payRunId: row.pay_run_id,
     attentionId: row.attention_id,

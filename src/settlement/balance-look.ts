@@ -78,8 +78,10 @@ export class BalanceLook {
         `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
         [tx.employerId, run.id],
       );
-      if (again)
-        await totalsDiffer(tx, told, { rowCount: again.payments, totalMinor: again.amountMinor }, PAID_AGAIN);
+      if (again === undefined) return;
+      const { payments: count, amountMinor: totalMinor } = again;
+      const beyond = { count, totalMinor };
+      await totalsDiffer(tx, told, { rowCount: count, totalMinor }, { ...PAID_AGAIN, beyond });
     });
     return false;
   }

@@ -52,8 +52,8 @@ export class TotalsCheck {
     const isLess = judged !== 'equal' && judgeGroups(all, shown.groups, true) === 'absent';
     const totals = (isLess ? await explained(tx, planned, shown.groups ?? []) : undefined) ?? judged;
     const beyond = calculatedBeyond(all, shown);
-    if (totals === 'different') await groupsDiffer(tx, instruction, shown.groups ?? []);
-    else if (beyond) await groupsDiffer(tx, instruction, [beyond]);
+    if (totals === 'different') await groupsDiffer(tx, instruction, all, shown.groups ?? []);
+    else if (beyond) await groupsDiffer(tx, instruction, all, [beyond]);
     else if (totals === 'absent') return;
     else await clear(tx, ['TOTALS_UNSEEN'], instruction.id, 'the bank shows count and sum');
     const totalsCheckedAt = this.clock.now();

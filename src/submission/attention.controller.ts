@@ -173,10 +173,16 @@ function viewOf(attention: Attention, me: SignedIn): AttentionDocument {
     payments: attention.payments,
     amount: mayThis ? formatMinor(attention.amountMinor) : null,
     lacking: mayThis && attention.lackingMinor !== null ? formatMinor(attention.lackingMinor) : null,
+    beyond: mayThis ? beyondOf(attention) : null,
     openedAt: attention.openedAt.toISOString(),
     resolvedAt: attention.resolvedAt?.toISOString() ?? null,
     resolution: attention.resolution,
   };
+}
+
+function beyondOf({ beyondPayments, beyondMinor }: Attention): AttentionDocument['beyond'] {
+  if (beyondPayments === null || beyondMinor === null) return null;
+  return { payments: beyondPayments, amount: formatMinor(beyondMinor) };
 }
 
 async function decisionsOf(tx: EmployerTransaction, attentionId: string): Promise<ActionDocument[]> {

@@ -49,6 +49,12 @@ const attention = z.object({
     .string()
     .nullable()
     .describe(`Of LOW_BALANCE: what the account falls short by. ${ofWhomMaySeePayments}`),
+  beyond: z
+    .object({ payments: z.int(), amount: z.string() })
+    .nullable()
+    .describe(
+      `Of TOTAL_MISMATCH_AFTER_SUBMIT: what the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. ${ofWhomMaySeePayments}`,
+    ),
   openedAt: z.iso.datetime(),
   resolvedAt: z.iso.datetime().nullable(),
   resolution: z.string().nullable(),

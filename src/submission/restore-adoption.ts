@@ -17,7 +17,16 @@ import {
   plannedInstructions,
   planTheRest,
 } from '../pay-run/instruction.store';
-import { differenceIn, judgeGroups, judgePayments, rowsById, SeenPayment } from '../pay-run/match';
+import {
+  beyond,
+  differenceIn,
+  judgeGroups,
+  judgePayments,
+  rowsById,
+  SeenPayment,
+  sumOf,
+  Totals,
+} from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
@@ -69,6 +78,8 @@ interface Evidence {
   submitted: string;
   /** What of it is not as it was approved. */
   differs: string | undefined;
+  /** What its totals are beyond the approved ones, where they tell. */
+  beyond?: Totals;
 }
 
 /** An instruction of a run, and what the bank shows of it. */
@@ -145,10 +156,13 @@ export class RestoreAdoption {
     const totals = { count: planned.rowCount, totalMinor: planned.totalMinor };
     const calculated = { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor };
     // Groups may be filling still, or hold no more what has settled or failed.
-    const equal =
-      judgeTotals(totals, calculated) === 'equal' && judgeGroups(totals, shown?.groups, true) !== 'different';
-    const differs = equal ? undefined : 'its totals are not the approved ones';
-    return { rows, matched: judgement.matched, shown, submitted, differs };
+    const groupsDiffer = judgeGroups(totals, shown?.groups, true) === 'different';
+    const held = { rows, matched: judgement.matched, shown, submitted };
+    if (!groupsDiffer && judgeTotals(totals, calculated) === 'equal') return { ...held, differs: undefined };
+    const { count = totals.count, totalMinor = totals.totalMinor } = calculated;
+    const shownTotals = groupsDiffer ? sumOf(shown?.groups ?? []) : { count, totalMinor };
+    const differs = 'its totals are not the approved ones';
+    return { ...held, differs, beyond: beyond(shownTotals, totals) };
   }
 
   /** Writes down what was looked at, as `adopt` does; the database asks for what it is recorded on. */
@@ -161,7 +175,7 @@ export class RestoreAdoption {
     if (await wasAdopted(tx, forgotten)) return undefined;
     const refusal = await refusalOf(tx, run, work);
     if (refusal !== undefined) return refusal;
-    const { differs } = evidence;
+    const { differs, beyond: more } = evidence;
     const underWay = run.status === 'SUBMITTING' && work.instruction.status === 'VERIFIED';
     if (differs !== undefined && !(underWay && occasion.mayDiffer)) return differs;
     const instruction = await this.takeItsPlace(tx, work.instruction);
@@ -173,7 +187,7 @@ export class RestoreAdoption {
     await record.submit(evidence.shown, this.clock.now());
     if (differs !== undefined) {
       const happened = `${occasion.cause}, and ${differs}.`;
-      await totalsDiffer(tx, instruction, work.planned, { happened });
+      await totalsDiffer(tx, instruction, work.planned, { happened, beyond: more });
     }
     await planTheRest(tx, run);
     return undefined;

@@ -77,8 +77,8 @@ export async function recordExecuted(
     to: 'SUBMITTED',
     actor: 'service',
   });
-  if (totals === 'different') await groupsDiffer(tx, instruction, shown?.groups ?? []);
-  else if (beyond) await groupsDiffer(tx, instruction, [beyond]);
+  if (totals === 'different') await groupsDiffer(tx, instruction, all, shown?.groups ?? []);
+  else if (beyond) await groupsDiffer(tx, instruction, all, [beyond]);
   await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
   wake(tx, 'FOLLOW', tx.employerId, [instruction.id], isEqual ? readInMs : 0);
   wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);

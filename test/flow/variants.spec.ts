@@ -381,6 +381,18 @@ describe('a bank that takes an add after the submit, and pays it', () => {
     expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.aDayLater();
     expect(await payroll.attention()).toEqual([]);
+    const { data } = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+    expect(data).toMatchObject({
+      explained: true,
+      acknowledged: [
+        {
+          kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
+          payments: 1,
+          amount: '123.45',
+          reason: 'the bank took it back',
+        },
+      ],
+    });
   });
 
   it('is found out by the totals also where the bank says of its list that there is none', async () => {

@@ -306,7 +306,7 @@ describe('what stops everything and lasts', () => {
     (count: number, otherMinor = 250n) =>
     () =>
       ofInstruction((tx, instruction) =>
-        groupsDiffer(tx, instruction, [
+        groupsDiffer(tx, instruction, { count: 2, totalMinor: 300n }, [
           { count: 1, totalMinor: 100n },
           { count: count - 1, totalMinor: otherMinor },
         ]),

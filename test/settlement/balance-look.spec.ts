@@ -118,6 +118,10 @@ describe('a run whose account has lost as much again as it paid', () => {
     await ofOtherRun('2020-01-01');
     await look(TWICE);
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    const beyond = 'SELECT beyond_payments AS payments, beyond_minor AS minor FROM attention';
+    expect(await select(payroll.database.superuserUrl, beyond)).toEqual([
+      { payments: 2, minor: String(2n * AMOUNT_MINOR) },
+    ]);
   });
 });
 

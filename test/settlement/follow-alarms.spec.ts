@@ -2,6 +2,7 @@ import { NotFound } from '../../src/bank/errors';
 import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { groupsDiffer, totalsDiffer } from '../../src/pay-run/stop';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import {
   ENDED,
@@ -136,6 +137,42 @@ describe('what was acknowledged besides the rows of a run', () => {
       [100, 100n, expect.anything()],
       [150, 150n, expect.anything()],
     ]);
+  });
+
+  it('counts what the totals are beyond the approved ones by the last decision, and no payment twice', async () => {
+    const shown = (count: number, totalMinor: bigint) =>
+      office.database.inEmployer(ours.employer, async (tx) => {
+        const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+        await groupsDiffer(tx, found, { count: 1, totalMinor: 100n }, [{ count, totalMinor }]);
+      });
+    await shown(2, 120n);
+    await acknowledge();
+    expect(await acknowledged()).toEqual([[1, 20n, null]]);
+    await shown(4, 420n);
+    await acknowledge();
+    expect(await acknowledged()).toEqual([[3, 320n, null]]);
+    await tell(foreign('1', 300n), foreign('2', 20n, 'JPY'));
+    expect(await acknowledged()).toEqual([[3, 320n, null]]);
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [1, 20n, null],
+      [2, 300n, expect.anything()],
+    ]);
+    await shown(0, 0n);
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [2, 300n, expect.anything()],
+      [-3, -400n, null],
+    ]);
+  });
+
+  it('tells of none whose difference is not known', async () => {
+    await office.database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await totalsDiffer(tx, found, { rowCount: 1, totalMinor: 100n }, { happened: 'its payments differ' });
+    });
+    await acknowledge();
+    expect(await acknowledged()).toEqual([]);
   });
 
   it('counts no other currency as euros, and says how much it is of it', async () => {

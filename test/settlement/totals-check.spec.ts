@@ -38,12 +38,15 @@ async function check(shown: Partial<BankInstruction>): Promise<Instruction> {
 const asked = () =>
   select(
     office.server.superuserUrl,
-    `SELECT kind, payments, amount_minor AS minor FROM attention WHERE resolved_at IS NULL`,
+    `SELECT kind, payments, amount_minor AS minor, beyond_payments AS more, beyond_minor AS "moreMinor"
+     FROM attention WHERE resolved_at IS NULL`,
   );
 const mismatch = (payments: number, minor: string) => ({
   kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
   payments,
   minor,
+  more: payments - 1,
+  moreMinor: String(Number(minor) - 100),
 });
 
 describe('what the bank has calculated of a submitted instruction', () => {
