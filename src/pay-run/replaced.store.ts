@@ -6,6 +6,7 @@ import { InstructionStatus } from '../domain/instruction';
 import { PaymentStatus } from '../domain/payment';
 import { ReplaceablePayment } from '../domain/replacement';
 import type { AttentionKind } from './attention-words';
+import type { PlannedInstruction } from './instruction.entity';
 
 /** A payment of a run with what decides whether it may be replaced. */
 export interface Candidate extends ReplaceablePayment {
@@ -222,10 +223,20 @@ export function instructionsReplacedBy(
   return endedInstructions(tx, replaced, payRunId);
 }
 
+/** The same, of all that the rows of an instruction replace, however these ended. */
+export function instructionsReplacedIn(
+  tx: EmployerTransaction,
+  { payRunId, firstRow, lastRow }: PlannedInstruction,
+): Promise<EndedInstruction[]> {
+  const replaced = `SELECT replaces_payment_id AS id FROM payment
+    WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4 AND replaces_payment_id IS NOT NULL`;
+  return endedInstructions(tx, replaced, payRunId, firstRow, lastRow);
+}
+
 async function endedInstructions(
   tx: EmployerTransaction,
   replaced: string,
-  of: string | readonly string[],
+  ...of: unknown[]
 ): Promise<EndedInstruction[]> {
   const rows = await queryByHash<{
     instruction_id: string;
@@ -264,7 +275,7 @@ async function endedInstructions(
        AND b.instruction_id = ANY (ARRAY(SELECT id FROM at_bank))
      JOIN at_bank i ON i.id = b.instruction_id
      ORDER BY i.id, p.row_no`,
-    [tx.employerId, of],
+    [tx.employerId, ...of],
   );
   const found = new Map<string, EndedInstruction>();
   for (const row of rows) {

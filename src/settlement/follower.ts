@@ -17,6 +17,7 @@ import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { contradictions, rowsById, shownFields } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
+import { instructionsReplacedIn } from '../pay-run/replaced.store';
 import {
   tellOfDifference,
   tellOfEntries,
@@ -357,6 +358,10 @@ export class Follower {
     );
     await clear(tx, ['ROW_UNSEEN', 'ENDED_BY_BANK'], instruction.id, 'every payment reached its end');
     wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);
+    // What these payments replace may have been paid after all since the look before the submit.
+    const replaced = await instructionsReplacedIn(tx, followed.planned);
+    const before = replaced.map(({ instructionId }) => instructionId);
+    wake(tx, 'FOLLOW', tx.employerId, before);
     return true;
   }
 }

@@ -49,6 +49,15 @@ const followNow = () =>
     `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
   );
 
+/** The same, of what is followed of one run alone. */
+const readNow = (runId: string) =>
+  execute(
+    payroll.database.superuserUrl,
+    `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL
+       AND subject_id IN (SELECT id FROM instruction WHERE pay_run_id = $1)`,
+    [readId('run', runId)],
+  );
+
 /** Whether what is followed was read for the last time today: no read comes between what a test does by hand. */
 const nobodyReads = async () => {
   const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
@@ -719,6 +728,22 @@ describe('a payment that moves at the bank after all', () => {
     const stops = `SELECT FROM service_stop WHERE kind = 'INVARIANT_BREACH' AND lifted_at IS NULL`;
     expect(await select(payroll.database.superuserUrl, stops)).toEqual([]);
     expect(await countsOf(rows)).toEqual([2, 2]);
+  });
+
+  it('after the successor was submitted: it is seen when that is seen to end, not a day later', async () => {
+    const rows = payRows(2);
+    const { id, bankInstructionId } = await voidByLetter(rows);
+    const made = await successorOf(id);
+    await payroll.approve(made.data);
+    await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
+    await payroll.submitAtBank(bankInstructionId);
+    expect(await payroll.attention()).toEqual([]);
+    await eventually(async () => {
+      await readNow(made.data.id);
+      return (await payroll.run(made.data.id)).status === 'SETTLED';
+    }, 20_000);
+    await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 15_000);
+    expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: true });
   });
 
   it('as a second final status: it is never replaced, and a successor that waits is stopped', async () => {
