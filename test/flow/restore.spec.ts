@@ -270,7 +270,9 @@ describe('a restored run that is being submitted, of which the bank shows one in
     await restored();
     await answered();
     await payroll.until(id, ['SETTLED'], 20_000);
-    expect(await kinds()).toContain('TOTAL_MISMATCH_AFTER_SUBMIT');
+    const asked = (await payroll.attention()).find(({ kind }) => kind === 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    const { data } = await payroll.as('finance').get(payroll.path(`/attention/${asked?.id}`));
+    expect(data.beyond).toEqual({ payments: 1, amount: expect.stringMatching(/^[1-9]/) });
     expect(await submitsOff()).toMatchObject({ submitsOff: true });
     expect((await timesPaid()).sort()).toEqual([1, 1, 1, 2]);
   });
