@@ -275,9 +275,7 @@ describe('a submit whose outcome nobody knows, at a bank that shows no instructi
   const parked = async (first: number) => {
     const rows = payRows(3, first);
     await payroll.clearFaults();
-    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-    const id = await payroll.paid(payFile(rows));
-    return { id, path: await payroll.askedAbout(id, 'SUBMIT_UNKNOWN') };
+    return payroll.parked(rows);
   };
   const act = async (path: string, evidence?: string) => {
     const reason = 'the bank said so on the telephone';

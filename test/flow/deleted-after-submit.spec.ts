@@ -46,9 +46,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
       settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
       sandbox: { variants: { linkReads: 'allowed' } },
     });
-    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-    const id = await payroll.paid(payFile(payRows(3)));
-    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    const { id, path } = await payroll.parked(payRows(3));
     expect((await confirmed(path, 'EXECUTED', 'letter of the bank, 4709')).status).toBe(200);
     const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
     await payroll.deleteAtBank(String(bankInstructionId));
@@ -162,9 +160,7 @@ describe('a lost submit that two people declare not executed', () => {
       settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', BANK_LAG_BOUND_MS: '1000' },
       sandbox: { variants: { linkReads: 'allowed', listingLagMs: 0 } },
     });
-    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-    const id = await payroll.paid(payFile(payRows(2)));
-    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    const { path } = await payroll.parked(payRows(2));
     await payroll.letRest('INSTRUCTION');
     const { app } = payroll.services[0]!;
     const [reads, gateway] = [app.get(BankReads), app.get(BankGateway)];

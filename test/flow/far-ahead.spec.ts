@@ -61,9 +61,7 @@ describe('a run that is executed long after its submit', () => {
 describe('a submit that is declared not executed long after', () => {
   it('is watched from then on', async () => {
     payroll = await Payroll.start({ settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' } });
-    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-    const id = await payroll.paid(payFile(payRows(2)));
-    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    const { id, path } = await payroll.parked(payRows(2));
     await sql(`UPDATE instruction SET created_at = created_at - interval '40 days'`);
     const body = { action: 'NOT_EXECUTED', reason: 'the bank has confirmed it', evidence: 'letter 4711' };
     expect((await payroll.decide(path, body)).status).toBe(200);

@@ -26,9 +26,7 @@ const readNow = () =>
   execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
 /** A run whose one submit was lost, parked. */
 const parked = async () => {
-  await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-  const id = await payroll.paid(payFile(payRows(3)));
-  const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+  const { id, path } = await payroll.parked(payRows(3));
   const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
   return { id, path, bankInstructionId: String(bankInstructionId) };
 };

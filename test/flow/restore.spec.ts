@@ -440,8 +440,8 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect((await question())!.happened).toContain(`(${forgotten.bankInstructionId} of ${run.id}`);
   });
 
-  it('pays by no older run whose place one that was forgotten too may have taken, until it is resumed', async () => {
-    await start();
+  /** A run is cancelled and another paid in its stead, all of it after a backup in which the former is due. */
+  const paidAnotherInstead = async () => {
     const rows = payRows(4);
     const older = await payroll.uploaded(payFile(rows), payroll.later());
     await payroll.approve(older);
@@ -456,6 +456,12 @@ describe('a database restored to a moment from which the record cannot be taken 
     const instead = await payroll.paid(payFile([...rows].reverse()));
     await payroll.until(instead, ['SETTLED'], 20_000);
     await restored();
+    return older;
+  };
+
+  it('pays by no older run whose place one that was forgotten too may have taken, until it is resumed', async () => {
+    await start();
+    const older = await paidAnotherInstead();
     expect((await answered()).happened).toContain(
       `may have been made in the stead of one of 1 that were not submitted yet (${older.id}): they stay stopped.`,
     );
@@ -467,20 +473,7 @@ describe('a database restored to a moment from which the record cannot be taken 
 
   it('pays by no older run either where the bank does not show whose instruction it was that was forgotten', async () => {
     await start({ sandbox: { variants: { linkReads: 'refused', omitFromLists: ['parties'] } } });
-    const rows = payRows(4);
-    const older = await payroll.uploaded(payFile(rows), payroll.later());
-    await payroll.approve(older);
-    await backedUp();
-    await execute(
-      backup!.superuserUrl,
-      `UPDATE pay_run SET submit_at = now(); UPDATE lease SET wake_at = now()`,
-    );
-    const reason = 'the file was corrected';
-    await payroll.as('preparer').post(payroll.path(`/pay-runs/${older.id}/cancellation`), { reason });
-    await payroll.until(older.id, ['CANCELLED'], 15_000);
-    const instead = await payroll.paid(payFile([...rows].reverse()));
-    await payroll.until(instead, ['SETTLED'], 20_000);
-    await restored();
+    const older = await paidAnotherInstead();
     expect((await answered()).happened).toContain(`not submitted yet (${older.id}): they stay stopped.`);
     expect((await resume('letter of the bank, 4711')).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 2_000));

@@ -19,10 +19,7 @@ afterEach(() => restoring.close());
 
 /** A run whose submit was lost, and which two people declared not executed: its payments are VOID. */
 async function voided(): Promise<string> {
-  await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-  const id = await payroll.paid(payFile(rows));
-  const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
-  await payroll.clearFaults();
+  const { id, path } = await payroll.parked(rows);
   const evidence = 'letter of the bank, 4710';
   expect((await payroll.decide(path, { action: 'NOT_EXECUTED', reason, evidence })).status).toBe(200);
   await payroll.until(id, ['FAILED'], 15_000);

@@ -64,15 +64,6 @@ const nobodyReads = async () => {
   return (await select(payroll.database.superuserUrl, due)).length === 0;
 };
 
-/** A run whose one submit was lost, parked. */
-async function parked(rows: readonly Row[], query: Record<string, string> = {}) {
-  await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
-  const id = await payroll.paid(payFile(rows), query);
-  const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
-  await payroll.clearFaults();
-  return { id, path };
-}
-
 async function decide(path: string, action: string, evidence?: string) {
   const reason = 'the bank said so on the telephone';
   return payroll.decide(path, { action, reason, evidence });
@@ -80,7 +71,7 @@ async function decide(path: string, action: string, evidence?: string) {
 
 /** A run of which nothing was executed: its payments are VOID. */
 async function voided(rows: readonly Row[], query: Record<string, string> = {}): Promise<string> {
-  const { id, path } = await parked(rows, query);
+  const { id, path } = await payroll.parked(rows, query);
   expect((await decide(path, 'NOT_EXECUTED')).status).toBe(200);
   await payroll.until(id, ['FAILED'], 15_000);
   return id;
@@ -399,7 +390,7 @@ describe('what a run did not pay', () => {
   it('is not paid beside its further pay unless that is chosen, whichever of the two is asked for first', async () => {
     const terms = { kindOfPay: 'FURTHER_FIRST' };
     const rows = payRows(2, 450);
-    const { id: parent, path } = await parked(rows, terms);
+    const { id: parent, path } = await payroll.parked(rows, terms);
     const further = { ...rows[0]!, amount: '77.00', iban: magic('fails') };
     const { id } = await payroll.uploaded(payFile([further]), terms);
     const run = payroll.path(`/pay-runs/${id}`);
@@ -416,7 +407,7 @@ describe('what a run did not pay', () => {
   it('is paid once chosen by its id where further pay of the employee was released while it was in doubt', async () => {
     const terms = { kindOfPay: 'FURTHER' };
     const rows = payRows(2, 440);
-    const { id: parent, path } = await parked(rows, terms);
+    const { id: parent, path } = await payroll.parked(rows, terms);
     const { id } = await payroll.uploaded(payFile([{ ...rows[0]!, amount: '77.00' }]), terms);
     const run = payroll.path(`/pay-runs/${id}`);
     const [held] = (await payroll.as('approver').get(`${run}/holds`)).data.items;
@@ -632,12 +623,19 @@ describe('a payment that moves at the bank after all', () => {
 
   /** VOID by the bank's letter only: the instruction is still there and could be submitted. */
   async function voidByLetter(rows: readonly Row[]) {
-    const { id, path } = await parked(rows);
+    const { id, path } = await payroll.parked(rows);
     await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
     expect((await decide(path, 'NOT_EXECUTED', 'letter B-7')).status).toBe(200);
     await payroll.until(id, ['FAILED'], 15_000);
     const [instruction] = (await payroll.run(id)).instructions;
     return { id, bankInstructionId: String(instruction.bankInstructionId) };
+  }
+  /** One that is void so, with a successor that is approved. */
+  async function paidInstead(rows: readonly Row[]) {
+    const voided = await voidByLetter(rows);
+    const made = await successorOf(voided.id);
+    await payroll.approve(made.data);
+    return { ...voided, made };
   }
   const kinds = async () => [...new Set((await payroll.attention()).map(({ kind }) => kind))].sort();
 
@@ -703,9 +701,7 @@ describe('a payment that moves at the bank after all', () => {
 
   it('after the successor was submitted: everything stops, and not again once that was decided', async () => {
     const rows = payRows(2);
-    const { id, bankInstructionId } = await voidByLetter(rows);
-    const made = await successorOf(id);
-    await payroll.approve(made.data);
+    const { id, bankInstructionId, made } = await paidInstead(rows);
     await payroll.until(made.data.id, ['FOLLOWING', 'SETTLED'], 20_000);
     await payroll.submitAtBank(bankInstructionId);
     const breaches = async () =>
@@ -732,9 +728,7 @@ describe('a payment that moves at the bank after all', () => {
 
   it('after the successor was submitted: it is seen when that is seen to end, not a day later', async () => {
     const rows = payRows(2);
-    const { id, bankInstructionId } = await voidByLetter(rows);
-    const made = await successorOf(id);
-    await payroll.approve(made.data);
+    const { bankInstructionId, made } = await paidInstead(rows);
     await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
     await payroll.submitAtBank(bankInstructionId);
     expect(await payroll.attention()).toEqual([]);

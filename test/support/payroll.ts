@@ -31,7 +31,7 @@ import { CRASH_BUILD } from './crash-build';
 import { execute, select, TestDatabase, testDatabase } from './database';
 import { eventually } from './eventually';
 import { bankOfThisRun, settingsFor } from './lawful-banks';
-import { germanIban } from './pay-rows';
+import { germanIban, payFile, Row } from './pay-rows';
 
 /** A clock that a test moves; the same one can serve several replicas. */
 export class MovedClock extends Clock {
@@ -299,6 +299,18 @@ export class Payroll {
       return id !== undefined;
     }, 30_000);
     return this.path(`/attention/${id}`);
+  }
+
+  /** A run whose one submit was lost, and what people are asked about it. */
+  async parked(
+    rows: readonly Row[],
+    query: Record<string, string> = {},
+  ): Promise<{ id: string; path: string }> {
+    await this.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+    const id = await this.paid(payFile(rows), query);
+    const path = await this.askedAbout(id, 'SUBMIT_UNKNOWN');
+    await this.clearFaults();
+    return { id, path };
   }
 
   /** One person proposes an action, unless it is, and another confirms it; the refusal of the proposal where there is one. */
