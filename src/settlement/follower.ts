@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type BankClientError, isBankError, isHidden, NotFound } from '../bank/errors';
+import { isBankError, NotFound } from '../bank/errors';
 import { type BankInstruction, type BankPayment, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
@@ -8,9 +8,9 @@ import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
-import { isPastSubmit, readBankStatus } from '../domain/bank-status';
+import { readBankStatus } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
-import { BankReads, type ShownBy } from '../employer/bank-reads';
+import type { ShownBy } from '../employer/bank-reads';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -28,7 +28,6 @@ import {
 import { tellOfEnded, tellOfGone } from './ended-by-bank';
 import {
   advanced,
-  alarmOfStatus,
   FollowedPayment,
   isBehindEnd,
   isDoneButLeft,
@@ -49,19 +48,12 @@ import {
   recordProgress,
 } from './follow.store';
 import type { Followed } from './followed';
+import { type Glance, InstructionGlance } from './instruction-glance';
 import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
 import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
-
-/** What a read of an instruction itself showed: nothing where the bank hides it, or where it failed otherwise. */
-interface Glance {
-  shown?: BankInstruction;
-  failure?: BankClientError;
-  /** Whether the bank says that there is none. */
-  gone?: boolean;
-}
 
 /** What was read of an instruction and its payments, and when. */
 interface Seen extends Sight {
@@ -89,7 +81,7 @@ export class Follower {
     private readonly database: BackgroundDatabase,
     private readonly leases: Leases,
     private readonly source: PaymentSource,
-    private readonly reads: BankReads,
+    private readonly glance: InstructionGlance,
     private readonly personal: PersonalData,
     private readonly totals: TotalsCheck,
     private readonly lateness: Lateness,
@@ -105,7 +97,7 @@ export class Follower {
   async step(claim: Claim, followed: Followed): Promise<readonly string[]> {
     const { instruction, account } = followed;
     const begunAt = performance.now();
-    const glance = await this.glanceAtEnded(followed);
+    const glance = await this.glance.beforePayments(followed);
     const isSecond = claim.wokenAt === null && this.totals.isSecondLook(instruction);
     if (isSecond && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       await this.recordShown(claim, followed, glance.shown);
@@ -113,11 +105,7 @@ export class Follower {
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
     const { seen, by } = await this.paymentsOf(claim, followed, cameBack, glance);
-    const unsure =
-      this.totals.areDue(instruction) ||
-      this.standsStill(instruction, seen) ||
-      alarmOfStatus(instruction.bankStatus ?? '');
-    const asked = glance ?? (unsure ? await this.readInstruction(followed) : undefined);
+    const asked = glance ?? (await this.glance.afterPayments(followed, seen));
     const { shown, failure, gone = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
     const hidden = mayShow && shown === undefined && failure === undefined;
@@ -157,7 +145,7 @@ export class Follower {
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
-      if (mayBeGone && (glance ?? (await this.readInstruction(followed))).gone === true) {
+      if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
         const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true };
         const nothing = { ...none, gone: true, cameBack, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
@@ -180,28 +168,12 @@ export class Follower {
       await tellOfUnseenTotals(tx, instruction, planned);
   }
 
-  /**
-   * What ended is read before its payments where count and sum are due: at the second look, where nobody asked for more, that
-   * one call may show that nothing has changed; and it tells of a payment too many also where no list is shown any more.
-   */
-  private async glanceAtEnded(followed: Followed): Promise<Glance | undefined> {
-    const { instruction, account } = followed;
-    if (instruction.status !== 'CLOSED' || !this.totals.areDue(instruction)) return undefined;
-    return account.reads.includes('INSTRUCTION') ? this.readInstruction(followed) : undefined;
-  }
-
   /** Keeps what the instruction itself shows, and compares its count and sum. */
   private async recordShown(claim: Claim, followed: Followed, shown: BankInstruction): Promise<void> {
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const instruction = await this.recordStatus(tx, claim, followed, shown);
       await this.totals.check(tx, followed.planned, instruction, shown);
     });
-  }
-
-  /** Where no payment moves some time after the submit, the instruction alone may say for whom the bank waits. */
-  private standsStill(instruction: Instruction, seen: readonly BankPayment[]): boolean {
-    if (instruction.status !== 'SUBMITTED' || !this.lateness.isOld(instruction)) return false;
-    return !seen.some((payment) => isPastSubmit(payment.status));
   }
 
   /** Locks the instruction and keeps the status that the bank shows of it. */
@@ -218,17 +190,6 @@ export class Follower {
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { bankStatus: shown.status });
     instruction.bankStatus = shown.status;
     return instruction;
-  }
-
-  /** What the bank shows of the payments says whether our access is refused. */
-  private async readInstruction({ account, instruction }: Followed): Promise<Glance> {
-    try {
-      return { shown: await this.reads.instruction(account, instruction.bankInstructionId ?? '') };
-    } catch (error) {
-      if (isHidden(error)) return { gone: error instanceof NotFound };
-      if (isBankError(error)) return { failure: error };
-      throw error;
-    }
   }
 
   private async record(

@@ -5,6 +5,7 @@ import { BalanceLook } from './balance-look';
 import { BankEventController, InstallationEventController } from './bank-event.controller';
 import { FollowService } from './follow.service';
 import { Follower } from './follower';
+import { InstructionGlance } from './instruction-glance';
 import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { TombstoneWatch } from './tombstone-watch';
@@ -21,6 +22,7 @@ import { WebhookInbox } from './webhook-inbox';
     BalanceLook,
     FollowService,
     Follower,
+    InstructionGlance,
     Lateness,
     PaymentSource,
     TombstoneWatch,
