@@ -16,6 +16,8 @@ describe('whether a payment too many would be seen by nobody', () => {
     ['a list that names only some', true, { seen: [named, OF_BANK], reads: [] }],
     ['its own list', false, { by: 'own-list', reads: [] }],
     ['its own list, while it is hidden', true, { by: 'own-list', hidden: true }],
+    ['a list that shows none of ours', true, { seen: [], reads: [] }],
+    ['its own list, of which it shows none', true, { seen: [], by: 'own-list', reads: [] }],
     ['each by itself', true, { seen: [named], by: 'itself', reads: [] }],
     ['an instruction that never showed its totals', true, { shown: counted }],
     ['one that is to show them at its second look', false, { checked: new Date(), shown: bare }],
