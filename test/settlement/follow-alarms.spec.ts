@@ -166,6 +166,20 @@ describe('what was acknowledged besides the rows of a run', () => {
     ]);
   });
 
+  it('does not say that less was executed where more is listed than the totals showed', async () => {
+    await office.database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await groupsDiffer(tx, found, { count: 1, totalMinor: 100n }, [{ count: 2, totalMinor: 120n }]);
+    });
+    await acknowledge();
+    await tell(foreign('1', 20n), foreign('joined since', 300n));
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [0, 0n, null],
+      [2, 320n, expect.anything()],
+    ]);
+  });
+
   it('tells of none whose difference is not known', async () => {
     await office.database.inEmployer(ours.employer, async (tx) => {
       const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
