@@ -727,6 +727,24 @@ describe('after a restore', () => {
     jest.restoreAllMocks();
   });
 
+  it('he is told so too of a second one, while what was read after the first is not decided', async () => {
+    await start();
+    await backedUp();
+    await restored();
+    const first = await answered();
+    jest.spyOn(RestoreSweep.prototype, 'since').mockRejectedValue(new TypeError('a defect of ours'));
+    const said = { reason: 'another copy was put back' };
+    expect((await payroll.as('administrator').post('/v1/service/restored', said)).status).toBeLessThan(300);
+    await eventually(async () => (await kinds()).length === 2, 10_000);
+    const open = (await payroll.attention()).find(({ id }) => id !== first.id);
+    const path = payroll.path(`/attention/${open!.id}`);
+    await eventually(async () => {
+      const { detail } = (await payroll.decide(path, { action: 'RESUME', reason: 'compared' })).data;
+      return /\(this service: an error that its log tells\)/.test(detail);
+    }, 10_000);
+    jest.restoreAllMocks();
+  });
+
   it('nobody resumes before the bank was read, be it that the desk is passed by', async () => {
     await start();
     await backedUp();
