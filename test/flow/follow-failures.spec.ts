@@ -498,6 +498,29 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     expect(await select(superuserUrl, 'SELECT FROM payment WHERE returned_at IS NOT NULL')).toHaveLength(1);
     expect(await kinds()).toEqual([]);
   });
+
+  it('what comes back is seen as soon as the bank tells that something moved', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '500' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, `UPDATE employer_account SET reads = '{INSTRUCTION,INSTRUCTION_PAYMENTS}'`);
+    await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
+    const rows = payRows(2);
+    rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.restsForADay();
+    await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
+    await eventually(async () => {
+      const wake = `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
+      await execute(superuserUrl, wake);
+      const back = await select(superuserUrl, 'SELECT FROM payment WHERE returned_at IS NOT NULL');
+      return back.length === 1;
+    }, 10_000);
+    expect(await kinds()).toEqual([]);
+  });
 });
 
 describe('the balance after the end of a run, at a bank that shows its account no more', () => {
