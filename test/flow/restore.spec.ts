@@ -274,6 +274,33 @@ describe('a restored run that is being submitted, of which the bank shows one in
     expect(await submitsOff()).toMatchObject({ submitsOff: true });
     expect((await timesPaid()).sort()).toEqual([1, 1, 1, 2]);
   });
+
+  it('says how much its totals are beyond the approved ones', async () => {
+    await start();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await backedUp();
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const [, second] = (await payroll.run(id)).instructions;
+    const { instructionIfShown } = BankReads.prototype;
+    jest.spyOn(BankReads.prototype, 'instructionIfShown').mockImplementation(async function (
+      this: BankReads,
+      ...asked
+    ) {
+      const shown = await instructionIfShown.apply(this, asked);
+      if (shown === undefined || shown.bankInstructionId !== second!.bankInstructionId) return shown;
+      const { calculatedCount: count = 0, calculatedTotalMinor: minor = 0n } = shown;
+      return { ...shown, calculatedCount: count + 1, calculatedTotalMinor: minor + 12_345n };
+    });
+    await restored();
+    const path = await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    const beyond = async (role: 'finance' | 'operator') => (await payroll.as(role).get(path)).data.beyond;
+    expect(await beyond('finance')).toEqual({ payments: 1, amount: '123.45' });
+    expect(await beyond('operator')).toBeNull();
+    jest.restoreAllMocks();
+  });
 });
 
 describe('a database restored to a moment from which the record cannot be taken up', () => {
