@@ -275,7 +275,10 @@ describe('a restored run that is being submitted, of which the bank shows one in
     expect((await timesPaid()).sort()).toEqual([1, 1, 1, 2]);
   });
 
-  it('says how much its totals are beyond the approved ones', async () => {
+  it.each([
+    { what: 'more', payments: 1, amount: '123.45', minor: 12_345n },
+    { what: 'less', payments: -1, amount: '-0.01', minor: -1n },
+  ])('says how much $what its totals are than the approved ones', async ({ payments, amount, minor }) => {
     await start();
     await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
     const id = await payroll.paid(payFile(payRows(4)));
@@ -291,13 +294,13 @@ describe('a restored run that is being submitted, of which the bank shows one in
     ) {
       const shown = await instructionIfShown.apply(this, asked);
       if (shown === undefined || shown.bankInstructionId !== second!.bankInstructionId) return shown;
-      const { calculatedCount: count = 0, calculatedTotalMinor: minor = 0n } = shown;
-      return { ...shown, calculatedCount: count + 1, calculatedTotalMinor: minor + 12_345n };
+      const { calculatedCount: count = 0, calculatedTotalMinor: total = 0n } = shown;
+      return { ...shown, calculatedCount: count + payments, calculatedTotalMinor: total + minor };
     });
     await restored();
     const path = await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
     const beyond = async (role: 'finance' | 'operator') => (await payroll.as(role).get(path)).data.beyond;
-    expect(await beyond('finance')).toEqual({ payments: 1, amount: '123.45' });
+    expect(await beyond('finance')).toEqual({ payments, amount });
     expect(await beyond('operator')).toBeNull();
     jest.restoreAllMocks();
   });
