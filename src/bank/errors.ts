@@ -138,6 +138,11 @@ export function isPerhapsEmpty(error: unknown): error is BankClientError {
   return error instanceof FirstPageFailed;
 }
 
+/** Whether a list shows nothing: there is none, or it is perhaps empty. What is shown by itself need not be in it. */
+export function isPerhapsNone(error: unknown): error is BankClientError {
+  return error instanceof NotFound || isPerhapsEmpty(error);
+}
+
 /** Whether the bank refuses, or lacks, just what was asked for. */
 export function isHidden(error: unknown): error is NotAllowed | NotFound {
   return error instanceof NotAllowed || error instanceof NotFound;

@@ -90,9 +90,9 @@ export function isFee({ transactionType }: Pick<BankPayment, 'transactionType'>)
   return transactionType === 'FEE';
 }
 
-/** Whether it says to which instruction it belongs: one of ours by its message id too. */
-export function namesItsInstruction(one: Pick<BankPayment, 'bankInstructionId' | 'messageId'>): boolean {
-  return one.bankInstructionId !== undefined || one.messageId !== undefined;
+/** Whether it says to which instruction it belongs. A message id does so of ours alone, and not of what others add to it. */
+export function namesItsInstruction(one: Pick<BankPayment, 'bankInstructionId'>): boolean {
+  return one.bankInstructionId !== undefined;
 }
 
 /** A payment without its amounts, which nothing of this depends on. */

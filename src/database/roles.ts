@@ -61,8 +61,10 @@ export async function initRoles(superuserUrl: string, setup: RoleSetup): Promise
   await withClient(superuserUrl, async (client) => {
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query('SELECT pg_advisory_lock($1)', [SETUP_LOCK]);
+    // First of all: what is refused changes no password of a service that runs.
+    const exists = await isThereAndFit(client, setup);
     await ensureRoles(client, setup);
-    await ensureDatabase(client, setup);
+    await ensureDatabase(client, setup, exists);
     await withClient(urlOfDatabase(superuserUrl, setup.database), (inside) => grantSchema(inside));
   });
 }
@@ -115,8 +117,8 @@ async function ensureRole(client: Client, name: string, login: string, password?
   );
 }
 
-async function ensureDatabase(client: Client, setup: RoleSetup): Promise<void> {
-  const name = client.escapeIdentifier(setup.database);
+/** Whether the database exists. @throws UnfitDatabase */
+async function isThereAndFit(client: Client, setup: RoleSetup): Promise<boolean> {
   const { rows } = await client.query<{ encoding: string }>(
     'SELECT pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = $1',
     [setup.database],
@@ -126,7 +128,12 @@ async function ensureDatabase(client: Client, setup: RoleSetup): Promise<void> {
     throw new UnfitDatabase(
       `The database ${setup.database} has the encoding ${encoding}, in which not every name can be kept. Create one with ENCODING 'UTF8', or name one that does not exist yet.`,
     );
-  if (encoding === undefined) {
+  return encoding !== undefined;
+}
+
+async function ensureDatabase(client: Client, setup: RoleSetup, exists: boolean): Promise<void> {
+  const name = client.escapeIdentifier(setup.database);
+  if (!exists) {
     const source =
       setup.template === undefined ? `template0 ENCODING 'UTF8'` : client.escapeIdentifier(setup.template);
     await client.query(`CREATE DATABASE ${name} OWNER ${OWNER_ROLE} TEMPLATE ${source}`);

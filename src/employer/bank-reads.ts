@@ -3,7 +3,7 @@ import {
   BankClientError,
   ContractDrift,
   isNotShown,
-  isPerhapsEmpty,
+  isPerhapsNone,
   isRefusedRead,
   isRequestRefused,
   isServersFault,
@@ -195,17 +195,16 @@ export class BankReads {
           failure = error;
       }
     }
-    const isEmpty = failure instanceof NotFound || isPerhapsEmpty(failure);
-    const unlisted = isEmpty ? await this.unlisted(instruction) : [];
+    const unlisted = isPerhapsNone(failure) ? await this.unlisted(instruction) : [];
     if (unlisted.length > 0) return unlisted;
     throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }
 
   /**
    * Payments that no list shows, each by itself, up to the first that is not shown so either: whether that is allowed is
-   * not known of an account that was onboarded before there was a payment.
+   * not known of an account that was onboarded before there was a payment. @throws BankClientError
    */
-  private async unlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
+  async unlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const { bankIds, evenUnlisted = false } = instruction;
     if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
     const isOurs = mayBeOf(instruction);

@@ -1,4 +1,4 @@
-import { createZodDto } from 'nestjs-zod';
+import { createZodDto, ZodValidationPipe } from 'nestjs-zod';
 import { z } from 'zod';
 import { Problem } from './problem';
 
@@ -8,13 +8,23 @@ const MAX_PAGE = 500;
 /** A cursor holds a timestamp and an id or two. */
 const MAX_CURSOR_CHARACTERS = 512;
 
-/** The query `limit` of a list: 1 to 500, 50 when absent. */
-export const limitParam = z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE);
+/** The query `limit` of a list: 1 to 500 in decimal digits, 50 when absent. */
+export const limitParam = z.preprocess(
+  (given) => (typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given),
+  z.int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
+);
 
 /** The query of a list: `@Query() query: PageQuery`. A filter that is mistyped is refused, or it would list everything. */
 export class PageQuery extends createZodDto(
   z.strictObject({ limit: limitParam, cursor: z.string().max(MAX_CURSOR_CHARACTERS).optional() }),
 ) {}
+
+/** Refuses a query where there is none, `@Query(new NoQuery()) _: object`: a filter that is passed over gives everything. */
+export class NoQuery extends ZodValidationPipe {
+  constructor() {
+    super(z.strictObject({}));
+  }
+}
 
 /** One page of a list; `nextCursor` is null on the last one. */
 export interface Page<Item> {

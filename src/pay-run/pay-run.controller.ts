@@ -9,7 +9,7 @@ import { CONFIG } from '../config/env';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { Allow } from '../http/allow';
-import { decodeCursor, pageOf, PageQuery } from '../http/cursor';
+import { decodeCursor, NoQuery, pageOf, PageQuery } from '../http/cursor';
 import { etagOf } from '../http/etag';
 import { hasHungUp } from '../http/hung-up';
 import { IdParam, showId } from '../http/prefixed-id';
@@ -122,6 +122,7 @@ export class PayRunController {
   async differencesCsv(
     @Param('employerId', new IdParam('emp')) employerId: string,
     @Param('runId', new IdParam('run')) runId: string,
+    @Query(new NoQuery()) _: object,
     @Res() response: Response,
   ): Promise<void> {
     const run = await this.database.inEmployer(employerId, (tx) => findRun(tx, runId));

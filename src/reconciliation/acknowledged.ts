@@ -112,16 +112,21 @@ function leftOf(row: Row, later: ReadonlySet<string> | undefined): Counting[] {
   return [{ row, count: left.length, amountMinor: sumMinor(left.map(({ minor }) => BigInt(minor))) }];
 }
 
-/** What totals are beyond the approved ones, less the payments of the instruction that are told of by themselves. */
+/**
+ * What totals are beyond the approved ones, less the payments of the instruction that are told of by themselves: of more
+ * that is nothing at the least, since some of those may have joined it after the totals were shown.
+ */
 function lessForeign(one: Counting, all: readonly Counting[]): Counting {
   if (one.row.kind !== 'TOTAL_MISMATCH_AFTER_SUBMIT') return one;
   const foreign = all.filter(
     ({ row }) => row.kind === 'FOREIGN_RECORD' && row.subject_id === one.row.subject_id,
   );
+  const count = foreign.reduce((left, { count: some }) => left - some, one.count);
+  const amountMinor = one.amountMinor - sumMinor(foreign.map((some) => some.amountMinor));
   return {
     row: one.row,
-    count: foreign.reduce((left, { count }) => left - count, one.count),
-    amountMinor: foreign.reduce((left, { amountMinor }) => left - amountMinor, one.amountMinor),
+    count: one.count > 0 ? Math.max(count, 0) : count,
+    amountMinor: one.amountMinor > 0n && amountMinor < 0n ? 0n : amountMinor,
   };
 }
 

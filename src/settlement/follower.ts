@@ -135,8 +135,11 @@ export class Follower {
         createdAt: instruction.createdAt,
         bankIds: known.map(({ bankIds }) => bankIds),
         byAnyList: instruction.status === 'SUBMITTED',
-        // Of what ended a payment too many would be shown by nothing else than its count and sum.
-        evenUnlisted: instruction.status === 'SUBMITTED' || glance?.shown !== undefined,
+        // Of what ended a payment too many would be shown by nothing else than its count and sum, now or within the day.
+        evenUnlisted:
+          instruction.status === 'SUBMITTED' ||
+          glance?.shown !== undefined ||
+          !this.totals.areDue(instruction),
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
         onShown: (way) => (by = way),

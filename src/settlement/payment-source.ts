@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
-import { isNotShown, isRequestRefused, isServersFault, unless } from '../bank/errors';
+import { isNotShown, isPerhapsNone, isRequestRefused, isServersFault, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
@@ -60,7 +60,8 @@ export class PaymentSource {
         const own = await this.ownList(account, at);
         if (own) return own;
       }
-      return await this.swept(account, asked, at, linked);
+      const swept = await this.swept(account, asked, at, linked);
+      return swept.length > 0 ? swept : await this.unswept(account, at, linked);
     } finally {
       this.open -= 1;
     }
@@ -82,8 +83,20 @@ export class PaymentSource {
       // What is wrong with everybody's list need not be wrong with that of this instruction.
       if (linked && (isNotShown(error) || (isServersFault(error) && sweeps.failLastingly)))
         return await this.ownLists.run(() => this.reads.payments(account, at));
+      const alone = !linked && isPerhapsNone(error) ? await this.unswept(account, at, linked) : [];
+      if (alone.length > 0) return alone;
       throw error;
     }
+  }
+
+  /** What the general list shows none of may be shown by the list of the instruction, or each by itself. */
+  private async unswept(
+    account: EmployerAccount,
+    at: InstructionAtBank,
+    linked: boolean,
+  ): Promise<BankPayment[]> {
+    const own = linked ? await unless(isNotShown, this.ownList(account, at)) : undefined;
+    return own && own.length > 0 ? own : this.ownLists.run(() => this.reads.unlisted(at));
   }
 
   /** One too many is shown by the list of the instruction alone, where the general one does not say whose its payments are. */

@@ -158,9 +158,12 @@ export function isUnseen(
   return isSecondLook && shown !== undefined && !isCalculated(planned, shown);
 }
 
-/** Whether a list shows all there are: that of the instruction, unless that is hidden, or one that names whose each is. */
+/**
+ * Whether a list shows all there are: that of the instruction, unless that is hidden, or one that names whose each is. One
+ * that shows none of ours would not show another either.
+ */
 function isListed({ seen, by, hidden }: Sight): boolean {
-  if (by === 'itself') return false;
+  if (by === 'itself' || seen.length === 0) return false;
   return (by === 'own-list' && !hidden) || seen.every(namesItsInstruction);
 }
 

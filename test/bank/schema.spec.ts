@@ -55,7 +55,7 @@ describe('reading an answer', () => {
       const initiatingParty = { name: 'Payer', id };
       const body = { ...INSTRUCTION_BODY, customerInstructionOrderingParties: { initiatingParty } };
       const read = readAs(customerInstruction, JSON.stringify(body));
-      expect(read.customerInstructionOrderingParties?.initiatingParty?.id?.value).toBe('4711');
+      expect(read.customerInstructionOrderingParties?.initiatingParty?.id).toEqual({ value: '4711' });
     }
   });
 

@@ -101,14 +101,16 @@ describe('initRoles', () => {
       ).rejects.toThrow('password authentication failed');
     }));
 
-  it('refuses a database in which not every name can be kept', () =>
+  it('refuses a database in which not every name can be kept, and changes no password', () =>
     everywhere(async (server) => {
+      await initRoles(server.superuserUrl, setup('before'));
       await withClient(server.superuserUrl, (client) =>
         client.query(`CREATE DATABASE old_office TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`),
       );
-      await expect(initRoles(server.superuserUrl, setup('old_office'))).rejects.toThrow(
+      await expect(initRoles(server.superuserUrl, setup('old_office', 'second'))).rejects.toThrow(
         'has the encoding LATIN1',
       );
+      await as(server, APP_ROLE, 'app-first', 'before', (client) => client.query('SELECT 1'));
     }));
 
   it('lets the owner make tables, and the application only use what it was granted', () =>

@@ -464,20 +464,63 @@ describe('a submitted instruction whose own read fails, while its payments are l
   });
 });
 
-it('what comes back after its end is seen where no list shows it, and each payment only by itself', async () => {
-  payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
-  const { superuserUrl } = payroll.database;
-  await execute(superuserUrl, `UPDATE employer_account SET reads = '{INSTRUCTION,INSTRUCTION_PAYMENTS}'`);
-  await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
-  const rows = payRows(2);
-  rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
-  const id = await payroll.paid(payFile(rows));
-  await payroll.until(id, ['SETTLED'], 20_000);
-  await payroll.restsForADay();
-  await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
-  await payroll.aDayLater();
-  expect(await select(superuserUrl, 'SELECT FROM payment WHERE returned_at IS NOT NULL')).toHaveLength(1);
-  expect(await kinds()).toEqual([]);
+describe('where no list shows a payment, and each is shown only by itself', () => {
+  it.each([
+    ['its own list is not found', '{INSTRUCTION,INSTRUCTION_PAYMENTS}', '404', 2],
+    ['the general list is not found', '{INSTRUCTION,PAYMENT_LIST}', '404', 2],
+    ['the general list is empty', '{INSTRUCTION,PAYMENT_LIST}', 'empty', 2],
+    ['both are empty, however many are read', '{INSTRUCTION,INSTRUCTION_PAYMENTS,PAYMENT_LIST}', 'empty', 8],
+  ])('its end, and what comes back after it, are seen: %s', async (_, allowed, answer, count) => {
+    payroll = await Payroll.start({
+      rowsPerInstruction: 1,
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, `UPDATE employer_account SET reads = '${allowed}'`);
+    if (answer === 'empty') {
+      const bank = payroll.services[0]!.app.get(BankGateway);
+      const nothing = async function* () {
+        yield* await Promise.resolve([]);
+      };
+      jest.spyOn(bank, 'listPayments').mockImplementation(nothing);
+      jest.spyOn(bank, 'listInstructionPayments').mockImplementation(nothing);
+    } else {
+      await payroll.fault({ operation: LISTS, kind: answer, every: 1 });
+      await payroll.fault({ operation: 'listPaymentTransactions', kind: answer, every: 1 });
+    }
+    const rows = payRows(count);
+    rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.restsForADay();
+    await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
+    await payroll.aDayLater();
+    expect(await select(superuserUrl, 'SELECT FROM payment WHERE returned_at IS NOT NULL')).toHaveLength(1);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('what comes back is seen as soon as the bank tells that something moved', async () => {
+    payroll = await Payroll.start({
+      settings: { SUBMIT_DOUBT_MS: '500' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    const { superuserUrl } = payroll.database;
+    await execute(superuserUrl, `UPDATE employer_account SET reads = '{INSTRUCTION,INSTRUCTION_PAYMENTS}'`);
+    await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
+    const rows = payRows(2);
+    rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.restsForADay();
+    await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
+    await eventually(async () => {
+      const wake = `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
+      await execute(superuserUrl, wake);
+      const back = await select(superuserUrl, 'SELECT FROM payment WHERE returned_at IS NOT NULL');
+      return back.length === 1;
+    }, 10_000);
+    expect(await kinds()).toEqual([]);
+  });
 });
 
 describe('the balance after the end of a run, at a bank that shows its account no more', () => {

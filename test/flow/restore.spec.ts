@@ -276,6 +276,36 @@ describe('a restored run that is being submitted, of which the bank shows one in
     expect(await submitsOff()).toMatchObject({ submitsOff: true });
     expect((await timesPaid()).sort()).toEqual([1, 1, 1, 2]);
   });
+
+  it.each([
+    { what: 'more', payments: 1, amount: '123.45', minor: 12_345n },
+    { what: 'less', payments: -1, amount: '-0.01', minor: -1n },
+  ])('says how much $what its totals are than the approved ones', async ({ payments, amount, minor }) => {
+    await start();
+    await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    await backedUp();
+    await payroll.clearFaults();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    const [, second] = (await payroll.run(id)).instructions;
+    const { instructionIfShown } = BankReads.prototype;
+    jest.spyOn(BankReads.prototype, 'instructionIfShown').mockImplementation(async function (
+      this: BankReads,
+      ...asked
+    ) {
+      const shown = await instructionIfShown.apply(this, asked);
+      if (shown === undefined || shown.bankInstructionId !== second!.bankInstructionId) return shown;
+      const { calculatedCount: count = 0, calculatedTotalMinor: total = 0n } = shown;
+      return { ...shown, calculatedCount: count + payments, calculatedTotalMinor: total + minor };
+    });
+    await restored();
+    const path = await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    const beyond = async (role: 'finance' | 'operator') => (await payroll.as(role).get(path)).data.beyond;
+    expect(await beyond('finance')).toEqual({ payments, amount });
+    expect(await beyond('operator')).toBeNull();
+    jest.restoreAllMocks();
+  });
 });
 
 describe('a database restored to a moment from which the record cannot be taken up', () => {
@@ -718,6 +748,24 @@ describe('after a restore', () => {
     await eventually(async () => {
       const { code, detail } = (await resume()).data;
       return code === 'NOT_RECONCILED' && /\(this service: an error that its log tells\)/.test(detail);
+    }, 10_000);
+    jest.restoreAllMocks();
+  });
+
+  it('he is told so too of a second one, while what was read after the first is not decided', async () => {
+    await start();
+    await backedUp();
+    await restored();
+    const first = await answered();
+    jest.spyOn(RestoreSweep.prototype, 'since').mockRejectedValue(new TypeError('a defect of ours'));
+    const said = { reason: 'another copy was put back' };
+    expect((await payroll.as('administrator').post('/v1/service/restored', said)).status).toBeLessThan(300);
+    await eventually(async () => (await kinds()).length === 2, 10_000);
+    const open = (await payroll.attention()).find(({ id }) => id !== first.id);
+    const path = payroll.path(`/attention/${open!.id}`);
+    await eventually(async () => {
+      const { detail } = (await payroll.decide(path, { action: 'RESUME', reason: 'compared' })).data;
+      return /\(this service: an error that its log tells\)/.test(detail);
     }, 10_000);
     jest.restoreAllMocks();
   });

@@ -169,16 +169,24 @@ describe('the sums of an attention', () => {
         happened: 'a test',
         payments,
         amountMinor: 245_000n,
+        lackingMinor: 245_000n,
+        beyond: { count: payments, totalMinor: 245_000n },
       }),
     );
+    const sumsOf = (one: Record<'amount' | 'lacking' | 'beyond', unknown>) => [
+      one.amount,
+      one.lacking,
+      one.beyond,
+    ];
     const path = await payroll.askedAbout(run.id, 'ROW_UNSEEN');
-    const amounts = await Promise.all(
+    const sums = await Promise.all(
       (['operator', 'finance', 'preparer', 'approver'] as const).map(async (role) => {
         const { items } = (await payroll.as(role).get(payroll.path('/attention'))).data;
         const listed = items.find((one: { id: string }) => path.endsWith(one.id));
-        return [listed.amount, (await payroll.as(role).get(path)).data.amount];
+        return [sumsOf(listed), sumsOf((await payroll.as(role).get(path)).data)];
       }),
     );
-    expect(amounts).toEqual([[null, null], ...Array(3).fill(['2450.00', '2450.00'])]);
+    const [none, all] = [Array(3).fill(null), ['2450.00', '2450.00', { payments, amount: '2450.00' }]];
+    expect(sums).toEqual([[none, none], ...Array(3).fill([all, all])]);
   });
 });

@@ -213,6 +213,11 @@ describe('a bank that shows neither totals nor to which instruction a payment be
     ['shows so, and the totals in the answer to the submit alone', {}, '{PAYMENT}'],
     ['shows them in that answer, and lists whose a payment is nowhere', NAMELESS, '{PAYMENT_LIST}'],
     [
+      'shows them so, and lists the message id alone, which what somebody else adds has not',
+      { linkReads: 'refused', omitFromLists: ['customerInstructionId'] },
+      '{PAYMENT_LIST}',
+    ],
+    [
       'shows an instruction and its list no more after that answer',
       { onceSubmitted: 'gone-with-its-list', ...NAMELESS, linkReads: 'allowed' },
       '{INSTRUCTION,INSTRUCTION_PAYMENTS,PAYMENT_LIST}',

@@ -184,7 +184,7 @@ describe('an error becomes a problem', () => {
     const list = (query: string) => request(app.getHttpServer()).get(`/list${query}`);
     expect((await list('')).body).toEqual({ limit: 50 });
     expect((await list('?limit=500&cursor=abc')).body).toEqual({ limit: 500, cursor: 'abc' });
-    for (const limit of ['0', '501', '1.5', 'many', '']) {
+    for (const limit of ['0', '501', '1.5', 'many', '', '0x10', '1e1', '+5', '%205']) {
       const answer = await list(`?limit=${limit}`);
       expect([answer.status, JSON.parse(answer.text).errors[0].pointer]).toEqual([422, '#/limit']);
     }

@@ -280,6 +280,14 @@ describe('a run compared with the pay before it', () => {
     await office.as(company, 'operator').get(pathOf(run, '/differences.csv')).expect(403);
   });
 
+  it('is no file of one kind: a filter of it is refused, and not passed over', async () => {
+    const company = await office.company();
+    const run = await office.run(company, [pay(1)], terms('2026-11'));
+    const path = pathOf(run, '/differences.csv?kind=JOINED');
+    const refused = await office.as(company, 'finance').get(path).expect(422);
+    expect(refused.body).toMatchObject({ code: 'VALIDATION_FAILED', errors: [{ pointer: '#/kind' }] });
+  });
+
   it('tells nobody as gone whom another run of the period pays', async () => {
     const company = await office.company();
     await settled(company, [pay(1), pay(2)]);

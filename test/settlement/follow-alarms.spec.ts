@@ -79,11 +79,13 @@ describe('the question what fees and refunds are that a submitted instruction li
 });
 
 describe('what was acknowledged besides the rows of a run', () => {
-  const tell = (...records: { bankPaymentId: string; amountMinor: bigint; currency: string }[]) =>
+  type Records = { bankPaymentId: string; amountMinor: bigint; currency: string }[];
+  const tellOf = (nth: 0 | 1, records: Records) =>
     office.database.inEmployer(ours.employer, async (tx) => {
-      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] });
       await tellOfForeign(tx, found, records);
     });
+  const tell = (...records: Records) => tellOf(0, records);
   const acknowledge = () =>
     execute(
       office.server.superuserUrl,
@@ -163,6 +165,27 @@ describe('what was acknowledged besides the rows of a run', () => {
     expect(await acknowledged()).toEqual([
       [2, 300n, expect.anything()],
       [-3, -400n, null],
+    ]);
+  });
+
+  it('does not say that less was executed where more is listed than the totals showed', async () => {
+    await office.database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await groupsDiffer(tx, found, { count: 1, totalMinor: 100n }, [{ count: 2, totalMinor: 120n }]);
+    });
+    await acknowledge();
+    await tellOf(1, [foreign('of another instruction', 20n)]);
+    await acknowledge();
+    expect(await acknowledged()).toMatchObject([
+      [1, 20n, null],
+      [1, 20n, expect.anything()],
+    ]);
+    await tell(foreign('1', 20n), foreign('joined since', 300n));
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [0, 0n, null],
+      [1, 20n, expect.anything()],
+      [2, 320n, expect.anything()],
     ]);
   });
 

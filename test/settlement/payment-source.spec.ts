@@ -187,6 +187,45 @@ describe('where a sweep does not say of which instruction a payment is', () => {
   });
 });
 
+describe('where the general list shows none of an instruction', () => {
+  /** What is seen of the last of several, and by which read, where its own list and reads of each alone answer so. */
+  async function lastSeen(own: string[], alone: string[], reads = READS) {
+    const paid = (ids: string[]) => ids.map((bankPaymentId) => ({ bankPaymentId }) as BankPayment);
+    let by: ShownBy | undefined;
+    const ownPayments = (_: EmployerAccount, { onShown }: InstructionAtBank) => {
+      onShown?.('own-list');
+      return Promise.resolve(paid(own));
+    };
+    const unlisted = ({ onShown }: InstructionAtBank) => {
+      onShown?.('itself');
+      return Promise.resolve(paid(alone));
+    };
+    const payments = () => Promise.resolve(paid(['few']));
+    const fake = Object.assign(Object.create(BankReads.prototype) as BankReads, { payments, ownPayments });
+    const gateway = {
+      listPayments: async function* () {
+        yield* await Promise.resolve([]);
+      },
+    };
+    const source = new PaymentSource(Object.assign(fake, { unlisted }), gateway as unknown as BankGateway);
+    const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false };
+    const all = Array.from({ length: FEW + 1 }, (_, n) =>
+      source.paymentsOf(
+        { reads } as EmployerAccount,
+        { id: `ours-${n}`, rows: 1, ended: false },
+        { ...at, bankInstructionId: `bank-${n}`, onShown: (way) => (by = way) },
+      ),
+    );
+    return { seen: (await Promise.all(all)).at(-1)?.map((one) => one.bankPaymentId), by };
+  }
+
+  it('reads its own list, and else each by itself', async () => {
+    expect(await lastSeen(['own'], ['alone'])).toEqual({ seen: ['own'], by: 'own-list' });
+    expect(await lastSeen([], ['alone'])).toEqual({ seen: ['alone'], by: 'itself' });
+    expect(await lastSeen(['own'], ['alone'], ['PAYMENT_LIST'])).toEqual({ seen: ['alone'], by: 'itself' });
+  });
+});
+
 describe('where the general list refuses the bound it is asked with', () => {
   const DAYS_KEPT = 7;
   const DAY_MS = 86_400_000;

@@ -6,16 +6,23 @@ import { isUnseen, type Sight } from '../../src/settlement/totals-check';
 
 describe('whether a payment too many would be seen by nobody', () => {
   const OF_BANK = { bankPaymentId: 'p-1', ids: ['p-1'], status: 'SETTLED', wasSettled: true } as const;
-  const named = { ...OF_BANK, messageId: 'ours' };
+  const named = { ...OF_BANK, bankInstructionId: 'bank-1-1' };
   const bare: BankInstruction = { bankInstructionId: 'bank-1-1', status: 'SUB_REQUIRED' };
   const counted = { ...bare, calculatedCount: 1, calculatedTotalMinor: 100n };
 
   it.each<[string, boolean, Partial<Sight> & { checked?: Date; reads?: BankRead[]; again?: boolean }]>([
     ['a list that names whose each is, once it was submitted', false, { seen: [named], reads: [] }],
     ['a list that names nobody', true, { reads: [] }],
+    [
+      'a list that names ours alone, by message id',
+      true,
+      { seen: [{ ...OF_BANK, messageId: 'ours' }], reads: [] },
+    ],
     ['a list that names only some', true, { seen: [named, OF_BANK], reads: [] }],
     ['its own list', false, { by: 'own-list', reads: [] }],
     ['its own list, while it is hidden', true, { by: 'own-list', hidden: true }],
+    ['a list that shows none of ours', true, { seen: [], reads: [] }],
+    ['its own list, of which it shows none', true, { seen: [], by: 'own-list', reads: [] }],
     ['each by itself', true, { seen: [named], by: 'itself', reads: [] }],
     ['an instruction that never showed its totals', true, { shown: counted }],
     ['one that is to show them at its second look', false, { checked: new Date(), shown: bare }],

@@ -57,6 +57,19 @@ it('tries a bank again that could not be read after a restore, though the clock 
   expect(reads).toBe(2);
 });
 
+it('fails with the first error where why it failed cannot be kept either', async () => {
+  const pending = { id: '1', dataUntil: new Date(NOW), noticedAt: new Date(NOW), employerIds: ['7'] };
+  const inEmployer = jest.fn().mockResolvedValueOnce(false).mockRejectedValue(new Error('the second'));
+  const fake = {
+    outsideEmployers: (work: unknown) => Promise.resolve(work === untoldRestores ? [] : [pending]),
+    inEmployer,
+  };
+  const since = () => Promise.reject(new Error('the first'));
+  const restores = restoresOf(fake, () => Promise.resolve(true), new SetClock(NOW), { since });
+  await expect(restores.tick()).rejects.toThrow('the first');
+  expect(inEmployer).toHaveBeenCalledTimes(2);
+});
+
 it('tells what was noticed also where its witness cannot be written', async () => {
   const asked: unknown[] = [];
   const outsideEmployers = (work: unknown) => {

@@ -148,8 +148,9 @@ export function settingsFor(url: string, variants: Partial<Variants>): Settings 
  * story of its own among the variants, and every other story expects that nothing is asked.
  */
 function accountable(bank: Partial<Variants>): Partial<Variants> {
-  const hidden = bank.linkReads === 'refused' && (bank.omitFromLists ?? []).includes('messageId');
-  return hidden ? { ...bank, optionalFields: 'sent' } : bank;
+  if (bank.linkReads !== 'refused') return bank;
+  const omitFromLists = (bank.omitFromLists ?? []).filter((field) => field !== 'customerInstructionId');
+  return { ...bank, omitFromLists, optionalFields: 'sent' };
 }
 
 /** The same bank for the same seed, each variant on its own: a new one changes none of the others. */
