@@ -126,13 +126,13 @@ export async function stopEmployer(
 
 /**
  * A submitted instruction pays, or may have paid, something else than was approved: everything stops and a person is
- * told, unless two have decided it, as `happened` has it.
+ * told, unless two have decided it, as `happened` has it. Of another subject it is a question beside that of its totals.
  */
 export function totalsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
-  told: Pick<Alarm, 'happened' | 'certain' | 'askBank' | 'beyond'>,
+  told: Pick<Alarm, 'happened' | 'certain' | 'askBank' | 'beyond'> & { subjectId?: string },
 ): Promise<void> {
   const kind = 'TOTAL_MISMATCH_AFTER_SUBMIT';
   return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), ...told });

@@ -46,6 +46,7 @@ export interface Acknowledged extends CountAndSum {
 
 interface Row {
   pay_run_id: string;
+  instruction_id: string | null;
   subject_id: string;
   attention_id: string;
   kind: BesideTheRows;
@@ -70,15 +71,15 @@ interface Counting extends CountAndSum {
 
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question:
- * of two decisions that tell of one record the last counts it, and of others both count their own. What was found in an
- * instruction that was given up before its submit has moved nothing.
+ * of two decisions that tell of one record the last counts it, and of others both count their own. What the totals and the
+ * balance show alike counts once. What was found in an instruction that was given up before its submit has moved nothing.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
   payRunIds: readonly string[],
 ): Promise<Acknowledged[]> {
   const rows = await tx.query<Row>(
-    `SELECT a.pay_run_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
+    `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
        coalesce(a.beyond_payments, a.payments) AS payments, coalesce(a.beyond_minor, a.amount_minor) AS amount_minor,
        a.records
@@ -94,12 +95,14 @@ export async function acknowledgedOf(
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );
   const told = new Map<string, Set<string>>();
-  const counting = rows.reverse().flatMap((row) => {
+  const counting: Counting[] = [];
+  for (const row of rows.reverse()) {
     const key = `${row.kind} ${row.subject_id}`;
     const later = told.get(key);
     told.set(key, new Set([...(later ?? []), ...(row.records ?? []).map(({ id }) => id)]));
-    return leftOf(row, later);
-  });
+    const left = leftOf(row, later);
+    counting.push(...left.filter((one) => !counting.some((other) => isShownAlike(one, other))));
+  }
   return counting.reverse().map((one) => acknowledged(lessForeign(one, counting)));
 }
 
@@ -112,6 +115,13 @@ function leftOf(row: Row, later: ReadonlySet<string> | undefined): Counting[] {
   return [{ row, count: left.length, amountMinor: sumMinor(left.map(({ minor }) => BigInt(minor))) }];
 }
 
+/** Whether both are what one instruction executed beyond its approved payments, once by its totals and once by the balance. */
+function isShownAlike(one: Counting, other: Counting): boolean {
+  const isBeyond = [one, other].every(({ row }) => row.kind === 'TOTAL_MISMATCH_AFTER_SUBMIT');
+  const isAlike = one.count === other.count && one.amountMinor === other.amountMinor;
+  return isBeyond && isAlike && one.row.instruction_id === other.row.instruction_id;
+}
+
 /**
  * What totals are beyond the approved ones, less the payments of the instruction that are told of by themselves: of more
  * that is nothing at the least, since some of those may have joined it after the totals were shown.
@@ -119,7 +129,7 @@ function leftOf(row: Row, later: ReadonlySet<string> | undefined): Counting[] {
 function lessForeign(one: Counting, all: readonly Counting[]): Counting {
   if (one.row.kind !== 'TOTAL_MISMATCH_AFTER_SUBMIT') return one;
   const foreign = all.filter(
-    ({ row }) => row.kind === 'FOREIGN_RECORD' && row.subject_id === one.row.subject_id,
+    ({ row }) => row.kind === 'FOREIGN_RECORD' && row.instruction_id === one.row.instruction_id,
   );
   const count = foreign.reduce((left, { count: some }) => left - some, one.count);
   const amountMinor = one.amountMinor - sumMinor(foreign.map((some) => some.amountMinor));

@@ -65,7 +65,7 @@ export class BalanceLook {
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
-      const told = await lockInstruction(tx, again?.instructionId ?? instruction.id);
+      const executed = await lockInstruction(tx, again?.instructionId ?? instruction.id);
       await fence(tx, claim);
       // What another run was submitted for while the bank was asked may be in its answer.
       const unchanged = isDeepStrictEqual(await takenSince(tx, followed), paid);
@@ -80,8 +80,9 @@ export class BalanceLook {
       );
       if (again === undefined) return;
       const { payments: count, amountMinor: totalMinor } = again;
-      const beyond = { count, totalMinor };
-      await totalsDiffer(tx, told, { rowCount: count, totalMinor }, { ...PAID_AGAIN, beyond });
+      // Beside what its totals show, which may be asked about at the same time.
+      const told = { ...PAID_AGAIN, subjectId: run.id, beyond: { count, totalMinor } };
+      await totalsDiffer(tx, executed, { rowCount: count, totalMinor }, told);
     });
     return false;
   }

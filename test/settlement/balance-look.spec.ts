@@ -206,4 +206,13 @@ describe('a run of which a payment came back, while its instruction was executed
     await look(2n * PAID - AMOUNT_MINOR);
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
+
+  it('is asked about beside what its totals show, which nobody has answered yet', async () => {
+    await sql(`
+      INSERT INTO attention (employer_id, id, kind, subject_id, instruction_id, pay_run_id, happened, certain, ask_bank)
+      SELECT employer_id, gen_random_uuid(), 'TOTAL_MISMATCH_AFTER_SUBMIT', id, id, pay_run_id, 'one more', 'that', 'whether'
+      FROM instruction`);
+    await look(2n * PAID - AMOUNT_MINOR);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT', 'TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
 });

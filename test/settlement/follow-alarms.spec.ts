@@ -1,4 +1,5 @@
 import { NotFound } from '../../src/bank/errors';
+import type { EmployerTransaction } from '../../src/database/database';
 import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { messageIdOf } from '../../src/pay-run/message-id';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
@@ -165,6 +166,33 @@ describe('what was acknowledged besides the rows of a run', () => {
     expect(await acknowledged()).toEqual([
       [2, 300n, expect.anything()],
       [-3, -400n, null],
+    ]);
+  });
+
+  it('counts once what the totals and the balance show alike, and both where they differ', async () => {
+    const tells = (work: (tx: EmployerTransaction, found: Instruction) => Promise<void>) =>
+      office.database.inEmployer(ours.employer, async (tx) =>
+        work(tx, await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] })),
+      );
+    const approved = { count: 1, totalMinor: 100n };
+    await tells((tx, found) => {
+      const told = { happened: 'its sum was lost again', subjectId: ours.run, beyond: approved };
+      return totalsDiffer(tx, found, { rowCount: 1, totalMinor: 100n }, told);
+    });
+    await tells((tx, found) => groupsDiffer(tx, found, approved, [{ count: 2, totalMinor: 107n }]));
+    await acknowledge();
+    expect((await acknowledged()).sort()).toEqual([
+      [1, 100n, null],
+      [1, 7n, null],
+    ]);
+    await tells((tx, found) => groupsDiffer(tx, found, approved, [{ count: 2, totalMinor: 200n }]));
+    await acknowledge();
+    expect(await acknowledged()).toEqual([[1, 100n, null]]);
+    await tell(foreign('1', 100n));
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [0, 0n, null],
+      [1, 100n, expect.anything()],
     ]);
   });
 
