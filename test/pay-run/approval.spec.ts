@@ -174,6 +174,27 @@ describe('approving a pay run', () => {
     expect(last.body.approvals).toHaveLength(2);
   });
 
+  it.each([
+    ['lost the role', 'DELETE FROM person_role WHERE person_id = $1'],
+    ['was disabled', 'UPDATE person SET disabled_at = now() WHERE id = $1'],
+  ])(
+    'is shown as not counting where its person %s: as many as are required leave the run READY',
+    async (_, leave) => {
+      const strict = await office.company({ approvalsRequired: 2 });
+      const second = await office.person(strict.employerId, 'Second', ['approver']);
+      const { run, seen } = await readyRun(strict);
+      const first = await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+      expect(first.body.approvals).toMatchObject([{ mayApprove: true }]);
+      await office.query(strict, leave, [strict.approver.personId]);
+      const last = await office.as(strict, second).post(pathOf(run, '/approvals'), seen).expect(200);
+      expect(last.body).toMatchObject({
+        status: 'READY',
+        approvalsRequired: 2,
+        approvals: [{ mayApprove: false }, { mayApprove: true }],
+      });
+    },
+  );
+
   it('is taken of another person once who approved the run may approve no more, before its gate', async () => {
     const own = await office.company();
     const second = await office.person(own.employerId, 'Second', ['approver']);
