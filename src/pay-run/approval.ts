@@ -81,7 +81,18 @@ export async function approve(
   await moveRun(tx, run, 'APPROVED', actor);
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
   await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
-  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was approved');
+  await closeOverdue(tx, run);
+}
+
+/** Closes what people were told of the run, and of months of schedules that lacked it: those of its account and kind of pay. */
+async function closeOverdue(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the run was approved'
+     WHERE employer_id = $1 AND kind = 'PERIOD_OVERDUE' AND resolved_at IS NULL
+       AND (subject_id = $2 OR $6::int = 0 AND subject_id IN (
+         SELECT md5(id::text || $5)::uuid FROM pay_schedule WHERE employer_id = $1 AND account_id = $3 AND kind_of_pay = $4))`,
+    [tx.employerId, run.id, run.accountId, run.kindOfPay, run.period, run.sequence],
+  );
 }
 
 async function insertApproval(
