@@ -47,7 +47,8 @@ export async function approve(
   const unbacked = run.status === 'SUBMITTING' ? 0 : await countUnbacked(tx, run.id);
   if (unbacked > 0) {
     const are = unbacked === 1 ? 'payment of the run is' : 'payments of the run are';
-    const message = `${unbacked} ${are} further pay that somebody allowed who may approve no more. Leave their rows out by an amendment; uploaded as a supplement they are held until another approver releases them.`;
+    const mend = unbacked === run.rowCount ? 'Cancel the run' : 'Leave their rows out by an amendment';
+    const message = `${unbacked} ${are} further pay that somebody allowed who may approve no more. ${mend}; uploaded as a supplement they are held until another approver releases them.`;
     throw new DomainError('RELEASE_NOT_BACKED', message, { payments: unbacked });
   }
   const version = await currentVersion(tx, run);

@@ -315,14 +315,20 @@ describe('approving a pay run', () => {
     await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
   });
 
-  it('cannot be taken back once instructions are being built', async () => {
+  it('cannot be taken back once instructions are being built, and what can be done instead is said', async () => {
     const { run, seen } = await readyRun();
     await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
-    await office.query(company, `UPDATE pay_run SET status = 'BUILDING' WHERE id = $1`, [run.id]);
-    const answer = await office
-      .as(company, 'approver')
-      .delete(pathOf(run, '/approvals'), { reason: 'too late' });
-    expect([answer.status, answer.body.code]).toEqual([409, 'NOT_VOIDABLE']);
+    const takenBack = async (status: string) => {
+      await office.query(company, `UPDATE pay_run SET status = $2 WHERE id = $1`, [run.id, status]);
+      return office.as(company, 'approver').delete(pathOf(run, '/approvals'), { reason: 'too late' });
+    };
+    const built = await takenBack('BUILDING');
+    expect([built.status, built.body.code]).toEqual([409, 'NOT_VOIDABLE']);
+    expect(built.body.detail).toMatch(/Amend or cancel it instead\.$/);
+    await takenBack('VERIFIED');
+    const submitted = await takenBack('SUBMITTING');
+    expect([submitted.status, submitted.body.code]).toEqual([409, 'NOT_VOIDABLE']);
+    expect(submitted.body.detail).toMatch(/taken back\. What of it was not submitted can be stopped/);
   });
 
   it('does not see the run of another employer', async () => {
