@@ -4,7 +4,7 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
-import { clear } from './attention.store';
+import { clear, monthOfSchedule } from './attention.store';
 import { Actor } from './history';
 import { countOpenHolds } from './hold.store';
 import { assertTicked } from './iban-ticks';
@@ -46,7 +46,9 @@ export async function approve(
   // Of what is being submitted no row can be left out any more.
   const unbacked = run.status === 'SUBMITTING' ? 0 : await countUnbacked(tx, run.id);
   if (unbacked > 0) {
-    const message = `${unbacked} payments of the run are further pay that somebody allowed who may approve no more. Leave their rows out by an amendment; uploaded as a supplement they are held until another approver releases them.`;
+    const are = unbacked === 1 ? 'payment of the run is' : 'payments of the run are';
+    const mend = unbacked === run.rowCount ? 'Cancel the run' : 'Leave their rows out by an amendment';
+    const message = `${unbacked} ${are} further pay that somebody allowed who may approve no more. ${mend}; uploaded as a supplement they are held until another approver releases them.`;
     throw new DomainError('RELEASE_NOT_BACKED', message, { payments: unbacked });
   }
   const version = await currentVersion(tx, run);
@@ -80,7 +82,18 @@ export async function approve(
   await moveRun(tx, run, 'APPROVED', actor);
   wake(tx, 'ACCOUNT', tx.employerId, [run.accountId]);
   await clear(tx, ['APPROVAL_LAPSED'], run.id, 'the run was approved again');
-  await clear(tx, ['PERIOD_OVERDUE'], run.id, 'the run was approved');
+  await closeOverdue(tx, run);
+}
+
+/** Closes what people were told of the run, and of months of schedules that lacked it: those of its account and kind of pay. */
+async function closeOverdue(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await tx.query(
+    `UPDATE attention SET resolved_at = clock_timestamp(), resolution = 'the run was approved'
+     WHERE employer_id = $1 AND kind = 'PERIOD_OVERDUE' AND resolved_at IS NULL
+       AND (subject_id = $2 OR $6::int = 0 AND subject_id IN (
+         SELECT ${monthOfSchedule('id', '$5')} FROM pay_schedule WHERE employer_id = $1 AND account_id = $3 AND kind_of_pay = $4))`,
+    [tx.employerId, run.id, run.accountId, run.kindOfPay, run.period, run.sequence],
+  );
 }
 
 async function insertApproval(

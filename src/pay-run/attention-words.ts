@@ -171,7 +171,7 @@ export const ATTENTION_WORDS = {
   },
   STALE_DATE: {
     certain:
-      'We did not submit this instruction, and it is never submitted any more. The bank is read again before a successor pays its rows.',
+      'We did not submit this instruction, and it is never submitted any more. The bank is read again before a successor pays its rows. It closes by itself once another run that pays all of them is submitted.',
     askBank: NOTHING_TO_ASK,
     actions: ['ACKNOWLEDGE'],
   },

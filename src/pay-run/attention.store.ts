@@ -148,6 +148,11 @@ export async function raiseNaming(
   await raise(tx, alarm);
 }
 
+/** In SQL, the subject of what is asked of a month of a schedule, of which there need not be a run. */
+export function monthOfSchedule(scheduleId: string, period: string): string {
+  return `md5(${scheduleId}::text || ${period})::uuid`;
+}
+
 /** Closes what evidence has cleared. */
 export async function clear(
   tx: EmployerTransaction,

@@ -18,7 +18,7 @@ import { PayLimits } from '../employer/pay-limits';
 import { assertIfMatch } from '../http/etag';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
-import { amend, Proposal } from './amendment';
+import { amend, insteadOf, Proposal } from './amendment';
 import { approve, Seen, standingApprovals, voidApprovals } from './approval';
 import { cancelRun } from './cancellation';
 import { assertExecutionDate, assertSubmitInTime } from './execution-date';
@@ -80,7 +80,12 @@ export class PayRunCommands {
     return this.carryOut(command, 'pay-run.approvals-voided', async (tx, run) => {
       const { runVersion } = run;
       if (run.status !== 'READY' && run.status !== 'APPROVED') {
-        throw new DomainError('NOT_VOIDABLE', `The run is ${run.status}: amend or cancel it instead.`);
+        const isBuilt = run.status === 'BUILDING' || run.status === 'VERIFIED';
+        const instead = isBuilt ? ' Amend or cancel it instead.' : insteadOf(run);
+        throw new DomainError(
+          'NOT_VOIDABLE',
+          `The run is ${run.status}: its approvals can no longer be taken back.${instead}`,
+        );
       }
       const approvals = await standingApprovals(tx, run);
       if (approvals.length === 0)

@@ -135,6 +135,11 @@ const run = runSummary.extend({
       id: z.string(),
       person: z.object({ id: z.string(), name: z.string() }),
       approvedAt: instant,
+      mayApprove: z
+        .boolean()
+        .describe(
+          'Whether the person may approve the run still. Until it is being submitted, an approval by somebody who may not does not count.',
+        ),
     }),
   ),
   amendment: z

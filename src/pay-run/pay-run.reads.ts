@@ -12,7 +12,7 @@ import { Subject } from './history';
 import { countOpenHolds } from './hold.store';
 import { KeptBackTotal, keptBackOf } from './kept-back';
 import { Amendment, PayRun, PayRunVersion } from './pay-run.entity';
-import { findRun, openAmendment } from './pay-run.store';
+import { findRun, MAY_STILL_APPROVE, openAmendment } from './pay-run.store';
 import { SendOutlook, sendOutlook, SendSettings } from './send-outlook';
 
 /** A run of a million rows in instructions of 500 has 2,000 of them; a page shows the first, the counts tell all. */
@@ -54,12 +54,13 @@ export interface PlannedRow {
   ended_reason: string | null;
 }
 
-/** A standing approval with the name of the approver. */
+/** A standing approval with the name of the approver, and whether they may approve the run still. */
 export interface ApprovalRow {
   id: string;
   approver_id: string;
   approver_name: string;
   approved_at: Date;
+  may_approve: boolean;
 }
 
 /** A run with what belongs to it. */
@@ -137,7 +138,7 @@ export async function readRun(
 
 function approvalsOf(tx: EmployerTransaction, run: PayRun): Promise<ApprovalRow[]> {
   return tx.query<ApprovalRow>(
-    `SELECT a.id, a.approver_id, p.name AS approver_name, a.approved_at
+    `SELECT a.id, a.approver_id, p.name AS approver_name, a.approved_at, ${MAY_STILL_APPROVE} AS may_approve
      FROM approval a JOIN person p ON p.id = a.approver_id
      WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.voided_at IS NULL
      ORDER BY a.approved_at, a.id`,

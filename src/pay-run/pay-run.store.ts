@@ -67,14 +67,17 @@ async function goesOnOnceApproved(tx: EmployerTransaction, run: PayRun): Promise
   return lacksEntitledApprovals(tx, run);
 }
 
+/** Whether who gave the approval `a` may still approve its run. */
+export const MAY_STILL_APPROVE = `(EXISTS (SELECT FROM person p
+  JOIN person_role r ON r.employer_id = a.employer_id AND r.person_id = p.id AND r.role = 'approver'
+  WHERE p.id = a.approver_id AND p.disabled_at IS NULL) AND NOT has_prepared(a.employer_id, a.pay_run_id, a.approver_id))`;
+
 /** As `lacksApprovals`, of approvals whose people may still approve. */
 export async function lacksEntitledApprovals(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
   const [found] = await tx.query<{ lacks: boolean }>(
     `SELECT approvals_required > (SELECT count(*) FROM approval a
-       JOIN person p ON p.id = a.approver_id AND p.disabled_at IS NULL
-       JOIN person_role r ON r.employer_id = a.employer_id AND r.person_id = a.approver_id AND r.role = 'approver'
        WHERE a.employer_id = $1 AND a.pay_run_id = $2 AND a.run_version = $3 AND a.root_hash = $4
-         AND a.voided_at IS NULL AND NOT has_prepared(a.employer_id, a.pay_run_id, a.approver_id)) AS lacks
+         AND a.voided_at IS NULL AND ${MAY_STILL_APPROVE}) AS lacks
      FROM employer WHERE id = $1`,
     [tx.employerId, run.id, run.runVersion, run.rootHash],
   );

@@ -46,6 +46,7 @@ export function showRun(record: RunRecord): RunDocument {
       id: showId('apr', approval.id),
       person: { id: showId('per', approval.approver_id), name: approval.approver_name },
       approvedAt: approval.approved_at.toISOString(),
+      mayApprove: approval.may_approve,
     })),
     amendment: amendment && showAmendment(amendment),
     instructionsByStatus: Object.fromEntries(

@@ -7,7 +7,7 @@ import { Database, EmployerTransaction } from '../database/database';
 import { Period } from '../domain/business-day';
 import { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
-import { Alarm, clear, raiseUndecided } from '../pay-run/attention.store';
+import { Alarm, clear, monthOfSchedule, raiseUndecided } from '../pay-run/attention.store';
 import { PaySchedule, SchedulePeriod } from '../pay-run/pay-schedule.entity';
 import { forEveryEmployer } from './every-employer';
 import { tellOfStoppedRuns } from './stopped-runs';
@@ -132,7 +132,7 @@ export class OverduePeriods {
       `SELECT p.period, p.submit_at, true AS of_schedule, NULL::uuid AS pay_run_id, NULL AS status, 0 AS row_count,
          0 AS total_minor, NULL::timestamptz AS taken_back, (SELECT r.id FROM pay_run r WHERE r.employer_id = p.employer_id
            AND r.schedule_id = p.schedule_id AND r.period = p.period AND r.status = 'CANCELLED' ORDER BY r.id DESC LIMIT 1) AS cancelled,
-         md5(p.schedule_id::text || p.period)::uuid AS subject_id,
+         ${monthOfSchedule('p.schedule_id', 'p.period')} AS subject_id,
          p.submit_at > s.created_at AND p.submit_at > $2::timestamptz - ${TOLD_WITHIN} AS to_tell
        FROM schedule_period p
        JOIN pay_schedule s ON s.employer_id = p.employer_id AND s.id = p.schedule_id AND s.active

@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import type { BankHours } from '../domain/business-day';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
@@ -10,8 +11,12 @@ import { RESTORED_UNCLEAR } from '../pay-run/stop';
 
 const KIND = 'DUE_BUT_STOPPED';
 
-/** The states in which a run goes on by itself until its submit; one that is being submitted is told of at the cut-off. */
-const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+/** The states in which a run goes on by itself, until nothing of it is left to be submitted. */
+const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
+
+/** What is certain of a run that is stopped while it is being submitted. */
+const IN_MID_RUN =
+  'What of this run was submitted before the stop is paid; the rest is not submitted. The rest goes on by itself once everything named here is resumed; what is not submitted by the cut-off of its execution date becomes VOID and can be paid by a successor.';
 
 /** What is certain, and what the stop of the run is told with, where the bank may have submits that are not in the record. */
 const FORGOTTEN = {
@@ -70,7 +75,7 @@ async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void>
     happened: `${version} is due for ${run.executionDate} and held back: ${levels.join(', ')}.`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
-    certain: doubt?.certain,
+    certain: doubt?.certain ?? (stopped.status === 'SUBMITTING' ? IN_MID_RUN : undefined),
   } as const;
   await raiseNaming(tx, alarm, [version, `: ${levels.join(', ')}.`]);
 }
@@ -101,10 +106,12 @@ function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
            SELECT FROM forgotten_instruction f
            WHERE f.employer_id = $1 AND f.pay_run_id = r.id AND f.adopted_at IS NULL) AS forgotten
        FROM pay_run r JOIN employer e ON e.id = r.employer_id CROSS JOIN service_switch s
-       WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL) held
+       WHERE r.employer_id = $1 AND r.status = ANY ($2) AND r.lapse_reason IS NULL
+         AND (r.status <> 'SUBMITTING' OR EXISTS (SELECT FROM instruction i
+           WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.status = ANY ($3)))) held
      WHERE (installation OR employer OR run) AND NOT EXISTS (
        SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'RESTORED' AND a.resolved_at IS NULL)
      ORDER BY id`,
-    [tx.employerId, GOING_ON],
+    [tx.employerId, GOING_ON, INSTRUCTION_UNSENT],
   );
 }

@@ -23,6 +23,7 @@ import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
 import { everyInstructionIs, planTheRest } from '../pay-run/instruction.store';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
+import { closeReleased } from '../pay-run/replaced.store';
 import { expectedSend } from '../pay-run/send-outlook';
 import { raiseNotReady } from '../pay-run/waits-for-account';
 import { lapseByPeople, lapseRun, type Mend, whyLapsed } from './lapse';
@@ -169,6 +170,7 @@ export class RunWorker {
   private async submitted(tx: EmployerTransaction, run: PayRun): Promise<WakeIn> {
     if (await everyInstructionIs(tx, run, INSTRUCTION_SENT)) {
       await moveRun(tx, run, 'FOLLOWING', 'service');
+      await closeReleased(tx);
       return 0;
     }
     // What waits for people, such as a row that the bank refused, is released by nobody else.

@@ -1,5 +1,5 @@
 import { BankGateway } from '../../src/bank/gateway';
-import { earliestExecutionDate } from '../../src/domain/business-day';
+import { earliestExecutionDate, nextBankingDay } from '../../src/domain/business-day';
 import { execute } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -113,6 +113,37 @@ describe('the cut-off of the execution date', () => {
     );
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
     expect(report.data).toMatchObject({ explained: true });
+  });
+
+  it('missed in mid-run: what was released is asked about until another run that pays it is submitted', async () => {
+    await payroll.stopPastTheGate();
+    const rows = payRows(5);
+    const run = await payroll.uploaded(payFile(rows), { executionDate: date, submitAt: `${date}T10:00:00Z` });
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SUBMITTING'], 20_000);
+    payroll.clock.set(new Date(`${date}T16:30:00Z`));
+    await payroll.until(run.id, ['FAILED'], 20_000);
+    const kinds = async () => (await payroll.attention()).map(({ kind }) => kind);
+    expect(await kinds()).toEqual(Array(3).fill('STALE_DATE'));
+    await execute(payroll.database.superuserUrl, 'DROP FUNCTION stop_it() CASCADE');
+    const executionDate = nextBankingDay(date);
+    payroll.clock.set(new Date(`${executionDate}T09:00:00Z`));
+    const { items } = (await payroll.as('preparer').get(payroll.path(`/pay-runs/${run.id}/payments`))).data;
+    const paidBy = async (paymentIds: string[]) => {
+      const successor = await payroll.as('preparer').post(payroll.path(`/pay-runs/${run.id}/successor`), {
+        executionDate,
+        submitAt: payroll.clock.now().toISOString(),
+        paymentIds,
+      });
+      expect(successor.status).toBe(201);
+      expect((await payroll.approve(successor.data)).status).toBeLessThan(300);
+      await payroll.until(successor.data.id, ['FOLLOWING', 'SETTLED'], 20_000);
+    };
+    const ids = items.map(({ id }: { id: string }) => id);
+    await paidBy(ids.slice(0, 3));
+    await eventually(async () => (await kinds()).length === 2, 5_000);
+    await paidBy(ids.slice(3));
+    await eventually(async () => (await kinds()).length === 0, 5_000);
   });
 });
 

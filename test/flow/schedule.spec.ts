@@ -133,6 +133,28 @@ describe('a scheduled period whose run nobody approved in time', () => {
     await payroll.until(run.id, ['FOLLOWING', 'SETTLED'], 30_000);
     expect(await told()).toEqual([]);
   });
+
+  it('is not said to have no run once the run that came late is approved', async () => {
+    const terms = { whenClosed: 'PREVIOUS', submitDaysBefore: 1, submitTime: '09:00', timeZone: 'UTC' };
+    const { data: schedule } = await payroll.as('operator').post(payroll.path('/schedules'), {
+      ...terms,
+      accountId: payroll.account,
+      dayOfMonth: 'LAST_BANKING_DAY',
+      firstPeriod: nextMonth(payroll.clock.now()),
+    });
+    const periods = await payroll.as('operator').get(payroll.path(`/schedules/${schedule.id}/periods`));
+    const first = periods.data.items.at(-1);
+    payroll.clock.set(new Date(Date.parse(first.submitAt) + 1_000));
+    await payroll.bankClock(payroll.clock.now());
+    expect(await told()).toEqual([overdue(null)]);
+    const { data: run } = await payroll.as('preparer').post(payroll.path('/pay-files'), payFile(payRows(3)), {
+      headers: { 'content-type': 'text/csv' },
+      params: { period: first.period },
+    });
+    expect(await asked()).toEqual([overdue(null)]);
+    expect((await payroll.approve(run)).status).toBeLessThan(300);
+    expect(await asked()).toEqual([]);
+  });
 });
 
 function nextMonth(now: Date): string {

@@ -124,6 +124,18 @@ describe('the release of a further payment', () => {
     await desk.approve(employer, id);
   });
 
+  it('has the run cancelled that holds nothing else, once who made it may approve no more', async () => {
+    const leaves = await desk.person('Lea Leaver');
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1', '2026-11', 'SALARY', leaves);
+    const { id } = (await desk.upload(employer, csv(row('E1', '5.00')))).answer;
+    await desk.asSuperuser(`DELETE FROM person_role WHERE person_id = $1`, [leaves]);
+    await expect(desk.approve(employer, id)).rejects.toMatchObject({
+      code: 'RELEASE_NOT_BACKED',
+      message: expect.stringMatching(/^1 payment of the run is .* Cancel the run; uploaded as a supplement/),
+    });
+  });
+
   it('is backed by the approver who released the row that was held with it', async () => {
     const leaves = await desk.person('Lea Leaver');
     await desk.upload(employer, csv(row('E1')));

@@ -174,6 +174,27 @@ describe('approving a pay run', () => {
     expect(last.body.approvals).toHaveLength(2);
   });
 
+  it.each([
+    ['lost the role', 'DELETE FROM person_role WHERE person_id = $1'],
+    ['was disabled', 'UPDATE person SET disabled_at = now() WHERE id = $1'],
+  ])(
+    'is shown as not counting where its person %s: as many as are required leave the run READY',
+    async (_, leave) => {
+      const strict = await office.company({ approvalsRequired: 2 });
+      const second = await office.person(strict.employerId, 'Second', ['approver']);
+      const { run, seen } = await readyRun(strict);
+      const first = await office.as(strict, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+      expect(first.body.approvals).toMatchObject([{ mayApprove: true }]);
+      await office.query(strict, leave, [strict.approver.personId]);
+      const last = await office.as(strict, second).post(pathOf(run, '/approvals'), seen).expect(200);
+      expect(last.body).toMatchObject({
+        status: 'READY',
+        approvalsRequired: 2,
+        approvals: [{ mayApprove: false }, { mayApprove: true }],
+      });
+    },
+  );
+
   it('is taken of another person once who approved the run may approve no more, before its gate', async () => {
     const own = await office.company();
     const second = await office.person(own.employerId, 'Second', ['approver']);
@@ -294,14 +315,20 @@ describe('approving a pay run', () => {
     await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
   });
 
-  it('cannot be taken back once instructions are being built', async () => {
+  it('cannot be taken back once instructions are being built, and what can be done instead is said', async () => {
     const { run, seen } = await readyRun();
     await office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
-    await office.query(company, `UPDATE pay_run SET status = 'BUILDING' WHERE id = $1`, [run.id]);
-    const answer = await office
-      .as(company, 'approver')
-      .delete(pathOf(run, '/approvals'), { reason: 'too late' });
-    expect([answer.status, answer.body.code]).toEqual([409, 'NOT_VOIDABLE']);
+    const takenBack = async (status: string) => {
+      await office.query(company, `UPDATE pay_run SET status = $2 WHERE id = $1`, [run.id, status]);
+      return office.as(company, 'approver').delete(pathOf(run, '/approvals'), { reason: 'too late' });
+    };
+    const built = await takenBack('BUILDING');
+    expect([built.status, built.body.code]).toEqual([409, 'NOT_VOIDABLE']);
+    expect(built.body.detail).toMatch(/Amend or cancel it instead\.$/);
+    await takenBack('VERIFIED');
+    const submitted = await takenBack('SUBMITTING');
+    expect([submitted.status, submitted.body.code]).toEqual([409, 'NOT_VOIDABLE']);
+    expect(submitted.body.detail).toMatch(/taken back\. What of it was not submitted can be stopped/);
   });
 
   it('does not see the run of another employer', async () => {

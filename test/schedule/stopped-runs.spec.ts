@@ -97,6 +97,27 @@ it.each([['BUILDING'], ['VERIFIED']])('tells of one that is stopped while it is 
   expect(await look()).toEqual(told('the run itself is stopped'));
 });
 
+it('tells of one that is stopped while it is submitted, what is certain of it, until nothing of it is left to be sent', async () => {
+  await moved('BUILDING', 'VERIFIED', 'SUBMITTING');
+  const parts = (...statuses: string[]) =>
+    execute(
+      store.superuserUrl,
+      `SET session_replication_role = replica; DELETE FROM instruction;
+       INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
+         SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, s FROM pay_run, unnest('{${statuses.join()}}'::text[]) AS s`,
+    );
+  await parts('SUBMITTED', 'VERIFIED');
+  await stopped('a look');
+  expect(await certain()).toEqual([
+    {
+      happened: told('the run itself is stopped')[0]!.happened,
+      certain: expect.stringMatching(/^What of this run was submitted before the stop .* becomes VOID/),
+    },
+  ]);
+  await parts('SUBMITTED', 'RELEASED');
+  expect(await certain()).toEqual([]);
+});
+
 it('tells at once of a run without a time of its own, which is due since its approval', async () => {
   await execute(store.superuserUrl, 'UPDATE pay_run SET submit_at = NULL');
   await breachOfAnother();
