@@ -6,6 +6,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'add_intent.add_intent_batch_check',
   'allowed_move.allowed_move_subject_check',
   'api_key.api_key_key_hash_check',
+  'attention.attention_beyond_whole',
   'audit_entry.audit_entry_entry_hash_check',
   'audit_entry.audit_entry_previous_hash_check',
   'audit_head.audit_head_last_hash_check',
