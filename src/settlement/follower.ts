@@ -58,8 +58,6 @@ import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
 /** What was read of an instruction and its payments, and when. */
 interface Seen extends Sight {
   cameBack: CameBack;
-  /** Whether it hides it by saying that there is none. */
-  gone: boolean;
   /** When the read began, as `performance.now()`. */
   begunAt: number;
 }
@@ -149,8 +147,8 @@ export class Follower {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
-        const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true };
-        const nothing = { ...none, gone: true, cameBack, begunAt: 0 };
+        const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
+        const nothing = { ...none, cameBack, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;

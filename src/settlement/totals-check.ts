@@ -139,12 +139,14 @@ export interface Sight {
   shown: BankInstruction | undefined;
   /** Whether the instruction itself was asked for, and the bank hides it: its own list may lack some of its payments. */
   hidden: boolean;
+  /** Whether it hides it by saying that there is none. */
+  gone: boolean;
 }
 
 /**
  * Whether a payment too many would be seen neither by a list nor by the instruction itself: its totals tell of one where
  * they can be read again, which has been done unless this `isSecondLook` still. Those of the answer to the submit alone do
- * not tell of what joined it since.
+ * not tell of what joined it since. Of what is gone with all its payments people have the bank's word in writing.
  */
 export function isUnseen(
   { account: { reads }, planned }: Pick<Followed, 'account' | 'planned'>,
@@ -152,8 +154,8 @@ export function isUnseen(
   sight: Sight,
   isSecondLook: boolean,
 ): boolean {
-  const { shown, hidden } = sight;
-  if (isListed(sight)) return false;
+  const { seen, shown, hidden, gone } = sight;
+  if (isListed(sight) || (gone && seen.length === 0)) return false;
   if (totalsCheckedAt === null || hidden || !reads.includes('INSTRUCTION')) return true;
   return isSecondLook && shown !== undefined && !isCalculated(planned, shown);
 }

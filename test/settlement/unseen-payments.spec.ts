@@ -23,6 +23,8 @@ describe('whether a payment too many would be seen by nobody', () => {
     ['its own list, while it is hidden', true, { by: 'own-list', hidden: true }],
     ['a list that shows none of ours', true, { seen: [], reads: [] }],
     ['its own list, of which it shows none', true, { seen: [], by: 'own-list', reads: [] }],
+    ['one that is gone, with all its payments', false, { seen: [], hidden: true, gone: true }],
+    ['one that is gone, and not its payments', true, { hidden: true, gone: true }],
     ['each by itself', true, { seen: [named], by: 'itself', reads: [] }],
     ['an instruction that never showed its totals', true, { shown: counted }],
     ['one that is to show them at its second look', false, { checked: new Date(), shown: bare }],
@@ -44,7 +46,8 @@ describe('whether a payment too many would be seen by nobody', () => {
   ])('%s: %s', (_, unseen, { checked = null, reads = ['INSTRUCTION'], again = false, ...sight }) => {
     const planned = { rowCount: 1, totalMinor: 100n };
     const followed = { account: { reads }, planned } as unknown as Followed;
-    const whole: Sight = { seen: [OF_BANK], by: undefined, shown: undefined, hidden: false, ...sight };
+    const none = { by: undefined, shown: undefined, hidden: false, gone: false };
+    const whole: Sight = { seen: [OF_BANK], ...none, ...sight };
     expect(isUnseen(followed, { totalsCheckedAt: checked } as Instruction, whole, again)).toBe(unseen);
   });
 });
