@@ -83,7 +83,7 @@ export class PaymentSource {
       // What is wrong with everybody's list need not be wrong with that of this instruction.
       if (linked && (isNotShown(error) || (isServersFault(error) && sweeps.failLastingly)))
         return await this.ownLists.run(() => this.reads.payments(account, at));
-      const alone = !linked && isPerhapsNone(error) ? await this.unswept(account, at, linked) : [];
+      const alone = !linked && isPerhapsNone(error) ? await this.eachByItself(at) : [];
       if (alone.length > 0) return alone;
       throw error;
     }
@@ -96,7 +96,11 @@ export class PaymentSource {
     linked: boolean,
   ): Promise<BankPayment[]> {
     const own = linked ? await unless(isNotShown, this.ownList(account, at)) : undefined;
-    return own && own.length > 0 ? own : this.ownLists.run(() => this.reads.unlisted(at));
+    return own && own.length > 0 ? own : this.eachByItself(at);
+  }
+
+  private eachByItself(at: InstructionAtBank): Promise<BankPayment[]> {
+    return this.ownLists.run(() => this.reads.unlisted(at));
   }
 
   /** One too many is shown by the list of the instruction alone, where the general one does not say whose its payments are. */
