@@ -104,6 +104,7 @@ export class FollowService {
     const followed = await this.database.inEmployer(employerId, (tx) => loadFollowed(tx, id));
     if (!followed) return 'never';
     if (isOfAnotherUnit(followed.account, this.config)) return this.inAnotherUnit(claim, followed);
+    const begunMs = this.clock.now().getTime();
     let read: Read;
     try {
       read = await this.read(claim, followed);
@@ -114,7 +115,7 @@ export class FollowService {
       }
       const nextMs = await this.database.inEmployer(employerId, async (tx) => {
         await this.tellOfFailure(tx, claim, followed, error);
-        return this.nextReadMs(tx, followed.instruction);
+        return this.nextReadMs(tx, followed.instruction, begunMs);
       });
       if (isHidden(error)) return nextMs;
       if (hasEnded(followed.instruction)) return this.nextTryMs(nextMs, error);
@@ -133,7 +134,8 @@ export class FollowService {
       }
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
-      if (after.status !== 'CLOSED' || hasEnded(followed.instruction)) return this.nextReadMs(tx, after);
+      if (after.status !== 'CLOSED' || hasEnded(followed.instruction))
+        return this.nextReadMs(tx, after, begunMs);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
       const [closedMs, nowMs] = [after.closedAt?.getTime() ?? 0, this.clock.now().getTime()];
       return Math.max(1, untilSecondLookMs(closedMs, nowMs, watchOf(this.config)));
@@ -242,7 +244,11 @@ export class FollowService {
    * Open instructions, and what never was submitted from its end on, by the configured delays, what closed once more soon
    * after; then once a day as long as it is watched. What people declare not executed may be days old, and move yet.
    */
-  private async nextReadMs(tx: EmployerTransaction, instruction: Instruction): Promise<WakeIn> {
+  private async nextReadMs(
+    tx: EmployerTransaction,
+    instruction: Instruction,
+    begunMs: number,
+  ): Promise<WakeIn> {
     const now = this.clock.now().getTime();
     const { FOLLOW_DELAYS_MS: delays, FOLLOW_STEP_MS: stepMs, WATCH_DAYS } = this.config;
     const watched = hasEnded(instruction);
@@ -253,7 +259,7 @@ export class FollowService {
     const ageMs = Math.max(0, now - since.getTime());
     if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
     if (instruction.status === 'CLOSED')
-      return nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config));
+      return nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config), begunMs);
     const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
     return watched && step === delays.length - 1 ? DAY_MS : (delays[step] ?? DAY_MS);
   }

@@ -58,6 +58,8 @@ import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
 /** What was read of an instruction and its payments, and when. */
 interface Seen extends Sight {
   cameBack: CameBack;
+  /** Whether it began as the second look, whatever came due in its course. */
+  isSecond: boolean;
   /** When the read began, as `performance.now()`. */
   begunAt: number;
 }
@@ -95,9 +97,9 @@ export class Follower {
   async step(claim: Claim, followed: Followed): Promise<readonly string[]> {
     const { instruction, account } = followed;
     const begunAt = performance.now();
+    const isSecond = this.totals.isSecondLook(instruction);
     const glance = await this.glance.beforePayments(followed);
-    const isSecond = claim.wokenAt === null && this.totals.isSecondLook(instruction);
-    if (isSecond && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
+    if (isSecond && claim.wokenAt === null && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       await this.recordShown(claim, followed, glance.shown);
       return [];
     }
@@ -109,7 +111,7 @@ export class Follower {
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
     const unshown = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.record(tx, claim, followed, { seen, by, cameBack, shown, hidden, gone, begunAt }),
+      this.record(tx, claim, followed, { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt }),
     );
     crashPoint('follow.recorded');
     if (failure) throw failure;
@@ -148,7 +150,7 @@ export class Follower {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
         const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
-        const nothing = { ...none, cameBack, begunAt: 0 };
+        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -199,7 +201,7 @@ export class Follower {
     followed: Followed,
     read: Seen,
   ): Promise<readonly string[]> {
-    const { seen, cameBack, shown, gone, begunAt } = read;
+    const { seen, cameBack, shown, gone, isSecond, begunAt } = read;
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
     const isDone = this.isDone(followed.run, instruction, before, seen);
@@ -218,7 +220,7 @@ export class Follower {
     await tellOfShownAfterEnd(tx, instruction, before, payments);
     await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
-    if (this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
+    if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     if (instruction.status !== 'SUBMITTED') return unshown;
     const isShown = shown !== undefined || seen.length > 0;

@@ -48,10 +48,14 @@ export function untilSecondLookMs(closedMs: number, nowMs: number, { doubtMs }: 
   return Math.max(0, closedMs + doubtMs - nowMs);
 }
 
-/** When what ended is read next: at its second look, and then each `againMs`. */
-export function nextLookMs(closedMs: number, nowMs: number, watch: Watch): number {
-  const secondMs = untilSecondLookMs(closedMs, nowMs, watch);
-  return secondMs > 0 ? secondMs : watch.againMs;
+/**
+ * When what ended is read next: at its second look, and then each `againMs`. A look that came due while it was read is
+ * still to come.
+ * @param begunMs when that read began
+ */
+export function nextLookMs(closedMs: number, nowMs: number, watch: Watch, begunMs = nowMs): number {
+  if (untilSecondLookMs(closedMs, begunMs, watch) === 0) return watch.againMs;
+  return Math.max(1, untilSecondLookMs(closedMs, nowMs, watch));
 }
 
 /**

@@ -73,6 +73,37 @@ describe('an instruction that has ended and is not shown any more', () => {
     expect(await kinds()).toEqual(asked);
     expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
   });
+
+  it('is not asked for its totals by a read during which they become due, and looked at anew at once', async () => {
+    const clock = new MovedClock();
+    payroll = await Payroll.start({
+      clock,
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000', SUBMIT_DOUBT_MS: '60000' },
+      sandbox: { variants: { linkReads: 'allowed', omitFromLists: ['parties', 'messageId'] } },
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    for (const operation of [...READS, 'listPaymentTransactions'])
+      await payroll.fault({ operation, kind: '404', every: 1 });
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    const shown = jest.spyOn(source, 'paymentsOf').mockImplementationOnce(async (...asked) => {
+      const seen = await paymentsOf.apply(source, asked);
+      clock.offsetMs = 61_000;
+      return seen;
+    });
+    const { superuserUrl } = payroll.database;
+    await execute(
+      superuserUrl,
+      `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
+    );
+    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
+    await eventually(async () => (await select(superuserUrl, due)).length === 0, 5_000);
+    expect(await shown.mock.results[0]!.value).toHaveLength(2);
+    // The second look is still to come.
+    expect(shown).toHaveBeenCalledTimes(2);
+    expect(await kinds()).toEqual([]);
+  });
 });
 
 describe('an instruction that has ended and cannot be read', () => {
