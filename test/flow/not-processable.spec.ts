@@ -148,7 +148,8 @@ describe('a payment that failed the checks of the bank, and is left as not proce
 
 describe('a payment that the bank leaves before it took it, and does not say why', () => {
   it('is decided by two people once it is overdue, and paid again as long as it stands there', async () => {
-    const variants = { failedChecks: 'leave-it', optionalFields: 'left-out' } as const;
+    // A list of the instruction shows that nothing else is in it.
+    const variants = { failedChecks: 'leave-it', optionalFields: 'left-out', linkReads: 'allowed' } as const;
     payroll = await Payroll.start({ ...LEAVES, sandbox: { variants } });
     const id = await paid();
     await eventuallyRead(
@@ -306,7 +307,8 @@ describe('a payment that the bank shows no further', () => {
     let first = 'PRO_DEBIT_HOLD';
     jest.spyOn(source, 'paymentsOf').mockImplementation(async (...of) => {
       const seen = await paymentsOf.apply(source, of);
-      return seen.map((one) => ({ ...one, status: one.messageId?.endsWith('1') ? first : 'EXCHANGED' }));
+      const ids = seen.map(({ bankPaymentId }) => bankPaymentId).sort();
+      return seen.map((one) => ({ ...one, status: one.bankPaymentId === ids[0] ? first : 'EXCHANGED' }));
     });
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['FOLLOWING'], 20_000);
