@@ -5,6 +5,7 @@ import { PersonalData } from '../database/personal-data';
 import { firstFew, MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { maskIban } from '../domain/iban';
 import { formatMoney, isSummed, sumMinor } from '../domain/money';
+import { foldIban } from '../domain/party';
 import { aboutInstruction, type Alarm, raiseNaming, raiseUndecided } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { shownFields } from '../pay-run/match';
@@ -141,7 +142,7 @@ const FINGERPRINT = 8;
 
 function wordsOf({ amountMinor, currency, iban }: BankPayment): string {
   const amount = amountMinor === undefined ? 'no amount' : formatMoney(amountMinor, currency);
-  return `Shown: ${amount}, to ${iban === undefined ? 'no IBAN' : maskIban(iban)}.`;
+  return `Shown: ${amount}, to ${iban === undefined ? 'no IBAN' : maskIban(foldIban(iban))}.`;
 }
 
 /**

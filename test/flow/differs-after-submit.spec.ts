@@ -206,7 +206,8 @@ describe('a submitted payment that the bank shows with another IBAN', () => {
       const [first, ...others] = await paymentsOf.apply(source, asked);
       if (!first) return [];
       const amountMinor = shown === undefined ? undefined : (first.amountMinor ?? 0n) + shown;
-      return [{ ...first, ...more, amountMinor }, ...others];
+      const iban = first.iban && `${first.iban.slice(0, -3)} ${first.iban.slice(-3)}`;
+      return [{ ...first, iban, ...more, amountMinor }, ...others];
     });
     const reads = async (times: number) => {
       reading.mockClear();
