@@ -225,8 +225,9 @@ export class BankReads {
     { bankInstructionId, bankIds, onIncoming, onShown }: InstructionAtBank,
   ): Promise<BankPayment[]> {
     const sizes: ListSize[] = [];
+    // Why the instruction is not shown says nothing of its list.
     const total = async (): Promise<number | undefined> =>
-      (await this.instructionIfShown(account, bankInstructionId))?.calculatedCount;
+      (await unless(isNotShown, this.instruction(account, bankInstructionId)))?.calculatedCount;
     const found = await this.countingFaults(listOf(bankInstructionId), () =>
       collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total)),
     );

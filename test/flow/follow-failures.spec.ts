@@ -458,12 +458,30 @@ describe('a submitted instruction whose own read fails, while its payments are l
          EXISTS (SELECT FROM instruction WHERE totals_checked_at IS NOT NULL) AS checked`,
     );
     expect(paid).toEqual({ payments: 3, checked: false });
-    await read(async () => (await kinds()).join() === asked.join());
+    // A fault that was met often enough hides it, and then a list without names need not be all.
+    const mayBeAsked = omitFromLists.length === 0 ? [] : ['TOTALS_UNSEEN'];
+    const surely = async () => (await kinds()).filter((one) => !mayBeAsked.includes(one));
+    await read(async () => (await surely()).join() === asked.join());
     await payroll.clearFaults();
     await read(async () => {
       const seen = await stored('SELECT FROM instruction WHERE totals_checked_at IS NOT NULL');
       return seen.length === 1 && (await kinds()).length === 0;
     });
+  });
+
+  it.each([
+    ['garbage', ['CONTRACT_DRIFT']],
+    ['403', []],
+    ['422', []],
+  ])('is followed to its end where only it could tell that the list is whole (%s)', async (kind, asked) => {
+    // Every page of the list holds all of it and says no more: it may be the first of many that are all alike.
+    const variants = { submitRuns: 'later', instructionList: 'whole', countMeans: 'page' } as const;
+    const id = await following({ sandbox: { variants: { ...variants, ignorePageParams: true } } });
+    await payroll.fault({ operation: 'getInstruction', kind, every: 1 });
+    await later();
+    await read(isSettled(id));
+    expect((await kinds()).filter((one) => !['ROW_UNSEEN', 'TOTALS_UNSEEN'].includes(one))).toEqual(asked);
+    expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
   });
 
   it('is asked about by what its list shows, and not as if nothing could be read', async () => {
