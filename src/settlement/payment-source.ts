@@ -10,7 +10,7 @@ import {
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
-import { BankReads, InstructionAtBank, type ShownBy } from '../employer/bank-reads';
+import { BankReads, InstructionAtBank } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { Sweeps } from './sweeps';
 
@@ -61,9 +61,10 @@ export class PaymentSource {
     this.open += 1;
     try {
       if (!account.reads.includes('PAYMENT_LIST')) return await this.reads.payments(account, at);
-      const own = await this.ofItsOwn(account, asked, at);
+      const isFew = this.open <= FEW;
+      const own = await this.ofItsOwn(account, asked, at, isFew);
       if (own === undefined) return await this.ofGeneralList(account, asked, at);
-      if (own.length > 0) return own;
+      if (own.length > 0 || (isFew && at.byAnyList)) return own;
       // What its own list shows none of the general one may show; that it cannot be read is no worse than that.
       return (await unless(isBankError, this.ofGeneralList(account, asked, at, false))) ?? [];
     } finally {
@@ -76,13 +77,10 @@ export class PaymentSource {
     account: EmployerAccount,
     { rows }: Asked,
     at: InstructionAtBank,
+    isFew: boolean,
   ): Promise<BankPayment[] | undefined> {
-    if (!isLinked(account) || (this.open > FEW && rows < FULL_PAGE_ROWS)) return undefined;
-    let by: ShownBy | undefined;
-    const told: InstructionAtBank = { ...at, onShown: (way) => (by = way) };
-    const own = await (this.open > FEW ? this.ownList(account, told) : this.reads.payments(account, told));
-    if (own && own.length > 0 && by) at.onShown?.(by);
-    return own;
+    if (!isLinked(account) || (!isFew && rows < FULL_PAGE_ROWS)) return undefined;
+    return isFew ? this.reads.payments(account, at) : this.ownList(account, at);
   }
 
   private async ofGeneralList(
