@@ -28,7 +28,7 @@ export interface InstructionAtBank {
   /** When it was initiated: nothing of it is older. */
   createdAt: Date;
   bankIds: readonly KnownIds[];
-  /** Whether it is looked for in every other list where its own is hidden, however long those are. */
+  /** Whether it is looked for in every other list where its own is hidden, or shows none, however long those are. */
   byAnyList?: boolean;
   /**
    * Whether its payments are asked for each by itself where no list shows one: some show none before the submit, and what
@@ -175,28 +175,33 @@ export class BankReads {
 
   /**
    * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
-   * of an instruction, the general one, each by itself). Absence of one proves nothing.
+   * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one. Absence
+   * of one proves nothing.
    * @throws BankClientError where no way can: NotFound where every way says so
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
+    const { byAnyList = false, evenUnlisted = false } = instruction;
     const ways = [
       may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
       may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
-      may(account, 'PAYMENT') && (() => this.oneByOne(instruction)),
+      may(account, 'PAYMENT') && (() => (isNone && evenUnlisted ? [] : this.oneByOne(instruction))),
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
+    let isNone = false;
     for (const way of ways) {
       try {
         const found = await way();
-        return found.length > 0 ? found : await this.unlisted(instruction);
+        if (found.length > 0) return found;
+        isNone = true;
+        if (!byAnyList) break;
       } catch (error) {
         if (!this.mayBeReadOtherwise(error, instruction)) throw error;
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
       }
     }
-    const unlisted = isPerhapsNone(failure) ? await this.unlisted(instruction) : [];
-    if (unlisted.length > 0) return unlisted;
+    const unlisted = isNone || isPerhapsNone(failure) ? await this.unlisted(instruction) : [];
+    if (isNone || unlisted.length > 0) return unlisted;
     throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }
 
@@ -232,13 +237,14 @@ export class BankReads {
       collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total)),
     );
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
-    onShown?.('own-list');
     const known = knownTo(bankIds);
-    return found.filter((payment) => {
+    const ours = found.filter((payment) => {
       if (!isIncoming(payment, known)) return true;
       onIncoming?.({ ...payment, creditorIban: payment.iban });
       return false;
     });
+    if (ours.length > 0) onShown?.('own-list');
+    return ours;
   }
 
   /** Remembers whether what is read fails again and again. */

@@ -30,7 +30,10 @@ interface CandidateRow {
   paid_further: boolean;
 }
 
-/** Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds. */
+/**
+ * Open questions about a payment before whose answer it is not paid again, and about all that an instruction holds, or a
+ * run: what an account lost tells of one instruction of several.
+ */
 const DOUBTS_OF_A_PAYMENT: readonly AttentionKind[] = ['ECHO_MISMATCH'];
 const DOUBTS_OF_AN_INSTRUCTION: readonly AttentionKind[] = [
   'TOTAL_MISMATCH_AFTER_SUBMIT',
@@ -145,7 +148,8 @@ async function candidates(
          SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
          WHERE a.kind = 'CONTRADICTION') AS contradicted,
        EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.resolved_at IS NULL
-         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.subject_id = b.instruction_id AND a.kind = ANY ($3)))
+         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.kind = ANY ($3)
+           AND (a.subject_id IN (b.instruction_id, p.pay_run_id) OR a.instruction_id = b.instruction_id)))
          OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = p.employer_id
            AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL)
          OR EXISTS (SELECT FROM moved_instruction m JOIN bank_payment d ON d.employer_id = m.employer_id

@@ -3,6 +3,7 @@ import { sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
 import type { AskedRecord } from '../pay-run/attention.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
+import { add } from './report';
 
 /** What moved besides the rows of a run, as attention tells it, and what a report calls it. */
 export const BESIDE_THE_ROWS = {
@@ -103,7 +104,8 @@ export async function acknowledgedOf(
     const left = leftOf(row, later);
     counting.push(...left.filter((one) => !counting.some((other) => isShownAlike(one, other))));
   }
-  return counting.reverse().map((one) => acknowledged(lessForeign(one, counting)));
+  const once = counting.filter((one) => !isSumOfTotals(one, counting));
+  return once.reverse().map((one) => acknowledged(lessForeign(one, once)));
 }
 
 /** What no later decision of the same question tells of; of one whose records are not kept, all or nothing. */
@@ -122,15 +124,31 @@ function isShownAlike(one: Counting, other: Counting): boolean {
   return isBeyond && isAlike && one.row.instruction_id === other.row.instruction_id;
 }
 
+function isByTotals({ row }: Counting): boolean {
+  return row.kind === 'TOTAL_MISMATCH_AFTER_SUBMIT' && row.subject_id === row.instruction_id;
+}
+
+/** What an account lost again is asked of its run. */
+function isByBalance({ row }: Counting): boolean {
+  return row.kind === 'TOTAL_MISMATCH_AFTER_SUBMIT' && row.subject_id !== row.instruction_id;
+}
+
+/** Whether the balance shows of all instructions of a run at once what the totals of each show. */
+function isSumOfTotals(one: Counting, all: readonly Counting[]): boolean {
+  if (!isByBalance(one)) return false;
+  const sum = add(all.filter((other) => isByTotals(other) && other.row.pay_run_id === one.row.pay_run_id));
+  return sum.count === one.count && sum.amountMinor === one.amountMinor;
+}
+
 /**
  * What totals are beyond the approved ones, less the payments of the instruction that are told of by themselves: of more
- * that is nothing at the least, since some of those may have joined it after the totals were shown.
+ * that is nothing at the least, since some of those may have joined it after the totals were shown. An account that lost
+ * an instruction again to the cent has not lost those besides: they are in its balance only where no totals tell of more.
  */
 function lessForeign(one: Counting, all: readonly Counting[]): Counting {
-  if (one.row.kind !== 'TOTAL_MISMATCH_AFTER_SUBMIT') return one;
-  const foreign = all.filter(
-    ({ row }) => row.kind === 'FOREIGN_RECORD' && row.instruction_id === one.row.instruction_id,
-  );
+  const ofIt = all.filter(({ row }) => row.instruction_id === one.row.instruction_id);
+  if (!isByTotals(one) && (!isByBalance(one) || ofIt.some(isByTotals))) return one;
+  const foreign = ofIt.filter(({ row }) => row.kind === 'FOREIGN_RECORD');
   const count = foreign.reduce((left, { count: some }) => left - some, one.count);
   const amountMinor = one.amountMinor - sumMinor(foreign.map((some) => some.amountMinor));
   return {

@@ -67,17 +67,19 @@ async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void>
   const run = await findRun(tx, stopped.id);
   const version = await approvedVersion(tx, run, showId('run', run.id));
   const doubt = doubtOf(stopped);
-  const levels = levelsOf(stopped, doubt?.why);
+  // What is acknowledged of a run of which nothing is submitted says nothing of those that are left in mid-run.
+  const isMidRun = stopped.status === 'SUBMITTING';
+  const held = `held back${isMidRun ? ' in mid-run' : ''}: ${levelsOf(stopped, doubt?.why).join(', ')}.`;
   const alarm = {
     kind: KIND,
     subjectId: run.id,
     payRunId: run.id,
-    happened: `${version} is due for ${run.executionDate} and held back: ${levels.join(', ')}.`,
+    happened: `${version} is due for ${run.executionDate} and ${held}`,
     payments: run.rowCount,
     amountMinor: run.totalMinor,
-    certain: doubt?.certain ?? (stopped.status === 'SUBMITTING' ? IN_MID_RUN : undefined),
+    certain: doubt?.certain ?? (isMidRun ? IN_MID_RUN : undefined),
   } as const;
-  await raiseNaming(tx, alarm, [version, `: ${levels.join(', ')}.`]);
+  await raiseNaming(tx, alarm, [version, held]);
 }
 
 function doubtOf({ forgotten, stoppedReason }: StoppedRun) {

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
-import { isNotShown, isPerhapsNone, isRequestRefused, isServersFault, unless } from '../bank/errors';
+import {
+  isBankError,
+  isNotShown,
+  isPerhapsNone,
+  isRequestRefused,
+  isServersFault,
+  unless,
+} from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
@@ -53,18 +60,37 @@ export class PaymentSource {
   async paymentsOf(account: EmployerAccount, asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
     this.open += 1;
     try {
-      const linked = account.reads.includes('INSTRUCTION_PAYMENTS');
-      const listed = account.reads.includes('PAYMENT_LIST');
-      if (!listed || (linked && this.open <= FEW)) return await this.reads.payments(account, at);
-      if (linked && asked.rows >= FULL_PAGE_ROWS) {
-        const own = await this.ownList(account, at);
-        if (own) return own;
-      }
-      const swept = await this.swept(account, asked, at, linked);
-      return swept.length > 0 ? swept : await this.unswept(account, at, linked);
+      if (!account.reads.includes('PAYMENT_LIST')) return await this.reads.payments(account, at);
+      const isFew = this.open <= FEW;
+      const own = await this.ofItsOwn(account, asked, at, isFew);
+      if (own === undefined) return await this.ofGeneralList(account, asked, at);
+      if (own.length > 0 || (isFew && at.byAnyList)) return own;
+      // What its own list shows none of the general one may show; that it cannot be read is no worse than that.
+      return (await unless(isBankError, this.ofGeneralList(account, asked, at, false))) ?? [];
     } finally {
       this.open -= 1;
     }
+  }
+
+  /** Undefined where its own list is not allowed, shows nothing any more, or is passed over: it is one of many small ones. */
+  private async ofItsOwn(
+    account: EmployerAccount,
+    { rows }: Asked,
+    at: InstructionAtBank,
+    isFew: boolean,
+  ): Promise<BankPayment[] | undefined> {
+    if (!isLinked(account) || (!isFew && rows < FULL_PAGE_ROWS)) return undefined;
+    return isFew ? this.reads.payments(account, at) : this.ownList(account, at);
+  }
+
+  private async ofGeneralList(
+    account: EmployerAccount,
+    asked: Asked,
+    at: InstructionAtBank,
+    linked = isLinked(account),
+  ): Promise<BankPayment[]> {
+    const swept = await this.swept(account, asked, at, linked);
+    return swept.length > 0 ? swept : await this.unswept(account, at, linked);
   }
 
   private async swept(
@@ -124,4 +150,8 @@ export class PaymentSource {
       throw error;
     }
   }
+}
+
+function isLinked({ reads }: EmployerAccount): boolean {
+  return reads.includes('INSTRUCTION_PAYMENTS');
 }

@@ -171,6 +171,61 @@ describe('payments that no list shows', () => {
   });
 });
 
+describe('payments that the list of their instruction does not show', () => {
+  async function* nothing() {
+    yield* await Promise.resolve([]);
+  }
+  /** What is read, by which way, how often the general list and each by itself were asked, as `at` says and the bank answers. */
+  async function readBy(
+    at: { byAnyList?: boolean; evenUnlisted?: boolean },
+    general: AsyncIterable<unknown>,
+  ) {
+    const listPayments = jest.fn(() => general);
+    const getPayment = jest.fn(() => Promise.reject(new NotFound(404, { raw: '' })));
+    const gateway = { listInstructionPayments: nothing, listPayments, getPayment };
+    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+    const account = {
+      reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'],
+    } as unknown as EmployerAccount;
+    const onShown = jest.fn();
+    const found = await new BankReads(gateway as unknown as BankGateway, lists, new Clock()).payments(
+      account,
+      {
+        bankInstructionId: '4711',
+        createdAt: new Date(),
+        bankIds: [['901'], ['902']],
+        isNamedBy: namesOf(OURS),
+        onShown,
+        ...at,
+      },
+    );
+    const asked = [listPayments, getPayment].map(({ mock }) => mock.calls.length);
+    return { found: found.map(({ bankPaymentId }) => bankPaymentId), asked, by: onShown.mock.calls.flat() };
+  }
+  async function* general() {
+    yield* await Promise.resolve([{ bankPaymentId: '901', bankInstructionId: '4711', status: 'SETTLED' }]);
+  }
+
+  it('are read from the general one where they are looked for by any list, and from no other where they are not', async () => {
+    expect(await readBy({ byAnyList: true }, general())).toEqual({ found: ['901'], asked: [1, 0], by: [] });
+    expect(await readBy({}, general())).toEqual({ found: [], asked: [0, 0], by: [] });
+  });
+
+  it('are read each by itself where no list shows one, up to the first that is not shown where that is asked for', async () => {
+    expect(await readBy({ byAnyList: true }, nothing())).toMatchObject({ found: [], asked: [1, 2] });
+    const even = { byAnyList: true, evenUnlisted: true };
+    expect(await readBy(even, nothing())).toMatchObject({ found: [], asked: [1, 1] });
+  });
+
+  it('are not said to be none where the general one cannot be read', async () => {
+    const away = new BankError(500, { raw: '' });
+    async function* failing() {
+      yield* await Promise.reject<never[]>(away);
+    }
+    await expect(readBy({ byAnyList: true }, failing())).rejects.toBe(away);
+  });
+});
+
 describe('what came in and names an instruction', () => {
   const parties = { creditor: { accountId: { type: 'IBAN', value: 'DE70999900000000001001' } } };
   const incoming = [

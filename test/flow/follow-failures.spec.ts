@@ -548,6 +548,21 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     expect(await kinds()).toEqual([]);
   });
 
+  it('its end is seen in the general list where its own shows none once it was submitted', async () => {
+    payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    const { listInstructionPayments } = bank;
+    jest.spyOn(bank, 'listInstructionPayments').mockImplementation(async function* (...asked) {
+      const isSubmitted = ((await payroll.calls()).submit ?? 0) > 0;
+      if (!isSubmitted) yield* listInstructionPayments.apply(bank, asked);
+    });
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    await payroll.restsForADay();
+    expect(await kinds()).toEqual([]);
+  });
+
   it('what comes back is seen as soon as the bank tells that something moved', async () => {
     payroll = await Payroll.start({
       settings: { SUBMIT_DOUBT_MS: '500' },

@@ -1,3 +1,4 @@
+import { BankGateway } from '../../src/bank/gateway';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -52,6 +53,24 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
       409,
       expect.stringMatching(/WAS_EXECUTED|RESOLVED|NOT_PROVEN_DEAD/),
     ]);
+    await readNow();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
+
+  it('is not declared not executed, whatever the bank writes, where its own list is empty and the general one shows that it was', async () => {
+    await start('gone');
+    const { id, path, bankInstructionId } = await parked();
+    await payroll.letRest('INSTRUCTION');
+    await payroll.submitAtBank(bankInstructionId);
+    const own = jest
+      .spyOn(payroll.services[0]!.app.get(BankGateway), 'listInstructionPayments')
+      .mockImplementation(async function* () {
+        yield* await Promise.resolve([]);
+      });
+    const word = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'letter of today, B-9' };
+    expect(await payroll.decide(path, word)).toMatchObject({ status: 409, data: { code: 'WAS_EXECUTED' } });
+    own.mockRestore();
     await readNow();
     await payroll.until(id, ['SETTLED'], 20_000);
     expect(await timesPaid()).toEqual([1, 1, 1]);

@@ -34,6 +34,23 @@ describe('a submit that the bank executes a second time, which shows in the bala
     expect((await payroll.ledger()).payees.map(({ count }) => count).sort()).toEqual([1, 1, 1, 2, 2, 2]);
   });
 
+  it('keeps who was not paid by it from being paid again until that is decided', async () => {
+    await payroll.fault({ operation: 'submit', kind: 'doubled', nth: 1 });
+    const rows = payRows(3);
+    rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'rejected')!.iban;
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['PARTLY_SETTLED'], 30_000);
+    const path = await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    const executionDate = payroll.executionDate();
+    const successor = () =>
+      payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), { executionDate });
+    expect((await successor()).data.payments).toMatchObject([{ code: 'PAYMENT_STATUS_UNCLEAR' }]);
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'the bank took it back' })).status).toBe(
+      200,
+    );
+    expect((await successor()).status).toBe(201);
+  });
+
   it('is looked for also where reading the end took longer than the look has to wait', async () => {
     await payroll.close();
     payroll = await Payroll.start({

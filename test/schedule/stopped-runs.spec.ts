@@ -38,12 +38,14 @@ const look = async () => {
     'SELECT kind, happened FROM attention WHERE resolved_at IS NULL ORDER BY id',
   );
 };
-const told = (...levels: string[]) => [
+const toldSo = (held: string, ...levels: string[]) => [
   {
     kind: 'DUE_BUT_STOPPED',
-    happened: `Version 1 of ${showId('run', id)}, approved at no time, is due for 2026-03-25 and held back: ${levels.join(', ')}.`,
+    happened: `Version 1 of ${showId('run', id)}, approved at no time, is due for 2026-03-25 and ${held}: ${levels.join(', ')}.`,
   },
 ];
+const told = (...levels: string[]) => toldSo('held back', ...levels);
+const MID_RUN = 'held back in mid-run';
 const INSTALLATION = 'every submit of the installation is stopped';
 
 const breachOfAnother = async () => {
@@ -97,20 +99,21 @@ it.each([['BUILDING'], ['VERIFIED']])('tells of one that is stopped while it is 
   expect(await look()).toEqual(told('the run itself is stopped'));
 });
 
+const parts = (...statuses: string[]) =>
+  execute(
+    store.superuserUrl,
+    `SET session_replication_role = replica; DELETE FROM instruction;
+     INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
+       SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, s FROM pay_run, unnest('{${statuses.join()}}'::text[]) AS s`,
+  );
+
 it('tells of one that is stopped while it is submitted, what is certain of it, until nothing of it is left to be sent', async () => {
   await moved('BUILDING', 'VERIFIED', 'SUBMITTING');
-  const parts = (...statuses: string[]) =>
-    execute(
-      store.superuserUrl,
-      `SET session_replication_role = replica; DELETE FROM instruction;
-       INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
-         SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, s FROM pay_run, unnest('{${statuses.join()}}'::text[]) AS s`,
-    );
   await parts('SUBMITTED', 'VERIFIED');
   await stopped('a look');
   expect(await certain()).toEqual([
     {
-      happened: told('the run itself is stopped')[0]!.happened,
+      happened: toldSo(MID_RUN, 'the run itself is stopped')[0]!.happened,
       certain: expect.stringMatching(/^What of this run was submitted before the stop .* becomes VOID/),
     },
   ]);
@@ -134,24 +137,47 @@ it('tells anew where another switch is thrown too, and closes when the run waits
   expect((await look()).map(({ kind }) => kind)).toEqual(['PERIOD_OVERDUE']);
 });
 
-it('does not ask again what two people decided', async () => {
-  clock.set(SUBMIT_AT);
-  await query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`);
-  await look();
+const acknowledged = async () => {
   const second = newId();
   await replica.database.outsideEmployers((tx) =>
     tx.query(`INSERT INTO person (id, name) VALUES ($1, 'Sam Second')`, [second]),
   );
   await query(
     `WITH decided AS (
-       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' RETURNING employer_id, id)
+       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE resolved_at IS NULL RETURNING employer_id, id)
      INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
        confirmed_at)
      SELECT employer_id, $1, id, 'ACKNOWLEDGE', 'it is not paid today', $2, $3, now() FROM decided`,
     [newId(), schedule.createdBy, second],
   );
+};
+
+it('does not ask again what two people decided', async () => {
+  clock.set(SUBMIT_AT);
+  await query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`);
+  await look();
+  await acknowledged();
   expect(await look()).toEqual([]);
 });
+
+it.each([[false], [true]])(
+  'tells anew of one that was resumed and is stopped again, once some of it is submitted: acknowledged before %s',
+  async (isAcknowledged) => {
+    await moved('BUILDING', 'VERIFIED');
+    await stopped('a look');
+    expect(await look()).toEqual(told('the run itself is stopped'));
+    if (isAcknowledged) await acknowledged();
+    await moved('SUBMITTING');
+    await parts('SUBMITTED', 'VERIFIED');
+    const inMidRun = toldSo(MID_RUN, 'the run itself is stopped');
+    for (let n = 0; n < 2; n += 1) expect(await look()).toEqual(inMidRun);
+    expect(await certain()).toMatchObject([
+      { certain: expect.stringMatching(/^What of this run was submitted/) },
+    ]);
+    await acknowledged();
+    expect(await look()).toEqual([]);
+  },
+);
 
 const certain = async () => {
   await replica.overdue.tick();

@@ -196,6 +196,56 @@ describe('what was acknowledged besides the rows of a run', () => {
     ]);
   });
 
+  it('counts once what the balance shows of all instructions of a run, where the totals of each show it', async () => {
+    const tells = (nth: 0 | 1, work: (tx: EmployerTransaction, found: Instruction) => Promise<void>) =>
+      office.database.inEmployer(ours.employer, async (tx) =>
+        work(tx, await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] })),
+      );
+    const shown = (nth: 0 | 1, totalMinor: bigint) =>
+      tells(nth, (tx, found) =>
+        groupsDiffer(tx, found, { count: 1, totalMinor: 100n }, [{ count: 2, totalMinor }]),
+      );
+    await shown(0, 200n);
+    await acknowledge();
+    await tells(0, (tx, found) => {
+      const told = { subjectId: ours.run, beyond: { count: 2, totalMinor: 200n } };
+      return totalsDiffer(
+        tx,
+        found,
+        { rowCount: 2, totalMinor: 200n },
+        { happened: 'all was lost again', ...told },
+      );
+    });
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [1, 100n, null],
+      [2, 200n, null],
+    ]);
+    await shown(1, 200n);
+    await acknowledge();
+    expect(await acknowledged()).toEqual([
+      [1, 100n, null],
+      [1, 100n, null],
+    ]);
+  });
+
+  it('takes what is listed by itself off the totals that show it, and not off the balance besides', async () => {
+    const approved = { count: 3, totalMinor: 300n };
+    await office.database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      const told = { happened: 'its sum was lost again', subjectId: ours.run, beyond: approved };
+      await totalsDiffer(tx, found, { rowCount: 3, totalMinor: 300n }, told);
+      await groupsDiffer(tx, found, approved, [{ count: 4, totalMinor: 320n }]);
+    });
+    await tell(foreign('1', 20n));
+    await acknowledge();
+    expect((await acknowledged()).sort()).toEqual([
+      [0, 0n, null],
+      [1, 20n, expect.anything()],
+      [3, 300n, null],
+    ]);
+  });
+
   it('does not say that less was executed where more is listed than the totals showed', async () => {
     await office.database.inEmployer(ours.employer, async (tx) => {
       const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });

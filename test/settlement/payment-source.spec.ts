@@ -226,6 +226,51 @@ describe('where the general list shows none of an instruction', () => {
   });
 });
 
+describe('where the list of an instruction shows none of it', () => {
+  /** What is seen of the last of several of a size, and by which read, where the general list and reads of each alone answer so. */
+  async function lastSeen(count: number, rows: number, general: string[] | Error, alone: string[]) {
+    let by: ShownBy | undefined;
+    const empty = () => Promise.resolve([]);
+    const unlisted = ({ onShown }: InstructionAtBank) => {
+      if (alone.length > 0) onShown?.('itself');
+      return Promise.resolve(alone.map((bankPaymentId) => ({ bankPaymentId }) as BankPayment));
+    };
+    const payments = (_: EmployerAccount, at: InstructionAtBank) => unlisted(at);
+    const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
+      payments,
+      ownPayments: empty,
+      unlisted,
+    });
+    const last = `bank-${count - 1}`;
+    const gateway = {
+      listPayments: async function* () {
+        if (general instanceof Error) throw general;
+        for (const bankPaymentId of general)
+          yield await Promise.resolve({ bankPaymentId, bankInstructionId: last });
+      },
+    };
+    const source = new PaymentSource(reads, gateway as unknown as BankGateway);
+    const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false };
+    const all = Array.from({ length: count }, (_, n) =>
+      source.paymentsOf(
+        { reads: READS } as EmployerAccount,
+        { id: `ours-${n}`, rows, ended: false },
+        { ...at, bankInstructionId: `bank-${n}`, onShown: (way) => (by = way) },
+      ),
+    );
+    return { seen: (await Promise.all(all)).at(-1)?.map((one) => one.bankPaymentId), by };
+  }
+
+  it.each([
+    ['few', 1, 1],
+    ['many large ones', FEW + 1, 100],
+  ])('reads the general one, of %s, and else each by itself', async (_, count, rows) => {
+    expect(await lastSeen(count, rows, ['general'], [])).toEqual({ seen: ['general'], by: undefined });
+    expect(await lastSeen(count, rows, [], ['alone'])).toEqual({ seen: ['alone'], by: 'itself' });
+    expect((await lastSeen(count, rows, new NotAllowed(403, { raw: 'no' }), [])).seen).toEqual([]);
+  });
+});
+
 describe('where the general list refuses the bound it is asked with', () => {
   const DAYS_KEPT = 7;
   const DAY_MS = 86_400_000;
