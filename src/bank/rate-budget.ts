@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { MINUTE_MS } from '../domain/durations';
 import { LONGEST_PAUSE_MS, paceOf, reserveTurns, UNPACED } from '../domain/request-pace';
 import { RateLimited } from './errors';
 import type { HttpAnswer } from './http';
@@ -33,8 +34,6 @@ export interface RateBudget {
   /** How long nobody may send from now, in ms; 0 or less where there is no pause. */
   pauseLeftMs(): number;
 }
-
-const MINUTE_MS = 60_000;
 
 /** A bank that turns requests away and asks for no wait is not asked again without one. */
 const SHORTEST_PAUSE_MS = 1_000;

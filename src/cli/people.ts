@@ -4,13 +4,13 @@ import { dataSourceOptions, openDataSource } from '../database/data-source';
 import { Database } from '../database/database';
 import { giveUpHashKey } from '../database/kept-hash-key';
 import { recordRestore } from '../database/restore-guard';
+import { DAY_MS } from '../domain/durations';
 import { ENTITIES } from '../entities';
 import { EmployerRole } from '../http/allow';
 import { readId, showId } from '../http/prefixed-id';
 import { Person } from '../identity/person.entity';
 import { IssuedKey, KnownKey, People } from '../identity/people.service';
 
-const DAY_MS = 86_400_000;
 /** One command does one thing at a time. */
 const POOL_SIZE = 2;
 

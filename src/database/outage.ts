@@ -36,9 +36,9 @@ const ENDS_SESSION = /^(FATAL|PANIC)$/;
  * system, its configuration and its internals.
  */
 const MAY_END_SESSION = /^(08...|25P0[34]|53...|57P0[1-5]|58...|F0...|XX...)?$/;
-/** Deadlock, serialization failure, lock not had in time. */
 /** "cached plan must not change result type", among whatever else a server does not support. */
 const STALE_PLAN = '0A000';
+/** Deadlock, serialization failure, lock not had in time. */
 const PASSING_SQL_STATE = /^(40P01|40001|55P03)$/;
 
 /** Whether an error of a statement, wrapped by TypeORM or bare, is the loss of its connection. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from './durations';
 import { DomainError } from './errors';
 
 /** A calendar date without a time, `YYYY-MM-DD`. */
@@ -6,7 +7,6 @@ export type IsoDate = string;
 /** A month, `YYYY-MM`. */
 export type Period = string;
 
-const MS_PER_DAY = 86_400_000;
 // Two centuries hold every date of a payroll; outside them a year is a typing mistake.
 const FIRST_YEAR = 1970;
 const LAST_YEAR = 2169;
@@ -18,7 +18,7 @@ export function isIsoDate(text: string): boolean {
 
 /** The date `days` later, or earlier when negative. Throws `DATE_INVALID` for a date that does not exist. */
 export function addDays(date: IsoDate, days: number): IsoDate {
-  return isoDate((dayNumber(date) + days) * MS_PER_DAY);
+  return isoDate((dayNumber(date) + days) * DAY_MS);
 }
 
 /** Days from one date to another, negative when `to` is earlier. */
@@ -57,7 +57,7 @@ export function monthsBetween(from: Period, to: Period): number {
 
 /** The month a date lies in. */
 export function periodOf(date: IsoDate): Period {
-  return isoDate(dayNumber(date) * MS_PER_DAY).slice(0, 7);
+  return isoDate(dayNumber(date) * DAY_MS).slice(0, 7);
 }
 
 /** The last calendar day of a month. Throws `PERIOD_INVALID`. */
@@ -72,7 +72,7 @@ function dayNumberOf(text: string): number | undefined {
   const [year = 0, month = 0, day = 0] = match.slice(1).map((part) => Number.parseInt(part, 10));
   if (year < FIRST_YEAR || year > LAST_YEAR) return undefined;
   const epochMs = Date.UTC(year, month - 1, day);
-  return isoDate(epochMs) === text ? epochMs / MS_PER_DAY : undefined;
+  return isoDate(epochMs) === text ? epochMs / DAY_MS : undefined;
 }
 
 function dayNumber(date: IsoDate): number {

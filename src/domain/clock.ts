@@ -1,8 +1,8 @@
 import { addDays, IsoDate } from './calendar';
+import { DAY_MS } from './durations';
 import { DomainError } from './errors';
 
 const LOCAL_TIME = /^(?:[01][0-9]|2[0-3]):[0-5][0-9]$/;
-const MS_PER_DAY = 86_400_000;
 
 /** Whether the text is a time of day `HH:MM` from 00:00 to 23:59. */
 export function isLocalTime(text: string): boolean {
@@ -38,8 +38,8 @@ export function instantOf(date: IsoDate, time: string, timeZone: string): Date {
   if (!isLocalTime(time)) throw new DomainError('LOCAL_TIME_INVALID', 'A time of day is written HH:MM.');
   const wallMs = Date.parse(`${addDays(date, 0)}T${time}:00Z`);
   // A day away on either side lie the offsets before and after any change of the clock.
-  const before = wallMs - offsetMs(wallMs - MS_PER_DAY, timeZone);
-  const after = wallMs - offsetMs(wallMs + MS_PER_DAY, timeZone);
+  const before = wallMs - offsetMs(wallMs - DAY_MS, timeZone);
+  const after = wallMs - offsetMs(wallMs + DAY_MS, timeZone);
   const shown = [before, after].filter((epochMs) => epochMs + offsetMs(epochMs, timeZone) === wallMs);
   return new Date(shown.length > 0 ? Math.min(...shown) : before);
 }

@@ -1,3 +1,5 @@
+import { MINUTE_MS } from './durations';
+
 /** How requests are spread: one every `intervalMs`; who may not wait runs ahead of that by up to `aheadMs`. */
 export interface Pace {
   readonly intervalMs: number;
@@ -6,8 +8,6 @@ export interface Pace {
 
 /** No limit is known: every request may leave at once. */
 export const UNPACED: Pace = { intervalMs: 0, aheadMs: 0 };
-
-const MINUTE_MS = 60_000;
 
 /** Two pauses of a minute: who would wait longer for a turn is told instead, and takes none. */
 export const LONGEST_WAIT_MS = 2 * MINUTE_MS;

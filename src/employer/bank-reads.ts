@@ -20,6 +20,7 @@ import { type BankInstruction, type BankPayment, isFee } from '../bank/records';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
 import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../domain/bank-status';
+import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 
 /** An instruction at the bank, and the ids its payments are known by. */
@@ -80,10 +81,10 @@ const MOST_ALONE = 1_000;
 const PASSING_FAULTS = 4;
 
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
-export const CLOCK_MARGIN_MS = 86_400_000;
+export const CLOCK_MARGIN_MS = DAY_MS;
 
 /** What did not change is written down again after so long: it is believed for a day. */
-const TELL_AGAIN_MS = 3_600_000;
+const TELL_AGAIN_MS = HOUR_MS;
 
 /** Reads of instructions by whichever way the bank was found to allow for an account. */
 @Injectable()

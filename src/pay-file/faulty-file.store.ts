@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { inParts } from '../database/in-parts';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
+import { DAY_MS } from '../domain/durations';
 import { showId } from '../http/prefixed-id';
 import { CORRECTED_BY, KEPT_BACK } from '../pay-run/kept-back';
 import { Layout, layoutOf, openCells, openFaults, FaultyRow } from './faulty-row';
@@ -12,8 +13,6 @@ import { ReadFile } from './row-intake';
 const REFUSED_KEPT_DAYS = 7;
 /** Each may have a million rows: more than somebody mends at a time, and little enough for the disk. */
 const MAX_REFUSED_KEPT = 20;
-
-const DAY_MS = 86_400_000;
 
 /** A file with faulty rows, as it was read. */
 export interface FaultyFile {

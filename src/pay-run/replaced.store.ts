@@ -312,7 +312,7 @@ async function endedInstructions(
  */
 export async function closeReleased(tx: EmployerTransaction): Promise<void> {
   await tx.query(
-    `UPDATE attention a SET resolved_at = clock_timestamp(), resolution = 'another run pays its payments, and was submitted'
+    `UPDATE attention a SET resolved_at = clock_timestamp(), resolution = 'another run was made of its payments, and is submitted or has ended'
      FROM instruction i JOIN planned_instruction n ON n.employer_id = i.employer_id AND n.id = i.planned_instruction_id
      WHERE a.employer_id = $1 AND a.kind = 'STALE_DATE' AND a.resolved_at IS NULL
        AND i.employer_id = $1 AND i.id = a.instruction_id

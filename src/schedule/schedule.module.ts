@@ -5,6 +5,7 @@ import { CONFIG, Config } from '../config/env';
 import { ClockWatch } from '../database/clock-watch';
 import { Database } from '../database/database';
 import { LeaseKind, Leases } from '../database/leases';
+import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { EmployerModule } from '../employer/employer.module';
 import { HookService } from '../employer/hook.service';
 import { IdentityModule } from '../identity/identity.module';
@@ -26,8 +27,7 @@ import { Tick, Ticker, TICKS } from './ticker';
 import { WaitingRuns } from './waiting-runs';
 
 /** Periods are made two months ahead, and a new schedule's at once. */
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const PERIODS_LOOK_MS = HOUR_MS;
 /** Who is told of a missing approval so soon after the submit was due can still give it before most cut-offs. */
 const OVERDUE_LOOK_MS = 600_000;
 const CLOCK_CHECK_MS = 30_000;
@@ -104,7 +104,7 @@ function ticksOf(
       run: () => forEveryEmployer(database, 'all', async (id) => void (await reconciler.check(id))),
       drain: () => reconciler.drain(),
     },
-    { name: 'pay periods', everyMs: HOUR_MS, run: () => periods.tick() },
+    { name: 'pay periods', everyMs: PERIODS_LOOK_MS, run: () => periods.tick() },
     { name: 'overdue periods', everyMs: OVERDUE_LOOK_MS, run: () => overdue.tick() },
     { name: 'waiting runs', everyMs: WAITING_LOOK_MS, run: () => waiting.tick() },
     { name: 'partitions', everyMs: DAY_MS, run: () => maintenance.ensurePartitions() },

@@ -17,6 +17,7 @@ import type { EmployerTransaction } from '../database/database';
 import { Claim, Fenced, isThere, LeaseKind, Leases, missingForMs } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isPassing, NotDurable } from '../database/outage';
+import { DAY_MS } from '../domain/durations';
 import { InstructionStatus } from '../domain/instruction';
 import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { lastMovedAt } from '../pay-run/history';
@@ -48,8 +49,6 @@ const READ_AGAIN = 'a later read followed the interface';
 
 /** What ended, and is read for a while longer. */
 const WATCHED: readonly InstructionStatus[] = ['CLOSED', 'ABANDONED', 'RELEASED', 'VOID'];
-
-const DAY_MS = 86_400_000;
 
 /** A bank may tell of each payment by itself, for hours: reading all of them again takes a fifth of that time at most. */
 const RESTS = 4;

@@ -1,7 +1,6 @@
 import type { Config } from '../config/env';
+import { DAY_MS } from '../domain/durations';
 import type { InstructionStatus } from '../domain/instruction';
-
-const DAY_MS = 86_400_000;
 
 /** When what ended is looked at again, in milliseconds: first so long after its end, and then each so long. */
 export interface Watch {

@@ -8,6 +8,7 @@ import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
 import { employerIds } from '../database/worker-ids';
+import { DAY_MS } from '../domain/durations';
 import { DomainError } from '../domain/errors';
 import { Metrics } from '../http/metrics';
 import { showId } from '../http/prefixed-id';
@@ -19,8 +20,6 @@ import { RestoreSweep, Sweep } from './restore-sweep';
 import { happenedAtFirst } from './restore-words';
 import { waitsForOf } from './waits-for';
 import { isWritten } from './written-word';
-
-const DAY_MS = 86_400_000;
 
 /** A bank that could not be read is tried again after so long; nothing is sent meanwhile. */
 const TRY_AGAIN_MS = 5_000;

@@ -12,6 +12,7 @@ import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { BANK_LADDER } from '../domain/bank-status';
 import { isOverdue, localDate } from '../domain/business-day';
+import { DAY_MS } from '../domain/durations';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { isUnitConfirmed } from '../employer/readiness';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
@@ -41,7 +42,6 @@ const HOLDS_READ_MS = 60_000;
 
 /** Charges of so many days tell what to expect: three monthly payrolls, and an older price list counts no more. */
 const CHARGES_OF_DAYS = 90;
-const DAY_MS = 86_400_000;
 
 const NOT_COVERED = 'The available balance does not cover this run and what other runs have reserved.';
 const CHARGES_NOT_COVERED =

@@ -3,6 +3,7 @@ import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
 import { BankReads } from '../../src/employer/bank-reads';
+import type { BankRead } from '../../src/employer/employer.entity';
 import { Follower } from '../../src/settlement/follower';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
@@ -514,18 +515,23 @@ describe('a submitted instruction whose own read fails, while its payments are l
 });
 
 describe('where no list shows a payment, and each is shown only by itself', () => {
-  it.each([
-    ['its own list is not found', '{INSTRUCTION,INSTRUCTION_PAYMENTS}', '404', 2],
-    ['the general list is not found', '{INSTRUCTION,PAYMENT_LIST}', '404', 2],
-    ['the general list is empty', '{INSTRUCTION,PAYMENT_LIST}', 'empty', 2],
-    ['both are empty, however many are read', '{INSTRUCTION,INSTRUCTION_PAYMENTS,PAYMENT_LIST}', 'empty', 8],
+  it.each<[string, BankRead[], string, number]>([
+    ['its own list is not found', ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'], '404', 2],
+    ['the general list is not found', ['INSTRUCTION', 'PAYMENT_LIST'], '404', 2],
+    ['the general list is empty', ['INSTRUCTION', 'PAYMENT_LIST'], 'empty', 2],
+    [
+      'both are empty, however many are read',
+      ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'],
+      'empty',
+      8,
+    ],
   ])('its end, and what comes back after it, are seen: %s', async (_, allowed, answer, count) => {
     payroll = await Payroll.start({
       rowsPerInstruction: 1,
       sandbox: { variants: { linkReads: 'allowed' } },
     });
     const { superuserUrl } = payroll.database;
-    await execute(superuserUrl, `UPDATE employer_account SET reads = '${allowed}'`);
+    await payroll.letsRead(...allowed);
     if (answer === 'empty') {
       const bank = payroll.services[0]!.app.get(BankGateway);
       const nothing = async function* () {
@@ -569,7 +575,7 @@ describe('where no list shows a payment, and each is shown only by itself', () =
       sandbox: { variants: { linkReads: 'allowed' } },
     });
     const { superuserUrl } = payroll.database;
-    await execute(superuserUrl, `UPDATE employer_account SET reads = '{INSTRUCTION,INSTRUCTION_PAYMENTS}'`);
+    await payroll.letsRead('INSTRUCTION', 'INSTRUCTION_PAYMENTS');
     await payroll.fault({ operation: LISTS, kind: '404', every: 1 });
     const rows = payRows(2);
     rows[0]!.iban = MAGIC_CREDITORS.find(({ effect }) => effect === 'returnedTwoDaysLater')!.iban;

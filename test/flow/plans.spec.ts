@@ -32,6 +32,8 @@ async function open(reconcileMs: number): Promise<void> {
     tickIbans: true,
     settings: {
       RECONCILE_MS: String(reconcileMs),
+      // To explain a statement may take longer than to carry it out.
+      DATABASE_CONNECT_MS: '20000',
       BANK_TIMEOUT_MS: '3000',
       SUBMIT_DOUBT_MS: '600',
       LEASE_MS: '10000',

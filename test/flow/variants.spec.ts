@@ -1,10 +1,10 @@
 import { BankUnreachable } from '../../src/bank/errors';
 import type { BankInstruction } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
+import type { BankRead } from '../../src/employer/employer.entity';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Variants } from '../../src/bank-sandbox/variants';
-import { execute } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
@@ -209,27 +209,27 @@ describe('a bank that shows neither totals nor to which instruction a payment be
   });
 
   it.each([
-    ['shows each payment by itself alone', { submitRuns: 'later' }, '{PAYMENT}'],
-    ['shows so, and the totals in the answer to the submit alone', {}, '{PAYMENT}'],
-    ['shows them in that answer, and lists whose a payment is nowhere', NAMELESS, '{PAYMENT_LIST}'],
+    ['shows each payment by itself alone', { submitRuns: 'later' }, ['PAYMENT']],
+    ['shows so, and the totals in the answer to the submit alone', {}, ['PAYMENT']],
+    ['shows them in that answer, and lists whose a payment is nowhere', NAMELESS, ['PAYMENT_LIST']],
     [
       'shows them so, and lists the message id alone, which what somebody else adds has not',
       { linkReads: 'refused', omitFromLists: ['customerInstructionId'] },
-      '{PAYMENT_LIST}',
+      ['PAYMENT_LIST'],
     ],
     [
       'shows an instruction and its list no more after that answer',
       { onceSubmitted: 'gone-with-its-list', ...NAMELESS, linkReads: 'allowed' },
-      '{INSTRUCTION,INSTRUCTION_PAYMENTS,PAYMENT_LIST}',
+      ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'],
     ],
-  ] as [string, Partial<Variants>, string][])(
+  ] as [string, Partial<Variants>, BankRead[]][])(
     'is asked so too where it %s',
     async (_what, variants, reads) => {
       payroll = await Payroll.start({
         settings: { SUBMIT_DOUBT_MS: '500' },
         sandbox: { variants: { addAfterSubmit: 'accepted', ...variants } },
       });
-      await execute(payroll.database.superuserUrl, `UPDATE employer_account SET reads = '${reads}'`);
+      await payroll.letsRead(...reads);
       const id = await payroll.paid(payFile(payRows(2)));
       await payroll.until(id, ['SETTLED'], 30_000);
       const [{ bankInstructionId }] = (await payroll.run(id)).instructions;
@@ -249,10 +249,7 @@ describe('a bank that shows neither totals nor to which instruction a payment be
       settings: { SUBMIT_DOUBT_MS: '500' },
       sandbox: { variants: { ...NAMELESS, linkReads: 'allowed', addAfterSubmit: 'accepted' } },
     });
-    await execute(
-      payroll.database.superuserUrl,
-      `UPDATE employer_account SET reads = '{INSTRUCTION,PAYMENT_LIST}'`,
-    );
+    await payroll.letsRead('INSTRUCTION', 'PAYMENT_LIST');
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['FOLLOWING', 'SETTLED'], 30_000);
     showing(payroll, ({ bankInstructionId, status }) => ({ bankInstructionId, status }));
@@ -267,10 +264,7 @@ describe('a bank that shows neither totals nor to which instruction a payment be
       settings: { SUBMIT_DOUBT_MS: '4000' },
       sandbox: { variants: { ...NAMELESS, linkReads: 'allowed', submitRuns: 'later' } },
     });
-    await execute(
-      payroll.database.superuserUrl,
-      `UPDATE employer_account SET reads = '{INSTRUCTION,PAYMENT_LIST}'`,
-    );
+    await payroll.letsRead('INSTRUCTION', 'PAYMENT_LIST');
     const spy = showing(payroll, (shown) => ({ ...shown, groups: undefined }));
     const id = await payroll.paid(payFile(payRows(2)));
     const path = await payroll.askedAbout(id, 'TOTALS_UNSEEN');
@@ -359,13 +353,13 @@ describe('a bank that takes an add after the submit, and pays it', () => {
   });
 
   /** A run that settled at such a bank, which shows what `reads` name, and is looked at again in a day. */
-  async function settledWith(reads: string): Promise<{ id: string; bankInstructionId: string }> {
+  async function settledWith(...reads: BankRead[]): Promise<{ id: string; bankInstructionId: string }> {
     payroll = await Payroll.start({
       sandbox: {
         variants: { addAfterSubmit: 'accepted', linkReads: 'allowed', instructionEnds: 'SUB_REQUIRED' },
       },
     });
-    await execute(payroll.database.superuserUrl, `UPDATE employer_account SET reads = '{${reads}}'`);
+    await payroll.letsRead(...reads);
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['SETTLED'], 20_000);
     await payroll.restsForADay();
@@ -374,7 +368,7 @@ describe('a bank that takes an add after the submit, and pays it', () => {
   }
 
   it('is found out by the totals on a later day, where no read shows whose the payment is', async () => {
-    const { id, bankInstructionId } = await settledWith('INSTRUCTION,PAYMENT');
+    const { id, bankInstructionId } = await settledWith('INSTRUCTION', 'PAYMENT');
     await payroll.addAtBank(bankInstructionId);
     await payroll.aDayLater();
     const path = await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
@@ -401,7 +395,7 @@ describe('a bank that takes an add after the submit, and pays it', () => {
   });
 
   it('is found out by the totals also where the bank says of its list that there is none', async () => {
-    const { id, bankInstructionId } = await settledWith('INSTRUCTION,INSTRUCTION_PAYMENTS');
+    const { id, bankInstructionId } = await settledWith('INSTRUCTION', 'INSTRUCTION_PAYMENTS');
     await payroll.addAtBank(bankInstructionId);
     await payroll.fault({ operation: 'listInstructionPaymentTransactions', kind: '404', every: 1 });
     await payroll.aDayLater();
@@ -414,10 +408,7 @@ describe('a bank that takes an add after the submit, and pays it', () => {
       rowsPerInstruction: 1,
       sandbox: { variants: { ...NAMELESS, linkReads: 'allowed', addAfterSubmit: 'accepted' } },
     });
-    await execute(
-      payroll.database.superuserUrl,
-      `UPDATE employer_account SET reads = '{INSTRUCTION_PAYMENTS,PAYMENT_LIST}'`,
-    );
+    await payroll.letsRead('INSTRUCTION_PAYMENTS', 'PAYMENT_LIST');
     const id = await payroll.paid(payFile(payRows(8)));
     await payroll.until(id, ['SETTLED'], 30_000);
     await payroll.restsForADay();

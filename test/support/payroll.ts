@@ -21,6 +21,7 @@ import { Clock } from '../../src/config/clock';
 import { Config, readConfig } from '../../src/config/env';
 import { Database } from '../../src/database/database';
 import { earliestExecutionDate } from '../../src/domain/business-day';
+import type { BankRead } from '../../src/employer/employer.entity';
 import { EMPLOYER_ROLES, EmployerRole } from '../../src/http/allow';
 import { APP_OPTIONS, configureApp } from '../../src/http/configure-app';
 import { describeApi } from '../../src/http/openapi';
@@ -190,6 +191,11 @@ export class Payroll {
     this.processes.push(service);
     this.url = url;
     return service;
+  }
+
+  /** Has the account known to be read in these ways alone, as a probe would have found. */
+  async letsRead(...reads: BankRead[]): Promise<void> {
+    await execute(this.database.superuserUrl, 'UPDATE employer_account SET reads = $1', [reads]);
   }
 
   /** Makes every lease one of a holder that no longer answers: the next to claim it takes over. */
