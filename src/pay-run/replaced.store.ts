@@ -139,7 +139,9 @@ async function candidates(
 ): Promise<Candidate[]> {
   const rows = await queryByHash<CandidateRow>(
     tx,
-    `WITH chosen AS MATERIALIZED (SELECT * FROM payment p WHERE p.employer_id = $1 AND ${which})
+    `WITH chosen AS MATERIALIZED (SELECT * FROM payment p WHERE p.employer_id = $1 AND ${which}),
+       asked AS MATERIALIZED (SELECT kind = ANY ($3) AS of_all, subject_id, coalesce(instruction_id, subject_id) AS instruction_id
+         FROM attention WHERE employer_id = $1 AND resolved_at IS NULL AND (kind = ANY ($2) OR kind = ANY ($3)))
      SELECT p.id, p.employee_id, p.release_sequence, p.status, p.returned_at IS NOT NULL AS returned,
        coalesce(b.shown_status, b.bank_status) AS bank_status, ${DECIDED_STATUS} AS decided_status,
        EXISTS (WITH RECURSIVE chain AS (
@@ -147,9 +149,9 @@ async function candidates(
            UNION SELECT o.id, o.replaces_payment_id FROM chain c JOIN ${byKey('payment', 'c.before')} o ON true)
          SELECT FROM chain c JOIN attention a ON a.employer_id = p.employer_id AND a.payment_id = c.id
          WHERE a.kind = 'CONTRADICTION') AS contradicted,
-       EXISTS (SELECT FROM attention a WHERE a.employer_id = p.employer_id AND a.resolved_at IS NULL
-         AND (a.subject_id = p.id AND a.kind = ANY ($2) OR a.kind = ANY ($3)
-           AND (a.subject_id IN (b.instruction_id, p.pay_run_id) OR a.instruction_id = b.instruction_id)))
+       p.id IN (SELECT subject_id FROM asked WHERE NOT of_all)
+         OR p.pay_run_id IN (SELECT subject_id FROM asked WHERE of_all)
+         OR coalesce(b.instruction_id IN (SELECT instruction_id FROM asked WHERE of_all), false)
          OR EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = p.employer_id
            AND f.pay_run_id = p.pay_run_id AND f.adopted_at IS NULL)
          OR EXISTS (SELECT FROM moved_instruction m JOIN bank_payment d ON d.employer_id = m.employer_id
