@@ -1,6 +1,7 @@
 import { ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { NestExpressApplication } from '@nestjs/platform-express';
@@ -544,6 +545,9 @@ async function skipClosedDays(bank: Sandbox): Promise<void> {
   if (date !== today) await axios.post(`${bank.url}/sandbox/clock`, { now: `${date}T00:00:00Z` });
 }
 
+/** Ports that systems give to no outgoing connection. */
+const BELOW_EPHEMERAL = [10_000, 32_000] as const;
+
 /** The id of an action that nobody proposed. */
 const NO_ACTION = `act_${'0'.repeat(32)}`;
 
@@ -562,11 +566,14 @@ const DEFAULT_SETTINGS: Settings = {
   LEASE_MS: '2000',
 };
 
-/** A port that nothing listens on at the moment. */
+/** A port that nothing listens on at the moment, and that no outgoing connection is given. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = randomInt(...BELOW_EPHEMERAL);
+  const server = createServer();
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (!isFree) return freePort();
   server.close();
   await once(server, 'close');
   return port;
