@@ -125,12 +125,7 @@ export class BankReads {
     account: EmployerAccount,
     bankInstructionId: string,
   ): Promise<BankInstruction | undefined> {
-    try {
-      return await this.instruction(account, bankInstructionId);
-    } catch (error) {
-      if (error instanceof NotFound) return undefined;
-      throw error;
-    }
+    return unless((error) => error instanceof NotFound, this.instruction(account, bankInstructionId));
   }
 
   /**
@@ -182,13 +177,13 @@ export class BankReads {
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
     const { byAnyList = false, evenUnlisted = false } = instruction;
+    let isNone = false;
     const ways = [
       may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
       may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
       may(account, 'PAYMENT') && (() => (isNone && evenUnlisted ? [] : this.oneByOne(instruction))),
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
-    let isNone = false;
     for (const way of ways) {
       try {
         const found = await way();

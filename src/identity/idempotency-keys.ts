@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
+import { DAY_MS } from '../domain/durations';
 
 /** No request of this service runs that long: its process has died, and the work may be tried again. */
 const TAKE_OVER_AFTER = `interval '5 minutes'`;
-const KEEP_MS = 30 * 86_400_000;
+const KEEP_MS = 30 * DAY_MS;
 /** Deleted in one transaction; what is left goes the next time. */
 const FORGET_AT_ONCE = 10_000;
 

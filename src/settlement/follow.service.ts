@@ -29,7 +29,7 @@ import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
 import { Followed, loadFollowed } from './followed';
 import { Follower } from './follower';
-import { nextLookMs, untilSecondLookMs, watchOf } from './looks';
+import { nextLookMs, watchOf } from './looks';
 import { TombstoneWatch } from './tombstone-watch';
 
 /** Instructions followed at once by one process; they share sweeps of the bank's general listing. */
@@ -133,11 +133,8 @@ export class FollowService {
       }
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
-      if (after.status !== 'CLOSED' || hasEnded(followed.instruction))
-        return this.nextReadMs(tx, after, begunMs);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
-      const [closedMs, nowMs] = [after.closedAt?.getTime() ?? 0, this.clock.now().getTime()];
-      return Math.max(1, untilSecondLookMs(closedMs, nowMs, watchOf(this.config)));
+      return this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
     });
   }
 

@@ -43,7 +43,7 @@ export function areTotalsDue(looked: Looked, nowMs: number, watch: Watch): boole
 }
 
 /** In how many milliseconds the second look is due; 0 where it was due before. */
-export function untilSecondLookMs(closedMs: number, nowMs: number, { doubtMs }: Watch): number {
+function untilSecondLookMs(closedMs: number, nowMs: number, { doubtMs }: Watch): number {
   return Math.max(0, closedMs + doubtMs - nowMs);
 }
 

@@ -16,6 +16,7 @@ import { BankReads } from '../../src/employer/bank-reads';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { messageIdOf, namesOf } from '../../src/pay-run/message-id';
 import { answer, PAYMENT_BODY, ScriptedBank } from '../bank/scripted-bank';
+import { emptyList } from '../support/empty-list';
 
 const OURS = '018f0000-0000-7000-8000-000000000001';
 
@@ -125,15 +126,12 @@ describe('payments that no list shows', () => {
     });
   };
   const gone = new NotFound(404, { raw: '' });
-  async function* none() {
-    yield* await Promise.resolve([]);
-  }
   async function* missing() {
     yield* await Promise.reject<never[]>(gone);
   }
 
   it.each([
-    ['is empty', none],
+    ['is empty', emptyList],
     ['is not found', missing],
   ])('are read each by itself where their own %s', async (_how, list) => {
     const alone = jest.fn(([id]: [string]) => Promise.resolve(shown(id)));
@@ -148,7 +146,7 @@ describe('payments that no list shows', () => {
     new ContractDrift(['id']),
   ])('are not looked for any further once one is not shown either (%s)', async (failure) => {
     const alone = jest.fn(() => Promise.reject(failure));
-    expect(await readOf(['901', '902'], none, alone)).toEqual([]);
+    expect(await readOf(['901', '902'], emptyList, alone)).toEqual([]);
     await expect(readOf(['901', '902'], missing, alone)).rejects.toBe(gone);
     expect(alone).toHaveBeenCalledTimes(2);
   });
@@ -156,7 +154,7 @@ describe('payments that no list shows', () => {
   it('are not read so where they are very many, or a list fails that may show them', async () => {
     const alone = jest.fn(([id]: [string]) => Promise.resolve(shown(id)));
     const many = Array.from({ length: 1_001 }, (_, n) => String(n));
-    expect(await readOf(many, none, alone)).toEqual([]);
+    expect(await readOf(many, emptyList, alone)).toEqual([]);
     const unreadable = new ListUnreadable('repeats');
     async function* repeating() {
       yield* await Promise.reject<never[]>(unreadable);
@@ -167,14 +165,11 @@ describe('payments that no list shows', () => {
 
   it('are none of the instruction where the bank says that they are of another', async () => {
     const alone = jest.fn(([id]: [string]) => Promise.resolve({ ...shown(id), bankInstructionId: '9' }));
-    expect(await readOf(['901'], none, alone)).toEqual([]);
+    expect(await readOf(['901'], emptyList, alone)).toEqual([]);
   });
 });
 
 describe('payments that the list of their instruction does not show', () => {
-  async function* nothing() {
-    yield* await Promise.resolve([]);
-  }
   /** What is read, by which way, how often the general list and each by itself were asked, as `at` says and the bank answers. */
   async function readBy(
     at: { byAnyList?: boolean; evenUnlisted?: boolean },
@@ -182,7 +177,7 @@ describe('payments that the list of their instruction does not show', () => {
   ) {
     const listPayments = jest.fn(() => general);
     const getPayment = jest.fn(() => Promise.reject(new NotFound(404, { raw: '' })));
-    const gateway = { listInstructionPayments: nothing, listPayments, getPayment };
+    const gateway = { listInstructionPayments: emptyList, listPayments, getPayment };
     const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
     const account = {
       reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'],
@@ -212,9 +207,9 @@ describe('payments that the list of their instruction does not show', () => {
   });
 
   it('are read each by itself where no list shows one, up to the first that is not shown where that is asked for', async () => {
-    expect(await readBy({ byAnyList: true }, nothing())).toMatchObject({ found: [], asked: [1, 2] });
+    expect(await readBy({ byAnyList: true }, emptyList())).toMatchObject({ found: [], asked: [1, 2] });
     const even = { byAnyList: true, evenUnlisted: true };
-    expect(await readBy(even, nothing())).toMatchObject({ found: [], asked: [1, 1] });
+    expect(await readBy(even, emptyList())).toMatchObject({ found: [], asked: [1, 1] });
   });
 
   it('are not said to be none where the general one cannot be read', async () => {

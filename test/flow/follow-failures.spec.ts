@@ -7,6 +7,7 @@ import type { BankRead } from '../../src/employer/employer.entity';
 import { Follower } from '../../src/settlement/follower';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
+import { emptyList } from '../support/empty-list';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -534,11 +535,8 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     await payroll.letsRead(...allowed);
     if (answer === 'empty') {
       const bank = payroll.services[0]!.app.get(BankGateway);
-      const nothing = async function* () {
-        yield* await Promise.resolve([]);
-      };
-      jest.spyOn(bank, 'listPayments').mockImplementation(nothing);
-      jest.spyOn(bank, 'listInstructionPayments').mockImplementation(nothing);
+      jest.spyOn(bank, 'listPayments').mockImplementation(emptyList);
+      jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
     } else {
       await payroll.fault({ operation: LISTS, kind: answer, every: 1 });
       await payroll.fault({ operation: 'listPaymentTransactions', kind: answer, every: 1 });

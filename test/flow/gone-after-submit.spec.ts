@@ -1,6 +1,7 @@
 import { BankGateway } from '../../src/bank/gateway';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { execute } from '../support/database';
+import { emptyList } from '../support/empty-list';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -65,9 +66,7 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
     await payroll.submitAtBank(bankInstructionId);
     const own = jest
       .spyOn(payroll.services[0]!.app.get(BankGateway), 'listInstructionPayments')
-      .mockImplementation(async function* () {
-        yield* await Promise.resolve([]);
-      });
+      .mockImplementation(emptyList);
     const word = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'letter of today, B-9' };
     expect(await payroll.decide(path, word)).toMatchObject({ status: 409, data: { code: 'WAS_EXECUTED' } });
     own.mockRestore();

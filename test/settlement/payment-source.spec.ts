@@ -11,6 +11,7 @@ import type { BankPayment } from '../../src/bank/records';
 import { BankReads, type InstructionAtBank, type ShownBy } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
 import { PaymentSource } from '../../src/settlement/payment-source';
+import { emptyList } from '../support/empty-list';
 
 const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
 /** So many are read one by one whatever their size. */
@@ -202,11 +203,7 @@ describe('where the general list shows none of an instruction', () => {
     };
     const payments = () => Promise.resolve(paid(['few']));
     const fake = Object.assign(Object.create(BankReads.prototype) as BankReads, { payments, ownPayments });
-    const gateway = {
-      listPayments: async function* () {
-        yield* await Promise.resolve([]);
-      },
-    };
+    const gateway = { listPayments: emptyList };
     const source = new PaymentSource(Object.assign(fake, { unlisted }), gateway as unknown as BankGateway);
     const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false };
     const all = Array.from({ length: FEW + 1 }, (_, n) =>
