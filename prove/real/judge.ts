@@ -7,7 +7,12 @@ import type { Finding } from '../table';
 /** What the service says of a run and, read after that, of each of its payments. */
 export interface SaidOfRun {
   status: PayRunStatus;
-  payments: readonly { employeeId: string; status: string }[];
+  payments: readonly {
+    employeeId: string;
+    status: string;
+    /** People were told that the bank has shown another end since: the first one stands, and they know of it. */
+    contradicted?: boolean;
+  }[];
 }
 
 /** What the service says of a run, or of several that pay the same people, and the bank's own book. */
@@ -50,9 +55,9 @@ export function judgeBook(
     return minor === undefined || BigInt(movedMinor) !== minor * BigInt(count);
   });
   const differs = rows.some(({ employeeId, iban }) => {
-    const statuses = runs.flatMap(({ payments }) =>
-      payments.flatMap((one) => (one.employeeId === employeeId ? one.status : [])),
-    );
+    const mine = runs.flatMap(({ payments }) => payments.filter((one) => one.employeeId === employeeId));
+    if (mine.some(({ contradicted }) => contradicted === true)) return false;
+    const statuses = mine.map(({ status }) => status);
     const paid = (payees.get(iban)?.count ?? 0) > 0;
     return statuses.some((status) => OPEN.includes(status)) ? false : paid !== statuses.includes('SETTLED');
   });

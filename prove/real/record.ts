@@ -23,17 +23,30 @@ export async function raisedSince({ database }: Payroll, startedMs: number): Pro
   return rows.map(({ kind }) => kind);
 }
 
-/** What the service says of every payment of a run. */
+/** What the service says of every payment of a run, and whether it has told people that the bank contradicted it. */
 export async function saidOf(payroll: Payroll, runId: string): Promise<SaidOfRun['payments']> {
   const path = payroll.path(`/pay-runs/${runId}/payments`);
+  const contradicted = await contradictedOf(payroll, runId);
   const said: SaidOfRun['payments'][number][] = [];
   for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
     const params = { limit: 100, ...(cursor !== undefined && { cursor }) };
     const { data } = await payroll.as('finance').get(path, { params });
-    said.push(...(data.items as SaidOfRun['payments']));
+    const items = data.items as SaidOfRun['payments'];
+    said.push(...items.map((one) => ({ ...one, contradicted: contradicted.has(one.employeeId) })));
     cursor = data.nextCursor ?? undefined;
   }
   return said;
+}
+
+/** The employees of a run about whose payment people were told two ends, whatever they said to that. */
+async function contradictedOf({ database }: Payroll, runId: string): Promise<Set<string>> {
+  const told = await select<{ id: string }>(
+    database.superuserUrl,
+    `SELECT p.employee_id AS id FROM attention a JOIN payment p ON p.employer_id = a.employer_id AND p.id = a.payment_id
+     WHERE a.kind = 'CONTRADICTION' AND p.pay_run_id = $1`,
+    [uuidOf(runId)],
+  );
+  return new Set(told.map(({ id }) => id));
 }
 
 /** Has the service read once more whatever it follows or watches of the runs. */

@@ -87,6 +87,20 @@ describe('what a run of the proof came to', () => {
     expect(differsWith()).toBe(true);
   });
 
+  it('does not differ where people were told that the bank contradicted the end, and have acknowledged it', () => {
+    const { employeeId, iban } = row!;
+    const ledger = {
+      payees: [{ iban, count: 1, movedMinor: String(approved.get(iban)) }],
+      entriesSumMinor: '0',
+    };
+    const differsWith = (contradicted: boolean) => {
+      const payments = [{ employeeId, status: 'FAILED', contradicted }];
+      return judgeBook({ runs: [{ status: 'FAILED', payments }], ledger }, [row!], approved).differs;
+    };
+    expect(differsWith(true)).toBe(false);
+    expect(differsWith(false)).toBe(true);
+  });
+
   it('differs where a run is final and a payment of it is not, whatever other runs say', () => {
     const { employeeId, iban } = row!;
     const movedMinor = String(approved.get(iban));
