@@ -256,22 +256,27 @@ function writingWakes(wakes: readonly Wake[]): Statement | undefined {
 }
 
 /**
- * Wakes the leases that fit a condition, once what they are of has rested, and answers how many. They are locked in the
+ * Wakes the leases that fit a condition, once what they are of has rested, and answers of which subjects. They are locked in the
  * order of ids by a statement of its own: one that locked and changed them would lock a second time what another
  * transaction changed meanwhile, and beside a fence two of them then wait for one another.
  */
-export async function wakeThose(tx: Transaction, fits: string, values: unknown[] = []): Promise<number> {
+export async function wakeThose(
+  tx: Transaction,
+  fits: string,
+  values: unknown[] = [],
+): Promise<readonly string[]> {
   const locked = await tx.query<{ id: string }>(
     `SELECT subject_id AS id FROM lease WHERE ${fits} ORDER BY subject_id FOR NO KEY UPDATE`,
     values,
   );
-  if (locked.length === 0) return 0;
+  const subjects = locked.map(({ id }) => id);
+  if (subjects.length === 0) return subjects;
   await tx.query(
     `UPDATE lease SET wake_at = least(wake_at, greatest(clock_timestamp(), rest_until)), woken_at = clock_timestamp()
      WHERE subject_id = ANY ($1)`,
-    [locked.map(({ id }) => id)],
+    [subjects],
   );
-  return locked.length;
+  return subjects;
 }
 
 /**

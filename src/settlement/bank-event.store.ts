@@ -31,42 +31,81 @@ export function plainName(event: string): string {
   return event.replace(/[^\w.-]/g, '_');
 }
 
-/**
- * Keeps an event of the transaction's employer. One that is not in the document is told to people, and
- * not again once two of them have decided it; each name for itself.
- */
-export async function keepEvent(
-  tx: EmployerTransaction,
-  { event, bodyHash, accountIds }: { event: string; bodyHash: Buffer; accountIds: readonly string[] },
-): Promise<void> {
-  const [kept] = await tx.query<{ times: number }>(
-    `INSERT INTO bank_event AS e (employer_id, id, body_hash, event, account_ids) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT (employer_id, body_hash)
-     DO UPDATE SET times = e.times + 1, last_received_at = clock_timestamp()
-     RETURNING times`,
-    [tx.employerId, newId(), bodyHash, event, accountIds],
-  );
-  if (kept?.times !== 1 || isKnownEvent(event)) return;
-  await raiseUndecided(tx, {
-    kind: 'UNKNOWN_EVENT',
-    subjectId: namedSubject(event),
-    bankReference: plainName(event),
-    happened: `The bank sent the event ${plainName(event)}, which its interface document does not name.`,
-  });
+/** What is kept of a delivery besides its body. */
+export interface Received {
+  event: string;
+  bodyHash: Buffer;
 }
 
-/** Keeps an event that concerns no employer. @returns whether these bytes are new. */
-export async function keepInstallationEvent(
-  tx: Transaction,
-  { event, bodyHash }: { event: string; bodyHash: Buffer },
-): Promise<boolean> {
-  const [kept] = await tx.query<{ times: number }>(
-    `INSERT INTO installation_event AS e (id, body_hash, event) VALUES ($1, $2, $3)
-     ON CONFLICT (body_hash) DO UPDATE SET times = e.times + 1, last_received_at = clock_timestamp()
-     RETURNING times`,
-    [newId(), bodyHash, event],
+/** The same bytes together, in the order of their hashes, so that no two transactions wait for one another. */
+export function byBody<R extends Received>(received: readonly R[]): { one: R; times: number }[] {
+  const bodies = new Map<string, { one: R; times: number }>();
+  for (const one of received) {
+    const key = one.bodyHash.toString('hex');
+    bodies.set(key, { one, times: (bodies.get(key)?.times ?? 0) + 1 });
+  }
+  return [...bodies].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, body]) => body);
+}
+
+/**
+ * Keeps events of the transaction's employer. One that is not in the document is told to people, and
+ * not again once two of them have decided it; each name for itself.
+ */
+export async function keepEvents(
+  tx: EmployerTransaction,
+  received: readonly (Received & { accountIds: readonly string[] })[],
+): Promise<void> {
+  const bodies = byBody(received);
+  const isNew = await tx.query<{ event: string }>(
+    `WITH kept AS (
+       INSERT INTO bank_event AS e (employer_id, id, body_hash, event, account_ids, times)
+       SELECT $1, id, hash, event, account_ids::uuid[], times
+       FROM unnest($2::uuid[], $3::bytea[], $4::text[], $5::text[], $6::integer[])
+         AS r (id, hash, event, account_ids, times)
+       ON CONFLICT (employer_id, body_hash)
+       DO UPDATE SET times = e.times + excluded.times, last_received_at = clock_timestamp()
+       RETURNING id, event)
+     SELECT DISTINCT event FROM kept WHERE id = ANY ($2) ORDER BY event`,
+    [
+      tx.employerId,
+      bodies.map(() => newId()),
+      bodies.map(({ one }) => one.bodyHash),
+      bodies.map(({ one }) => one.event),
+      bodies.map(({ one }) => `{${one.accountIds.join(',')}}`),
+      bodies.map(({ times }) => times),
+    ],
   );
-  return kept?.times === 1;
+  for (const { event } of isNew.filter((one) => !isKnownEvent(one.event)))
+    await raiseUndecided(tx, {
+      kind: 'UNKNOWN_EVENT',
+      subjectId: namedSubject(event),
+      bankReference: plainName(event),
+      happened: `The bank sent the event ${plainName(event)}, which its interface document does not name.`,
+    });
+}
+
+/** Keeps events that concern no employer. @returns the names of those whose bytes are new */
+export async function keepInstallationEvents(
+  tx: Transaction,
+  received: readonly Received[],
+): Promise<readonly string[]> {
+  const bodies = byBody(received);
+  const isNew = await tx.query<{ event: string }>(
+    `WITH kept AS (
+       INSERT INTO installation_event AS e (id, body_hash, event, times)
+       SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::text[], $4::integer[])
+       ON CONFLICT (body_hash)
+       DO UPDATE SET times = e.times + excluded.times, last_received_at = clock_timestamp()
+       RETURNING id, event)
+     SELECT event FROM kept WHERE id = ANY ($1)`,
+    [
+      bodies.map(() => newId()),
+      bodies.map(({ one }) => one.bodyHash),
+      bodies.map(({ one }) => one.event),
+      bodies.map(({ times }) => times),
+    ],
+  );
+  return isNew.map(({ event }) => event);
 }
 
 /** Events of the transaction's employer, those that came last first. */

@@ -1,12 +1,21 @@
 import { createHash } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { Counter } from 'prom-client';
+import { Batches } from '../config/batches';
 import { Database } from '../database/database';
 import { wake, wakeThose } from '../database/leases';
 import { newId } from '../database/new-id';
+import { isPassing } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
 import { Metrics } from '../http/metrics';
-import { isKnownEvent, keepEvent, keepInstallationEvent, plainName } from './bank-event.store';
+import {
+  byBody,
+  isKnownEvent,
+  keepEvents,
+  keepInstallationEvents,
+  plainName,
+  type Received,
+} from './bank-event.store';
 import { concernsOf, Targets, targetsOf } from './webhook-targets';
 
 /** What is read of a delivery: ids only; nothing of it is believed. */
@@ -16,14 +25,29 @@ export interface Delivery {
   references: readonly string[];
 }
 
+type Taken = Delivery & Received & { body: Buffer };
+/** With what it names, and the employers it concerns. */
+type Addressed = Taken & { targets: Targets; concerned: ReadonlySet<string> };
+
 /** A body that came before within a day is not stored again; its targets are woken all the same. */
 const SAME_BODY = '1 day';
 
-/** Stores verified webhooks and wakes what they speak of (rule 11). */
+/** Of deliveries that are stored together. */
+const TOGETHER = { items: 500, bytes: 4_194_304 };
+
+/**
+ * Stores verified webhooks and wakes what they speak of (rule 11). A bank tells of each payment of a run by several of
+ * them within minutes: what comes while others are stored is stored together.
+ */
 @Injectable()
 export class WebhookInbox {
   private readonly logger = new Logger('Webhooks');
   private readonly received: Counter<'known' | 'concerns'>;
+  private readonly batches = new Batches<Taken>(
+    TOGETHER,
+    (deliveries) => this.store(deliveries),
+    (error) => !isPassing(error),
+  );
 
   constructor(
     private readonly database: Database,
@@ -38,63 +62,94 @@ export class WebhookInbox {
     });
   }
 
-  /** Answers how many instructions and accounts were woken. */
-  async take(body: Buffer, delivery: Delivery): Promise<number> {
-    const targets = await this.database.asWorker((tx) => targetsOf(tx, this.personal, delivery.references));
+  /** Answers once the delivery is stored. */
+  take(body: Buffer, delivery: Delivery): Promise<void> {
     const bodyHash = createHash('sha256').update(body).digest();
-    await this.tell(delivery.event, bodyHash, targets);
-    const matched = targets.accounts.length + (await this.wakeInstructions(targets));
+    return this.batches.add({ ...delivery, body, bodyHash }, body.length);
+  }
+
+  private async store(deliveries: readonly Taken[]): Promise<void> {
+    const targeted = await this.database.asWorker((tx) => targetsOf(tx, this.personal, deliveries));
+    const addressed = targeted.map((one) => ({ ...one, concerned: concernsOf(one.event, one.targets) }));
+    await this.tellInstallation(addressed.filter(({ concerned }) => concerned.size === 0));
+    for (const employerId of employersOf(addressed)) await this.tell(employerId, addressed);
+    const woken = await this.wakeInstructions(addressed);
+    const bodies = byBody(addressed).map(({ one }) => one);
     await this.database.outsideEmployers((tx) =>
       tx.query(
         `INSERT INTO webhook_inbox (id, body_hash, event, body, matched)
-         SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (
-           SELECT FROM webhook_inbox WHERE body_hash = $2 AND received_at > clock_timestamp() - $6::interval)`,
-        [newId(), bodyHash, delivery.event, body, matched, SAME_BODY],
+         SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::text[], $4::bytea[], $5::integer[])
+           AS taken (id, hash, event, body, matched)
+         WHERE NOT EXISTS (
+           SELECT FROM webhook_inbox WHERE body_hash = hash AND received_at > clock_timestamp() - $6::interval)`,
+        [
+          bodies.map(() => newId()),
+          bodies.map(({ bodyHash }) => bodyHash),
+          bodies.map(({ event }) => event),
+          bodies.map(({ body }) => body),
+          bodies.map((one) => one.targets.accounts.length + wokenBy(one, woken).length),
+          SAME_BODY,
+        ],
       ),
     );
-    return matched;
-  }
-
-  /**
-   * Keeps the event for each employer it concerns, or for the installation where it concerns none, and has the
-   * accounts read that it names.
-   */
-  private async tell(event: string, bodyHash: Buffer, targets: Targets): Promise<void> {
-    const concerned = concernsOf(event, targets);
-    if (concerned.size === 0) await this.tellInstallation(event, bodyHash);
-    const known = String(isKnownEvent(event));
-    this.received.inc({ known, concerns: concerned.size > 0 ? 'employer' : 'nobody' });
-    for (const employerId of new Set([...targets.accounts.map((one) => one.employerId), ...concerned])) {
-      const accounts = targets.accounts.filter((one) => one.employerId === employerId);
-      const accountIds = accounts.map(({ id }) => id);
-      await this.database.inEmployer(employerId, async (tx) => {
-        if (concerned.has(employerId)) await keepEvent(tx, { event, bodyHash, accountIds });
-        wake(tx, 'ACCOUNT', employerId, accountIds);
-      });
+    for (const { event, concerned } of addressed) {
+      const known = String(isKnownEvent(event));
+      this.received.inc({ known, concerns: concerned.size > 0 ? 'employer' : 'nobody' });
     }
   }
 
-  private async tellInstallation(event: string, bodyHash: Buffer): Promise<void> {
-    const isNew = await this.database.outsideEmployers((tx) =>
-      keepInstallationEvent(tx, { event, bodyHash }),
-    );
-    if (!isNew || isKnownEvent(event)) return;
+  /** Keeps for an employer the events that concern it, and has its accounts read that any of them names. */
+  private tell(employerId: string, deliveries: readonly Addressed[]): Promise<void> {
+    const mine = deliveries.map((one) => ({ ...one, accountIds: accountsOf(employerId, one) }));
+    return this.database.inEmployer(employerId, async (tx) => {
+      await keepEvents(
+        tx,
+        mine.filter(({ concerned }) => concerned.has(employerId)),
+      );
+      const accountIds = new Set(mine.flatMap((one) => one.accountIds));
+      wake(tx, 'ACCOUNT', employerId, [...accountIds]);
+    });
+  }
+
+  private async tellInstallation(deliveries: readonly Addressed[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    const isNew = await this.database.outsideEmployers((tx) => keepInstallationEvents(tx, deliveries));
     const message = 'the bank sent an event that its document does not name and that names nothing of ours';
-    this.logger.warn({ message, event: plainName(event) });
+    for (const event of isNew.filter((one) => !isKnownEvent(one)))
+      this.logger.warn({ message, event: plainName(event) });
   }
 
   /**
-   * Wakes the instructions a delivery names by their own id or by that of one of their payments. A delivery that
+   * Wakes the instructions that deliveries name by their own id or by that of one of their payments. A delivery that
    * names nothing of ours may still mean something of ours, so it wakes all whose next read is near.
+   * @returns those that were named
    */
-  private wakeInstructions({ instructions, accounts }: Targets): Promise<number> {
-    return this.database.asWorker(async (tx) => {
-      const named = [instructions.map(({ id }) => id)];
-      const woken = await wakeThose(tx, `kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id = ANY ($1)`, named);
-      if (woken > 0 || accounts.length > 0) return woken;
-      const near = `wake_at < clock_timestamp() + interval '1 hour'`;
-      await wakeThose(tx, `kind = 'FOLLOW' AND (holder IS NOT NULL OR ${near})`);
-      return 0;
-    });
+  private async wakeInstructions(deliveries: readonly Addressed[]): Promise<ReadonlySet<string>> {
+    const named = new Set(deliveries.flatMap(({ targets }) => targets.instructions.map(({ id }) => id)));
+    const those = `kind IN ('FOLLOW', 'INSTRUCTION') AND subject_id = ANY ($1)`;
+    const woken = new Set(await this.database.asWorker((tx) => wakeThose(tx, those, [[...named]])));
+    const near = `kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '1 hour')`;
+    const namesNone = (one: Addressed) =>
+      one.targets.accounts.length === 0 && wokenBy(one, woken).length === 0;
+    // In a transaction of its own: no more leases are locked in it, out of their order.
+    if (deliveries.some(namesNone)) await this.database.asWorker((tx) => wakeThose(tx, near));
+    return woken;
   }
+}
+
+/** Whom deliveries concern, or whose accounts they name. */
+function employersOf(deliveries: readonly Addressed[]): string[] {
+  const all = deliveries.flatMap(({ targets, concerned }) => [
+    ...targets.accounts.map((one) => one.employerId),
+    ...concerned,
+  ]);
+  return [...new Set(all)].sort();
+}
+
+function accountsOf(employerId: string, { targets }: Addressed): string[] {
+  return targets.accounts.flatMap((one) => (one.employerId === employerId ? [one.id] : []));
+}
+
+function wokenBy({ targets }: Addressed, woken: ReadonlySet<string>): string[] {
+  return targets.instructions.flatMap(({ id }) => (woken.has(id) ? [id] : []));
 }

@@ -892,7 +892,7 @@ describe('while a lease is fenced, without one waiting for ever,', () => {
     const woken = () =>
       database.asWorker((tx) => wakeThose(tx, 'subject_id = ANY ($1)', [[claim.subjectId]]));
     await often(...Array.from({ length: 5 }, () => woken));
-    expect(await woken()).toBe(1);
+    expect(await woken()).toHaveLength(1);
   });
 
   it('many kill switches taken back at once wake what sleeps again meanwhile', async () => {

@@ -1,0 +1,62 @@
+interface Waiting<T> {
+  item: T;
+  bytes: number;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** How much goes into one call at the most. One item alone may be larger. */
+interface Limits {
+  items: number;
+  bytes: number;
+}
+
+/** Makes one call for all that comes while the call before is under way. */
+export class Batches<T> {
+  private readonly waiting: Waiting<T>[] = [];
+  private isServing = false;
+
+  /**
+   * @param serve does the work for some items, for all of them or for none
+   * @param mayBeOneOf whether a failure may be the fault of one of several items: each is then served by itself
+   */
+  constructor(
+    private readonly limits: Limits,
+    private readonly serve: (items: readonly T[]) => Promise<void>,
+    private readonly mayBeOneOf: (error: unknown) => boolean,
+  ) {}
+
+  /** Answers once the item was served. @throws what failed it, or all it was served with */
+  add(item: T, bytes: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, bytes, resolve, reject });
+      if (!this.isServing) void this.serveAll();
+    });
+  }
+
+  private async serveAll(): Promise<void> {
+    this.isServing = true;
+    for (let some = this.next(); some.length > 0; some = this.next()) await this.serveSome(some);
+    this.isServing = false;
+  }
+
+  private next(): Waiting<T>[] {
+    const { items, bytes } = this.limits;
+    let sum = 0;
+    const end = this.waiting.findIndex((one, n) => {
+      sum += one.bytes;
+      return n > 0 && (n === items || sum > bytes);
+    });
+    return this.waiting.splice(0, end === -1 ? this.waiting.length : end);
+  }
+
+  private async serveSome(some: readonly Waiting<T>[]): Promise<void> {
+    try {
+      await this.serve(some.map(({ item }) => item));
+      for (const { resolve } of some) resolve();
+    } catch (error) {
+      if (some.length > 1 && this.mayBeOneOf(error)) for (const one of some) await this.serveSome([one]);
+      else for (const { reject } of some) reject(error);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+/** More than are under way at once by themselves. */
+const EACH = 60;
+const COPIES = 3;
+const NUMBERS = Array.from({ length: EACH }, (_, n) => n);
+
+let payroll: Payroll;
+afterEach(() => payroll.close());
+
+/** So many deliveries that name one thing, each with other bytes. */
+const deliveries = (event: string, subject: Record<string, unknown>) =>
+  NUMBERS.map((n) => JSON.stringify({ id: `of-the-event-${n}`, event, data: subject }));
+
+it('stores many that come at once together, each body once, and tells of each what it is told of one', async () => {
+  payroll = await Payroll.start({ hooked: false });
+  const id = await payroll.paid(payFile(payRows(2)));
+  await payroll.until(id, ['SETTLED']);
+  const { superuserUrl } = payroll.database;
+  const { instructions } = await payroll.run(id);
+  const customerInstructionId = instructions[0]!.bankInstructionId;
+  const bodies = [
+    ...deliveries('payment_transaction.settled', { customerInstructionId }),
+    ...deliveries('payment_transaction.vanished', { customerInstructionId }),
+    ...deliveries('account.vanished', { accountId: 'of-somebody-else' }),
+  ];
+  const copies = Array.from({ length: COPIES }, () => bodies).flat();
+  const answers = await Promise.all(copies.map((body) => payroll.deliver(body)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(
+    await select(
+      superuserUrl,
+      `SELECT event, matched, count(*)::int AS bodies, count(DISTINCT body_hash)::int AS hashes,
+         bool_and(sha256(body) = body_hash) AS "isOfBody"
+       FROM webhook_inbox GROUP BY 1, 2 ORDER BY 1`,
+    ),
+  ).toEqual([
+    { event: 'account.vanished', matched: 0, bodies: EACH, hashes: EACH, isOfBody: true },
+    { event: 'payment_transaction.settled', matched: 1, bodies: EACH, hashes: EACH, isOfBody: true },
+    { event: 'payment_transaction.vanished', matched: 1, bodies: EACH, hashes: EACH, isOfBody: true },
+  ]);
+  const kept = (table: string) =>
+    select(
+      superuserUrl,
+      `SELECT event, count(*)::int AS bodies, min(times) AS least, max(times) AS most
+       FROM ${table} WHERE event <> 'account.created' GROUP BY 1 ORDER BY 1`,
+    );
+  const times = { bodies: EACH, least: COPIES, most: COPIES };
+  expect(await kept('bank_event')).toEqual([
+    { event: 'payment_transaction.settled', ...times },
+    { event: 'payment_transaction.vanished', ...times },
+  ]);
+  expect(await kept('installation_event')).toEqual([{ event: 'account.vanished', ...times }]);
+  expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['UNKNOWN_EVENT']);
+  const [stored] = await select<{ transactions: number }>(
+    superuserUrl,
+    'SELECT count(DISTINCT xmin::text)::int AS transactions FROM webhook_inbox',
+  );
+  expect(stored!.transactions).toBeLessThan(EACH);
+});
+
+it('stores what it can of those that came together where one of them cannot be stored', async () => {
+  payroll = await Payroll.start({ hooked: false });
+  const { superuserUrl } = payroll.database;
+  await select(
+    superuserUrl,
+    `ALTER TABLE webhook_inbox ADD CONSTRAINT no_poison CHECK (event <> 'account.poison')`,
+  );
+  const bodies = deliveries('account.vanished', { accountId: 'of-somebody-else' });
+  const poison = JSON.stringify({ id: '1', event: 'account.poison', data: {} });
+  const answers = await Promise.all([...bodies, poison, ...bodies].map((body) => payroll.deliver(body)));
+  const refused = answers.flatMap(({ status }, n) => (status === 200 ? [] : [{ n, status }]));
+  expect(refused).toEqual([{ n: EACH, status: 500 }]);
+  expect(await payroll.inbox()).toHaveLength(EACH);
+});
