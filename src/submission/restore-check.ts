@@ -14,8 +14,9 @@ import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { RowsChanged } from './builder';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
-import { Finding, happenedAfter, isWhole } from './restore-words';
+import { Finding, happenedAfter, type HeldByRestore, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
+import { lapseRestored } from './restored-approvals';
 import { tellUnrecorded } from './unrecorded-submits';
 import { loadWork, Work } from './work';
 
@@ -71,12 +72,13 @@ export class RestoreCheck {
     await this.database.inEmployer(employerId, async (tx) => {
       const older = await runsInDoubt(tx, restore, sweep, findings);
       await stopRuns(tx, findings, older);
+      const lapsed = await lapseRestored(tx, restore.id, hidden);
       await tellUnrecorded(
         tx,
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
-      await pass(tx, restore, sweep, { findings, hidden, older });
+      await pass(tx, restore, sweep, { findings, hidden, older, lapsed });
     });
   }
 
@@ -321,14 +323,10 @@ async function pass(
   tx: EmployerTransaction,
   restore: Restore,
   sweep: Sweep,
-  {
-    findings,
-    hidden,
-    older,
-  }: { findings: readonly Finding[]; hidden: readonly string[]; older: readonly string[] },
+  { findings, ...held }: { findings: readonly Finding[] } & HeldByRestore,
 ): Promise<void> {
   const unread =
-    hidden.length > 0 || findings.some(({ isUnclear, refusal }) => isUnclear || refusal === NOT_READ);
+    held.hidden.length > 0 || findings.some(({ isUnclear, refusal }) => isUnclear || refusal === NOT_READ);
   const passed = await tx.query(
     `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3, waits_for = NULL
      WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL RETURNING restore_id`,
@@ -339,7 +337,7 @@ async function pass(
   await raise(tx, {
     kind: 'RESTORED',
     subjectId: restore.id,
-    happened: happenedAfter(restore.what, sweep, findings, { hidden, older }),
+    happened: happenedAfter(restore.what, sweep, findings, held),
     payments: findings.reduce((sum, { submitted, payments }) => sum + (submitted ? payments : 0), 0),
   });
 }

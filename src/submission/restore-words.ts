@@ -10,6 +10,16 @@ export interface Finding extends Omit<Unknown, 'debtorIban'> {
   refusal: string | undefined;
 }
 
+/** What a restore holds back, by ids. */
+export interface HeldByRestore {
+  /** At the bank, of instructions that are not submitted in the record, and that the bank lets nobody read. */
+  hidden: readonly string[];
+  /** The runs that stay stopped, since one that was forgotten may have taken their place. */
+  older: readonly string[];
+  /** The runs whose approvals have lapsed, since what people decided of them may be forgotten. */
+  lapsed: readonly string[];
+}
+
 /** More than these are counted: the bank's own list is the better one then. */
 const MOST_NAMED = 30;
 
@@ -23,16 +33,12 @@ export function isWhole({ readable, unidentified }: Sweep): boolean {
   return readable && unidentified.length === 0;
 }
 
-/**
- * What happened and what the bank shows, with ids and counts only.
- * @param held hidden: ids of instructions that are not submitted in the record, and that the bank lets nobody read; older:
- * the runs that stay stopped, since one that was forgotten may have taken their place
- */
+/** What happened, what the bank shows, and what people have to do, with ids and counts only. */
 export function happenedAfter(
   what: string,
   sweep: Sweep,
   findings: readonly Finding[],
-  { hidden, older }: { hidden: readonly string[]; older: readonly string[] },
+  { hidden, older, lapsed }: HeldByRestore,
 ): string {
   const submitted = findings.filter((one) => one.submitted);
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
@@ -66,6 +72,8 @@ export function happenedAfter(
       "The bank does not let its list of payments be read, or not to its end: resuming takes the bank's written word. Where that names submits of runs that are not in the record, first cancel what they paid instead.",
     unclear(sweep.unidentified),
     unread(hidden),
+    DECIDED_SINCE,
+    undecided(lapsed),
   ];
   return sentences.filter((sentence) => sentence !== false && sentence !== '').join(' ');
 }
@@ -76,19 +84,23 @@ function unclear(ids: readonly string[]): string {
   return `The bank shows ${ids.length} instructions that may be this service's or not, or nobody knows for which employer (${named}): resuming takes the bank's written word.`;
 }
 
+const DECIDED_SINCE =
+  'What people did since is forgotten as well: disable again whom, and revoke again what keys, were, and stop again what was stopped.';
+
+function undecided(payRunIds: readonly string[]): string {
+  if (payRunIds.length === 0) return '';
+  return `The approvals of ${payRunIds.length} runs that were not submitted yet have lapsed (${namesOf(payRunIds)}): each may have been cancelled or amended since, or its approval taken back.`;
+}
+
 function inDoubt(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';
-  const named = textOfFirstFew(
-    payRunIds.map((id) => showId('run', id)),
-    MOST_NAMED,
-  );
-  return `A run that was forgotten may have been made in the stead of one of ${payRunIds.length} that were not submitted yet (${named}): they stay stopped. Cancel those that it paid (what is being submitted is released at the cut-off), and resume each of the others once it is certain that none of its people was.`;
+  return `A run that was forgotten may have been made in the stead of one of ${payRunIds.length} that were not submitted yet (${namesOf(payRunIds)}): they stay stopped. Cancel those that it paid (what is being submitted is released at the cut-off), and resume each of the others once it is certain that none of its people was.`;
 }
 
 function unread(ids: readonly string[]): string {
   if (ids.length === 0) return '';
   const named = textOfFirstFew(ids, MOST_NAMED);
-  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. None of them is submitted before its payments are read; where its word is that one was submitted, cancel its run first.`;
+  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. None of them is submitted before its payments are read; where its word is that one was submitted, or its run was cancelled or amended since, cancel that run first.`;
 }
 
 function told(findings: readonly Finding[], as: string): string {
@@ -96,6 +108,13 @@ function told(findings: readonly Finding[], as: string): string {
   const payments = findings.reduce((sum, one) => sum + one.payments, 0);
   const named = textOfFirstFew(findings.map(nameOf), MOST_NAMED);
   return `Forgotten, ${as}: ${findings.length} with ${payments} payments (${named}).`;
+}
+
+function namesOf(payRunIds: readonly string[]): string {
+  return textOfFirstFew(
+    payRunIds.map((id) => showId('run', id)),
+    MOST_NAMED,
+  );
 }
 
 function nameOf({ bankInstructionId, status, payRunId, refusal }: Finding): string {

@@ -17,7 +17,7 @@ import { PayRunStatus } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { applyAmendment, liveInstructions } from '../pay-run/amendment';
-import { standingApprovals, voidApprovals } from '../pay-run/approval';
+import { standingApprovals } from '../pay-run/approval';
 import { clear, clearBuilding } from '../pay-run/attention.store';
 import { finishCancelling, forgetUpload } from '../pay-run/cancellation';
 import { everyInstructionIs, planTheRest } from '../pay-run/instruction.store';
@@ -26,7 +26,7 @@ import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.sto
 import { closeReleased } from '../pay-run/replaced.store';
 import { expectedSend } from '../pay-run/send-outlook';
 import { raiseNotReady } from '../pay-run/waits-for-account';
-import { lapseByPeople, lapseRun, type Mend, whyLapsed } from './lapse';
+import { backToReady, lapseByPeople, lapseRun, whyLapsed } from './lapse';
 import { RunGate } from './run-gate';
 import { submitWindow, Window } from './submit-window';
 import { mayBeForgotten, Obstacle, obstacleOf } from './work';
@@ -95,9 +95,11 @@ export class RunWorker {
     const window = await this.windowOf(tx, run, ms);
     if (window.kind === 'early') return Math.min(window.ms, this.lookAgainMs);
     const lapsed = whyLapsed(window, 'cannot be met');
-    if (lapsed !== undefined) return this.lapse(tx, run, lapsed);
-    const byPeople = await lapseByPeople(tx, run);
-    if (byPeople) return this.lapse(tx, run, byPeople.why, byPeople.mend);
+    const lapse = lapsed === undefined ? await lapseByPeople(tx, run) : { why: lapsed, mend: undefined };
+    if (lapse) {
+      await lapseRun(tx, run, lapse.why, lapse.mend);
+      return 0;
+    }
     if (obstacle !== undefined || !(await this.accountReady(tx, run))) return this.lookAgainMs;
     await moveRun(tx, run, 'BUILDING', 'service');
     await planTheRest(tx, run);
@@ -145,25 +147,13 @@ export class RunWorker {
     if (obstacle !== 'ENDED') {
       const lapsed = whyLapsed(await this.windowOf(tx, run, 0), 'passed');
       if (lapsed === undefined) return obstacle === undefined ? undefined : this.lookAgainMs;
-      await this.lapse(tx, run, lapsed);
+      await lapseRun(tx, run, lapsed);
     }
     if (await wakeLive(tx, run)) return this.lookAgainMs;
     const amendment = await openAmendment(tx, run.id);
-    if (run.lapseReason !== null) await this.backToReady(tx, run, run.lapseReason);
+    if (run.lapseReason !== null) await backToReady(tx, run, run.lapseReason);
     if (amendment) await applyAmendment(tx, this.personal, run, amendment);
     return 'never';
-  }
-
-  /** The approval cannot be used any more: at once when nothing is at the bank, else when all has ended. */
-  private async lapse(tx: EmployerTransaction, run: PayRun, reason: string, mend?: Mend): Promise<WakeIn> {
-    await lapseRun(tx, run, reason, mend);
-    if (run.status === 'APPROVED') await this.backToReady(tx, run, reason);
-    return 0;
-  }
-
-  private async backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
-    await voidApprovals(tx, run, 'service', reason);
-    await clearBuilding(tx, run.id, `the approval lapsed: ${reason}`);
   }
 
   /** SUBMITTING → FOLLOWING when nothing of it is left to be submitted. */

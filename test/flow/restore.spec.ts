@@ -896,6 +896,8 @@ describe('a service whose database fails over to a server that may have lost com
     await blind.end();
     expect((await answered()).happened).toContain('another timeline (1 instead of 2)');
     expect((await resume()).status).toBe(200);
+    await payroll.until(id, ['READY'], 30_000);
+    await payroll.approve(await payroll.run(id));
     await payroll.until(id, ['SETTLED'], 30_000);
     expect((await timesPaid()).every((count) => count === 1)).toBe(true);
   });

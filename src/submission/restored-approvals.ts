@@ -1,0 +1,38 @@
+import { EmployerTransaction } from '../database/database';
+import type { PayRunStatus } from '../domain/pay-run';
+import { lockRun } from '../pay-run/pay-run.store';
+import { RESTORED_UNCLEAR } from '../pay-run/stop';
+import { lapseRun } from './lapse';
+
+/** In which a run can still be cancelled, amended or given back by its approvers: nothing of it is submitted. */
+const MAY_BE_TAKEN_BACK: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+
+const FORGOTTEN =
+  'the database was restored, which may have forgotten that the run was cancelled, amended or stopped since, or its approval taken back';
+
+/**
+ * Lets the approvals lapse that are older than a restore, of runs of which nothing is submitted, there or at the bank. Those
+ * that it left unclear, or that pay whom a forgotten submit may have paid, stay as they are: people decide each of them. So do
+ * those of an instruction that the bank hides: what may be submitted must not be given up to be built again.
+ * @param hidden ids of instructions at the bank
+ * @returns the runs
+ */
+export async function lapseRestored(
+  tx: EmployerTransaction,
+  restoreId: string,
+  hidden: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT r.id FROM pay_run r
+     WHERE r.employer_id = $1 AND r.status = ANY ($3) AND r.lapse_reason IS NULL
+       AND r.stopped_reason IS DISTINCT FROM $4 AND NOT repays_forgotten($1, r.id)
+       AND NOT EXISTS (SELECT FROM instruction i
+         WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.bank_instruction_id = ANY ($5))
+       AND EXISTS (SELECT FROM approval a WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL
+         AND a.approved_at < (SELECT noticed_at FROM database_restore WHERE id = $2))
+     ORDER BY r.id FOR NO KEY UPDATE`,
+    [tx.employerId, restoreId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR, hidden],
+  );
+  for (const { id } of rows) await lapseRun(tx, await lockRun(tx, id), FORGOTTEN, 'decide');
+  return rows.map(({ id }) => id);
+}

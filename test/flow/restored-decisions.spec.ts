@@ -1,0 +1,109 @@
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+import { Restoring } from '../support/restoring';
+
+let payroll: Payroll;
+let restoring: Restoring;
+beforeEach(async () => {
+  payroll = await Payroll.start({
+    rowsPerInstruction: 2,
+    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
+    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '2000' },
+  });
+  restoring = new Restoring(payroll);
+});
+afterEach(() => restoring.close());
+
+type Run = Awaited<ReturnType<Payroll['uploaded']>>;
+
+const runPath = (id: string) => payroll.path(`/pay-runs/${id}`);
+const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const lapses = async (id: string) =>
+  (await payroll.attention()).filter(({ kind, payRunId }) => kind === 'APPROVAL_LAPSED' && payRunId === id);
+
+const stopped = (id: string) => payroll.as('finance').post(`${runPath(id)}/stop`, { reason: 'a pause' });
+
+/** How far a run is at the moment of the backup, and how it is held there. */
+const MOMENTS = [
+  {
+    status: 'APPROVED',
+    hold: (id: string) => stopped(id),
+  },
+  {
+    status: 'BUILDING',
+    hold: () => payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 }),
+  },
+  {
+    status: 'VERIFIED',
+    hold: () => payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 }),
+  },
+] as const;
+
+/** What people decide of it after the backup. */
+const DECISIONS = {
+  'is cancelled': async (run: Run) => {
+    await payroll.as('preparer').post(`${runPath(run.id)}/cancellation`, { reason: 'paid in the portal' });
+    await payroll.until(run.id, ['CANCELLED'], 20_000);
+  },
+  'is amended': async (run: Run) => {
+    const [one] = (await payroll.as('approver').get(`${runPath(run.id)}/payments`)).data.items;
+    const amendment = { excludePaymentIds: [one.id], reason: 'has left' };
+    await payroll.as('preparer').post(`${runPath(run.id)}/amendments`, amendment);
+    await payroll.until(run.id, ['READY'], 20_000);
+  },
+};
+
+/** A run that was approved when the backup was made, and of which something was decided since; restored, and resumed. */
+async function forgotten(
+  { status, hold }: (typeof MOMENTS)[number],
+  decide: (run: Run) => Promise<void>,
+): Promise<Run> {
+  const run = await payroll.uploaded(payFile(payRows(4)));
+  await hold(run.id);
+  await payroll.approve(run);
+  await payroll.until(run.id, [status], 20_000);
+  await restoring.backUp();
+  await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+  await stopped(run.id);
+  await payroll.clearFaults();
+  await decide(run);
+  await restoring.restore();
+  const told = await restoring.answered();
+  expect(told).toContain(`The approvals of 1 runs that were not submitted yet have lapsed (${run.id})`);
+  expect(told).toContain('disable again whom');
+  expect(await restoring.resume()).toBe('RESUMED');
+  return run;
+}
+
+describe.each(MOMENTS)('a run that is $status in a restored backup, and', (moment) => {
+  it.each(Object.keys(DECISIONS) as (keyof typeof DECISIONS)[])(
+    '%s since, pays nobody before it is approved again',
+    async (decision) => {
+      const run = await forgotten(moment, DECISIONS[decision]);
+      await payroll.until(run.id, ['READY'], 20_000);
+      expect((await lapses(run.id)).map(({ happened }) => happened)).toEqual([
+        expect.stringContaining('Cancel or amend the run again'),
+      ]);
+      expect(await timesPaid()).toEqual([]);
+      await payroll.approve(await payroll.run(run.id));
+      await payroll.until(run.id, ['SETTLED'], 30_000);
+      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+      expect(await lapses(run.id)).toEqual([]);
+      await payroll.reconcile();
+      expect((await payroll.attention()).map(({ kind }) => kind)).toEqual([]);
+    },
+  );
+});
+
+it('takes no approval for older than a restore that was given after it was noticed', async () => {
+  const run = await payroll.uploaded(payFile(payRows(4)));
+  await restoring.backUp();
+  await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+  await restoring.restore();
+  await payroll.approve(run);
+  await payroll.clearFaults();
+  expect(await restoring.answered()).not.toContain('have lapsed');
+  expect(await restoring.resume()).toBe('RESUMED');
+  await payroll.until(run.id, ['SETTLED'], 20_000);
+  expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+});
