@@ -6,7 +6,7 @@ import { Allow } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
 import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
-import { SkipIdempotency } from '../identity/idempotency.interceptor';
+import { CarriedOutOnce, SkipIdempotency } from '../identity/idempotency.interceptor';
 import { employerBody, EmployerItem, showEmployer } from './employer-view';
 import { KillSwitch, ServiceStop, ServiceSwitch } from './kill-switch';
 
@@ -50,6 +50,7 @@ export class EmployerSwitchController {
   }
 
   @Post('resume')
+  @CarriedOutOnce()
   @HttpCode(200)
   @Allow('operator', 'approver')
   @ApiOperation({ summary: 'Lets the employer go on; not for the person who stopped it' })

@@ -9,6 +9,7 @@ import { Allow, EMPLOYER_ROLES } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { Me, SignedIn } from '../http/signed-in';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { People } from '../identity/people.service';
 
 const role = z.enum(EMPLOYER_ROLES);
@@ -43,6 +44,7 @@ export class PeopleController {
   }
 
   @Post(':personId/roles')
+  @CarriedOutOnce()
   @HttpCode(200)
   @Allow('administrator')
   @ApiOperation({ summary: 'Grants a role; granting it again changes nothing' })

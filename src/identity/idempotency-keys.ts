@@ -41,7 +41,8 @@ export type Reserved =
 
 /**
  * Answers by idempotency key. A reservation is committed before the work, the answer after it; between a commit of
- * the work and that of the answer a crash is possible, and then the schema's own constraints stop a repetition.
+ * the work and that of the answer a crash is possible, and then the schema's own constraints stop a repetition; where they do
+ * not, the key is for once.
  */
 @Injectable()
 export class IdempotencyKeys {

@@ -12,7 +12,10 @@ import { Reflector } from '@nestjs/core';
 import { Response } from 'express';
 import { catchError, concatMap, Observable, of } from 'rxjs';
 import { describeError } from '../config/describe-error';
+import { readDriverError } from '../config/driver-error';
+import { isPassing } from '../database/outage';
 import { DomainError } from '../domain/errors';
+import { meaningOfViolation } from '../http/error-status';
 import { hasBody } from '../http/has-body';
 import { Problem } from '../http/problem';
 import { SignedInRequest } from '../http/signed-in';
@@ -29,8 +32,8 @@ export function SkipIdempotency(): CustomDecorator {
 }
 
 /**
- * For routes that do at the bank what no constraint of ours stops a repetition of: a key whose request was broken off is
- * given back by nobody, and taken over by none.
+ * For routes that do what no constraint of ours stops a repetition of, at the bank or once what they did was used, or undone
+ * by somebody else: a key whose request was broken off is given back by nobody, and taken over by none.
  */
 export function CarriedOutOnce(): CustomDecorator {
   return SetMetadata(ONCE, true);
@@ -94,7 +97,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   ): Observable<unknown> {
     return next.handle().pipe(
       catchError(async (error: unknown) => {
-        if (!once || isAnswer(error)) await this.release(reservation);
+        if (!once || isAnswer(error) || isPassing(error)) await this.release(reservation);
         throw error;
       }),
       concatMap(async (body) => {
@@ -126,7 +129,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
 /** Whether it is what was decided on the request, and not a failure in the midst of it. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof Problem || error instanceof HttpException || error instanceof DomainError;
+  if (error instanceof Problem || error instanceof HttpException || error instanceof DomainError) return true;
+  const driver = readDriverError(error);
+  return driver !== undefined && meaningOfViolation(driver.sqlState, driver.constraint) !== undefined;
 }
 
 function keyedRequest(request: SignedInRequest): KeyedRequest | undefined {

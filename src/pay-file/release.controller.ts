@@ -8,6 +8,7 @@ import { Allow } from '../http/allow';
 import { IdParam } from '../http/prefixed-id';
 import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { releaseFurtherPay, withdrawFurtherPay } from './release';
 import { kindOfPayField, periodField } from './terms';
 
@@ -33,6 +34,7 @@ export class ReleaseController {
   constructor(private readonly database: Database) {}
 
   @Post()
+  @CarriedOutOnce()
   @Allow('approver')
   @ApiOperation({
     summary: 'Allows a file of somebody else one further payment to an employee paid in the period already',
@@ -48,6 +50,7 @@ export class ReleaseController {
   }
 
   @Post('withdrawal')
+  @CarriedOutOnce()
   @HttpCode(200)
   @Allow('approver')
   @ApiOperation({ summary: 'Takes back what was allowed to be paid once more and was not used' })

@@ -33,6 +33,8 @@ export interface Alarm {
   isAboutSum?: boolean;
   /** Whether more payments, or more money, than was told is another question: who decides must have read of all. */
   isAboutAll?: boolean;
+  /** When it began, where what was decided of one before is another question. */
+  since?: Date | null;
 }
 
 /** What an alarm about an instruction says of it; with its plan, that it holds up all its payments. */
@@ -93,7 +95,7 @@ function sumAsked({ isAboutSum, amountMinor }: Pick<Alarm, 'isAboutSum' | 'amoun
  */
 export async function isDecided(
   tx: EmployerTransaction,
-  alarm: Pick<Alarm, 'kind' | 'subjectId' | 'happened' | 'payments' | 'amountMinor' | 'isAboutSum'>,
+  alarm: Pick<Alarm, 'kind' | 'subjectId' | 'happened' | 'payments' | 'amountMinor' | 'isAboutSum' | 'since'>,
   words: readonly string[] = [],
 ): Promise<boolean> {
   const { kind, subjectId, happened, payments = 0 } = alarm;
@@ -104,8 +106,9 @@ export async function isDecided(
          AND NOT EXISTS (SELECT FROM unnest($5::text[]) AS word WHERE strpos(a.happened, word) = 0))
        AND (a.kind <> 'REPLACED_UNSEEN' OR d.action <> 'NOT_PAID')
        AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL AND ($7::bigint IS NULL OR a.amount_minor = $7)
+       AND ($8::timestamptz IS NULL OR d.confirmed_at >= $8)
      LIMIT 1`,
-    [tx.employerId, kind, subjectId, happened, words, payments, sumAsked(alarm)],
+    [tx.employerId, kind, subjectId, happened, words, payments, sumAsked(alarm), alarm.since ?? null],
   );
   return decided.length > 0;
 }

@@ -4,7 +4,7 @@ import { Response } from 'express';
 import { Allow } from '../http/allow';
 import { etagOf } from '../http/etag';
 import { WithheldSums } from '../http/withheld-sums';
-import { SkipIdempotency } from '../identity/idempotency.interceptor';
+import { CarriedOutOnce, SkipIdempotency } from '../identity/idempotency.interceptor';
 import { TicksRequest } from './comparison.dto';
 import { PayRunCommands } from './pay-run.commands';
 import { AmendmentRequest, ApprovalRequest, ReasonRequest, RunBody } from './pay-run.dto';
@@ -23,6 +23,7 @@ export class PayRunCommandsController {
   constructor(private readonly commands: PayRunCommands) {}
 
   @Post('approvals')
+  @CarriedOutOnce()
   @HttpCode(200)
   @Allow('approver')
   @ApiOperation({
@@ -66,6 +67,7 @@ export class PayRunCommandsController {
   }
 
   @Post('amendments')
+  @CarriedOutOnce()
   @HttpCode(200)
   @Allow('preparer')
   @ApiOperation({ summary: 'Takes payments out or moves the execution date; the run needs a new approval' })
@@ -106,6 +108,7 @@ export class PayRunCommandsController {
   }
 
   @Post('resume')
+  @CarriedOutOnce()
   @HttpCode(200)
   @Allow('approver', 'operator')
   @ApiOperation({ summary: 'Lets a stopped run go on; not for the person who stopped it' })

@@ -39,6 +39,8 @@ interface StoppedRun {
   installation: boolean;
   employer: boolean;
   run: boolean;
+  /** When it or its employer was stopped, whichever was later; null where only everything is. */
+  stoppedAt: Date | null;
   /** Whether the bank has, or may have, submits of it that a restored database has forgotten. */
   forgotten: boolean;
   stoppedReason: string | null;
@@ -78,6 +80,7 @@ async function tell(tx: EmployerTransaction, stopped: StoppedRun): Promise<void>
     payments: run.rowCount,
     amountMinor: run.totalMinor,
     certain: doubt?.certain ?? (isMidRun ? IN_MID_RUN : undefined),
+    since: stopped.stoppedAt,
   } as const;
   await raiseNaming(tx, alarm, [version, held]);
 }
@@ -104,6 +107,7 @@ function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
              WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL), r.created_at) AS "approvedAt",
          s.submits_off OR NOT database_is_known() AS installation,
          e.stopped_at IS NOT NULL AS employer, r.stopped_at IS NOT NULL AS run,
+         greatest(r.stopped_at, e.stopped_at) AS "stoppedAt",
          r.stopped_reason AS "stoppedReason", may_be_forgotten($1, r.id) OR EXISTS (
            SELECT FROM forgotten_instruction f
            WHERE f.employer_id = $1 AND f.pay_run_id = r.id AND f.adopted_at IS NULL) AS forgotten

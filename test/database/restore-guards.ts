@@ -39,6 +39,12 @@ const BY_READING = {
   on: 'service_stop',
   object: 'refuse_resume_before_the_bank_was_read',
 } as const;
+const BY_RESUMING = {
+  kind: 'trigger',
+  on: 'service_stop',
+  object: 'refuse_resume_without_two_people',
+  says: 'resume_needs_two_people',
+} as const;
 
 const BY_RELEASE: Omit<Guard, 'name' | 'lawful' | 'forbidden'> = {
   kind: 'trigger',
@@ -58,6 +64,19 @@ const lift = `UPDATE service_stop SET lifted_at = now()`;
 
 const [, NEXT] = a.fresh;
 const { attention, attention_action: action, payment, pay_run } = secondRows(1);
+/** Two people resume after `EARLIER_RESTORE` on what the bank wrote, or it is otherwise. */
+const resumed = ({ asked: of, decided: by }: Change = {}) =>
+  [
+    insertion('attention', { ...attention, kind: 'RESTORED', subject_id: EARLIER_RESTORE, ...of }),
+    insertion('attention_action', {
+      ...action,
+      attention_id: attention.id,
+      action: 'RESUME',
+      evidence: 'a letter',
+      payment_ids: null,
+      ...by,
+    }),
+  ].join('; ');
 const asked = { ...attention, kind: 'UNRECORDED_SUBMIT' };
 const decided = {
   ...action,
@@ -389,8 +408,35 @@ export const RESTORE_GUARDS: Guard[] = [
     name: 'submits stay off after a restore until the bank was read',
     ...BY_READING,
     says: 'restore_is_reconciled',
-    given: [stop(FRESH, EARLIER_RESTORE)],
+    given: [stop(FRESH, EARLIER_RESTORE), resumed()],
     lawful: `${insertion('restore_check', check)}; ${lift}`,
     forbidden: `${insertion('restore_check', { ...check, passed_at: null })}; ${lift}`,
+  },
+  ...(<{ by: string; change: Change }[]>[
+    { by: 'one person', change: { decided: { confirmed_by: null, confirmed_at: null } } },
+    { by: 'two people who decided something else', change: { decided: { action: 'ACKNOWLEDGE' } } },
+    { by: 'two people who were asked about another restore', change: { asked: { subject_id: FRESH } } },
+    { by: 'two people who were asked something else', change: { asked: { kind: 'INVARIANT_BREACH' } } },
+    {
+      by: 'two people without that of the bank, which did not show everything',
+      change: { decided: { evidence: null } },
+    },
+    { by: 'two people to whom the bank wrote nothing', change: { decided: { evidence: '  ' } } },
+  ]).map(({ by, change }): Guard => ({
+    name: `submits do not go on after a restore by the word of ${by}`,
+    ...BY_RESUMING,
+    given: [stop(FRESH, EARLIER_RESTORE), insertion('restore_check', check)],
+    lawful: `${resumed()}; ${lift}`,
+    forbidden: `${resumed(change)}; ${lift}`,
+  })),
+  {
+    name: 'submits do not go on after a restore because the bank was read',
+    ...BY_RESUMING,
+    given: [
+      stop(FRESH, EARLIER_RESTORE),
+      insertion('restore_check', { ...wholeCheck, restore_id: EARLIER_RESTORE }),
+    ],
+    lawful: `${resumed({ decided: { evidence: null } })}; ${lift}`,
+    forbidden: lift,
   },
 ];

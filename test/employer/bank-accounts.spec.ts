@@ -5,7 +5,7 @@ import { DatabaseAway } from '../../src/database/outage';
 import { AccountProbe } from '../../src/employer/account-probe';
 import { Attachment } from '../../src/employer/attachment';
 import { readId } from '../../src/http/prefixed-id';
-import { execute } from '../support/database';
+import { execute, LEAVES_UNANSWERED } from '../support/database';
 import { Answer, Body, Company, Desk } from './desk';
 
 /** Onboarded at the bank, without an account yet. */
@@ -140,8 +140,7 @@ describe('opening an account at the bank', () => {
       `SET session_replication_role = replica;
        UPDATE bank_call SET outcome = NULL, outcome_detail = NULL, finished_at = NULL,
          intended_at = intended_at - interval '6 minutes';
-       UPDATE idempotency_key SET response_status = NULL, response_body = NULL,
-         created_at = created_at - interval '6 minutes';
+       ${LEAVES_UNANSWERED};
        DELETE FROM employer_account`,
     );
     expect(await post()).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_UNFINISHED' } });

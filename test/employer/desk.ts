@@ -89,12 +89,13 @@ export class Desk {
     authorization: string,
     body?: unknown,
     app = this.app,
+    key?: string,
   ): Promise<Answer> {
     const answer: AxiosResponse<string> = await axios.request({
       method,
       url: (await app.getUrl()) + path,
       data: body,
-      headers: { authorization },
+      headers: { authorization, ...(key !== undefined && { 'idempotency-key': key }) },
       validateStatus: () => true,
       responseType: 'text',
       transformResponse: (text: string) => text,
@@ -139,8 +140,9 @@ export class Company {
     return this.desk.call(method, `/v1/employers/${this.id}${path}`, authorization, body, app);
   }
 
-  asAdministrator(method: string, path: string, body?: unknown): Promise<Answer> {
-    return this.desk.call(method, `/v1/employers/${this.id}${path}`, this.desk.administrator, body);
+  asAdministrator(method: string, path: string, body?: unknown, key?: string): Promise<Answer> {
+    const { desk } = this;
+    return desk.call(method, `/v1/employers/${this.id}${path}`, desk.administrator, body, desk.app, key);
   }
 
   attach(bankAccountId = '1001', more: Record<string, unknown> = {}, app?: NestExpressApplication) {

@@ -5,7 +5,7 @@ import { apiDocument } from '../../src/http/openapi';
 import { showId } from '../../src/http/prefixed-id';
 import { People } from '../../src/identity/people.service';
 import { makePerson } from '../http/test-app';
-import { execute } from '../support/database';
+import { execute, LEAVES_UNANSWERED } from '../support/database';
 import { Body, Company, Desk, person } from './desk';
 
 let desk: Desk;
@@ -219,6 +219,19 @@ describe('roles at an employer', () => {
     list.mockRestore();
   });
 
+  it('are not given again by a repetition once they were taken back, where the answer was lost', async () => {
+    const company = await desk.employer('Laurel Ltd');
+    const { personId } = await makePerson(desk.database, 'Leaver');
+    const path = `/people/${person(personId)}/roles`;
+    const grant = () => company.asAdministrator('POST', path, { role: 'approver' }, 'grant');
+    expect((await grant()).status).toBe(200);
+    await execute(desk.store.superuserUrl, LEAVES_UNANSWERED);
+    expect((await company.asAdministrator('DELETE', `${path}/approver`)).status).toBe(204);
+    expect(await grant()).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_UNFINISHED' } });
+    const { body } = await company.asAdministrator('GET', '/people');
+    expect(body.items).not.toContainEqual(expect.objectContaining({ id: person(personId) }));
+  });
+
   it('cannot be given to somebody who does not exist', async () => {
     const company = await desk.employer('Juniper SL');
     const path = `/people/${person(newId())}/roles`;
@@ -256,6 +269,18 @@ describe('the kill switch of an employer', () => {
       ['employer.stopped', company.people.operator.personId],
       ['employer.resumed', company.people.approver.personId],
     ]);
+  });
+
+  it('is not turned back by a repetition once it is thrown again, where the answer was lost', async () => {
+    const { authorization } = company.people.approver;
+    const path = `/v1/employers/${company.id}/resume`;
+    const resume = () => desk.call('POST', path, authorization, { reason: 'all clear' }, desk.app, 'resume');
+    await company.as('operator', 'POST', '/stop', { reason: 'strange payees' });
+    expect((await resume()).status).toBe(200);
+    await execute(desk.store.superuserUrl, LEAVES_UNANSWERED);
+    await company.as('operator', 'POST', '/stop', { reason: 'stranger ones' });
+    expect(await resume()).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_UNFINISHED' } });
+    expect((await company.as('approver', 'POST', '/resume', { reason: 'looked' })).status).toBe(200);
   });
 
   it('is not turned back by any one person when the service threw it, whoever threw it before', async () => {

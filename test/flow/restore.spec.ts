@@ -770,7 +770,7 @@ describe('after a restore', () => {
     jest.restoreAllMocks();
   });
 
-  it('nobody resumes before the bank was read, be it that the desk is passed by', async () => {
+  it('nobody resumes before the bank was read, nor alone after it, be it that the desk is passed by', async () => {
     await start();
     await backedUp();
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
@@ -789,6 +789,9 @@ describe('after a restore', () => {
     expect((await answered()).happened).toContain(
       'no submitted instruction of this employer that was forgotten',
     );
+    await expect(stored(`UPDATE service_stop SET lifted_at = now()`)).rejects.toMatchObject({
+      constraint: 'resume_needs_two_people',
+    });
     expect((await resume()).status).toBe(200);
   });
 

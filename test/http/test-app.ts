@@ -1,7 +1,6 @@
 import { DynamicModule, Global, Module, Type } from '@nestjs/common';
 import { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
-import { DataSource } from 'typeorm';
 import { Clock } from '../../src/config/clock';
 import { ConfigModule } from '../../src/config/config.module';
 import { Config, readConfig } from '../../src/config/env';
@@ -71,10 +70,10 @@ export async function httpApp(
 @Global()
 @Module({})
 class TestDatabaseModule {
-  static with(dataSource: DataSource): DynamicModule {
+  static with(database: Database): DynamicModule {
     return {
       module: TestDatabaseModule,
-      providers: [{ provide: Database, useValue: new Database(dataSource) }, PersonalData],
+      providers: [{ provide: Database, useValue: database }, PersonalData],
       exports: [Database, PersonalData],
     };
   }
@@ -86,13 +85,29 @@ export async function identityApp(modules: Type[], controllers: Type[]) {
   const dataSource = await openDataSource(dataSourceOptions(store.url, [Person, ApiKey, PersonRole], 5));
   const database = new Database(dataSource);
   const clock = new TestClock();
+  const app = await appOver(database, modules, controllers, clock);
+  const close = async () => {
+    await app.close();
+    await dataSource.destroy();
+    await store.drop();
+  };
+  return { app, server: app.getHttpServer(), database, clock, store, close };
+}
+
+/** An application over a database that is there already. */
+export async function appOver(
+  database: Database,
+  modules: Type[],
+  controllers: Type[],
+  clock: Clock = new TestClock(),
+): Promise<NestExpressApplication> {
   @Module({ imports: modules, controllers })
   class Routes {}
 
   const tested = await Test.createTestingModule({
     imports: [
       ConfigModule.with(testConfig()),
-      TestDatabaseModule.with(dataSource),
+      TestDatabaseModule.with(database),
       HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
       Routes,
     ],
@@ -103,12 +118,7 @@ export async function identityApp(modules: Type[], controllers: Type[]) {
   const app = tested.createNestApplication<NestExpressApplication>(APP_OPTIONS);
   configureApp(app);
   await app.init();
-  const close = async () => {
-    await app.close();
-    await dataSource.destroy();
-    await store.drop();
-  };
-  return { app, server: app.getHttpServer(), database, clock, store, close };
+  return app;
 }
 
 export async function makeEmployer(database: Database, name: string): Promise<string> {

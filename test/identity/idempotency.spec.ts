@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { Request, Response } from 'express';
 import request from 'supertest';
-import { DatabaseAway } from '../../src/database/outage';
+import { DatabaseAway, NotDurable } from '../../src/database/outage';
 import { Allow } from '../../src/http/allow';
 import { showId } from '../../src/http/prefixed-id';
 import { Problem } from '../../src/http/problem';
@@ -217,10 +217,13 @@ describe('an Idempotency-Key', () => {
       return [status, body.code ?? JSON.parse(text).code];
     };
 
-    it('is never taken over: whoever repeats it has not looked since', async () => {
+    it.each([
+      [500, new Error('killed')],
+      [503, new NotDurable('the commit was not answered')],
+    ])('is never taken over: whoever repeats it has not looked since (%i)', async (status, error) => {
       const key = newKey();
-      failure = new Error('killed');
-      expect((await post(key, {}, 'once')).status).toBe(500);
+      failure = error;
+      expect((await post(key, {}, 'once')).status).toBe(status);
       failure = undefined;
       expect(await codeOf(key)).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS']);
       await age(key);
@@ -230,10 +233,13 @@ describe('an Idempotency-Key', () => {
       expect((await post(newKey(), {}, 'once')).body).toEqual({ executed: 2 });
     });
 
-    it('is given back where what was asked for was refused', async () => {
+    it.each([
+      ['was refused', new Problem(422, 'BANK_REFUSED', 'No.'), [422, 'BANK_REFUSED']],
+      ['was not begun', new DatabaseAway(new Error('gone')), [503, 'TEMPORARILY_UNAVAILABLE']],
+    ])('is given back where what was asked for %s', async (_what, error, told) => {
       const key = newKey();
-      failure = new Problem(422, 'BANK_REFUSED', 'No.');
-      expect(await codeOf(key)).toEqual([422, 'BANK_REFUSED']);
+      failure = error;
+      expect(await codeOf(key)).toEqual(told);
       failure = undefined;
       expect((await post(key, {}, 'once')).body).toEqual({ executed: 2 });
     });

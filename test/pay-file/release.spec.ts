@@ -1,5 +1,11 @@
-import { readId } from '../../src/http/prefixed-id';
+import { NestExpressApplication } from '@nestjs/platform-express';
+import request from 'supertest';
+import { readId, showId } from '../../src/http/prefixed-id';
+import { IdentityModule } from '../../src/identity/identity.module';
 import { withdrawFurtherPay } from '../../src/pay-file/release';
+import { ReleaseController } from '../../src/pay-file/release.controller';
+import { appOver, makePerson } from '../http/test-app';
+import { LEAVES_UNANSWERED } from '../support/database';
 import { csv, Desk, PayDesk, row } from './pay-desk';
 
 let desk: PayDesk;
@@ -290,5 +296,54 @@ describe('a release that was withdrawn', () => {
       desk.releaseHold(employer, runId, choice, { personId: approver, reason: 'a high bonus' }),
     ).rejects.toMatchObject({ code: 'HELD_PAYMENT_OUTDATED' });
     expect((await sequences()).map((payment) => payment.release_sequence)).toEqual([0, 0]);
+  });
+});
+
+describe('a request of a release that is repeated by its key', () => {
+  let app: NestExpressApplication;
+  beforeAll(async () => {
+    app = await appOver(desk.database, [IdentityModule], [ReleaseController]);
+  });
+  afterAll(() => app.close());
+
+  const sender = async () => {
+    const { employerId } = employer;
+    const someone = await makePerson(desk.database, 'Anna Approver', { [employerId]: ['approver'] });
+    const body = { employeeId: 'E1', period: '2026-11', kindOfPay: 'SALARY', reason: 'paid too little' };
+    return async (path: string) => {
+      const { status, body: answer } = await request(app.getHttpServer())
+        .post(`/v1/employers/${showId('emp', employerId)}/releases${path}`)
+        .set('authorization', someone.authorization)
+        .set('idempotency-key', 'k')
+        .send(body);
+      return { status, answer };
+    };
+  };
+  const UNFINISHED = { status: 409, answer: { code: 'IDEMPOTENCY_UNFINISHED' } };
+  const standing = () =>
+    desk.query<{ sequence: number }>(
+      employer,
+      'SELECT sequence FROM pay_release WHERE withdrawn_at IS NULL ORDER BY sequence',
+    );
+
+  it('allows no second further payment where the answer was lost and a file has used the first since', async () => {
+    const send = await sender();
+    await desk.upload(employer, csv(row('E1')));
+    expect(await send('')).toMatchObject({ status: 201, answer: { sequence: 1 } });
+    await desk.asSuperuser(LEAVES_UNANSWERED);
+    await desk.upload(employer, csv(row('E1', '5.00')));
+    expect(await send('')).toMatchObject(UNFINISHED);
+    expect(await standing()).toEqual([{ sequence: 1 }]);
+  });
+
+  it('takes back none that was given since, where the answer to a withdrawal was lost', async () => {
+    const send = await sender();
+    await desk.upload(employer, csv(row('E1')));
+    await release('E1');
+    expect(await send('/withdrawal')).toMatchObject({ status: 200, answer: { withdrawn: 1 } });
+    await desk.asSuperuser(LEAVES_UNANSWERED);
+    await release('E1');
+    expect(await send('/withdrawal')).toMatchObject(UNFINISHED);
+    expect(await standing()).toEqual([{ sequence: 2 }]);
   });
 });

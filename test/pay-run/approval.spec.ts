@@ -1,5 +1,6 @@
 import { formatMinor } from '../../src/domain/money';
 import { showId } from '../../src/http/prefixed-id';
+import { LEAVES_UNANSWERED } from '../support/database';
 import { Company, pathOf, PayOffice, rows } from './pay-office';
 import { RunAtBank } from './run-at-bank';
 
@@ -279,6 +280,30 @@ describe('approving a pay run', () => {
     const again = await send();
     expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
     expect(again.body.approvals).toHaveLength(1);
+  });
+
+  it('is not given again by a repetition once it was taken back, where the answer was lost', async () => {
+    const { run, seen } = await readyRun();
+    const send = () =>
+      office.as(company, 'approver').post(pathOf(run, '/approvals'), seen).set('Idempotency-Key', run.id);
+    await send().expect(200);
+    await office.tamper(LEAVES_UNANSWERED);
+    const reason = { reason: 'the bonus is missing' };
+    await office.as(company, 'operator').delete(pathOf(run, '/approvals'), reason).expect(200);
+    expect((await send().expect(409)).body.code).toBe('IDEMPOTENCY_UNFINISHED');
+    const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    expect(body).toMatchObject({ status: 'READY', approvals: [] });
+  });
+
+  it('is refused in the same words each time under one Idempotency-Key, also by the database', async () => {
+    const own = await office.company({ approvalsRequired: 2 });
+    const { run, seen } = await readyRun(own);
+    await office.as(own, 'approver').post(pathOf(run, '/approvals'), seen).expect(200);
+    for (let n = 0; n < 2; n += 1) {
+      const again = office.as(own, 'approver').post(pathOf(run, '/approvals'), seen);
+      const { body } = await again.set('Idempotency-Key', run.id).expect(409);
+      expect(body.code).toBe('ALREADY_APPROVED');
+    }
   });
 
   it('is stopped each time it is asked for, whatever the Idempotency-Key', async () => {

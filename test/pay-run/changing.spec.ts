@@ -1,6 +1,7 @@
 import { showId } from '../../src/http/prefixed-id';
 import { raise } from '../../src/pay-run/attention.store';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
+import { LEAVES_UNANSWERED } from '../support/database';
 import { Company, pathOf, PayOffice, rows } from './pay-office';
 import { RunAtBank } from './run-at-bank';
 
@@ -215,6 +216,19 @@ describe('changing a pay run', () => {
     });
   });
 
+  it('voids no later approval by a repetition of an amendment whose answer was lost', async () => {
+    const run = await office.run(company, rows(100));
+    const moved = { executionDate: '2026-11-30', reason: 'the bank is closed' };
+    const amend = () =>
+      office.as(company, 'preparer').post(pathOf(run, '/amendments'), moved).set('Idempotency-Key', run.id);
+    const { rootHash, total } = (await amend().expect(200)).body;
+    await office.tamper(LEAVES_UNANSWERED);
+    await office.as(company, 'approver').post(pathOf(run, '/approvals'), { rootHash, total }).expect(200);
+    expect((await amend().expect(409)).body.code).toBe('IDEMPOTENCY_UNFINISHED');
+    const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+    expect(body).toMatchObject({ status: 'APPROVED', runVersion: 2 });
+  });
+
   describe('by its kill switch', () => {
     const stop = { reason: 'something looks wrong' };
     const resume = { reason: 'it was nothing' };
@@ -233,6 +247,19 @@ describe('changing a pay run', () => {
       expect(resumed.body.stopped).toBeNull();
       expect(resumed.headers['etag']).not.toBe(stopped.headers['etag']);
       expect([await wakes(run, 'RUN'), await wakes(run, 'INSTRUCTION')]).toEqual([1, 2]);
+    });
+
+    it('is not resumed by a repetition after another stop, where the answer to the first resume was lost', async () => {
+      const run = await office.run(company, rows(100));
+      const resumeByKey = () =>
+        office.as(company, 'approver').post(pathOf(run, '/resume'), resume).set('Idempotency-Key', run.id);
+      await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
+      await resumeByKey().expect(200);
+      await office.tamper(LEAVES_UNANSWERED);
+      await office.as(company, 'operator').post(pathOf(run, '/stop'), stop).expect(200);
+      expect((await resumeByKey().expect(409)).body.code).toBe('IDEMPOTENCY_UNFINISHED');
+      const { body } = await office.as(company, 'approver').get(pathOf(run)).expect(200);
+      expect(body.stopped).toMatchObject(stop);
     });
 
     it('leaves the following of submitted instructions as it is', async () => {

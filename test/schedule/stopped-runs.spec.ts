@@ -179,6 +179,24 @@ it.each([[false], [true]])(
   },
 );
 
+it('tells of one that is stopped again in mid-run, though the stop before was acknowledged', async () => {
+  await moved('BUILDING', 'VERIFIED', 'SUBMITTING');
+  await parts('SUBMITTED', 'VERIFIED', 'VERIFIED');
+  const employerStops = () => query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`);
+  const inMidRun = toldSo(MID_RUN, 'the employer is stopped');
+  await employerStops();
+  expect(await look()).toEqual(inMidRun);
+  await acknowledged();
+  expect(await look()).toEqual([]);
+  await query('UPDATE employer SET stopped_at = NULL, stopped_reason = NULL');
+  await parts('SUBMITTED', 'SUBMITTED', 'VERIFIED');
+  expect(await look()).toEqual([]);
+  await employerStops();
+  for (let n = 0; n < 2; n += 1) expect(await look()).toEqual(inMidRun);
+  await acknowledged();
+  expect(await look()).toEqual([]);
+});
+
 const certain = async () => {
   await replica.overdue.tick();
   return query<{ happened: string; certain: string }>(

@@ -52,6 +52,10 @@ export async function testDatabase(template = TEMPLATE): Promise<TestDatabase> {
   };
 }
 
+/** Leaves every request as a kill does between the commit of its work and that of its answer, six minutes ago. */
+export const LEAVES_UNANSWERED = `UPDATE idempotency_key SET response_status = NULL, response_body = NULL,
+  created_at = created_at - interval '6 minutes'`;
+
 /** Runs one statement over a connection of its own. */
 export async function execute(url: string, sql: string, parameters: unknown[] = []): Promise<void> {
   await select(url, sql, parameters);
