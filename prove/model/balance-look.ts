@@ -26,13 +26,12 @@ export function* lookAtBalance(context: Context, claim: Claim, instruction: Inst
   yield 1;
   const unpaidMinor = sumMinor(paid.map((one) => one.unpaidMinor));
   const again = paidAgain(paid, lostMinor, unpaidMinor, 0n);
-  if (again === 'not-yet' || (again === undefined && look === 'repeated')) return 0;
+  if (again === 'not-yet' || (again.length === 0 && look === 'repeated')) return 0;
   transaction(context, () => {
     fence(context, claim);
     if (run.lossBefore === undefined || !isDeepStrictEqual(takenSince(context, instruction), paid)) return;
     run.lossBefore = undefined;
-    const told = again && store.instructions[Number(again.instructionId)];
-    if (told) totalsDiffer(context, told);
+    for (const { payRunId } of again) totalsDiffer(context, `of run ${payRunId}`);
   });
   return 0;
 }
@@ -54,12 +53,13 @@ function takenSince({ store }: Context, instruction: Instruction): Taken[] | und
     ({ planned, status, submittedMs }) =>
       status === 'CLOSED' && (planned.run === run || submittedMs >= readMs),
   );
-  return closed.map(({ id, planned: { payments } }) => {
-    const settled = payments.filter(({ status }) => status === 'SETTLED');
-    const unpaid = payments.filter(
+  return closed.map(({ id, planned }) => {
+    const settled = planned.payments.filter(({ status }) => status === 'SETTLED');
+    const unpaid = planned.payments.filter(
       ({ status, bankStatus }) => status !== 'SETTLED' && !isNeverDebited(bankStatus ?? ''),
     );
     return {
+      payRunId: String(planned.run.id),
       instructionId: String(id),
       payments: settled.length,
       amountMinor: sumMinor(settled.map(({ amountMinor }) => amountMinor)),

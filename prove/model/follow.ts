@@ -83,7 +83,7 @@ function checkTotals(
   if (shown === undefined || shown === 'gone' || !areTotalsDue(looked(instruction), store.nowMs, WATCH))
     return;
   const totals = context.without === 'totals' ? 'equal' : judgeGroups(instruction.planned, shown.groups);
-  if (totals === 'different') totalsDiffer(context, instruction);
+  if (totals === 'different') totalsDiffer(context, instruction.id);
   if (totals !== 'absent') instruction.totalsCheckedMs = store.nowMs;
 }
 

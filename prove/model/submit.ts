@@ -152,14 +152,14 @@ export function recordExecuted(
   instruction.submittedMs = store.nowMs;
   if (totals === 'equal') instruction.totalsCheckedMs = store.nowMs;
   store.movePayments(instruction.planned, 'AT_BANK', 'SUBMITTED');
-  if (totals === 'different') totalsDiffer(context, instruction);
+  if (totals === 'different') totalsDiffer(context, instruction.id);
   store.wake('FOLLOW', instruction.id);
   store.wake('RUN', instruction.planned.run.id);
 }
 
 /** As `totalsDiffer` of the product. */
-export function totalsDiffer(context: Context, instruction: Instruction): void {
-  context.store.raise('TOTAL_MISMATCH_AFTER_SUBMIT', instruction.id);
+export function totalsDiffer(context: Context, subject: number | string): void {
+  context.store.raise('TOTAL_MISMATCH_AFTER_SUBMIT', subject);
   stopEverything(context);
 }
 

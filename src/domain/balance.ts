@@ -2,6 +2,7 @@ import { sumMinor } from './money';
 
 /** What the settled payments of an instruction took from its account, in minor units. */
 export interface PaidByInstruction {
+  payRunId: string;
   instructionId: string;
   payments: number;
   amountMinor: bigint;
@@ -10,9 +11,11 @@ export interface PaidByInstruction {
   returnedMinor: bigint;
 }
 
-/** What an account seems to have lost again: of one instruction, or of all, told by the first of them. In minor units. */
+/** What an account seems to have lost again of a run: of one instruction, or of all that paid. In minor units. */
 export interface TakenAgain {
-  instructionId: string;
+  payRunId: string;
+  /** Undefined where it is of more than one. */
+  instructionId: string | undefined;
   payments: number;
   amountMinor: bigint;
 }
@@ -33,10 +36,23 @@ function sumsOfSome(minors: readonly bigint[]): bigint[] {
   return minors.reduce((sums, minor) => [...sums, ...sums.map((sum) => sum + minor)], [0n]);
 }
 
+/** What all of them took, so many times over, of each run by itself. */
+function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgain[] {
+  const byRun = new Map<string, PaidByInstruction[]>();
+  for (const one of paid.filter(({ payments }) => payments > 0))
+    byRun.set(one.payRunId, [...(byRun.get(one.payRunId) ?? []), one]);
+  return [...byRun].map(([payRunId, those]) => ({
+    payRunId,
+    instructionId: those.length === 1 ? those[0]?.instructionId : undefined,
+    payments: Number(times) * those.reduce((sum, one) => sum + one.payments, 0),
+    amountMinor: times * sumMinor(those.map((one) => one.amountMinor)),
+  }));
+}
+
 /**
- * The instruction that an account seems to have paid again: what it lost besides the payments and their charges is
- * exactly what that instruction took, once, twice or three times, with or without its charges. Where it is what all of
- * them took, the first one stands for them. Any other loss, or gain, is other traffic of the account and says nothing.
+ * What an account seems to have paid again: what it lost besides the payments and their charges is exactly what one
+ * instruction took, once, twice or three times, with or without its charges; or what all of them took, which is of each
+ * run that paid. Any other loss, or gain, is other traffic of the account and says nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
  * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`.
  * @param unpaidChargesMinor what it shows as charges for these: it may have taken them or not
@@ -46,30 +62,22 @@ export function paidAgain(
   lostMinor: bigint,
   unpaidMinor: bigint,
   unpaidChargesMinor: bigint,
-): TakenAgain | 'not-yet' | undefined {
-  const [first] = paid;
-  if (first === undefined) return undefined;
-  const all = {
-    instructionId: first.instructionId,
-    payments: paid.reduce((sum, one) => sum + one.payments, 0),
-    amountMinor: sumMinor(paid.map((one) => one.amountMinor)),
-    chargesMinor: sumMinor(paid.map((one) => one.chargesMinor)),
-  };
+): readonly TakenAgain[] | 'not-yet' {
   const restMinor = lackOf(paid, lostMinor);
-  if (restMinor <= 0n || restMinor === unpaidChargesMinor) return undefined;
+  if (paid.length === 0 || restMinor <= 0n || restMinor === unpaidChargesMinor) return [];
   const returnedMinor = sumMinor(paid.map((one) => one.returnedMinor));
   if (restMinor <= unpaidMinor + returnedMinor + unpaidChargesMinor) return 'not-yet';
   const explained = sumsOfSome([unpaidMinor, returnedMinor, unpaidChargesMinor]);
   const rests = explained.map((minor) => restMinor - minor);
   const isRest = (minor: bigint): boolean => minor > 0n && rests.includes(minor);
   for (let times = 1n; times <= MOST_TIMES_AGAIN; times += 1n) {
-    const isTaken = (one: Pick<PaidByInstruction, 'amountMinor' | 'chargesMinor'>): boolean =>
-      isRest(times * one.amountMinor) || isRest(times * (one.amountMinor + one.chargesMinor));
-    const again = [...paid, all].find(isTaken);
-    if (again) {
-      const { instructionId, payments, amountMinor } = again;
-      return { instructionId, payments: Number(times) * payments, amountMinor: times * amountMinor };
-    }
+    const isTaken = (some: readonly PaidByInstruction[]): boolean => {
+      const amountMinor = sumMinor(some.map((one) => one.amountMinor));
+      const chargesMinor = sumMinor(some.map((one) => one.chargesMinor));
+      return isRest(times * amountMinor) || isRest(times * (amountMinor + chargesMinor));
+    };
+    const again = [...paid.map((one) => [one]), paid].find(isTaken);
+    if (again) return ofEachRun(again, times);
   }
-  return undefined;
+  return [];
 }

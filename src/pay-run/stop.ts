@@ -3,6 +3,7 @@ import { readById } from '../database/by-id';
 import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
+import type { TakenAgain } from '../domain/balance';
 import { EmployerAccount } from '../employer/employer.entity';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
@@ -126,13 +127,13 @@ export async function stopEmployer(
 
 /**
  * A submitted instruction pays, or may have paid, something else than was approved: everything stops and a person is
- * told, unless two have decided it, as `happened` has it. Of another subject it is a question beside that of its totals.
+ * told, unless two have decided it, as `happened` has it.
  */
 export function totalsDiffer(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: Pick<PlannedInstruction, 'rowCount' | 'totalMinor'>,
-  told: Pick<Alarm, 'happened' | 'certain' | 'askBank' | 'beyond'> & { subjectId?: string },
+  told: Pick<Alarm, 'happened' | 'beyond'>,
 ): Promise<void> {
   const kind = 'TOTAL_MISMATCH_AFTER_SUBMIT';
   return stopUnlessDecided(tx, { kind, ...aboutInstruction(instruction, planned), ...told });
@@ -160,6 +161,46 @@ export function groupsDiffer(
   } as const;
   return stopUnlessDecided(tx, alarm, [` ${count} payments.`]);
 }
+
+/** What matters of the words below: that all were executed again is no news of one that was told by itself. */
+const LOST_AGAIN = ' exactly as much again as ';
+
+/**
+ * As `totalsDiffer`, of what the account lost again, of one instruction or of more of a run: of that run, whoever looked,
+ * beside what totals show, which may be asked about at the same time. Another sum is another question.
+ */
+export async function accountLostAgain(tx: EmployerTransaction, all: readonly TakenAgain[]): Promise<void> {
+  for (const { payRunId, instructionId, payments, amountMinor } of all) {
+    const isOfOne = all.length === 1 && instructionId !== undefined;
+    const instruction =
+      instructionId === undefined ? undefined : await readById(tx, Instruction, instructionId);
+    const alarm = {
+      kind: 'TOTAL_MISMATCH_AFTER_SUBMIT',
+      ...(instruction && aboutInstruction(instruction)),
+      subjectId: payRunId,
+      payRunId,
+      payments,
+      amountMinor,
+      beyond: { count: payments, totalMinor: amountMinor },
+      isAboutSum: true,
+      ...(isOfOne ? ONE_LOST_AGAIN : ALL_LOST_AGAIN),
+    } as const;
+    await stopUnlessDecided(tx, alarm, [LOST_AGAIN]);
+  }
+}
+
+const ONE_LOST_AGAIN = {
+  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}this instruction pays: the bank may have executed its submit twice.`,
+  certain: 'The submit was sent once, and every payment is shown once. All submits are stopped.',
+  askBank:
+    'Was customer instruction {ref} executed twice? The account lost its sum a second time: what was booked on it since? Please take back what was paid twice.',
+};
+const ALL_LOST_AGAIN = {
+  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}all of them together: the bank may have executed every submit twice.`,
+  certain: 'Each submit was sent once, and every payment is shown once. All submits are stopped.',
+  askBank:
+    'Were our customer instructions ({ref}) executed twice? The account lost their sum a second time: what was booked on it since? Please take back what was paid twice.',
+};
 
 /** The bank refuses our access: nothing more is sent for the employer, and a person is told. */
 export async function accessRefused(

@@ -3,7 +3,7 @@ import { sumMinor } from '../domain/money';
 import { CountAndSum } from '../domain/reconciliation';
 import type { AskedRecord } from '../pay-run/attention.entity';
 import type { AttentionKind } from '../pay-run/attention-words';
-import { add } from './report';
+import { Shown, toldOnce } from './told-once';
 
 /** What moved besides the rows of a run, as attention tells it, and what a report calls it. */
 export const BESIDE_THE_ROWS = {
@@ -62,18 +62,20 @@ interface Row {
   confirmed_at: Date;
   payments: number;
   amount_minor: string;
+  approved_payments: number;
+  approved_minor: string;
   records: AskedRecord[] | null;
 }
 
 /** A decision, with what no later one tells of. */
-interface Counting extends CountAndSum {
+interface Counting extends Shown {
   row: Row;
 }
 
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question:
- * of two decisions that tell of one record the last counts it, and of others both count their own. What the totals and the
- * balance show alike counts once. What was found in an instruction that was given up before its submit has moved nothing.
+ * of two decisions that tell of one record the last counts it, and of others both count their own. What totals, lists and
+ * the balance show of one loss counts once (`toldOnce`). What was found in an instruction that was given up before its submit has moved nothing.
  */
 export async function acknowledgedOf(
   tx: EmployerTransaction,
@@ -83,11 +85,17 @@ export async function acknowledgedOf(
     `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
        coalesce(a.beyond_payments, a.payments) AS payments, coalesce(a.beyond_minor, a.amount_minor) AS amount_minor,
-       a.records
+       a.records, coalesce(approved.payments, 0) AS approved_payments, coalesce(approved.minor, 0) AS approved_minor
      FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
      JOIN person one ON one.id = d.proposed_by
      JOIN person other ON other.id = d.confirmed_by
+     LEFT JOIN LATERAL (
+       SELECT sum(l.row_count)::int AS payments, sum(l.total_minor) AS minor
+       FROM instruction i JOIN planned_instruction l ON l.employer_id = i.employer_id AND l.id = i.planned_instruction_id
+       WHERE a.kind = 'TOTAL_MISMATCH_AFTER_SUBMIT' AND i.employer_id = a.employer_id AND i.pay_run_id = a.pay_run_id
+         AND CASE WHEN a.instruction_id IS NULL THEN i.status NOT IN ('ABANDONED', 'CANCELLED')
+           ELSE i.id = a.instruction_id END) approved ON true
      WHERE a.employer_id = $1 AND a.pay_run_id = ANY ($2) AND a.kind = ANY ($3) AND a.resolved_at IS NOT NULL
        AND d.confirmed_at IS NOT NULL AND (a.kind <> 'TOTAL_MISMATCH_AFTER_SUBMIT' OR a.beyond_payments IS NOT NULL)
        AND NOT EXISTS (SELECT FROM instruction i
@@ -101,61 +109,37 @@ export async function acknowledgedOf(
     const key = `${row.kind} ${row.subject_id}`;
     const later = told.get(key);
     told.set(key, new Set([...(later ?? []), ...(row.records ?? []).map(({ id }) => id)]));
-    const left = leftOf(row, later);
-    counting.push(...left.filter((one) => !counting.some((other) => isShownAlike(one, other))));
+    counting.push(...leftOf(row, later));
   }
-  const once = counting.filter((one) => !isSumOfTotals(one, counting));
-  return once.reverse().map((one) => acknowledged(lessForeign(one, once)));
+  return toldOnce(counting.reverse()).map(acknowledged);
 }
 
 /** What no later decision of the same question tells of; of one whose records are not kept, all or nothing. */
 function leftOf(row: Row, later: ReadonlySet<string> | undefined): Counting[] {
   if (row.records === null)
-    return later === undefined ? [{ row, count: row.payments, amountMinor: BigInt(row.amount_minor) }] : [];
+    return later === undefined ? [shown(row, row.payments, BigInt(row.amount_minor))] : [];
   const left = row.records.filter(({ id }) => later?.has(id) !== true);
   if (left.length === 0 && later !== undefined) return [];
-  return [{ row, count: left.length, amountMinor: sumMinor(left.map(({ minor }) => BigInt(minor))) }];
+  return [shown(row, left.length, sumMinor(left.map(({ minor }) => BigInt(minor))))];
 }
 
-/** Whether both are what one instruction executed beyond its approved payments, once by its totals and once by the balance. */
-function isShownAlike(one: Counting, other: Counting): boolean {
-  const isBeyond = [one, other].every(({ row }) => row.kind === 'TOTAL_MISMATCH_AFTER_SUBMIT');
-  const isAlike = one.count === other.count && one.amountMinor === other.amountMinor;
-  return isBeyond && isAlike && one.row.instruction_id === other.row.instruction_id;
-}
-
-function isByTotals({ row }: Counting): boolean {
-  return row.kind === 'TOTAL_MISMATCH_AFTER_SUBMIT' && row.subject_id === row.instruction_id;
-}
-
-/** What an account lost again is asked of its run. */
-function isByBalance({ row }: Counting): boolean {
-  return row.kind === 'TOTAL_MISMATCH_AFTER_SUBMIT' && row.subject_id !== row.instruction_id;
-}
-
-/** Whether the balance shows of all instructions of a run at once what the totals of each show. */
-function isSumOfTotals(one: Counting, all: readonly Counting[]): boolean {
-  if (!isByBalance(one)) return false;
-  const sum = add(all.filter((other) => isByTotals(other) && other.row.pay_run_id === one.row.pay_run_id));
-  return sum.count === one.count && sum.amountMinor === one.amountMinor;
-}
-
-/**
- * What totals are beyond the approved ones, less the payments of the instruction that are told of by themselves: of more
- * that is nothing at the least, since some of those may have joined it after the totals were shown. An account that lost
- * an instruction again to the cent has not lost those besides: they are in its balance only where no totals tell of more.
- */
-function lessForeign(one: Counting, all: readonly Counting[]): Counting {
-  const ofIt = all.filter(({ row }) => row.instruction_id === one.row.instruction_id);
-  if (!isByTotals(one) && (!isByBalance(one) || ofIt.some(isByTotals))) return one;
-  const foreign = ofIt.filter(({ row }) => row.kind === 'FOREIGN_RECORD');
-  const count = foreign.reduce((left, { count: some }) => left - some, one.count);
-  const amountMinor = one.amountMinor - sumMinor(foreign.map((some) => some.amountMinor));
+function shown(row: Row, count: number, amountMinor: bigint): Counting {
   return {
-    row: one.row,
-    count: one.count > 0 ? Math.max(count, 0) : count,
-    amountMinor: one.amountMinor > 0n && amountMinor < 0n ? 0n : amountMinor,
+    row,
+    by: shownBy(row),
+    payRunId: row.pay_run_id,
+    instructionId: row.instruction_id,
+    approved: { count: row.approved_payments, amountMinor: BigInt(row.approved_minor) },
+    count,
+    amountMinor,
   };
+}
+
+/** What an account lost again is asked of its run, and what totals show of their instruction. */
+function shownBy({ kind, subject_id, instruction_id }: Row): Shown['by'] {
+  if (kind === 'FOREIGN_RECORD') return 'list';
+  if (kind !== 'TOTAL_MISMATCH_AFTER_SUBMIT') return 'else';
+  return subject_id === instruction_id ? 'totals' : 'balance';
 }
 
 function acknowledged({ row, count, amountMinor }: Counting): Acknowledged {

@@ -17,7 +17,7 @@ import { clear, raiseUndecided } from '../pay-run/attention.store';
 import { lockInstruction } from '../pay-run/instruction.store';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
-import { totalsDiffer } from '../pay-run/stop';
+import { accountLostAgain } from '../pay-run/stop';
 import { Followed } from './followed';
 import { Lateness } from './lateness';
 import { balanceLookAt, watchOf } from './looks';
@@ -60,29 +60,25 @@ export class BalanceLook {
     const isEven = lackMinor === 0n || lackMinor === unpaidChargesMinor;
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const mayComeBack = found === 'not-yet';
-    const again = mayComeBack ? undefined : found;
-    if (again === undefined && look === 'repeated') return false;
+    const again = mayComeBack ? [] : found;
+    if (again.length === 0 && look === 'repeated') return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
-      const executed = await lockInstruction(tx, again?.instructionId ?? instruction.id);
+      await lockInstruction(tx, instruction.id);
       await fence(tx, claim);
       // What another run was submitted for while the bank was asked may be in its answer.
       const unchanged = isDeepStrictEqual(await takenSince(tx, followed), paid);
       if (now.balanceBeforeMinor === null || !unchanged) return;
       if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
-      if (again === undefined && !isEven && (await isAsked(tx, run))) return;
+      if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
       await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
       await tx.query(
         `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
         [tx.employerId, run.id],
       );
-      if (again === undefined) return;
-      const { payments: count, amountMinor: totalMinor } = again;
-      // Beside what its totals show, which may be asked about at the same time.
-      const told = { ...PAID_AGAIN, subjectId: run.id, beyond: { count, totalMinor } };
-      await totalsDiffer(tx, executed, { rowCount: count, totalMinor }, told);
+      await accountLostAgain(tx, again);
     });
     return false;
   }
@@ -145,15 +141,6 @@ async function isAsked({ employerId, manager }: EmployerTransaction, run: PayRun
   });
 }
 
-const PAID_AGAIN = {
-  happened:
-    'Its account lost, besides what the payments took, exactly as much again as this instruction pays: the bank may have ' +
-    'executed its submit twice.',
-  certain: 'The submit was sent once, and every payment is shown once. All submits are stopped.',
-  askBank:
-    'Was customer instruction {ref} executed twice? The account lost its sum a second time: what was booked on it since? Please take back what was paid twice.',
-};
-
 /** Whether a run `r` is paid from the account at the bank. */
 const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
   SELECT a.id FROM employer_account a WHERE a.employer_id = $1 AND a.bank_account_id = $2))`;
@@ -186,6 +173,7 @@ async function takenSince(
   if (beside) return undefined;
   const rows = await queryByHash<
     Record<`${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges'}_minor` | 'id', string> & {
+      pay_run_id: string;
       payments: number;
       last_end_at: Date;
     }
@@ -195,7 +183,7 @@ async function takenSince(
        SELECT o.id, o.pay_run_id, o.closed_at FROM pay_run r
        JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status = 'CLOSED'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND (r.id = $3 OR o.submitted_at >= $4))
-     SELECT b.instruction_id AS id,
+     SELECT b.instruction_id AS id, (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        greatest((SELECT closed_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
        count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
@@ -212,6 +200,7 @@ async function takenSince(
     [tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED],
   );
   return rows.map((row) => ({
+    payRunId: row.pay_run_id,
     instructionId: row.id,
     payments: row.payments,
     lastEndAt: row.last_end_at,

@@ -6,31 +6,40 @@ const one = (
   amountMinor: bigint,
   chargesMinor = 0n,
   returnedMinor = 0n,
-): PaidByInstruction => ({ instructionId, payments: 1, amountMinor, chargesMinor, returnedMinor });
+  payRunId = 'run',
+): PaidByInstruction => ({
+  payRunId,
+  instructionId,
+  payments: 1,
+  amountMinor,
+  chargesMinor,
+  returnedMinor,
+});
 const paid = [one('a', 1_000n, 10n), one('b', 2_500n, 20n)];
 const TOOK = 3_530n;
-const again = (instructionId: string, payments: number, amountMinor: bigint): TakenAgain => ({
-  instructionId,
-  payments,
-  amountMinor,
-});
+const again = (
+  instructionId: string | undefined,
+  payments: number,
+  amountMinor: bigint,
+  payRunId = 'run',
+): TakenAgain[] => [{ payRunId, instructionId, payments, amountMinor }];
 const secondAgain = again('b', 1, 2_500n);
 
 describe('what an account lost over a run', () => {
   it.each([
-    ['as much as its payments and their charges', 0n, undefined],
-    ['less, as something came in', -500n, undefined],
+    ['as much as its payments and their charges', 0n, []],
+    ['less, as something came in', -500n, []],
     ['as much again as the first instruction', 1_000n, again('a', 1, 1_000n)],
     ['as much again as the second one with its charges', 2_520n, again('b', 1, 2_500n)],
-    ['as much again as all of them', 3_500n, again('a', 2, 3_500n)],
-    ['as much again as all of them with their charges', 3_530n, again('a', 2, 3_500n)],
+    ['as much again as all of them', 3_500n, again(undefined, 2, 3_500n)],
+    ['as much again as all of them with their charges', 3_530n, again(undefined, 2, 3_500n)],
     ['twice as much again as the second instruction', 5_000n, again('b', 2, 5_000n)],
     ['three times as much again as the first one with its charges', 3_030n, again('a', 3, 3_000n)],
-    ['twice as much again as all of them', 7_000n, again('a', 4, 7_000n)],
-    ['four times as much again as the second one', 10_000n, undefined],
-    ['a cent more than an instruction', 1_001n, undefined],
-    ['a cent more than twice an instruction', 2_001n, undefined],
-    ['something else', 700n, undefined],
+    ['twice as much again as all of them', 7_000n, again(undefined, 4, 7_000n)],
+    ['four times as much again as the second one', 10_000n, []],
+    ['a cent more than an instruction', 1_001n, []],
+    ['a cent more than twice an instruction', 2_001n, []],
+    ['something else', 700n, []],
   ])('%s', (_what, besidesMinor, expected) => {
     expect(paidAgain(paid, TOOK + besidesMinor, 0n, 0n)).toEqual(expected);
   });
@@ -38,7 +47,7 @@ describe('what an account lost over a run', () => {
   it.each([
     ['may be what was not paid and has not come back, though an instruction took as much', 1_000n, 'not-yet'],
     ['may be a part of that', 400n, 'not-yet'],
-    ['is more than all of that', 1_001n, undefined],
+    ['is more than all of that', 1_001n, []],
     ['is more than that by an instruction', 3_500n, secondAgain],
     ['is an instruction, with all of that back', 2_500n, secondAgain],
   ])('and where payments ended unpaid, %s', (_what, besidesMinor, expected) => {
@@ -46,8 +55,8 @@ describe('what an account lost over a run', () => {
   });
 
   it.each([
-    ['is none at all', 0n, undefined],
-    ['may be all of them', 30n, undefined],
+    ['is none at all', 0n, []],
+    ['may be all of them', 30n, []],
     ['is more, and may be what was not paid', 500n, 'not-yet'],
     ['is an instruction besides them', 2_530n, secondAgain],
     ['is an instruction, and none of them was taken', 2_500n, secondAgain],
@@ -57,19 +66,19 @@ describe('what an account lost over a run', () => {
   });
 
   it.each([
-    ['is back', -600n, 0n, undefined],
+    ['is back', -600n, 0n, []],
     ['is not back, as far as it shows, or hides as much that was paid again', 0n, 0n, 'not-yet'],
     ['is back but for a fee', -590n, 0n, 'not-yet'],
-    ['is back, and an instruction was paid again', 1_900n, 0n, 'b'],
-    ['is not back, and an instruction was paid again', 2_500n, 0n, 'b'],
-    ['is back, what was not paid is not, and an instruction was paid again', 2_000n, 100n, 'b'],
-    ['is not back, what was not paid is, and an instruction was paid again', 2_520n, 100n, 'b'],
+    ['is back, and an instruction was paid again', 1_900n, 0n, ['b']],
+    ['is not back, and an instruction was paid again', 2_500n, 0n, ['b']],
+    ['is back, what was not paid is not, and an instruction was paid again', 2_000n, 100n, ['b']],
+    ['is not back, what was not paid is, and an instruction was paid again', 2_520n, 100n, ['b']],
   ])(
     'and where one came back after it was paid, its money %s',
     (_what, besidesMinor, unpaidMinor, expected) => {
       const returned = [one('a', 1_000n, 10n, 600n), one('b', 2_500n, 20n)];
       const found = paidAgain(returned, TOOK + besidesMinor, unpaidMinor, 0n);
-      expect(typeof found === 'object' ? found.instructionId : found).toBe(expected);
+      expect(found === 'not-yet' ? found : found.map(({ instructionId }) => instructionId)).toEqual(expected);
     },
   );
 
@@ -77,8 +86,17 @@ describe('what an account lost over a run', () => {
     expect(paidAgain([one('a', 1_000n, 0n, 1_000n)], 1_000n, 0n, 0n)).toBe('not-yet');
   });
 
+  it('is told of each run by itself where it is what several took, and of none that paid nothing', () => {
+    const ofOther = one('c', 4_000n, 0n, 0n, 'other');
+    const unpaid = { ...one('d', 0n, 0n, 0n, 'another'), payments: 0 };
+    expect(paidAgain([...paid, ofOther, unpaid], TOOK + 4_000n + 7_500n, 0n, 0n)).toEqual([
+      ...again(undefined, 2, 3_500n),
+      ...again('c', 1, 4_000n, 'other'),
+    ]);
+  });
+
   it('names nothing where nothing was paid', () => {
-    expect(paidAgain([], 100n, 0n, 0n)).toBeUndefined();
+    expect(paidAgain([], 100n, 0n, 0n)).toEqual([]);
   });
 
   it('shows any single instruction that was paid again, and nothing where none was', () => {
@@ -88,8 +106,8 @@ describe('what an account lost over a run', () => {
         const all = list.map((amountMinor, n) => one(String(n), amountMinor));
         const took = list.reduce((sum, amountMinor) => sum + amountMinor, 0n);
         const taken = list[nth % list.length]!;
-        expect(paidAgain(all, took, 0n, 0n)).toBeUndefined();
-        expect(paidAgain(all, took + taken, 0n, 0n)).toMatchObject({ amountMinor: taken });
+        expect(paidAgain(all, took, 0n, 0n)).toEqual([]);
+        expect(paidAgain(all, took + taken, 0n, 0n)).toMatchObject([{ amountMinor: taken }]);
       }),
     );
   });

@@ -4,6 +4,7 @@ import { BackgroundDatabase } from '../../src/database/background-database';
 import { Database } from '../../src/database/database';
 import { dataSourceOptions, DEFAULT_WAITS, openDataSource } from '../../src/database/data-source';
 import { Leases } from '../../src/database/leases';
+import { formatMinor } from '../../src/domain/money';
 import { ENTITIES } from '../../src/entities';
 import { readId } from '../../src/http/prefixed-id';
 import { BalanceLook } from '../../src/settlement/balance-look';
@@ -31,12 +32,16 @@ const asked = async () =>
     )
   ).map(({ kind }) => kind);
 
-/** Runs of two payments each, all settled, of which nothing looks at the balance in the time of a test. */
-async function settled(runs: number, rowsPerInstruction: number): Promise<void> {
+/**
+ * Runs of two payments each, all settled, of which nothing looks at the balance in the time of a test.
+ * @param moreMinor what each payment of a run is more than one of the run before
+ */
+async function settled(runs: number, rowsPerInstruction: number, moreMinor = 0n): Promise<void> {
   payroll = await Payroll.start({ rowsPerInstruction, settings: { SUBMIT_DOUBT_MS: '3600000' } });
   runIds.length = 0;
   for (let n = 0; n < runs; n += 1) {
-    const rows = payRows(2, 1 + 10 * n).map((row) => ({ ...row, amount: '1500.00' }));
+    const amount = formatMinor(AMOUNT_MINOR + BigInt(n) * moreMinor);
+    const rows = payRows(2, 1 + 10 * n).map((row) => ({ ...row, amount }));
     const id = await payroll.paid(payFile(rows));
     await payroll.until(id, ['SETTLED']);
     runIds.push(readId('run', id));
@@ -52,8 +57,8 @@ async function close(): Promise<void> {
   await payroll.close();
 }
 
-/** Looks once at the balance over the first run, by the instruction of it that ended last. */
-async function look(lostMinor: bigint, meanwhile = () => Promise.resolve()): Promise<void> {
+/** Looks once at the balance over a run, by default the first, by the instruction of it that ended last. */
+async function look(lostMinor: bigint, meanwhile = () => Promise.resolve(), nth = 0): Promise<void> {
   await sql(`UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL`);
   const waits = { ...DEFAULT_WAITS, DATABASE_POOL_SIZE: 4 };
   const database = new BackgroundDatabase(source, waits, new Database(source));
@@ -62,7 +67,7 @@ async function look(lostMinor: bigint, meanwhile = () => Promise.resolve()): Pro
     payroll.database.superuserUrl,
     `SELECT r.balance_before_minor AS before, i.id FROM pay_run r JOIN instruction i ON i.pay_run_id = r.id
      WHERE r.id = $1 ORDER BY i.closed_at DESC, i.id DESC LIMIT 1`,
-    [runIds[0]],
+    [runIds[nth]],
   );
   const claim = claims.find(({ subjectId }) => subjectId === run!.id)!;
   const followed = (await database.inEmployer(employerId, (tx) => loadFollowed(tx, run!.id)))!;
@@ -214,5 +219,77 @@ describe('a run of which a payment came back, while its instruction was executed
       FROM instruction`);
     await look(2n * PAID - AMOUNT_MINOR);
     expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT', 'TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+});
+
+describe('two runs paid from one account, whose balance is looked at over each', () => {
+  const FIRST = 2n * AMOUNT_MINOR;
+  const SECOND = 2n * (AMOUNT_MINOR + 100n);
+  beforeAll(() => settled(2, 10, 100n));
+  beforeEach(() => sql('DELETE FROM attention_action; DELETE FROM attention'));
+  afterAll(close);
+
+  const lookOver = async (nth: 0 | 1, lostMinor: bigint) => {
+    await sql(`
+      UPDATE pay_run r SET balance_before_minor = 10000000, balance_read_at =
+        (SELECT min(submitted_at) - interval '1 ms' FROM instruction i WHERE i.pay_run_id = r.id)`);
+    await look(lostMinor, undefined, nth);
+  };
+  const nth = (run: string | null) => runIds.indexOf(run ?? '');
+  const open = async () => {
+    const rows = await select<{ run: string; subject: string; of: string; payments: number; minor: string }>(
+      payroll.database.superuserUrl,
+      `SELECT a.pay_run_id AS run, a.subject_id AS subject, i.pay_run_id AS of, a.beyond_payments AS payments, a.beyond_minor AS minor
+       FROM attention a LEFT JOIN instruction i ON i.id = a.instruction_id WHERE a.resolved_at IS NULL ORDER BY a.pay_run_id`,
+    );
+    return rows.map(({ run, subject, of, payments, minor }) => [
+      ...[run, subject, of].map(nth),
+      payments,
+      BigInt(minor),
+    ]);
+  };
+  const resume = () =>
+    sql(`
+      WITH open AS (UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL RETURNING employer_id, id)
+      INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+      SELECT open.employer_id, gen_random_uuid(), open.id, 'RESUME', 'seen', prepared_by, approver_id, now()
+      FROM open, (SELECT * FROM approval LIMIT 1) a`);
+
+  it('are asked about once where the second was executed again, and not anew by the look over the first', async () => {
+    await lookOver(1, 2n * SECOND);
+    expect(await open()).toEqual([[1, 1, 1, 2, SECOND]]);
+    await lookOver(0, FIRST + 2n * SECOND);
+    expect(await open()).toEqual([[1, 1, 1, 2, SECOND]]);
+    await resume();
+    await lookOver(0, FIRST + 2n * SECOND);
+    expect(await open()).toEqual([]);
+  });
+
+  it('are asked about each where both were, and the second not anew', async () => {
+    await lookOver(1, 2n * SECOND);
+    await resume();
+    await lookOver(0, 2n * FIRST + 2n * SECOND);
+    expect(await open()).toEqual([[0, 0, 0, 2, FIRST]]);
+  });
+
+  it('are asked about each where the look over the first shows both', async () => {
+    await lookOver(0, 2n * FIRST + 2n * SECOND);
+    const both = [
+      [0, 0, 0, 2, FIRST],
+      [1, 1, 1, 2, SECOND],
+    ];
+    expect(await open()).toEqual(both);
+    await lookOver(1, 2n * SECOND);
+    expect(await open()).toEqual(both);
+    await resume();
+    await lookOver(1, 2n * SECOND);
+    expect(await open()).toEqual([]);
+  });
+
+  it('are asked about anew where more of the second was executed again than was decided', async () => {
+    await lookOver(1, 2n * SECOND);
+    await resume();
+    await lookOver(0, FIRST + 3n * SECOND);
+    expect(await open()).toEqual([[1, 1, 1, 4, 2n * SECOND]]);
   });
 });

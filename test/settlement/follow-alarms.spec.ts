@@ -1,9 +1,9 @@
 import { NotFound } from '../../src/bank/errors';
-import type { EmployerTransaction } from '../../src/database/database';
 import { Claim, isThere, Leases, wake } from '../../src/database/leases';
 import { messageIdOf } from '../../src/pay-run/message-id';
+import type { Totals } from '../../src/pay-run/match';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
-import { groupsDiffer, totalsDiffer } from '../../src/pay-run/stop';
+import { accountLostAgain, groupsDiffer, totalsDiffer } from '../../src/pay-run/stop';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import {
   ENDED,
@@ -169,23 +169,27 @@ describe('what was acknowledged besides the rows of a run', () => {
     ]);
   });
 
-  it('counts once what the totals and the balance show alike, and both where they differ', async () => {
-    const tells = (work: (tx: EmployerTransaction, found: Instruction) => Promise<void>) =>
-      office.database.inEmployer(ours.employer, async (tx) =>
-        work(tx, await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] })),
-      );
-    const approved = { count: 1, totalMinor: 100n };
-    await tells((tx, found) => {
-      const told = { happened: 'its sum was lost again', subjectId: ours.run, beyond: approved };
-      return totalsDiffer(tx, found, { rowCount: 1, totalMinor: 100n }, told);
+  const tellsOf = (nth: 0 | 1, approved: Totals, shown: Totals) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] });
+      await groupsDiffer(tx, found, approved, [shown]);
     });
-    await tells((tx, found) => groupsDiffer(tx, found, approved, [{ count: 2, totalMinor: 107n }]));
+  const lost = (instructionId: string | undefined, payments: number, amountMinor: bigint) =>
+    office.database.inEmployer(ours.employer, (tx) =>
+      accountLostAgain(tx, [{ payRunId: ours.run, instructionId, payments, amountMinor }]),
+    );
+  const [first, second] = ours.instruction;
+  const one = { count: 1, totalMinor: 100n };
+
+  it('counts once what the totals and the balance show alike, and both where they differ', async () => {
+    await lost(first, 1, 100n);
+    await tellsOf(0, one, { count: 2, totalMinor: 107n });
     await acknowledge();
     expect((await acknowledged()).sort()).toEqual([
       [1, 100n, null],
       [1, 7n, null],
     ]);
-    await tells((tx, found) => groupsDiffer(tx, found, approved, [{ count: 2, totalMinor: 200n }]));
+    await tellsOf(0, one, { count: 2, totalMinor: 200n });
     await acknowledge();
     expect(await acknowledged()).toEqual([[1, 100n, null]]);
     await tell(foreign('1', 100n));
@@ -196,47 +200,74 @@ describe('what was acknowledged besides the rows of a run', () => {
     ]);
   });
 
-  it('counts once what the balance shows of all instructions of a run, where the totals of each show it', async () => {
-    const tells = (nth: 0 | 1, work: (tx: EmployerTransaction, found: Instruction) => Promise<void>) =>
-      office.database.inEmployer(ours.employer, async (tx) =>
-        work(tx, await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[nth] })),
-      );
-    const shown = (nth: 0 | 1, totalMinor: bigint) =>
-      tells(nth, (tx, found) =>
-        groupsDiffer(tx, found, { count: 1, totalMinor: 100n }, [{ count: 2, totalMinor }]),
-      );
-    await shown(0, 200n);
+  it('counts once what the balance shows of all instructions of a run, whichever totals show it', async () => {
+    await tellsOf(0, one, { count: 2, totalMinor: 200n });
     await acknowledge();
-    await tells(0, (tx, found) => {
-      const told = { subjectId: ours.run, beyond: { count: 2, totalMinor: 200n } };
-      return totalsDiffer(
-        tx,
-        found,
-        { rowCount: 2, totalMinor: 200n },
-        { happened: 'all was lost again', ...told },
-      );
-    });
+    await lost(undefined, 2, 200n);
+    await acknowledge();
+    expect(await acknowledged()).toEqual([[2, 200n, null]]);
+    await tellsOf(1, one, { count: 3, totalMinor: 207n });
     await acknowledge();
     expect(await acknowledged()).toEqual([
-      [1, 100n, null],
       [2, 200n, null],
+      [1, 7n, null],
     ]);
-    await shown(1, 200n);
+  });
+
+  it('is not what moved nothing of an instruction whose totals show it executed twice', async () => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica; UPDATE planned_instruction SET row_count = 3, total_minor = 300`,
+    );
+    const three = { count: 3, totalMinor: 300n };
+    await tellsOf(0, three, { count: 6, totalMinor: 600n });
+    await lost(first, 2, 180n);
     await acknowledge();
-    expect(await acknowledged()).toEqual([
+    expect(await acknowledged()).toEqual([[2, 180n, null]]);
+  });
+
+  it('counts once what is listed of each instruction of a run whose account lost all of them again', async () => {
+    await tell(foreign('1', 100n));
+    await lost(undefined, 2, 200n);
+    await acknowledge();
+    expect((await acknowledged()).sort()).toEqual([
       [1, 100n, null],
-      [1, 100n, null],
+      [1, 100n, expect.anything()],
     ]);
+    await tellOf(1, [foreign('2', 100n)]);
+    await acknowledge();
+    expect((await acknowledged()).map(([, minor]) => minor)).toEqual([100n, 0n, 100n]);
+  });
+
+  it('counts once what totals show of one and a list of the other of them', async () => {
+    await tellsOf(0, one, { count: 2, totalMinor: 200n });
+    await tellOf(1, [foreign('2', 100n)]);
+    await lost(undefined, 2, 200n);
+    await acknowledge();
+    expect((await acknowledged()).map(([, minor]) => minor)).toEqual([100n, 100n]);
+  });
+
+  it('asks about another instruction of the run, and about all of it, where one was decided', async () => {
+    const open = async () =>
+      (await select(office.server.superuserUrl, `SELECT FROM attention WHERE resolved_at IS NULL`)).length;
+    for (const [id, payments, minor] of [
+      [first, 2, 120n],
+      [second, 1, 100n],
+      [undefined, 3, 220n],
+    ] as const) {
+      await lost(id, payments, minor);
+      expect(await open()).toBe(1);
+      await acknowledge();
+      await lost(id, payments, minor);
+      expect(await open()).toBe(0);
+    }
+    expect(await acknowledged()).toEqual([[3, 220n, null]]);
   });
 
   it('takes what is listed by itself off the totals that show it, and not off the balance besides', async () => {
     const approved = { count: 3, totalMinor: 300n };
-    await office.database.inEmployer(ours.employer, async (tx) => {
-      const found = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
-      const told = { happened: 'its sum was lost again', subjectId: ours.run, beyond: approved };
-      await totalsDiffer(tx, found, { rowCount: 3, totalMinor: 300n }, told);
-      await groupsDiffer(tx, found, approved, [{ count: 4, totalMinor: 320n }]);
-    });
+    await lost(first, 3, 300n);
+    await tellsOf(0, approved, { count: 4, totalMinor: 320n });
     await tell(foreign('1', 20n));
     await acknowledge();
     expect((await acknowledged()).sort()).toEqual([
