@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   BankClientError,
   ContractDrift,
+  isBankError,
   isNotShown,
   isPerhapsNone,
   isRefusedRead,
@@ -36,6 +37,11 @@ export interface InstructionAtBank {
    * comes back, or ends otherwise after all, is seen nowhere else at a bank that shows no list.
    */
   evenUnlisted?: boolean;
+  /**
+   * Whether it is only followed, and read again: absence proves nothing, so that where a list of it shows none, what cannot
+   * be read besides shows none either. Else a decision may rest on it.
+   */
+  isOnlyFollowed?: boolean;
   /** Whether a message id names a row of this instruction. */
   isNamedBy: (messageId: string) => boolean;
   /**
@@ -185,16 +191,18 @@ export class BankReads {
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
     for (const way of ways) {
+      let found: BankPayment[];
       try {
-        const found = await way();
-        if (found.length > 0) return found;
-        isNone = true;
-        if (!byAnyList) break;
+        found = await way();
       } catch (error) {
-        if (!this.mayBeReadOtherwise(error, instruction)) throw error;
+        if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
+        continue;
       }
+      if (found.length > 0) return found;
+      isNone = true;
+      if (!byAnyList) break;
     }
     const unlisted = isNone || isPerhapsNone(failure) ? await this.unlisted(instruction) : [];
     if (isNone || unlisted.length > 0) return unlisted;
@@ -206,13 +214,14 @@ export class BankReads {
    * not known of an account that was onboarded before there was a payment. @throws BankClientError
    */
   async unlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const { bankIds, evenUnlisted = false } = instruction;
+    const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
     const isOurs = mayBeOf(instruction);
+    const saysNothing = (error: unknown) => isRefusedRead(error) || (isOnlyFollowed && isServersFault(error));
     const found: BankPayment[] = [];
     for (const ids of bankIds) {
       if (ids.length === 0) continue;
-      const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
+      const payment = await unless(saysNothing, this.gateway.getPayment(ids));
       if (payment === undefined || !isOurs(payment)) break;
       found.push(payment);
     }
@@ -262,11 +271,14 @@ export class BankReads {
   /**
    * Whether another list may show what the one of an instruction does not. A server's fault of a moment passes by itself;
    * one that was met twice may be of this list alone.
+   * @param isNone whether another was read and shows none: of what is only followed, one that fails shows no less
    */
   mayBeReadOtherwise(
     error: unknown,
-    { bankInstructionId, byAnyList = false }: InstructionAtBank,
+    { bankInstructionId, byAnyList = false, isOnlyFollowed = false }: InstructionAtBank,
+    isNone = false,
   ): error is BankClientError {
+    if (isNone && isOnlyFollowed) return isBankError(error);
     if (error instanceof ListUnreadable || error instanceof NotFound) return true;
     if (isServersFault(error)) return this.faultsOf(listOf(bankInstructionId)) > 1;
     return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
