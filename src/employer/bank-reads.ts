@@ -182,12 +182,13 @@ export class BankReads {
    * @throws BankClientError where no way can: NotFound where every way says so
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const { byAnyList = false, evenUnlisted = false } = instruction;
+    const { byAnyList = false } = instruction;
     let isNone = false;
     const ways = [
       may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
       may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
-      may(account, 'PAYMENT') && (() => (isNone && evenUnlisted ? [] : this.oneByOne(instruction))),
+      may(account, 'PAYMENT') &&
+        (() => (isNone ? this.firstUnlisted(instruction) : this.oneByOne(instruction))),
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
     for (const way of ways) {
@@ -227,6 +228,13 @@ export class BankReads {
     }
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
+  }
+
+  /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
+  private async firstUnlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    if (instruction.evenUnlisted) return [];
+    const bankIds = instruction.bankIds.slice(0, MOST_ALONE);
+    return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */

@@ -213,10 +213,23 @@ describe('payments that the list of their instruction does not show', () => {
     expect(await readBy({}, general())).toEqual({ found: [], asked: [0, 0], by: [] });
   });
 
-  it('are read each by itself where no list shows one, up to the first that is not shown where that is asked for', async () => {
-    expect(await readBy({ byAnyList: true }, emptyList())).toMatchObject({ found: [], asked: [1, 2] });
-    const even = { byAnyList: true, evenUnlisted: true };
-    expect(await readBy(even, emptyList())).toMatchObject({ found: [], asked: [1, 1] });
+  it.each([{ byAnyList: true }, FOLLOWED])(
+    'are read each by itself where no list shows one, up to the first that is not shown (%p)',
+    async (at) => {
+      expect(await readBy(at, emptyList())).toEqual({ found: [], asked: [1, 1], by: [] });
+      const all = { found: ['901', '902'], asked: [1, 2], by: ['itself'] };
+      expect(await readBy(at, emptyList(), shown)).toEqual(all);
+      const broken = new BankError(500, { raw: '' });
+      const first = (ids: KnownIds) => (ids[0] === '901' ? shown(ids) : Promise.reject(broken));
+      expect(await readBy(at, emptyList(), first)).toMatchObject({ found: ['901'] });
+    },
+  );
+
+  it('are read so a thousand at most, where one of them alone tells what is asked', async () => {
+    const bankIds = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
+    const { asked } = await readBy({ byAnyList: true, bankIds }, emptyList(), shown);
+    expect(asked).toEqual([1, 1_000]);
+    expect(await readBy({ ...FOLLOWED, bankIds }, emptyList(), shown)).toMatchObject({ asked: [1, 0] });
   });
 
   describe.each([
