@@ -177,8 +177,8 @@ export class BankReads {
 
   /**
    * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
-   * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one. Absence
-   * of one proves nothing.
+   * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
+   * by itself what that lacks. Absence of one proves nothing.
    * @throws BankClientError where no way can: NotFound where every way says so
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
@@ -201,7 +201,7 @@ export class BankReads {
           failure = error;
         continue;
       }
-      if (found.length > 0) return found;
+      if (found.length > 0) return isNone ? this.completed(instruction, found) : found;
       isNone = true;
       if (!byAnyList) break;
     }
@@ -235,6 +235,13 @@ export class BankReads {
     if (instruction.evenUnlisted) return [];
     const bankIds = instruction.bankIds.slice(0, MOST_ALONE);
     return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
+  }
+
+  /** What the general list shows, and as `unlisted` what it lacks: an empty list of the instruction tells of no more. */
+  private async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
+    const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
+    const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
+    return [...listed, ...(await this.unlisted({ ...instruction, bankIds, onShown: undefined }))];
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */

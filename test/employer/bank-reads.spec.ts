@@ -232,6 +232,12 @@ describe('payments that the list of their instruction does not show', () => {
     expect(await readBy({ ...FOLLOWED, bankIds }, emptyList(), shown)).toMatchObject({ asked: [1, 0] });
   });
 
+  it('are read each by itself where the general one lacks it, of what is asked for so', async () => {
+    const even = { byAnyList: true, evenUnlisted: true };
+    expect(await readBy(even, general(), shown)).toEqual({ found: ['901', '902'], asked: [1, 1], by: [] });
+    expect(await readBy({ byAnyList: true }, general(), shown)).toMatchObject({ asked: [1, 0] });
+  });
+
   describe.each([
     new BankError(500, { raw: '' }),
     new BankError(504, { raw: '' }),
