@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   BankClientError,
   ContractDrift,
+  isBankError,
   isNotShown,
   isPerhapsNone,
   isRefusedRead,
@@ -36,6 +37,11 @@ export interface InstructionAtBank {
    * comes back, or ends otherwise after all, is seen nowhere else at a bank that shows no list.
    */
   evenUnlisted?: boolean;
+  /**
+   * Whether it is only followed, and read again: absence proves nothing, so that where a list of it shows none, what cannot
+   * be read besides shows none either. Else a decision may rest on it.
+   */
+  isOnlyFollowed?: boolean;
   /** Whether a message id names a row of this instruction. */
   isNamedBy: (messageId: string) => boolean;
   /**
@@ -171,30 +177,33 @@ export class BankReads {
 
   /**
    * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
-   * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one. Absence
-   * of one proves nothing.
+   * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
+   * by itself what that lacks. Absence of one proves nothing.
    * @throws BankClientError where no way can: NotFound where every way says so
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const { byAnyList = false, evenUnlisted = false } = instruction;
+    const { byAnyList = false } = instruction;
     let isNone = false;
     const ways = [
       may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
       may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
-      may(account, 'PAYMENT') && (() => (isNone && evenUnlisted ? [] : this.oneByOne(instruction))),
+      may(account, 'PAYMENT') &&
+        (() => (isNone ? this.firstUnlisted(instruction) : this.oneByOne(instruction))),
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
     for (const way of ways) {
+      let found: BankPayment[];
       try {
-        const found = await way();
-        if (found.length > 0) return found;
-        isNone = true;
-        if (!byAnyList) break;
+        found = await way();
       } catch (error) {
-        if (!this.mayBeReadOtherwise(error, instruction)) throw error;
+        if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
+        continue;
       }
+      if (found.length > 0) return isNone ? this.completed(instruction, found) : found;
+      isNone = true;
+      if (!byAnyList) break;
     }
     const unlisted = isNone || isPerhapsNone(failure) ? await this.unlisted(instruction) : [];
     if (isNone || unlisted.length > 0) return unlisted;
@@ -206,18 +215,33 @@ export class BankReads {
    * not known of an account that was onboarded before there was a payment. @throws BankClientError
    */
   async unlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const { bankIds, evenUnlisted = false } = instruction;
+    const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
     const isOurs = mayBeOf(instruction);
+    const saysNothing = (error: unknown) => isRefusedRead(error) || (isOnlyFollowed && isServersFault(error));
     const found: BankPayment[] = [];
     for (const ids of bankIds) {
       if (ids.length === 0) continue;
-      const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
+      const payment = await unless(saysNothing, this.gateway.getPayment(ids));
       if (payment === undefined || !isOurs(payment)) break;
       found.push(payment);
     }
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
+  }
+
+  /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
+  private async firstUnlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    if (instruction.evenUnlisted) return [];
+    const bankIds = instruction.bankIds.slice(0, MOST_ALONE);
+    return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
+  }
+
+  /** What the general list shows, and as `unlisted` what it lacks: an empty list of the instruction tells of no more. */
+  private async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
+    const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
+    const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
+    return [...listed, ...(await this.unlisted({ ...instruction, bankIds, onShown: undefined }))];
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
@@ -262,11 +286,14 @@ export class BankReads {
   /**
    * Whether another list may show what the one of an instruction does not. A server's fault of a moment passes by itself;
    * one that was met twice may be of this list alone.
+   * @param isNone whether another was read and shows none: of what is only followed, one that fails shows no less
    */
   mayBeReadOtherwise(
     error: unknown,
-    { bankInstructionId, byAnyList = false }: InstructionAtBank,
+    { bankInstructionId, byAnyList = false, isOnlyFollowed = false }: InstructionAtBank,
+    isNone = false,
   ): error is BankClientError {
+    if (isNone && isOnlyFollowed) return isBankError(error);
     if (error instanceof ListUnreadable || error instanceof NotFound) return true;
     if (isServersFault(error)) return this.faultsOf(listOf(bankInstructionId)) > 1;
     return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);

@@ -140,6 +140,7 @@ export class Follower {
           instruction.status === 'SUBMITTED' ||
           glance?.shown !== undefined ||
           !this.totals.areDue(instruction),
+        isOnlyFollowed: true,
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
         onShown: (way) => (by = way),

@@ -1,13 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
-import {
-  isBankError,
-  isNotShown,
-  isPerhapsNone,
-  isRequestRefused,
-  isServersFault,
-  unless,
-} from '../bank/errors';
+import { isNotShown, isPerhapsNone, isRequestRefused, isServersFault, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
 import { BankReads, InstructionAtBank } from '../employer/bank-reads';
@@ -65,8 +58,10 @@ export class PaymentSource {
       const own = await this.ofItsOwn(account, asked, at, isFew);
       if (own === undefined) return await this.ofGeneralList(account, asked, at);
       if (own.length > 0 || (isFew && at.byAnyList)) return own;
-      // What its own list shows none of the general one may show; that it cannot be read is no worse than that.
-      return (await unless(isBankError, this.ofGeneralList(account, asked, at, false))) ?? [];
+      // What its own list shows none of the general one may show; of what is followed, that it cannot be read is no worse.
+      const isNoWorse = (error: unknown) => this.reads.mayBeReadOtherwise(error, at, true);
+      const listed = await unless(isNoWorse, this.ofGeneralList(account, asked, at, false));
+      return listed ?? (await this.eachByItself(at));
     } finally {
       this.open -= 1;
     }

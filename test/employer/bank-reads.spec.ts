@@ -10,15 +10,18 @@ import {
   Unauthorised,
 } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
+import type { KnownIds } from '../../src/bank/payment-ids';
 import { Clock } from '../../src/config/clock';
 import type { BankLists } from '../../src/database/bank-lists';
-import { BankReads } from '../../src/employer/bank-reads';
+import { BankReads, type InstructionAtBank } from '../../src/employer/bank-reads';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { messageIdOf, namesOf } from '../../src/pay-run/message-id';
 import { answer, PAYMENT_BODY, ScriptedBank } from '../bank/scripted-bank';
 import { emptyList } from '../support/empty-list';
 
 const OURS = '018f0000-0000-7000-8000-000000000001';
+/** How what was submitted is looked for while it is followed. */
+const FOLLOWED = { byAnyList: true, evenUnlisted: true, isOnlyFollowed: true };
 
 let bank: ScriptedBank;
 let client: BankClient;
@@ -170,13 +173,17 @@ describe('payments that no list shows', () => {
 });
 
 describe('payments that the list of their instruction does not show', () => {
+  const gone = new NotFound(404, { raw: '' });
+  const shown = ([id]: KnownIds) =>
+    Promise.resolve({ bankPaymentId: id, bankInstructionId: '4711', status: 'SETTLED' });
   /** What is read, by which way, how often the general list and each by itself were asked, as `at` says and the bank answers. */
   async function readBy(
-    at: { byAnyList?: boolean; evenUnlisted?: boolean },
+    at: Partial<InstructionAtBank>,
     general: AsyncIterable<unknown>,
+    alone: (ids: KnownIds) => Promise<unknown> = () => Promise.reject(gone),
   ) {
     const listPayments = jest.fn(() => general);
-    const getPayment = jest.fn(() => Promise.reject(new NotFound(404, { raw: '' })));
+    const getPayment = jest.fn(alone);
     const gateway = { listInstructionPayments: emptyList, listPayments, getPayment };
     const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
     const account = {
@@ -206,18 +213,50 @@ describe('payments that the list of their instruction does not show', () => {
     expect(await readBy({}, general())).toEqual({ found: [], asked: [0, 0], by: [] });
   });
 
-  it('are read each by itself where no list shows one, up to the first that is not shown where that is asked for', async () => {
-    expect(await readBy({ byAnyList: true }, emptyList())).toMatchObject({ found: [], asked: [1, 2] });
-    const even = { byAnyList: true, evenUnlisted: true };
-    expect(await readBy(even, emptyList())).toMatchObject({ found: [], asked: [1, 1] });
+  it.each([{ byAnyList: true }, FOLLOWED])(
+    'are read each by itself where no list shows one, up to the first that is not shown (%p)',
+    async (at) => {
+      expect(await readBy(at, emptyList())).toEqual({ found: [], asked: [1, 1], by: [] });
+      const all = { found: ['901', '902'], asked: [1, 2], by: ['itself'] };
+      expect(await readBy(at, emptyList(), shown)).toEqual(all);
+      const broken = new BankError(500, { raw: '' });
+      const first = (ids: KnownIds) => (ids[0] === '901' ? shown(ids) : Promise.reject(broken));
+      expect(await readBy(at, emptyList(), first)).toMatchObject({ found: ['901'] });
+    },
+  );
+
+  it('are read so a thousand at most, where one of them alone tells what is asked', async () => {
+    const bankIds = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
+    const { asked } = await readBy({ byAnyList: true, bankIds }, emptyList(), shown);
+    expect(asked).toEqual([1, 1_000]);
+    expect(await readBy({ ...FOLLOWED, bankIds }, emptyList(), shown)).toMatchObject({ asked: [1, 0] });
   });
 
-  it('are not said to be none where the general one cannot be read', async () => {
-    const away = new BankError(500, { raw: '' });
+  it('are read each by itself where the general one lacks it, of what is asked for so', async () => {
+    const even = { byAnyList: true, evenUnlisted: true };
+    expect(await readBy(even, general(), shown)).toEqual({ found: ['901', '902'], asked: [1, 1], by: [] });
+    expect(await readBy({ byAnyList: true }, general(), shown)).toMatchObject({ asked: [1, 0] });
+  });
+
+  describe.each([
+    new BankError(500, { raw: '' }),
+    new BankError(504, { raw: '' }),
+    new BankUnreachable('total-timeout', true),
+  ])('and the general one cannot be read (%s)', (failure) => {
     async function* failing() {
-      yield* await Promise.reject<never[]>(away);
+      yield* await Promise.reject<never[]>(failure);
     }
-    await expect(readBy({ byAnyList: true }, failing())).rejects.toBe(away);
+
+    it('are not said to be none', async () => {
+      await expect(readBy({ byAnyList: true }, failing())).rejects.toBe(failure);
+    });
+
+    it('are read each by itself where they are only followed, and else left to the next read', async () => {
+      const all = { found: ['901', '902'], asked: [1, 2], by: ['itself'] };
+      expect(await readBy(FOLLOWED, failing(), shown)).toEqual(all);
+      const alone = () => Promise.reject(failure);
+      expect(await readBy(FOLLOWED, failing(), alone)).toEqual({ found: [], asked: [1, 1], by: [] });
+    });
   });
 });
 

@@ -239,6 +239,20 @@ describe('a submitted run', () => {
     await eventually(async () => (await kinds()).length === 0, 15_000);
   });
 
+  it('is asked about for the bank to act though its own list is empty and the general one cannot be read', async () => {
+    const id = await following();
+    const bank = payroll.services[0]!.app;
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+    jest.spyOn(bank.get(BankGateway), 'listInstructionPayments').mockImplementation(emptyList);
+    const reads = bank.get(BankReads);
+    const { instruction } = reads;
+    jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
+      const shown = await instruction.apply(reads, asked);
+      return shown && { ...shown, status: 'C_INST_WAITING_FOR_APPROVAL' };
+    });
+    await payroll.askedAbout(id, 'BANK_ACTION_REQUIRED');
+  });
+
   it('is not asked about again while what the bank answers cannot be read, once two people have decided it', async () => {
     const id = await following();
     for (const operation of READS) await payroll.fault({ operation, kind: 'garbage', every: 1 });

@@ -75,6 +75,23 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
     expect(await timesPaid()).toEqual([1, 1, 1]);
   });
 
+  it('is not declared not executed, whatever the bank writes, where both lists are empty and a payment by itself shows that it was', async () => {
+    await start('gone');
+    await payroll.letsRead('INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT');
+    const { id, path, bankInstructionId } = await parked();
+    await payroll.letRest('INSTRUCTION');
+    await payroll.submitAtBank(bankInstructionId);
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
+    jest.spyOn(bank, 'listPayments').mockImplementation(emptyList);
+    const word = { action: 'NOT_EXECUTED', reason: 'the bank said so', evidence: 'letter of today, B-9' };
+    expect(await payroll.decide(path, word)).toMatchObject({ status: 409, data: { code: 'WAS_EXECUTED' } });
+    jest.restoreAllMocks();
+    await readNow();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1]);
+  });
+
   it.each(GONE)('is not proven dead by a delete of what was gone already: %s', async (are) => {
     await start(are);
     const { id, path, bankInstructionId } = await parked();

@@ -225,7 +225,13 @@ describe('where the general list shows none of an instruction', () => {
 
 describe('where the list of an instruction shows none of it', () => {
   /** What is seen of the last of several of a size, and by which read, where the general list and reads of each alone answer so. */
-  async function lastSeen(count: number, rows: number, general: string[] | Error, alone: string[]) {
+  async function lastSeen(
+    count: number,
+    rows: number,
+    general: string[] | Error,
+    alone: string[],
+    how: Partial<InstructionAtBank> = { isOnlyFollowed: true },
+  ) {
     let by: ShownBy | undefined;
     const empty = () => Promise.resolve([]);
     const unlisted = ({ onShown }: InstructionAtBank) => {
@@ -237,6 +243,7 @@ describe('where the list of an instruction shows none of it', () => {
       payments,
       ownPayments: empty,
       unlisted,
+      faults: new Map(),
     });
     const last = `bank-${count - 1}`;
     const gateway = {
@@ -247,7 +254,7 @@ describe('where the list of an instruction shows none of it', () => {
       },
     };
     const source = new PaymentSource(reads, gateway as unknown as BankGateway);
-    const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false };
+    const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false, ...how };
     const all = Array.from({ length: count }, (_, n) =>
       source.paymentsOf(
         { reads: READS } as EmployerAccount,
@@ -264,7 +271,24 @@ describe('where the list of an instruction shows none of it', () => {
   ])('reads the general one, of %s, and else each by itself', async (_, count, rows) => {
     expect(await lastSeen(count, rows, ['general'], [])).toEqual({ seen: ['general'], by: undefined });
     expect(await lastSeen(count, rows, [], ['alone'])).toEqual({ seen: ['alone'], by: 'itself' });
-    expect((await lastSeen(count, rows, new NotAllowed(403, { raw: 'no' }), [])).seen).toEqual([]);
+  });
+
+  it.each([
+    new NotAllowed(403, { raw: 'no' }),
+    new BankError(500, { raw: 'oops' }),
+    new BankUnreachable('total-timeout', true),
+  ])(
+    'reads each by itself where the general one cannot be read of what is only followed (%s)',
+    async (failure) => {
+      const many = [FEW + 1, 100] as const;
+      expect(await lastSeen(...many, failure, ['alone'])).toEqual({ seen: ['alone'], by: 'itself' });
+      expect((await lastSeen(...many, failure, [])).seen).toEqual([]);
+    },
+  );
+
+  it('does not take what must not have been paid for unpaid where the general one fails', async () => {
+    const failure = new BankError(500, { raw: 'oops' });
+    await expect(lastSeen(FEW + 1, 100, failure, [], { byAnyList: true })).rejects.toBe(failure);
   });
 });
 
