@@ -91,6 +91,14 @@ export class BankClient {
     return this.session.turn();
   }
 
+  /**
+   * As `turn`, for a call that rests on a read right before it, which leaves by the turn it is given.
+   * @throws RateLimited, TokenUnavailable, and whatever the read throws
+   */
+  turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn: Turn; answer: T }> {
+    return this.session.turnAfter(read);
+  }
+
   /** Closes idle connections. */
   close(): void {
     this.http.close();

@@ -12,7 +12,7 @@ import {
   type PaymentTransaction,
   paymentTransactionList,
 } from './schema';
-import type { BankSession, Leaving } from './session';
+import type { BankSession, Leaving, Turn } from './session';
 import {
   type AddPaymentTransactionRequest,
   type DirectSubmissionRequest,
@@ -94,9 +94,9 @@ export class CustomerInstructions {
   }
 
   /** One instruction with its history. Scope not shown (Paths exposed only as links). */
-  get(instructionId: string): Promise<CustomerInstruction> {
+  get(instructionId: string, turn?: Turn): Promise<CustomerInstruction> {
     const path = PATHS.customerInstruction(segment(instructionId));
-    return this.session.read(path, customerInstruction, sameRecord(instructionId));
+    return this.session.read(path, customerInstruction, sameRecord(instructionId), '', turn);
   }
 
   /** The payments of one instruction. Scope not shown (Paths exposed only as links). */

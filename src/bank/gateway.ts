@@ -90,6 +90,14 @@ export class BankGateway {
   }
 
   /**
+   * As `turnToSubmit`, and once it comes, reads what the submit rests on by a turn of its own.
+   * @throws RateLimited, TokenUnavailable, and whatever the read throws
+   */
+  turnToSubmitAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn: Turn; answer: T }> {
+    return this.client.turnAfter(read);
+  }
+
+  /**
    * Step 3 (Multi-step credit transfer): one request on a fresh connection; never sent twice, and not at all where
    * `mayLeave`, asked before its first byte, says no.
    */
@@ -115,8 +123,9 @@ export class BankGateway {
     return this.client.customerInstructions.delete(bankInstructionId);
   }
 
-  async getInstruction(bankInstructionId: string): Promise<BankInstruction> {
-    return instructionOf(await this.client.customerInstructions.get(bankInstructionId), this.client.amounts);
+  async getInstruction(bankInstructionId: string, turn?: Turn): Promise<BankInstruction> {
+    const record = await this.client.customerInstructions.get(bankInstructionId, turn);
+    return instructionOf(record, this.client.amounts);
   }
 
   /** The instruction's payments as far as the bank shows them: one that is missing proves nothing. */

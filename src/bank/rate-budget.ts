@@ -26,10 +26,11 @@ export interface RateSignal {
 /** Who may send now. The in-process {@link MinuteBudget} serves one replica, `SharedBudget` all of them. */
 export interface RateBudget {
   /**
-   * Resolves when a request may be sent. An urgent one does not queue behind the others.
+   * Resolves when a request may be sent. An urgent one does not queue behind the others, and may be two that follow one
+   * another: both wait for the turn of the second, so that a minute has one too many at most, and that within the limit.
    * @throws RateLimited when that would take longer than `maxWaitMs`; nothing is taken then.
    */
-  take(maxWaitMs?: number, urgent?: boolean): Promise<void>;
+  take(maxWaitMs?: number, urgent?: boolean, turns?: 1 | 2): Promise<void>;
   observe(signal: RateSignal): void;
   /** How long nobody may send from now, in ms; 0 or less where there is no pause. */
   pauseLeftMs(): number;
@@ -96,15 +97,16 @@ export class MinuteBudget implements RateBudget {
     this.perMinute = configured;
   }
 
-  async take(maxWaitMs = Infinity): Promise<void> {
+  async take(maxWaitMs = Infinity, _urgent = true, turns: 1 | 2 = 1): Promise<void> {
     const nowMs = this.clock.nowMs();
     const state = { dueInMs: this.dueMs - nowMs, pausedInMs: this.pauseLeftMs() };
     const pace = this.perMinute === undefined ? UNPACED : paceOf(this.perMinute);
-    const turn = reserveTurns(state, pace, { turns: 1, maxWaitMs, urgent: true });
+    const turn = reserveTurns(state, pace, { turns, maxWaitMs, urgent: true });
     if (turn.kind === 'refused') throw new RateLimited(turn.waitMs);
     this.dueMs = nowMs + turn.dueInMs;
-    if (turn.inMs > 0) await this.clock.sleep(turn.inMs);
-    await outlastPauses(() => this.pauseLeftMs(), nowMs + maxWaitMs, this.clock);
+    const restMs = (turns - 1) * turn.intervalMs;
+    if (turn.inMs + restMs > 0) await this.clock.sleep(turn.inMs + restMs);
+    await outlastPauses(() => this.pauseLeftMs(), nowMs + maxWaitMs + restMs, this.clock);
   }
 
   observe(signal: RateSignal): void {

@@ -90,11 +90,13 @@ export class BankSession {
     answer: T,
     faultsOf: FaultsOf<z.output<T>> = noFaults,
     noContent = '',
+    turn?: Turn,
   ): Promise<z.output<T>> {
     for (let attempt = 1; ; attempt += 1) {
       const request = { method: 'GET' as const, path, freshConnection: attempt > 1 };
       try {
-        const result = await this.exchange(request, true, LONGEST_WAIT_MS);
+        const leaving = attempt === 1 ? { turn } : {};
+        const result = await this.exchange(request, true, LONGEST_WAIT_MS, leaving);
         if (result.kind === 'failed' || !isSuccess(result.status))
           throw ofRead(path, readErrorOf(result, retryAfterMs(result)));
         const record = readAs(answer, result.status === NO_CONTENT ? noContent : result.text);
@@ -138,6 +140,22 @@ export class BankSession {
   async turn(): Promise<Turn> {
     await this.options.token.current();
     await this.options.budget.take(LONGEST_WAIT_MS, true);
+    return this.turnOfNow();
+  }
+
+  /**
+   * As `turn`, for a call that rests on a read right before it: the turns of both are waited for together, and that of the
+   * call is good once the read has its answer.
+   * @throws RateLimited, TokenUnavailable, and whatever the read throws
+   */
+  async turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn: Turn; answer: T }> {
+    await this.options.token.current();
+    await this.options.budget.take(LONGEST_WAIT_MS, true, 2);
+    const answer = await read(this.turnOfNow());
+    return { turn: this.turnOfNow(), answer };
+  }
+
+  private turnOfNow(): Turn {
     return { atMs: this.options.clock.nowMs() };
   }
 

@@ -69,12 +69,12 @@ export class SharedBudget implements RateBudget {
     this.perMinute = configured;
   }
 
-  async take(maxWaitMs = Infinity, urgent = maxWaitMs <= URGENT_WAIT_MS): Promise<void> {
+  async take(maxWaitMs = Infinity, urgent = maxWaitMs <= URGENT_WAIT_MS, turns: 1 | 2 = 1): Promise<void> {
     const pauseMs = this.pauseLeftMs();
     if (pauseMs > maxWaitMs) throw new RateLimited(Math.ceil(pauseMs));
     const untilMs = this.clock.nowMs() + maxWaitMs;
     if (this.perMinute === undefined) return this.outlastPauses(untilMs);
-    return urgent ? this.takeUrgently(untilMs) : this.queue(untilMs);
+    return urgent ? this.takeUrgently(untilMs, turns) : this.queue(untilMs);
   }
 
   observe(signal: RateSignal): void {
@@ -89,15 +89,17 @@ export class SharedBudget implements RateBudget {
     this.share(this.rate.pause(ms));
   }
 
-  /** A turn of its own, ahead of those that queue. One that was waited for too long, or is paused, is lost. */
-  private async takeUrgently(untilMs: number): Promise<void> {
+  /** Turns of its own, ahead of those that queue. What was waited for too long, or is paused, is lost. */
+  private async takeUrgently(untilMs: number, turns: 1 | 2): Promise<void> {
     const maxWaitMs = untilMs - this.clock.nowMs();
-    const turns = await this.reserve({ turns: 1, maxWaitMs, urgent: true });
-    if (turns.kind === 'refused') throw new RateLimited(turns.waitMs);
-    const dueMs = this.clock.nowMs() + turns.inMs;
-    if (turns.inMs > 0) await this.clock.sleep(turns.inMs);
-    if (turns.inMs > STALE_MS) await this.hearOfPause();
-    const lateMs = this.clock.nowMs() - Math.min(untilMs, dueMs + STALE_MS);
+    const reserved = await this.reserve({ turns, maxWaitMs, urgent: true });
+    if (reserved.kind === 'refused') throw new RateLimited(reserved.waitMs);
+    const restMs = (turns - 1) * reserved.intervalMs;
+    const waitMs = reserved.inMs + restMs;
+    const dueMs = this.clock.nowMs() + waitMs;
+    if (waitMs > 0) await this.clock.sleep(waitMs);
+    if (waitMs > STALE_MS) await this.hearOfPause();
+    const lateMs = this.clock.nowMs() - Math.min(untilMs + restMs, dueMs + STALE_MS);
     if (lateMs > 0 || this.pauseLeftMs() > 0)
       throw new RateLimited(Math.ceil(Math.max(this.pauseLeftMs(), 0)));
   }

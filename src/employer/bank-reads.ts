@@ -18,6 +18,7 @@ import type { ListSize } from '../bank/pager';
 import type { KnownIds } from '../bank/payment-ids';
 import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import { type BankInstruction, type BankPayment, isFee } from '../bank/records';
+import type { Turn } from '../bank/session';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
 import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../domain/bank-status';
@@ -107,16 +108,19 @@ export class BankReads {
 
   /**
    * The instruction itself; undefined where the bank does not let it be read, or fails to show it again and again: what it
-   * holds is known by its payments then. @throws NotFound, BankClientError
+   * holds is known by its payments then.
+   * @param turn waited for before
+   * @throws NotFound, BankClientError
    */
   async instruction(
     account: EmployerAccount,
     bankInstructionId: string,
+    turn?: Turn,
   ): Promise<BankInstruction | undefined> {
     if (!may(account, 'INSTRUCTION')) return undefined;
     const read = `instruction ${bankInstructionId}`;
     try {
-      return await this.countingFaults(read, () => this.gateway.getInstruction(bankInstructionId));
+      return await this.countingFaults(read, () => this.gateway.getInstruction(bankInstructionId, turn));
     } catch (error) {
       if (isServersFault(error) && this.faultsOf(read) > PASSING_FAULTS) return undefined;
       throw error;

@@ -127,7 +127,7 @@ export class Abandonment {
     try {
       const read = await unless(isNotShown, this.reader.submittedBefore(work));
       if (!read?.isUnclear) return read ?? { isUnclear: false };
-      if (await this.isSaidUnsubmitted(work)) return { isUnclear: false };
+      if (await this.isSaidUnsubmitted(work, read.unknown)) return { isUnclear: false };
       await this.tellOfUnclear(claim, work, read.unknown);
       return read;
     } catch (error) {
@@ -136,17 +136,17 @@ export class Abandonment {
     }
   }
 
-  /** Asked until the bank's written word is here, whatever else was acknowledged. */
+  /** Asked until the bank's written word on what it shows is here, whatever else was acknowledged. */
   private async tellOfUnclear(claim: Claim, work: Work, unknown: string | undefined): Promise<void> {
     const unseen = {
       ...aboutInstruction(work.instruction, work.planned),
-      happened: `${SUBMITTED_OR_NOT}: it shows ${shownUnclear(unknown)}.`,
+      happened: submittedOrNot(unknown),
       certain:
         'Nothing more is sent for it. It ends by itself once the bank shows what became of it, or two people acknowledge this with the reference of its written word that nobody submitted it as evidence.',
       askBank: WAS_IT_SUBMITTED,
     };
     await this.database.inEmployer(claim.employerId, (tx) =>
-      tellOfUnseen(tx, claim, 'ROWS', unseen, [SUBMITTED_OR_NOT], 'over'),
+      tellOfUnseen(tx, claim, 'ROWS', unseen, [unseen.happened], 'over'),
     );
   }
 
@@ -165,15 +165,15 @@ export class Abandonment {
     });
   }
 
-  /** Whether two people have the bank's written word on it. */
-  private async isSaidUnsubmitted({ instruction }: Work): Promise<boolean> {
+  /** Whether two people have the bank's written word on what it shows: that on anything else was asked of something else. */
+  private async isSaidUnsubmitted({ instruction }: Work, unknown: string | undefined): Promise<boolean> {
     const said = await this.database.inEmployer(instruction.employerId, (tx) =>
       tx.query(
         `SELECT FROM attention a
          JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-         WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2 AND starts_with(a.happened, $3)
+         WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2 AND a.happened = $3
            AND d.confirmed_at IS NOT NULL AND d.evidence IS NOT NULL LIMIT 1`,
-        [tx.employerId, instruction.id, SUBMITTED_OR_NOT],
+        [tx.employerId, instruction.id, submittedOrNot(unknown)],
       ),
     );
     return said.length > 0;
@@ -183,6 +183,11 @@ export class Abandonment {
   async park(tx: EmployerTransaction, work: Work, happened: string): Promise<void> {
     await accessRefused(tx, work.run, work.instruction, happened);
   }
+}
+
+/** What is asked where nobody can tell whether somebody submitted it: another question for each thing that the bank shows. */
+function submittedOrNot(unknown: string | undefined): string {
+  return `${SUBMITTED_OR_NOT}: it shows ${shownUnclear(unknown)}.`;
 }
 
 /** Whether it is open whether somebody submitted it. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { echoFaultsOfInitiate } from '../bank/echo';
 import { isNotShown, isPerhapsEmpty, NotFound, unless } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
+import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isBeforeSubmit, isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
@@ -25,6 +26,9 @@ export type ReadBack =
   | { kind: 'unidentified'; why: string }
   | { kind: 'different'; why: string; foreign?: string };
 
+/** What is not as it was approved, or not shown so. */
+export type Otherwise = Exclude<ReadBack, { kind: 'equal' }>;
+
 /** Whether an instruction was submitted by somebody else. */
 export interface SubmittedBefore {
   moved?: string;
@@ -43,7 +47,7 @@ export class InstructionReader {
   ) {}
 
   async readBack(work: Work, rows: readonly PayableRow[]): Promise<ReadBack> {
-    const { account, planned } = work;
+    const { account } = work;
     const bankInstructionId = work.instruction.bankInstructionId;
     if (bankInstructionId === null)
       throw new Error('an instruction without an id at the bank cannot be read');
@@ -88,12 +92,26 @@ export class InstructionReader {
     // Where the list does not say which row a payment is, a read of it alone may.
     const judgement =
       listed.kind === 'unidentified' ? judgePayments(expected, await this.named(expected, seen)) : listed;
-    const totals = judgeTotals(
-      { count: planned.rowCount, totalMinor: planned.totalMinor },
-      { count: instruction?.calculatedCount, totalMinor: instruction?.calculatedTotalMinor },
-    );
     const otherwise = instruction ? this.announcedOtherwise(work, instruction) : [];
-    return conclude(judgement, totals, otherwise, instruction);
+    return conclude(judgement, totalsIn(work, instruction), otherwise, instruction);
+  }
+
+  /**
+   * Reads once more what was read back as approved: the instruction alone, or whole where that does not say that it stands.
+   * @param turn for its one read
+   * @returns nothing where it stands as it was approved
+   * @throws BankClientError
+   */
+  async readAgain(work: Work, rows: readonly PayableRow[], turn: Turn): Promise<Otherwise | undefined> {
+    const instruction = await this.instruction(work, work.instruction.bankInstructionId ?? '', turn);
+    if (typeof instruction === 'object') {
+      const { status: bankStatus } = instruction;
+      const state = judgeUnsubmitted(bankStatus);
+      if (state === 'moved') return { kind: 'moved', bankStatus };
+      if (state === 'open' && totalsIn(work, instruction) === 'equal') return undefined;
+    }
+    const reading = await this.readBack(work, rows);
+    return reading.kind === 'equal' ? undefined : reading;
   }
 
   /**
@@ -171,9 +189,10 @@ export class InstructionReader {
   private async instruction(
     work: Work,
     bankInstructionId: string,
+    turn?: Turn,
   ): Promise<BankInstruction | 'gone' | undefined> {
     try {
-      return await this.reads.instruction(work.account, bankInstructionId);
+      return await this.reads.instruction(work.account, bankInstructionId, turn);
     } catch (error) {
       if (error instanceof NotFound) return 'gone';
       throw error;
@@ -197,6 +216,13 @@ export function shownUnclear(unknown: string | undefined): string {
   return unknown === undefined
     ? 'payments of this instruction and not the instruction'
     : `the status ${unknown}, which no document names`;
+}
+
+function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal' | 'fewer' | 'different' {
+  return judgeTotals(
+    { count: planned.rowCount, totalMinor: planned.totalMinor },
+    { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor },
+  );
 }
 
 function isGone(error: unknown): boolean {

@@ -28,6 +28,7 @@ import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer } from './decision';
+import { InstructionReader, Otherwise } from './read-back';
 import { ReplacedLook } from './replaced-look';
 import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway, TURNED_AWAY } from './submit-record';
 import { reportTampering } from './tampering';
@@ -56,6 +57,9 @@ const LOOK_AGAIN_MS = 15_000;
  */
 const LEAVES_WITHIN_MS = 5_000;
 
+/** What was read back so long ago when its turn has come leaves the submit too little of that: it is read once more. */
+const READ_LASTS_MS = 2_000;
+
 const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent';
 
 /** Pause before a submit that never left is tried again. */
@@ -63,6 +67,15 @@ const UNSENT_PAUSE_MS = 2_000;
 
 /** A file that cannot be written is for somebody to mend, whom the log tells at once. */
 const UNREMEMBERED_PAUSE_MS = 15_000;
+
+/** Whether what was read back still holds when a turn has come, and when its submit leaves. */
+interface Age {
+  lasts: () => boolean;
+  mayLeave: () => boolean;
+}
+
+/** How a submit leaves that the gate lets pass. */
+type Allowed = Pick<Leaving, 'turn' | 'mayLeave'>;
 
 /** The instruction gate and the one submit (rules 7, 8 and 9). */
 @Injectable()
@@ -74,6 +87,7 @@ export class Submitter {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly personal: PersonalData,
+    private readonly reader: InstructionReader,
     private readonly verifier: Verifier,
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
@@ -99,14 +113,24 @@ export class Submitter {
       return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(work);
     if (!this.cutOff.isTooLate(work) && !(await this.replaced.standsBeforeSubmit(claim, work, rows)))
       return LOOK_AGAIN_MS;
+    const age = { lasts: this.clock.within(READ_LASTS_MS), mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
     const reading = await this.cutOff.readUnlessLate(work, rows);
+    if (reading.kind === 'unread') return this.cutOff.expire(claim, work, false);
+    if (reading.kind !== 'equal') return this.otherwise(claim, work, rows, reading);
+    if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
+    await this.verifier.shown(claim, work);
+    const allowed = await this.inTurn(work, rows, age);
+    if ('kind' in allowed) return this.otherwise(claim, work, rows, allowed);
+    return this.submit(claim, work, allowed);
+  }
+
+  private async otherwise(
+    claim: Claim,
+    work: Work,
+    rows: readonly PayableRow[],
+    reading: Otherwise,
+  ): Promise<StepEnd> {
     switch (reading.kind) {
-      case 'unread':
-        return this.cutOff.expire(claim, work, false);
-      case 'equal':
-        if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
-        await this.verifier.shown(claim, work);
-        return this.submit(claim, work);
       case 'fewer':
       case 'wait':
       case 'unclear':
@@ -133,17 +157,28 @@ export class Submitter {
     );
   }
 
-  private async submit(claim: Claim, work: Work): Promise<StepEnd> {
+  /**
+   * Waits for the turn of the submit, before its intent: what may have been submitted does not wait, and whatever forbids it
+   * meanwhile is seen. Where what was read back is too old by then, somebody else may have submitted it: it is read once
+   * more, with the turn kept.
+   * @throws BankClientError
+   */
+  private async inTurn(work: Work, rows: readonly PayableRow[], age: Age): Promise<Allowed | Otherwise> {
+    const turn = age.lasts() ? await this.gateway.turnToSubmit() : undefined;
+    if (turn && age.lasts()) return { turn, mayLeave: age.mayLeave };
+    if (this.stopping) return { mayLeave: age.mayLeave };
+    const again = await this.gateway.turnToSubmitAfter((its) => this.reader.readAgain(work, rows, its));
+    return again.answer ?? { turn: again.turn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
+  }
+
+  private async submit(claim: Claim, work: Work, allowed: Allowed): Promise<StepEnd> {
     const bankInstructionId = work.instruction.bankInstructionId;
     if (bankInstructionId === null) throw new Error('a verified instruction has an id at the bank');
     const prepared = this.gateway.prepareSubmit(bankInstructionId);
     const { employerId, subjectId: instructionId } = claim;
-    // Before the intent: what may have been submitted does not wait, and whatever forbids it meanwhile is seen.
-    const turn = await this.gateway.turnToSubmit();
     if (this.stopping) return 0;
     const ids = { attemptId: newId(), callId: newId() };
     const unsent = (why: string) => this.unsent.remember({ employerId, instructionId, ...ids, why });
-    const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
     const intended = await this.database
       .inEmployer(employerId, (tx) => this.intend(tx, claim, work, prepared, ids))
       .catch((error: unknown) => {
@@ -153,7 +188,7 @@ export class Submitter {
     if (intended === 'unapproved') await this.unapproved(work);
     if (typeof intended !== 'bigint') return intended === 'paid already' ? LOOK_AGAIN_MS : 'never';
     crashPoint('submit.intended');
-    const outcome = await this.sendRemembered(prepared, intended, { turn, mayLeave });
+    const outcome = await this.sendRemembered(prepared, intended, allowed);
     crashPoint('submit.sent');
     const wakeIn = await this.database
       .inEmployerRepeatedly(employerId, (tx) => this.record(tx, work, ids, outcome))

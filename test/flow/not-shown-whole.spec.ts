@@ -189,6 +189,38 @@ describe('an instruction that the bank does not show whole before its submit', (
       expect(anew.happened).toMatch(/it shows payments of this instruction and not the instruction/);
       expect((await payroll.run(id)).status).toBe('CANCELLING');
     });
+
+    it.each(['before', 'after'])(
+      'asks anew where the bank shows something else than what its word is of (%s the decision)',
+      async (when) => {
+        const { id, readAgain, readsSo } = await cancelling(unclear);
+        const { path } = await asked(id);
+        const showsAnother = () => readsSo(() => Promise.resolve({ isUnclear: true, unknown: 'PRO_ODD' }));
+        const word = { ...acknowledge, evidence: 'letter of the bank, 4711' };
+        if (when === 'before') {
+          showsAnother();
+          await readAgain();
+        } else readsSo(down);
+        const decision = await payroll.decide(path, word);
+        showsAnother();
+        await eventually(async () => {
+          await payroll.wakeAll();
+          const isAsked = (await payroll.attention()).some((one) => one.happened.includes('PRO_ODD'));
+          return isAsked || (await payroll.run(id)).status !== 'CANCELLING';
+        }, 15_000);
+        expect((await payroll.run(id)).status).toBe('CANCELLING');
+        expect(decision.status).toBe(when === 'before' ? 409 : 200);
+        const anew = await asked(id);
+        expect(anew.path).not.toBe(path);
+        expect(anew.happened).toMatch(/it shows the status PRO_ODD, which no document names/);
+        expect((await payroll.decide(anew.path, word)).status).toBe(200);
+        await eventually(async () => {
+          await payroll.wakeAll();
+          return (await payroll.run(id)).status === 'CANCELLED';
+        }, 20_000);
+        expect(await kinds()).toEqual([]);
+      },
+    );
   });
 
   it('is not asked about before ten minutes, however long others were submitted before it', async () => {

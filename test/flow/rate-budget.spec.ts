@@ -1,6 +1,7 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankGateway } from '../../src/bank/gateway';
+import type { BankRead } from '../../src/employer/employer.entity';
 import { payFile, payRows } from '../support/pay-rows';
 import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -176,6 +177,73 @@ describe('a submit that has waited for its turn until the service is stopped', (
     payroll.url = (await payroll.addReplica()).url;
     await payroll.until(id, ['SETTLED']);
     expect(await select(payroll.database.superuserUrl, attempts)).toEqual([{ outcome: 'EXECUTED' }]);
+  });
+});
+
+describe('a submit that waits for its turn longer than what was read before it holds', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  /** A submit waits for its turn, until it is let go; then the bank has been asked nothing for six seconds. */
+  async function waiting(meanwhile: (runId: string) => Promise<unknown>, reads?: BankRead[]) {
+    payroll = await Payroll.start({ sandbox: { variants: { secondSubmit: 'executed' } } });
+    if (reads) await payroll.letsRead(...reads);
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const turnToSubmit = gateway.turnToSubmit.bind(gateway);
+    let itsTurn: (() => void) | undefined;
+    jest.spyOn(gateway, 'turnToSubmit').mockImplementationOnce(async () => {
+      await new Promise<void>((resolve) => (itsTurn = resolve));
+      return turnToSubmit();
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await eventually(async () => itsTurn !== undefined, 20_000);
+    await meanwhile(id);
+    await pause(6_000);
+    itsTurn?.();
+    return id;
+  }
+  const submitted = async (runId: string) => {
+    const [instruction] = (await payroll.run(runId)).instructions;
+    await payroll.submitAtBank(instruction.bankInstructionId);
+  };
+  const attempts = () => select(payroll.database.superuserUrl, 'SELECT outcome FROM submit_attempt');
+  const submits = async () =>
+    (await payroll.ledger()).instructions.flatMap((one) => (one.submits > 0 ? one.submits : []));
+
+  it.each([
+    ['which is read by itself', undefined],
+    ['of which its payments alone are shown', ['INSTRUCTION_PAYMENTS']],
+  ] satisfies [string, BankRead[]?][])(
+    'is not sent where somebody else submitted the instruction meanwhile, %s',
+    async (_which, reads) => {
+      const id = await waiting(submitted, reads);
+      await eventually(
+        async () => (await payroll.attention()).length + (await attempts()).length > 0,
+        15_000,
+      );
+      expect(await attempts()).toEqual([]);
+      await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');
+      expect(await submits()).toEqual([1]);
+      expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+    },
+  );
+
+  it('is sent once after one more read where nobody did', async () => {
+    let before = 0;
+    const id = await waiting(async () => (before = (await payroll.calls()).getInstruction ?? 0));
+    await eventually(async () => (await payroll.calls()).submit === 1, 10_000);
+    expect((await payroll.calls()).getInstruction).toBeGreaterThan(before);
+    await payroll.until(id, ['SETTLED']);
+    expect(await attempts()).toEqual([{ outcome: 'EXECUTED' }]);
+  });
+
+  it('is not sent where that read fails, and waits for one that does not', async () => {
+    const id = await waiting(() =>
+      payroll.fault({ operation: 'getInstruction', kind: '500-before', nth: 1 }),
+    );
+    await payroll.until(id, ['SETTLED'], 30_000);
+    expect(await attempts()).toEqual([{ outcome: 'EXECUTED' }]);
+    expect(await submits()).toEqual([1]);
   });
 });
 
