@@ -46,8 +46,12 @@ const AT_THE_DESK: readonly CrashPoint[] = [
   'burial.delete-recorded',
   'desk.confirmed',
 ];
-/** The short proof leaves these out: it dies at those beside them, before and after the same call. */
+/** The short proof leaves these out: it dies at those beside them, and the suites of killed adds and submits die here. */
 const LONG_ONLY: readonly CrashPoint[] = [
+  'build.adds-intended',
+  'build.adds-recorded',
+  'submit.intended',
+  'submit.recorded',
   'upload.stored',
   'approval.recorded',
   'build.initiated',

@@ -32,7 +32,7 @@ function wrongLists(): Trial[] {
     MOMENTS.map((moment) => ({
       fault: `list with a record ${Object.values(script).join(' in ')} at the ${moment}`,
       assumptions: 'inside' as const,
-      short: moment === 'gate' || script.what === 'foreign',
+      short: moment === 'gate',
       stand: 'plain' as const,
       instructions: 1,
       expects,

@@ -36,12 +36,10 @@ const LAGS = 2;
 const WOULD_BE_SUBMITTED_MS = 1_500;
 const PAID_WITHIN_MS = 20_000;
 
-/** The short proof tries each by itself at the check, and one that is more at the moments after it. */
+/** The short proof tries a count at the check, and one that is more at the moments after it. */
 const SHORT = [
   'calculated count one less at the check',
   'calculated count one more at the check',
-  'calculated cents one less at the check',
-  'calculated cents one more at the check',
   'calculated count one more at the gate',
   'calculated count one more while it is followed',
 ];

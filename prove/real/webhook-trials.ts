@@ -72,7 +72,7 @@ export function webhookTrials(): Trial[] {
     {
       ...hooked,
       fault: 'webhooks three weeks late',
-      short: true,
+      short: false,
       meet: async (stand, rows) => {
         const { id, held } = await heldBack(stand, () => stand.pay(rows));
         await stand.payroll.until(id, ['SETTLED'], 20_000);

@@ -52,11 +52,13 @@ describe('an answer to a call whose intent a failover lost', () => {
     ['initiate', LOST_INITIATE],
     ['add', LOST_ADDS],
   ] as const)(
-    'is not recorded (%s): the run begins as the database has it, and pays once',
+    'is not recorded (%s): the run is approved again, begins as the database has it, and pays once',
     async (operation, lost) => {
       const id = await failedOver(operation, lost);
       await resumed();
-      await eventually(async () => (await payroll.run(id)).status === 'SETTLED', 40_000);
+      await payroll.until(id, ['READY'], 20_000);
+      await payroll.approve(await payroll.run(id));
+      await payroll.until(id, ['SETTLED'], 40_000);
       expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
       const unintended = await select(
         payroll.database.superuserUrl,
