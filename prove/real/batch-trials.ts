@@ -27,17 +27,11 @@ export function batchTrials(): Trial[] {
       }),
       ...inBatches,
     })),
-    ...POINTS.flatMap((pass) => [
-      {
-        ...crash(pass),
-        ...inBatches,
-        fault: `${crash(pass).fault}, of the second batch`,
-        short: false,
-      },
-      ...(pass.point === 'build.adds-intended' ? [] : ANSWERS).map((kind) => {
-        const trial = crash(pass, { operation: 'add', kind, nth: IN_THE_SECOND });
+    ...POINTS.flatMap((pass) =>
+      [undefined, ...(pass.point === 'build.adds-intended' ? [] : ANSWERS)].map((kind) => {
+        const trial = crash(pass, kind && { operation: 'add', kind, nth: IN_THE_SECOND });
         return { ...trial, ...inBatches, fault: `${trial.fault}, of the second batch`, short: false };
       }),
-    ]),
+    ),
   ];
 }

@@ -31,31 +31,21 @@ export function plainName(event: string): string {
   return event.replace(/[^\w.-]/g, '_');
 }
 
-/** What is kept of a delivery besides its body. */
+/** What is kept of the same bytes besides their body, and how often they came. */
 export interface Received {
   event: string;
   bodyHash: Buffer;
-}
-
-/** The same bytes together, in the order of their hashes, so that no two transactions wait for one another. */
-export function byBody<R extends Received>(received: readonly R[]): { one: R; times: number }[] {
-  const bodies = new Map<string, { one: R; times: number }>();
-  for (const one of received) {
-    const key = one.bodyHash.toString('hex');
-    bodies.set(key, { one, times: (bodies.get(key)?.times ?? 0) + 1 });
-  }
-  return [...bodies].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, body]) => body);
+  times: number;
 }
 
 /**
- * Keeps events of the transaction's employer. One that is not in the document is told to people, and
+ * Keeps events of the transaction's employer, each body once and in the order of their hashes. One that is not in the document is told to people, and
  * not again once two of them have decided it; each name for itself.
  */
 export async function keepEvents(
   tx: EmployerTransaction,
   received: readonly (Received & { accountIds: readonly string[] })[],
 ): Promise<void> {
-  const bodies = byBody(received);
   const isNew = await tx.query<{ event: string }>(
     `WITH kept AS (
        INSERT INTO bank_event AS e (employer_id, id, body_hash, event, account_ids, times)
@@ -68,11 +58,11 @@ export async function keepEvents(
      SELECT DISTINCT event FROM kept WHERE id = ANY ($2) ORDER BY event`,
     [
       tx.employerId,
-      bodies.map(() => newId()),
-      bodies.map(({ one }) => one.bodyHash),
-      bodies.map(({ one }) => one.event),
-      bodies.map(({ one }) => `{${one.accountIds.join(',')}}`),
-      bodies.map(({ times }) => times),
+      received.map(() => newId()),
+      received.map(({ bodyHash }) => bodyHash),
+      received.map(({ event }) => event),
+      received.map(({ accountIds }) => `{${accountIds.join(',')}}`),
+      received.map(({ times }) => times),
     ],
   );
   for (const { event } of isNew.filter((one) => !isKnownEvent(one.event)))
@@ -84,12 +74,11 @@ export async function keepEvents(
     });
 }
 
-/** Keeps events that concern no employer. @returns the names of those whose bytes are new */
+/** Keeps events that concern no employer, as `keepEvents` does. @returns the names of those whose bytes are new */
 export async function keepInstallationEvents(
   tx: Transaction,
   received: readonly Received[],
 ): Promise<readonly string[]> {
-  const bodies = byBody(received);
   const isNew = await tx.query<{ event: string }>(
     `WITH kept AS (
        INSERT INTO installation_event AS e (id, body_hash, event, times)
@@ -99,10 +88,10 @@ export async function keepInstallationEvents(
        RETURNING id, event)
      SELECT event FROM kept WHERE id = ANY ($1)`,
     [
-      bodies.map(() => newId()),
-      bodies.map(({ one }) => one.bodyHash),
-      bodies.map(({ one }) => one.event),
-      bodies.map(({ times }) => times),
+      received.map(() => newId()),
+      received.map(({ bodyHash }) => bodyHash),
+      received.map(({ event }) => event),
+      received.map(({ times }) => times),
     ],
   );
   return isNew.map(({ event }) => event);

@@ -9,7 +9,6 @@ import { isPassing } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
 import { Metrics } from '../http/metrics';
 import {
-  byBody,
   isKnownEvent,
   keepEvents,
   keepInstallationEvents,
@@ -25,9 +24,9 @@ export interface Delivery {
   references: readonly string[];
 }
 
-type Taken = Delivery & Received & { body: Buffer };
-/** With what it names, and the employers it concerns. */
-type Addressed = Taken & { targets: Targets; concerned: ReadonlySet<string> };
+type Taken = Delivery & { body: Buffer };
+/** The same bytes, with what they name, and the employers they concern. */
+type Addressed = Taken & Received & { targets: Targets; concerned: ReadonlySet<string> };
 
 /** A body that came before within a day is not stored again; its targets are woken all the same. */
 const SAME_BODY = '1 day';
@@ -64,17 +63,15 @@ export class WebhookInbox {
 
   /** Answers once the delivery is stored. */
   take(body: Buffer, delivery: Delivery): Promise<void> {
-    const bodyHash = createHash('sha256').update(body).digest();
-    return this.batches.add({ ...delivery, body, bodyHash }, body.length);
+    return this.batches.add({ ...delivery, body }, body.length);
   }
 
   private async store(deliveries: readonly Taken[]): Promise<void> {
-    const targeted = await this.database.asWorker((tx) => targetsOf(tx, this.personal, deliveries));
+    const targeted = await this.database.asWorker((tx) => targetsOf(tx, this.personal, byBody(deliveries)));
     const addressed = targeted.map((one) => ({ ...one, concerned: concernsOf(one.event, one.targets) }));
     await this.tellInstallation(addressed.filter(({ concerned }) => concerned.size === 0));
     for (const employerId of employersOf(addressed)) await this.tell(employerId, addressed);
     const woken = await this.wakeInstructions(addressed);
-    const bodies = byBody(addressed).map(({ one }) => one);
     await this.database.outsideEmployers((tx) =>
       tx.query(
         `INSERT INTO webhook_inbox (id, body_hash, event, body, matched)
@@ -83,18 +80,18 @@ export class WebhookInbox {
          WHERE NOT EXISTS (
            SELECT FROM webhook_inbox WHERE body_hash = hash AND received_at > clock_timestamp() - $6::interval)`,
         [
-          bodies.map(() => newId()),
-          bodies.map(({ bodyHash }) => bodyHash),
-          bodies.map(({ event }) => event),
-          bodies.map(({ body }) => body),
-          bodies.map((one) => one.targets.accounts.length + wokenBy(one, woken).length),
+          addressed.map(() => newId()),
+          addressed.map(({ bodyHash }) => bodyHash),
+          addressed.map(({ event }) => event),
+          addressed.map(({ body }) => body),
+          addressed.map((one) => one.targets.accounts.length + wokenBy(one, woken).length),
           SAME_BODY,
         ],
       ),
     );
-    for (const { event, concerned } of addressed) {
+    for (const { event, concerned, times } of addressed) {
       const known = String(isKnownEvent(event));
-      this.received.inc({ known, concerns: concerned.size > 0 ? 'employer' : 'nobody' });
+      this.received.inc({ known, concerns: concerned.size > 0 ? 'employer' : 'nobody' }, times);
     }
   }
 
@@ -135,6 +132,17 @@ export class WebhookInbox {
     if (deliveries.some(namesNone)) await this.database.asWorker((tx) => wakeThose(tx, near));
     return woken;
   }
+}
+
+/** The same bytes together, in the order of their hashes, so that no two transactions wait for one another. */
+function byBody(deliveries: readonly Taken[]): (Taken & Received)[] {
+  const bodies = new Map<string, Taken & Received>();
+  for (const one of deliveries) {
+    const bodyHash = createHash('sha256').update(one.body).digest();
+    const key = bodyHash.toString('hex');
+    bodies.set(key, { ...one, bodyHash, times: (bodies.get(key)?.times ?? 0) + 1 });
+  }
+  return [...bodies].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, body]) => body);
 }
 
 /** Whom deliveries concern, or whose accounts they name. */

@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import type { PayRunStatus } from '../domain/pay-run';
-import { lockRun } from '../pay-run/pay-run.store';
+import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { lapseRun } from './lapse';
 
@@ -33,6 +33,6 @@ export async function lapseRestored(
      ORDER BY r.id FOR NO KEY UPDATE`,
     [tx.employerId, restoreId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR, hidden],
   );
-  for (const { id } of rows) await lapseRun(tx, await lockRun(tx, id), FORGOTTEN, 'decide');
+  for (const { id } of rows) await lapseRun(tx, await findRun(tx, id), FORGOTTEN, 'decide');
   return rows.map(({ id }) => id);
 }

@@ -64,22 +64,24 @@ it('serves each once, in the order of their coming, within both limits but for o
   );
 });
 
-it('fails the one alone whose fault it is, and goes on', async () => {
+/** Of three, that of those with the second failed. */
+async function failing(error: Error) {
   const serving = new Serving();
-  serving.failsWith = (items) => (items.includes('b') ? POISON : undefined);
+  serving.failsWith = (items) => (items.includes('b') ? error : undefined);
   const batches = batchesOf(serving);
   const all = Promise.allSettled(['a', 'b', 'c'].map((item) => batches.add(item, 1)));
   await serving.letGo();
-  expect((await all).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  expect(serving.served).toEqual([['a'], ['b', 'c'], ['b'], ['c']]);
+  return { answers: await all, served: serving.served };
+}
+
+it('fails the one alone whose fault it is, and goes on', async () => {
+  const { answers, served } = await failing(POISON);
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(served).toEqual([['a'], ['b', 'c'], ['b'], ['c']]);
 });
 
 it('fails all of them where it is the fault of none, without trying each', async () => {
-  const serving = new Serving();
-  serving.failsWith = (items) => (items.includes('b') ? AWAY : undefined);
-  const batches = batchesOf(serving);
-  const all = Promise.allSettled(['a', 'b', 'c'].map((item) => batches.add(item, 1)));
-  await serving.letGo();
-  expect(await all).toMatchObject([{ status: 'fulfilled' }, { reason: AWAY }, { reason: AWAY }]);
-  expect(serving.served).toEqual([['a'], ['b', 'c']]);
+  const { answers, served } = await failing(AWAY);
+  expect(answers).toMatchObject([{ status: 'fulfilled' }, { reason: AWAY }, { reason: AWAY }]);
+  expect(served).toEqual([['a'], ['b', 'c']]);
 });

@@ -153,24 +153,30 @@ describe('a limit at which each request waits for its turn', () => {
   });
 });
 
+/** The first submit waits for its turn until it is let go. */
+function holdsTurn({ services }: Payroll): { waits: () => Promise<void>; letGo: () => void } {
+  const gateway = services[0]!.app.get(BankGateway);
+  const turnToSubmit = gateway.turnToSubmit.bind(gateway);
+  let itsTurn: (() => void) | undefined;
+  jest.spyOn(gateway, 'turnToSubmit').mockImplementationOnce(async () => {
+    await new Promise<void>((resolve) => (itsTurn = resolve));
+    return turnToSubmit();
+  });
+  return { waits: () => eventually(async () => itsTurn !== undefined, 20_000), letGo: () => itsTurn?.() };
+}
+
 describe('a submit that has waited for its turn until the service is stopped', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());
 
   it('is not begun any more, and is sent once by the next one', async () => {
     payroll = await Payroll.start();
-    const gateway = payroll.services[0]!.app.get(BankGateway);
-    const turnToSubmit = gateway.turnToSubmit.bind(gateway);
-    let itsTurn: (() => void) | undefined;
-    jest.spyOn(gateway, 'turnToSubmit').mockImplementation(async () => {
-      await new Promise<void>((resolve) => (itsTurn = resolve));
-      return turnToSubmit();
-    });
+    const { waits, letGo } = holdsTurn(payroll);
     const id = await payroll.paid(payFile(payRows(2)));
-    await eventually(async () => itsTurn !== undefined, 20_000);
+    await waits();
     const stopped = payroll.stopServices();
     await pause(500);
-    itsTurn?.();
+    letGo();
     await stopped;
     const attempts = 'SELECT outcome FROM submit_attempt';
     expect(await select(payroll.database.superuserUrl, attempts)).toEqual([]);
@@ -188,18 +194,12 @@ describe('a submit that waits for its turn longer than what was read before it h
   async function waiting(meanwhile: (runId: string) => Promise<unknown>, reads?: BankRead[]) {
     payroll = await Payroll.start({ sandbox: { variants: { secondSubmit: 'executed' } } });
     if (reads) await payroll.letsRead(...reads);
-    const gateway = payroll.services[0]!.app.get(BankGateway);
-    const turnToSubmit = gateway.turnToSubmit.bind(gateway);
-    let itsTurn: (() => void) | undefined;
-    jest.spyOn(gateway, 'turnToSubmit').mockImplementationOnce(async () => {
-      await new Promise<void>((resolve) => (itsTurn = resolve));
-      return turnToSubmit();
-    });
+    const { waits, letGo } = holdsTurn(payroll);
     const id = await payroll.paid(payFile(payRows(2)));
-    await eventually(async () => itsTurn !== undefined, 20_000);
+    await waits();
     await meanwhile(id);
     await pause(6_000);
-    itsTurn?.();
+    letGo();
     return id;
   }
   const submitted = async (runId: string) => {

@@ -12,9 +12,7 @@ import { execute, select, testDatabase, TestDatabase } from '../support/database
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
-
-/** A bank that shows all there is: what a restored database forgot is found by what the bank shows. */
-const FRANK = { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } as const;
+import { FRANK } from '../support/restoring';
 
 let payroll: Payroll;
 let backup: TestDatabase | undefined;

@@ -5,12 +5,8 @@ import { Restoring } from '../support/restoring';
 let payroll: Payroll;
 let restoring: Restoring;
 beforeEach(async () => {
-  payroll = await Payroll.start({
-    rowsPerInstruction: 2,
-    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
-    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '2000' },
-  });
-  restoring = new Restoring(payroll);
+  restoring = await Restoring.start({ RECONCILE_MS: '2000' });
+  payroll = restoring.payroll;
 });
 afterEach(() => restoring.close());
 

@@ -12,12 +12,8 @@ describe('an employer that is made again after a restore, whose backup forgot it
   let payroll: Payroll;
   let restoring: Restoring;
   beforeEach(async () => {
-    payroll = await Payroll.start({
-      rowsPerInstruction: 2,
-      sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
-      settings: { BANK_TIMEOUT_MS: '500' },
-    });
-    restoring = new Restoring(payroll);
+    restoring = await Restoring.start();
+    payroll = restoring.payroll;
     await restoring.backUp();
     await payroll.until(await payroll.paid(payFile(payRows(4))), ['SETTLED'], 20_000);
     // Of the employer nothing is left to go by.

@@ -9,12 +9,8 @@ let restoring: Restoring;
 const rows = payRows(6);
 
 beforeEach(async () => {
-  payroll = await Payroll.start({
-    rowsPerInstruction: 2,
-    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } },
-    settings: { BANK_TIMEOUT_MS: '500', RECONCILE_MS: '2000' },
-  });
-  restoring = new Restoring(payroll);
+  restoring = await Restoring.start({ RECONCILE_MS: '2000' });
+  payroll = restoring.payroll;
 });
 afterEach(() => restoring.close());
 

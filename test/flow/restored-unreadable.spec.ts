@@ -11,12 +11,8 @@ let payroll: Payroll;
 let restoring: Restoring;
 
 async function start(variants: Partial<Variants> = {}): Promise<void> {
-  payroll = await Payroll.start({
-    rowsPerInstruction: 2,
-    sandbox: { variants: { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent', ...variants } },
-    settings: { BANK_TIMEOUT_MS: '500', SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '2000' },
-  });
-  restoring = new Restoring(payroll);
+  restoring = await Restoring.start({ SUBMIT_DOUBT_MS: '4000', RECONCILE_MS: '2000' }, variants);
+  payroll = restoring.payroll;
 }
 afterEach(() => restoring.close());
 

@@ -1,12 +1,29 @@
 import { execute, select, testDatabase, TestDatabase } from './database';
 import { eventually } from './eventually';
+import type { Variants } from '../../src/bank-sandbox/variants';
 import { Payroll } from './payroll';
+
+/** A bank that shows all there is: what a restored database forgot is found by what the bank shows. */
+export const FRANK = { linkReads: 'allowed', omitFromLists: [], optionalFields: 'sent' } as const;
 
 /** Takes a payroll back to a copy of its database, as a restored backup does. */
 export class Restoring {
   private backup: TestDatabase | undefined;
 
   constructor(readonly payroll: Payroll) {}
+
+  /** At a bank that shows all there is, but for the variants. */
+  static async start(
+    settings: Record<string, string> = {},
+    variants: Partial<Variants> = {},
+  ): Promise<Restoring> {
+    const payroll = await Payroll.start({
+      rowsPerInstruction: 2,
+      sandbox: { variants: { ...FRANK, ...variants } },
+      settings: { BANK_TIMEOUT_MS: '500', ...settings },
+    });
+    return new Restoring(payroll);
+  }
 
   /** Stops the service and copies its database; what happens from here on the copy does not know. */
   async backUp(): Promise<void> {
