@@ -36,12 +36,17 @@ function sumsOfSome(minors: readonly bigint[]): bigint[] {
   return minors.reduce((sums, minor) => [...sums, ...sums.map((sum) => sum + minor)], [0n]);
 }
 
+/** Those that paid anything, of each run by itself. */
+function byRun(paid: readonly PaidByInstruction[]): Map<string, PaidByInstruction[]> {
+  const runs = new Map<string, PaidByInstruction[]>();
+  for (const one of paid.filter(({ payments }) => payments > 0))
+    runs.set(one.payRunId, [...(runs.get(one.payRunId) ?? []), one]);
+  return runs;
+}
+
 /** What all of them took, so many times over, of each run by itself. */
 function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgain[] {
-  const byRun = new Map<string, PaidByInstruction[]>();
-  for (const one of paid.filter(({ payments }) => payments > 0))
-    byRun.set(one.payRunId, [...(byRun.get(one.payRunId) ?? []), one]);
-  return [...byRun].map(([payRunId, those]) => ({
+  return [...byRun(paid)].map(([payRunId, those]) => ({
     payRunId,
     instructionId: those.length === 1 ? those[0]?.instructionId : undefined,
     payments: Number(times) * those.reduce((sum, one) => sum + one.payments, 0),
@@ -51,8 +56,8 @@ function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgai
 
 /**
  * What an account seems to have paid again: what it lost besides the payments and their charges is exactly what one
- * instruction took, once, twice or three times, with or without its charges; or what all of them took, which is of each
- * run that paid. Any other loss, or gain, is other traffic of the account and says nothing.
+ * instruction took, once, twice or three times, with or without its charges; or what all of one run took; or what all of
+ * them took, which is of each run that paid. Any other loss, or gain, is other traffic of the account and says nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
  * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`.
  * @param unpaidChargesMinor what it shows as charges for these: it may have taken them or not
@@ -76,7 +81,7 @@ export function paidAgain(
       const chargesMinor = sumMinor(some.map((one) => one.chargesMinor));
       return isRest(times * amountMinor) || isRest(times * (amountMinor + chargesMinor));
     };
-    const again = [...paid.map((one) => [one]), paid].find(isTaken);
+    const again = [...paid.map((one) => [one]), ...byRun(paid).values(), paid].find(isTaken);
     if (again) return ofEachRun(again, times);
   }
   return [];

@@ -95,6 +95,12 @@ describe('what an account lost over a run', () => {
     ]);
   });
 
+  it('is told of the one run of which all was taken again, though others paid meanwhile', () => {
+    const all = [...paid, one('c', 4_000n, 0n, 0n, 'other'), one('d', 700n, 0n, 0n, 'other')];
+    expect(paidAgain(all, TOOK + 4_700n + 3_530n, 0n, 0n)).toEqual(again(undefined, 2, 3_500n));
+    expect(paidAgain(all, TOOK + 4_700n + 9_400n, 0n, 0n)).toEqual(again(undefined, 4, 9_400n, 'other'));
+  });
+
   it('names nothing where nothing was paid', () => {
     expect(paidAgain([], 100n, 0n, 0n)).toEqual([]);
   });

@@ -293,3 +293,19 @@ describe('two runs paid from one account, whose balance is looked at over each',
     expect(await open()).toEqual([[1, 1, 1, 4, 2n * SECOND]]);
   });
 });
+
+describe('a run of two instructions, while another was paid from its account', () => {
+  beforeAll(() => settled(2, 1, 100n));
+  afterAll(close);
+
+  it('is asked about where all of it was executed again', async () => {
+    await sql('UPDATE payment SET amount_minor = amount_minor + row_no');
+    const [first, second] = [2n * AMOUNT_MINOR + 3n, 2n * (AMOUNT_MINOR + 100n) + 3n];
+    await look(2n * first + second);
+    const beyond =
+      'SELECT pay_run_id AS run, instruction_id AS id, beyond_payments AS payments, beyond_minor AS minor FROM attention';
+    expect(await select(payroll.database.superuserUrl, beyond)).toEqual([
+      { run: runIds[0], id: null, payments: 2, minor: String(first) },
+    ]);
+  });
+});
