@@ -39,7 +39,7 @@ interface StoppedRun {
   installation: boolean;
   employer: boolean;
   run: boolean;
-  /** When it or its employer was stopped, whichever was later; null where only everything is. */
+  /** When it, its employer or everything was stopped, whichever was last; null where nobody stopped any. */
   stoppedAt: Date | null;
   /** Whether the bank has, or may have, submits of it that a restored database has forgotten. */
   forgotten: boolean;
@@ -107,7 +107,8 @@ function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
              WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL), r.created_at) AS "approvedAt",
          s.submits_off OR NOT database_is_known() AS installation,
          e.stopped_at IS NOT NULL AS employer, r.stopped_at IS NOT NULL AS run,
-         greatest(r.stopped_at, e.stopped_at) AS "stoppedAt",
+         greatest(r.stopped_at, e.stopped_at, CASE WHEN s.submits_off THEN least(s.changed_at,
+           (SELECT min(stopped_at) FROM service_stop WHERE lifted_at IS NULL)) END) AS "stoppedAt",
          r.stopped_reason AS "stoppedReason", may_be_forgotten($1, r.id) OR EXISTS (
            SELECT FROM forgotten_instruction f
            WHERE f.employer_id = $1 AND f.pay_run_id = r.id AND f.adopted_at IS NULL) AS forgotten

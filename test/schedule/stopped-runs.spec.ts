@@ -51,10 +51,14 @@ const INSTALLATION = 'every submit of the installation is stopped';
 const breachOfAnother = async () => {
   const [other, subject] = [newId(), newId()];
   await replica.database.inEmployer(other, (tx) =>
-    tx.query(`INSERT INTO employer (id, name, time_zone) VALUES ($1, 'Another', 'Europe/Paris')`, [other]),
+    tx.query(`INSERT INTO employer (id, name, time_zone) VALUES ($1::uuid, $1::text, 'Europe/Paris')`, [
+      other,
+    ]),
   );
   await replica.database.inEmployer(other, async (tx) => {
-    await tx.query(`UPDATE service_switch SET submits_off = true, reason = 'TOTAL_MISMATCH_AFTER_SUBMIT'`);
+    await tx.query(
+      `UPDATE service_switch SET submits_off = true, reason = 'TOTAL_MISMATCH_AFTER_SUBMIT', changed_at = clock_timestamp()`,
+    );
     await tx.query(
       `INSERT INTO service_stop (id, employer_id, kind, subject_id)
        VALUES ($1, $2, 'TOTAL_MISMATCH_AFTER_SUBMIT', $1)`,
@@ -179,21 +183,50 @@ it.each([[false], [true]])(
   },
 );
 
-it('tells of one that is stopped again in mid-run, though the stop before was acknowledged', async () => {
-  await moved('BUILDING', 'VERIFIED', 'SUBMITTING');
-  await parts('SUBMITTED', 'VERIFIED', 'VERIFIED');
-  const employerStops = () => query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`);
-  const inMidRun = toldSo(MID_RUN, 'the employer is stopped');
-  await employerStops();
-  expect(await look()).toEqual(inMidRun);
+const goingOn = () =>
+  execute(
+    store.superuserUrl,
+    `SET session_replication_role = replica;
+     UPDATE employer SET stopped_at = NULL, stopped_reason = NULL;
+     UPDATE service_stop SET lifted_at = now();
+     UPDATE service_switch SET submits_off = false, reason = NULL, changed_at = now()`,
+  );
+const submitsOff = () =>
+  query(`UPDATE service_switch SET submits_off = true, reason = 'a look', changed_at = clock_timestamp()`);
+
+it.each([
+  [
+    'the employer is stopped',
+    () => query(`UPDATE employer SET stopped_at = now(), stopped_reason = 'a look'`),
+  ],
+  [INSTALLATION, submitsOff],
+  [INSTALLATION, breachOfAnother],
+])(
+  'tells of one that is stopped again in mid-run, though the stop before was acknowledged: %s',
+  async (level, stops: () => Promise<unknown>) => {
+    await moved('BUILDING', 'VERIFIED', 'SUBMITTING');
+    await parts('SUBMITTED', 'VERIFIED', 'VERIFIED');
+    const inMidRun = toldSo(MID_RUN, level);
+    await stops();
+    expect(await look()).toEqual(inMidRun);
+    await acknowledged();
+    expect(await look()).toEqual([]);
+    await goingOn();
+    await parts('SUBMITTED', 'SUBMITTED', 'VERIFIED');
+    expect(await look()).toEqual([]);
+    await stops();
+    for (let n = 0; n < 2; n += 1) expect(await look()).toEqual(inMidRun);
+    await acknowledged();
+    expect(await look()).toEqual([]);
+  },
+);
+
+it('does not ask again what was decided where somebody throws the switch too', async () => {
+  clock.set(SUBMIT_AT);
+  await breachOfAnother();
+  await look();
   await acknowledged();
-  expect(await look()).toEqual([]);
-  await query('UPDATE employer SET stopped_at = NULL, stopped_reason = NULL');
-  await parts('SUBMITTED', 'SUBMITTED', 'VERIFIED');
-  expect(await look()).toEqual([]);
-  await employerStops();
-  for (let n = 0; n < 2; n += 1) expect(await look()).toEqual(inMidRun);
-  await acknowledged();
+  await submitsOff();
   expect(await look()).toEqual([]);
 });
 
