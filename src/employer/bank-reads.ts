@@ -52,6 +52,8 @@ export interface InstructionAtBank {
   onIncoming?: (marks: PaymentMarks) => void;
   /** Told where another read than a list of all payments shows them. */
   onShown?: (by: ShownBy) => void;
+  /** Told why a list was not read, once another was that shows none: what is only followed may be in it all the same. */
+  onUnread?: (failure: BankClientError) => void;
 }
 
 /** A read that shows payments: the list of their instruction, or of each by itself, which shows none too many. */
@@ -201,6 +203,7 @@ export class BankReads {
         found = await way();
       } catch (error) {
         if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
+        if (isNone) instruction.onUnread?.(error);
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
         continue;

@@ -1,5 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isBankError, NotFound } from '../bank/errors';
+import {
+  type BankClientError,
+  isAnswerUnusable,
+  isBankError,
+  isPerhapsEmpty,
+  NotFound,
+} from '../bank/errors';
 import { type BankInstruction, type BankPayment, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
@@ -91,7 +97,8 @@ export class Follower {
 
   /**
    * One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. What is seen of its payments is
-   * recorded also where the instruction itself cannot be read. @throws BankClientError for either
+   * recorded also where the instruction itself cannot be read, and what it shows where a list answers nothing that can be
+   * used and no other shows any. @throws BankClientError for either
    * @returns the ids the bank has given to payments that it does not show
    */
   async step(claim: Claim, followed: Followed): Promise<readonly string[]> {
@@ -104,7 +111,7 @@ export class Follower {
       return [];
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, by } = await this.paymentsOf(claim, followed, cameBack, glance);
+    const { seen, by, unread } = await this.paymentsOf(claim, followed, cameBack, glance);
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
     const { shown, failure, gone = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
@@ -114,7 +121,8 @@ export class Follower {
       this.record(tx, claim, followed, { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt }),
     );
     crashPoint('follow.recorded');
-    if (failure) throw failure;
+    const failed = failure ?? unread;
+    if (failed) throw failed;
     await this.leases.answer(claim);
     return unshown;
   }
@@ -125,11 +133,12 @@ export class Follower {
     followed: Followed,
     cameBack: CameBack,
     glance: Glance | undefined,
-  ): Promise<Pick<Sight, 'seen' | 'by'>> {
+  ): Promise<Pick<Sight, 'seen' | 'by'> & { unread?: BankClientError }> {
     const { instruction, account, known, run } = followed;
     const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
     try {
       let by: ShownBy | undefined;
+      let unread: BankClientError | undefined;
       const seen = await this.source.paymentsOf(account, asked, {
         bankInstructionId: instruction.bankInstructionId ?? '',
         createdAt: instruction.createdAt,
@@ -144,8 +153,11 @@ export class Follower {
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
         onShown: (way) => (by = way),
+        onUnread: (failure) => {
+          if (isAnswerUnusable(failure) && !isPerhapsEmpty(failure)) unread = failure;
+        },
       });
-      return { seen, by };
+      return { seen, by, unread: seen.length === 0 ? unread : undefined };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);

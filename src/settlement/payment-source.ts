@@ -59,7 +59,11 @@ export class PaymentSource {
       if (own === undefined) return await this.ofGeneralList(account, asked, at);
       if (own.length > 0 || (isFew && at.byAnyList)) return own;
       // What its own list shows none of the general one may show; of what is followed, that it cannot be read is no worse.
-      const isNoWorse = (error: unknown) => this.reads.mayBeReadOtherwise(error, at, true);
+      const isNoWorse = (error: unknown): boolean => {
+        if (!this.reads.mayBeReadOtherwise(error, at, true)) return false;
+        at.onUnread?.(error);
+        return true;
+      };
       const listed = await unless(isNoWorse, this.ofGeneralList(account, asked, at, false));
       return listed ?? (await this.eachByItself(at));
     } finally {

@@ -239,19 +239,29 @@ describe('a submitted run', () => {
     await eventually(async () => (await kinds()).length === 0, 15_000);
   });
 
-  it('is asked about for the bank to act though its own list is empty and the general one cannot be read', async () => {
-    const id = await following();
-    const bank = payroll.services[0]!.app;
-    await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
-    jest.spyOn(bank.get(BankGateway), 'listInstructionPayments').mockImplementation(emptyList);
-    const reads = bank.get(BankReads);
-    const { instruction } = reads;
-    jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
-      const shown = await instruction.apply(reads, asked);
-      return shown && { ...shown, status: 'C_INST_WAITING_FOR_APPROVAL' };
-    });
-    await payroll.askedAbout(id, 'BANK_ACTION_REQUIRED');
-  });
+  it.each([
+    ['500-before', ['BANK_ACTION_REQUIRED']],
+    ['garbage', ['BANK_ACTION_REQUIRED', 'CONTRACT_DRIFT']],
+  ])(
+    'is asked about for the bank to act though its own list is empty and the general one cannot be read (%s)',
+    async (kind, asked) => {
+      await following();
+      const bank = payroll.services[0]!.app;
+      await payroll.fault({ operation: 'listPaymentTransactions', kind, every: 1 });
+      await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+      jest.spyOn(bank.get(BankGateway), 'listInstructionPayments').mockImplementation(emptyList);
+      const reads = bank.get(BankReads);
+      const { instruction } = reads;
+      jest.spyOn(reads, 'instruction').mockImplementation(async (...which) => {
+        const shown = await instruction.apply(reads, which);
+        return shown && { ...shown, status: 'C_INST_WAITING_FOR_APPROVAL' };
+      });
+      const isAsked = async () => (await kinds()).sort().join() === asked.join();
+      await eventually(isAsked, 15_000);
+      await readAgain(4);
+      expect((await kinds()).sort()).toEqual(asked);
+    },
+  );
 
   it('is not asked about again while what the bank answers cannot be read, once two people have decided it', async () => {
     const id = await following();
