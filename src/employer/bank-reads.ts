@@ -208,7 +208,10 @@ export class BankReads {
           failure = error;
         continue;
       }
-      if (found.length > 0) return isNone ? this.completed(instruction, found) : found;
+      if (found.length > 0) {
+        const isLess = isNone || (instruction.isOnlyFollowed && failure instanceof NotFound);
+        return isLess ? this.completed(instruction, found) : found;
+      }
       isNone = true;
       if (!byAnyList) break;
     }
@@ -218,8 +221,9 @@ export class BankReads {
   }
 
   /**
-   * Payments that no list shows, each by itself, up to the first that is not shown so either: whether that is allowed is
-   * not known of an account that was onboarded before there was a payment. @throws BankClientError
+   * Payments that no list shows, each by itself, up to the first that is not shown so either, which of what is only followed
+   * says nothing of others once one was: whether that is allowed is not known of an account that was onboarded before there
+   * was a payment. @throws BankClientError
    */
   async unlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
@@ -230,8 +234,8 @@ export class BankReads {
     for (const ids of bankIds) {
       if (ids.length === 0) continue;
       const payment = await unless(saysNothing, this.gateway.getPayment(ids));
-      if (payment === undefined || !isOurs(payment)) break;
-      found.push(payment);
+      if (payment !== undefined && isOurs(payment)) found.push(payment);
+      else if (!isOnlyFollowed || found.length === 0) break;
     }
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
@@ -244,11 +248,11 @@ export class BankReads {
     return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
   }
 
-  /** What the general list shows, and as `unlisted` what it lacks: an empty list of the instruction tells of no more. */
-  private async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
+  /** What the general list shows, and as `unlisted` what it lacks: where that of the instruction shows none, no list tells of more. */
+  async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
     const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
     const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
-    return [...listed, ...(await this.unlisted({ ...instruction, bankIds, onShown: undefined }))];
+    return [...listed, ...(await this.unlisted({ ...instruction, bankIds }))];
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */

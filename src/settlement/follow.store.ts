@@ -47,14 +47,14 @@ export interface KnownAtBank {
   bankIds: KnownIds;
 }
 
-/** What is known of an instruction's payments at the bank, without reading the payments. */
+/** What is known of an instruction's payments at the bank, in row order, without reading the payments. */
 export async function knownAtBank(
   tx: EmployerTransaction,
   { id: instructionId }: Pick<Instruction, 'id'>,
 ): Promise<KnownAtBank[]> {
   const records = await tx.query<StoredIds & { payment_id: string }>(
     `SELECT payment_id, bank_payment_id, bank_transaction_id FROM bank_payment
-     WHERE employer_id = $1 AND instruction_id = $2`,
+     WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
     [tx.employerId, instructionId],
     'kept',
   );

@@ -55,8 +55,10 @@ export class PaymentSource {
     try {
       if (!account.reads.includes('PAYMENT_LIST')) return await this.reads.payments(account, at);
       const isFew = this.open <= FEW;
-      const own = await this.ofItsOwn(account, asked, at, isFew);
-      if (own === undefined) return await this.ofGeneralList(account, asked, at);
+      const isPassedOver = !isLinked(account) || (!isFew && asked.rows < FULL_PAGE_ROWS);
+      if (isPassedOver) return await this.ofGeneralList(account, asked, at, 'not-read');
+      const own = isFew ? await this.reads.payments(account, at) : await this.ownList(account, at);
+      if (own === undefined) return await this.ofGeneralList(account, asked, at, 'unshown');
       if (own.length > 0 || (isFew && at.byAnyList)) return own;
       // What its own list shows none of the general one may show; of what is followed, that it cannot be read is no worse.
       const isNoWorse = (error: unknown): boolean => {
@@ -64,32 +66,24 @@ export class PaymentSource {
         at.onUnread?.(error);
         return true;
       };
-      const listed = await unless(isNoWorse, this.ofGeneralList(account, asked, at, false));
+      const listed = await unless(isNoWorse, this.ofGeneralList(account, asked, at, 'empty'));
       return listed ?? (await this.eachByItself(at));
     } finally {
       this.open -= 1;
     }
   }
 
-  /** Undefined where its own list is not allowed, shows nothing any more, or is passed over: it is one of many small ones. */
-  private async ofItsOwn(
-    account: EmployerAccount,
-    { rows }: Asked,
-    at: InstructionAtBank,
-    isFew: boolean,
-  ): Promise<BankPayment[] | undefined> {
-    if (!isLinked(account) || (!isFew && rows < FULL_PAGE_ROWS)) return undefined;
-    return isFew ? this.reads.payments(account, at) : this.ownList(account, at);
-  }
-
+  /** @param own what its own list showed: where none, each by itself what the general one lacks */
   private async ofGeneralList(
     account: EmployerAccount,
     asked: Asked,
     at: InstructionAtBank,
-    linked = isLinked(account),
+    own: 'not-read' | 'unshown' | 'empty',
   ): Promise<BankPayment[]> {
+    const linked = own !== 'empty' && isLinked(account);
     const swept = await this.swept(account, asked, at, linked);
-    return swept.length > 0 ? swept : await this.unswept(account, at, linked);
+    if (swept.length === 0) return this.unswept(account, at, linked);
+    return own === 'not-read' ? swept : this.ownLists.run(() => this.reads.completed(at, swept));
   }
 
   private async swept(

@@ -181,10 +181,11 @@ describe('payments that the list of their instruction does not show', () => {
     at: Partial<InstructionAtBank>,
     general: AsyncIterable<unknown>,
     alone: (ids: KnownIds) => Promise<unknown> = () => Promise.reject(gone),
+    own: () => AsyncIterable<unknown> = emptyList,
   ) {
     const listPayments = jest.fn(() => general);
     const getPayment = jest.fn(alone);
-    const gateway = { listInstructionPayments: emptyList, listPayments, getPayment };
+    const gateway = { listInstructionPayments: own, listPayments, getPayment };
     const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
     const account = {
       reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'],
@@ -203,6 +204,9 @@ describe('payments that the list of their instruction does not show', () => {
     );
     const asked = [listPayments, getPayment].map(({ mock }) => mock.calls.length);
     return { found: found.map(({ bankPaymentId }) => bankPaymentId), asked, by: onShown.mock.calls.flat() };
+  }
+  async function* missing() {
+    yield* await Promise.reject<never[]>(gone);
   }
   async function* general() {
     yield* await Promise.resolve([{ bankPaymentId: '901', bankInstructionId: '4711', status: 'SETTLED' }]);
@@ -234,8 +238,26 @@ describe('payments that the list of their instruction does not show', () => {
 
   it('are read each by itself where the general one lacks it, of what is asked for so', async () => {
     const even = { byAnyList: true, evenUnlisted: true };
-    expect(await readBy(even, general(), shown)).toEqual({ found: ['901', '902'], asked: [1, 1], by: [] });
+    const both = { found: ['901', '902'], asked: [1, 1], by: ['itself'] };
+    expect(await readBy(even, general(), shown)).toEqual(both);
+    expect(await readBy(even, general())).toEqual({ found: ['901'], asked: [1, 1], by: [] });
     expect(await readBy({ byAnyList: true }, general(), shown)).toMatchObject({ asked: [1, 0] });
+  });
+
+  it('are read so also where there is no such list, of what is only followed', async () => {
+    const both = { found: ['901', '902'], asked: [1, 1], by: ['itself'] };
+    expect(await readBy(FOLLOWED, general(), shown, missing)).toEqual(both);
+    const even = { byAnyList: true, evenUnlisted: true };
+    expect(await readBy(even, general(), shown, missing)).toMatchObject({ asked: [1, 0] });
+  });
+
+  it('are read past one that is not shown, where one before it was and they are only followed', async () => {
+    const bankIds = [['901'], ['902'], ['903']] as const;
+    const two = (ids: KnownIds) => (ids[0] === '902' ? Promise.reject(gone) : shown(ids));
+    const both = { found: ['901', '903'], asked: [1, 3], by: ['itself'] };
+    expect(await readBy({ ...FOLLOWED, bankIds }, emptyList(), two)).toEqual(both);
+    const first = { found: ['901'], asked: [1, 2] };
+    expect(await readBy({ byAnyList: true, bankIds }, emptyList(), two)).toMatchObject(first);
   });
 
   describe.each([

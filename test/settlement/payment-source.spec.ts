@@ -41,8 +41,8 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
     if (rows === GONE_ROWS) throw new NotFound(404, { raw: 'gone' });
     return found;
   };
-  const { mayBeReadOtherwise } = BankReads.prototype;
-  const own = { payments, ownPayments, mayBeReadOtherwise, faults: new Map() };
+  const { mayBeReadOtherwise, completed, unlisted } = BankReads.prototype;
+  const own = { payments, ownPayments, mayBeReadOtherwise, completed, unlisted, faults: new Map() };
   const gateway = {
     listPayments: async function* (...[, , , tell]: Parameters<BankGateway['listPayments']>) {
       bank.sweeps += 1;
@@ -231,17 +231,17 @@ describe('where the list of an instruction shows none of it', () => {
     general: string[] | Error,
     alone: string[],
     how: Partial<InstructionAtBank> = { isOnlyFollowed: true },
+    own: () => Promise<BankPayment[]> = () => Promise.resolve([]),
   ) {
     let by: ShownBy | undefined;
-    const empty = () => Promise.resolve([]);
-    const unlisted = ({ onShown }: InstructionAtBank) => {
+    const unlisted = jest.fn(({ onShown }: InstructionAtBank) => {
       if (alone.length > 0) onShown?.('itself');
       return Promise.resolve(alone.map((bankPaymentId) => ({ bankPaymentId }) as BankPayment));
-    };
+    });
     const payments = (_: EmployerAccount, at: InstructionAtBank) => unlisted(at);
     const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
       payments,
-      ownPayments: empty,
+      ownPayments: own,
       unlisted,
       faults: new Map(),
     });
@@ -262,15 +262,30 @@ describe('where the list of an instruction shows none of it', () => {
         { ...at, bankInstructionId: `bank-${n}`, onShown: (way) => (by = way) },
       ),
     );
-    return { seen: (await Promise.all(all)).at(-1)?.map((one) => one.bankPaymentId), by };
+    const seen = (await Promise.all(all)).at(-1)?.map((one) => one.bankPaymentId);
+    const ids = unlisted.mock.lastCall?.[0].bankIds;
+    return { seen, by, ids };
   }
 
   it.each([
     ['few', 1, 1],
     ['many large ones', FEW + 1, 100],
   ])('reads the general one, of %s, and else each by itself', async (_, count, rows) => {
-    expect(await lastSeen(count, rows, ['general'], [])).toEqual({ seen: ['general'], by: undefined });
-    expect(await lastSeen(count, rows, [], ['alone'])).toEqual({ seen: ['alone'], by: 'itself' });
+    expect(await lastSeen(count, rows, ['general'], [])).toMatchObject({ seen: ['general'], by: undefined });
+    expect(await lastSeen(count, rows, [], ['alone'])).toMatchObject({ seen: ['alone'], by: 'itself' });
+  });
+
+  it.each<[string, () => Promise<BankPayment[]>]>([
+    ['is empty', () => Promise.resolve([])],
+    ['is no more', () => Promise.reject(new NotFound(404, { raw: 'gone' }))],
+  ])('reads each by itself what the general one lacks, of many large ones whose own %s', async (_, own) => {
+    const bankIds = [['general'], ['lacking']] as const;
+    const how = { isOnlyFollowed: true, bankIds };
+    expect(await lastSeen(FEW + 1, 100, ['general'], ['lacking'], how, own)).toEqual({
+      seen: ['general', 'lacking'],
+      by: 'itself',
+      ids: [['lacking']],
+    });
   });
 
   it.each([
@@ -281,7 +296,7 @@ describe('where the list of an instruction shows none of it', () => {
     'reads each by itself where the general one cannot be read of what is only followed (%s)',
     async (failure) => {
       const many = [FEW + 1, 100] as const;
-      expect(await lastSeen(...many, failure, ['alone'])).toEqual({ seen: ['alone'], by: 'itself' });
+      expect(await lastSeen(...many, failure, ['alone'])).toMatchObject({ seen: ['alone'], by: 'itself' });
       expect((await lastSeen(...many, failure, [])).seen).toEqual([]);
     },
   );
