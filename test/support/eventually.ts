@@ -11,7 +11,7 @@ export async function eventually(
   while (!(await holds())) {
     const waited = Date.now() - begun;
     if (waited > PATIENCE * timeoutMs) throw new Error(why());
-    // Looking costs what waits is made of: a tenth of the wait is added to it at most.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(25, waited / 10), 250)));
+    // Looking costs what waits is made of: a fifth of the wait is added to it at most.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(40, waited / 5), 400)));
   }
 }
