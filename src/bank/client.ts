@@ -92,10 +92,11 @@ export class BankClient {
   }
 
   /**
-   * As `turn`, for a call that rests on a read right before it, which leaves by the turn it is given.
+   * As `turn`, for a call that rests on a read right before it, which leaves by the turn it is given. None of the call where
+   * the read took longer than it is kept.
    * @throws RateLimited, TokenUnavailable, and whatever the read throws
    */
-  turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn: Turn; answer: T }> {
+  turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn?: Turn; answer: T }> {
     return this.session.turnAfter(read);
   }
 

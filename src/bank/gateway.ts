@@ -90,10 +90,11 @@ export class BankGateway {
   }
 
   /**
-   * As `turnToSubmit`, and once it comes, reads what the submit rests on by a turn of its own.
+   * As `turnToSubmit`, and once it comes, reads what the submit rests on by a turn of its own. None of the submit where that
+   * took longer than it is kept.
    * @throws RateLimited, TokenUnavailable, and whatever the read throws
    */
-  turnToSubmitAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn: Turn; answer: T }> {
+  turnToSubmitAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn?: Turn; answer: T }> {
     return this.client.turnAfter(read);
   }
 

@@ -63,6 +63,9 @@ export interface SessionOptions {
 /** A turn that is not used in this time is lost: others have theirs by then. */
 const TURN_LASTS_MS = 1_000;
 
+/** Of two turns the second is kept for so long, which is for one read: whatever takes longer waits for turns of its own. */
+const KEPT_FOR_MS = 2_000;
+
 /** A read may meet an idle connection the bank has just closed, or a broken answer; the second connection is fresh. */
 const READ_ATTEMPTS = 2;
 const BROKEN_CONNECTION: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
@@ -144,15 +147,17 @@ export class BankSession {
   }
 
   /**
-   * As `turn`, for a call that rests on a read right before it: the turns of both are waited for together, and that of the
-   * call is good once the read has its answer.
+   * As `turn`, for a call that rests on a read right before it: the turns of both are waited for together.
+   * @returns the turn of the call, unless the read took so long that others have it
    * @throws RateLimited, TokenUnavailable, and whatever the read throws
    */
-  async turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn: Turn; answer: T }> {
+  async turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn?: Turn; answer: T }> {
     await this.options.token.current();
     await this.options.budget.take(LONGEST_WAIT_MS, true, 2);
-    const answer = await read(this.turnOfNow());
-    return { turn: this.turnOfNow(), answer };
+    const its = this.turnOfNow();
+    const answer = await read(its);
+    const turn = this.turnOfNow();
+    return turn.atMs - its.atMs <= KEPT_FOR_MS ? { turn, answer } : { answer };
   }
 
   private turnOfNow(): Turn {

@@ -32,6 +32,8 @@ export interface SendPace {
   readonly lagMs: number;
   /** How the payments of one instruction are read. */
   readonly reading: PaymentReading;
+  /** Whether an instruction itself is read, and with it how it stands. */
+  readonly statusIsRead: boolean;
 }
 
 /**
@@ -62,9 +64,9 @@ const SUBMIT_MS = 2_000;
 
 /**
  * What sending a run takes from now on: initiates, adds, two readings of every instruction (once built, and at its
- * gate), the readings of what its payments replace, the account's balance, submits. It knows the one run only: others
- * share the bank's limit and the service, so it can take longer; and it counts instructions one after the other, though
- * several are built side by side, so it can be sooner.
+ * gate), the readings of what its payments replace, the account's balance, submits, and what is read again in their turns.
+ * It knows the one run only: others share the bank's limit and the service, so it can take longer; and it counts
+ * instructions one after the other, though several are built side by side, so it can be sooner.
  */
 export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
   const { rows, instructions } = shape;
@@ -74,7 +76,7 @@ export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
   const again = pace.reading.by === 'PAYMENT' ? 0 : ASKED_AGAIN;
   const single = initiates + 2 * readsOf(shape, pace) + again + looks + 1;
   const unpacedMs = (adds / pace.addsInFlight + single) * REQUEST_MS + instructions * SUBMIT_MS;
-  const { requests, ms } = estimate(adds + single + instructions, unpacedMs, pace);
+  const { requests, ms } = estimate(shape, adds + single + instructions, unpacedMs, pace);
   return { requests, ms: ms + pace.lagMs };
 }
 
@@ -82,7 +84,7 @@ export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
 export function estimateSubmits(shape: SendShape, pace: SendPace): SendEstimate {
   const reads = readsOf(shape, pace) + looksOf(shape.replaced?.beforeSubmits, pace);
   const unpacedMs = reads * REQUEST_MS + shape.instructions * SUBMIT_MS;
-  return estimate(reads + shape.instructions, unpacedMs, pace);
+  return estimate(shape, reads + shape.instructions, unpacedMs, pace);
 }
 
 /** One reading of every instruction: itself, and its payments in pages or one by one. */
@@ -102,6 +104,16 @@ function readsOf({ rows, instructions }: SendShape, { reading }: SendPace): numb
   }
 }
 
+/**
+ * Where a limit makes submits wait, what each rests on is read once more in its turn: the instruction alone, or all of it
+ * where that is not read, and what its payments replace.
+ */
+function inTurnOf(shape: SendShape, pace: SendPace): number {
+  if (pace.requestsPerMinute === undefined) return 0;
+  const own = pace.statusIsRead ? shape.instructions : readsOf(shape, pace);
+  return own + looksOf(shape.replaced?.beforeSubmits, pace);
+}
+
 /** One by one, or in pages of which the last may be short. */
 function looksOf(look: LookShape | undefined, { reading }: SendPace): number {
   if (look === undefined) return 0;
@@ -110,7 +122,9 @@ function looksOf(look: LookShape | undefined, { reading }: SendPace): number {
   return statuses + Math.ceil(payments / (reading.pageRows ?? PAGE_ROWS)) + lists * (1 + EXTRA_PAGES);
 }
 
-function estimate(requests: number, unpacedMs: number, { requestsPerMinute }: SendPace): SendEstimate {
+function estimate(shape: SendShape, asked: number, unpacedMs: number, pace: SendPace): SendEstimate {
+  const { requestsPerMinute } = pace;
   const { intervalMs } = requestsPerMinute === undefined ? UNPACED : paceOf(requestsPerMinute);
+  const requests = asked + inTurnOf(shape, pace);
   return { requests, ms: Math.ceil(Math.max(requests * intervalMs, unpacedMs)) };
 }

@@ -63,6 +63,8 @@ export type ShownBy = 'own-list' | 'itself';
 export interface Standing {
   /** Undefined where the bank does not show it. */
   shown?: BankInstruction;
+  /** Whether the bank says that there is none, which is more than that it does not show it. */
+  isGone: boolean;
   statuses: string[];
   /** As the function of this name, where the bank says that there is no such instruction. */
   isUnclear: boolean;
@@ -153,19 +155,19 @@ export class BankReads {
   ): Promise<Standing> {
     const { shown, failure } = await this.unlessRefused(account, at.bankInstructionId);
     if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
-      return { shown, statuses: [shown.status], isUnclear: false };
-    const gone = failure instanceof NotFound;
+      return { shown, isGone: false, statuses: [shown.status], isUnclear: false };
+    const isGone = failure instanceof NotFound;
     const paid = await payments().catch((error: unknown) => {
       if (error instanceof NotFound || (shown && isNotShown(error))) return [];
       // That there is no instruction says nothing of payments that are not shown for another reason.
-      throw failure === undefined || gone || !isNotShown(error) ? error : failure;
+      throw failure === undefined || isGone || !isNotShown(error) ? error : failure;
     });
     const statuses = withoutFees(paid, at.bankIds).flatMap((one) =>
       statusesShown(one.status, one.wasSettled),
     );
     if (shown) statuses.unshift(shown.status);
-    if (failure && !gone && !statuses.some(isPastSubmit)) throw failure;
-    return { shown, statuses, isUnclear: gone && isUnclear(statuses) };
+    if (failure && !isGone && !statuses.some(isPastSubmit)) throw failure;
+    return { shown, isGone, statuses, isUnclear: isGone && isUnclear(statuses) };
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */

@@ -139,7 +139,7 @@ export class SecondLook {
     try {
       return await this.reads.standing(account, atBank(instruction));
     } catch (error) {
-      if (error instanceof NotFound) return { statuses: [], isUnclear: false };
+      if (error instanceof NotFound) return { isGone: true, statuses: [], isUnclear: false };
       throw error;
     }
   }

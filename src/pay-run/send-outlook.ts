@@ -138,18 +138,20 @@ async function sendingOf(
     id: run.accountId,
   });
   const reading = await readingOf(tx, run, reads);
+  const statusIsRead = reads.includes('INSTRUCTION');
   const pace = {
     requestsPerMinute: await requestsPerMinute(tx, settings.BANK_REQUESTS_PER_MINUTE),
     addsInFlight: settings.BANK_ADDS_IN_FLIGHT,
     lagMs: settings.BANK_LAG_BOUND_MS,
     reading,
+    statusIsRead,
   };
   const instructions = await tx.manager.countBy(PlannedInstruction, {
     employerId: tx.employerId,
     payRunId: run.id,
     runVersion: run.runVersion,
   });
-  const replaced = await replacedReadings(tx, run, { reading, statusIsRead: reads.includes('INSTRUCTION') });
+  const replaced = await replacedReadings(tx, run, { reading, statusIsRead });
   return { shape: { rows: run.rowCount, instructions, replaced }, pace };
 }
 

@@ -108,13 +108,13 @@ export class Burial {
   }
 
   private async shownState(work: Work): Promise<State> {
-    const { shown, statuses } = await this.reader.standing(work);
+    const { shown, isGone, statuses } = await this.reader.standing(work);
     if (statuses.some(isPastSubmit)) return 'moved';
     // What a delete then hides may have been executed.
     if (statuses.some(mayBeSubmitted)) return 'unclear';
     if (!shown) {
       if (!work.account.reads.includes('INSTRUCTION')) return 'open';
-      return statuses.length === 0 ? 'not found' : 'not shown';
+      return isGone && statuses.length === 0 ? 'not found' : 'not shown';
     }
     const reading = readBankStatus(shown.status);
     return reading.kind === 'terminal' && reading.outcome === 'CANCELLED' ? 'cancelled' : 'open';

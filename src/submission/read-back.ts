@@ -108,10 +108,17 @@ export class InstructionReader {
       const { status: bankStatus } = instruction;
       const state = judgeUnsubmitted(bankStatus);
       if (state === 'moved') return { kind: 'moved', bankStatus };
-      if (state === 'open' && totalsIn(work, instruction) === 'equal') return undefined;
+      if (state === 'open' && this.announcesAll(work, instruction)) return undefined;
     }
     const reading = await this.readBack(work, rows);
     return reading.kind === 'equal' ? undefined : reading;
+  }
+
+  /** Whether the record alone says what was approved: totals that it does not show say nothing of what was added. */
+  private announcesAll(work: Work, shown: BankInstruction): boolean {
+    const { calculatedCount, calculatedTotalMinor } = shown;
+    if (calculatedCount === undefined || calculatedTotalMinor === undefined) return false;
+    return totalsIn(work, shown) === 'equal' && this.announcedOtherwise(work, shown).length === 0;
   }
 
   /**

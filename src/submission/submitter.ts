@@ -118,9 +118,10 @@ export class Submitter {
     if (reading.kind === 'unread') return this.cutOff.expire(claim, work, false);
     if (reading.kind !== 'equal') return this.otherwise(claim, work, rows, reading);
     if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
-    await this.verifier.shown(claim, work);
-    const allowed = await this.inTurn(work, rows, age);
+    const allowed = await this.inTurn(claim, work, rows, age);
+    if (allowed === 'look again') return LOOK_AGAIN_MS;
     if ('kind' in allowed) return this.otherwise(claim, work, rows, allowed);
+    await this.verifier.shown(claim, work);
     return this.submit(claim, work, allowed);
   }
 
@@ -159,16 +160,29 @@ export class Submitter {
 
   /**
    * Waits for the turn of the submit, before its intent: what may have been submitted does not wait, and whatever forbids it
-   * meanwhile is seen. Where what was read back is too old by then, somebody else may have submitted it: it is read once
-   * more, with the turn kept.
-   * @throws BankClientError
+   * meanwhile is seen. Where what was read back is too old by then, somebody else may have submitted it, or what it pays
+   * again may have been executed: both are read once more, with the turn kept.
+   * @throws BankClientError; Fenced, Halted
    */
-  private async inTurn(work: Work, rows: readonly PayableRow[], age: Age): Promise<Allowed | Otherwise> {
+  private async inTurn(
+    claim: Claim,
+    work: Work,
+    rows: readonly PayableRow[],
+    age: Age,
+  ): Promise<Allowed | Otherwise | 'look again'> {
     const turn = age.lasts() ? await this.gateway.turnToSubmit() : undefined;
     if (turn && age.lasts()) return { turn, mayLeave: age.mayLeave };
     if (this.stopping) return { mayLeave: age.mayLeave };
-    const again = await this.gateway.turnToSubmitAfter((its) => this.reader.readAgain(work, rows, its));
-    return again.answer ?? { turn: again.turn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
+    // What the first look found there again is missing from this one on.
+    const since = { ...claim, missing: null };
+    const again = await this.gateway.turnToSubmitAfter(async (its) =>
+      (await this.replaced.standsBeforeSubmit(since, work, rows))
+        ? this.reader.readAgain(work, rows, its)
+        : 'look again',
+    );
+    if (again.answer !== undefined) return again.answer;
+    const itsTurn = again.turn ?? (await this.gateway.turnToSubmit());
+    return { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
   }
 
   private async submit(claim: Claim, work: Work, allowed: Allowed): Promise<StepEnd> {

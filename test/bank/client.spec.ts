@@ -1,9 +1,12 @@
 import { BankClient } from '../../src/bank/client';
 import { ContractDrift } from '../../src/bank/errors';
 import { Clock } from '../../src/config/clock';
+import { SharedBudget, type SharedRate } from '../../src/bank/shared-budget';
+import { paceOf, reserveTurns, type TurnRequest } from '../../src/domain/request-pace';
 import { LosslessNumber, stringify } from 'lossless-json';
 import { ManualClock } from './manual-clock';
 import { answer, INSTRUCTION_BODY, PAYMENT_BODY, ScriptedBank } from './scripted-bank';
+import { VirtualClock } from './virtual-clock';
 
 const ACCOUNT = { id: '9', status: 'OPENED' };
 const INSTRUCTION = { ...INSTRUCTION_BODY, id: 4 };
@@ -279,6 +282,34 @@ describe('the client', () => {
       [120_000, true],
       [1_000],
     ]);
+    paced.close();
+  });
+
+  it.each([
+    ['the second of two turns, where the read between took a moment', 1_500, 1],
+    ['a turn of its own, where it took longer', 90_000, 2],
+  ])('sends a submit in %s', async (_which, tookMs, turns) => {
+    const clock = new VirtualClock();
+    const reserve = jest.fn((_configured, request: TurnRequest) =>
+      Promise.resolve({
+        perMinute: 60,
+        turns: reserveTurns({ dueInMs: 0, pausedInMs: 0 }, paceOf(60), request),
+      }),
+    );
+    const rate: SharedRate = {
+      reserve,
+      pause: () => Promise.resolve(),
+      pauseLeftMs: () => Promise.resolve(0),
+      learn: () => Promise.resolve(),
+    };
+    const budget = new SharedBudget(rate, 60, clock);
+    const paced = new BankClient({ baseUrl: bank.url, amountUnit: 'minor', token: 'T', budget, clock });
+    bank.handler = (_request, response) => answer(response, 200, INSTRUCTION);
+    const { turn } = await paced.turnAfter(async () => {
+      clock.ms += tookMs;
+    });
+    expect(await paced.customerInstructions.submit('4', { turn })).toMatchObject({ kind: 'yes' });
+    expect(reserve).toHaveBeenCalledTimes(turns);
     paced.close();
   });
 

@@ -9,7 +9,12 @@ import {
   SendShape,
 } from '../../src/domain/send-estimate';
 
-const PACE: SendPace = { addsInFlight: 8, lagMs: 0, reading: { by: 'INSTRUCTION_PAYMENTS' } };
+const PACE: SendPace = {
+  addsInFlight: 8,
+  lagMs: 0,
+  reading: { by: 'INSTRUCTION_PAYMENTS' },
+  statusIsRead: true,
+};
 
 const pageRows = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
 const shapes = fc
@@ -26,6 +31,7 @@ const paces = fc.record({
   requestsPerMinute: fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
   addsInFlight: fc.integer({ min: 1, max: 64 }),
   lagMs: fc.nat(60_000),
+  statusIsRead: fc.boolean(),
   reading: fc.oneof<fc.Arbitrary<PaymentReading>[]>(
     fc.constant({ by: 'PAYMENT' }),
     fc.record({ by: fc.constant('INSTRUCTION_PAYMENTS' as const), pageRows }),
@@ -87,6 +93,21 @@ describe('what sending a run takes', () => {
     const oneByOne: SendPace = { ...PACE, reading: { by: 'PAYMENT' } };
     expect(more(estimateSend, oneByOne)).toBe(1 + 50 + 2 + 100);
     expect(more(estimateSubmits, oneByOne)).toBe(2 + 100);
+  });
+
+  it.each([
+    ['each instruction itself', true, 2],
+    ['each whole where it shows its payments alone', false, 2 + (2 + 2 * 3)],
+  ])('reads once more in the turn of its submit, where a limit is known, %s', (_what, statusIsRead, more) => {
+    const shape = { rows: 40, instructions: 2 };
+    const beforeSubmits = { statuses: 2, lists: 4, payments: 100 };
+    const replaced = { atGate: { statuses: 1, lists: 2, payments: 50 }, beforeSubmits };
+    const limited = { ...PACE, statusIsRead, requestsPerMinute: 600 };
+    for (const estimate of [estimateSend, estimateSubmits]) {
+      const added = (its: SendShape) => estimate(its, limited).requests - estimate(its, PACE).requests;
+      expect(added(shape)).toBe(more);
+      expect(added({ ...shape, replaced })).toBe(more + 2 + 5 + 4 * 3);
+    }
   });
 
   it('reads every payment twice where the bank shows them one by one only', () => {

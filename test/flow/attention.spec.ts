@@ -1,5 +1,7 @@
 import { formatMinor } from '../../src/domain/money';
+import { BankGateway } from '../../src/bank/gateway';
 import { BankReads } from '../../src/employer/bank-reads';
+import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { execute, select } from '../support/database';
 import { payFile, payRows, Row, totalMinor } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -193,7 +195,8 @@ describe('a submit whose outcome nobody knows', () => {
     const before = await deleted();
     const statuses = ['QUEUED_CORE'];
     const standing = jest.spyOn(BankReads.prototype, 'standing').mockImplementation(async () => {
-      return { statuses: (await deleted()) > before ? [] : statuses, isUnclear: false };
+      const isGone = (await deleted()) > before;
+      return { isGone, statuses: isGone ? [] : statuses, isUnclear: false };
     });
     const { path } = await parked('request-lost');
     const { data } = await payroll.as('operator').get(path);
@@ -203,6 +206,26 @@ describe('a submit whose outcome nobody knows', () => {
     expect(await deleted()).toBe(before + 1);
     standing.mockRestore();
     await payroll.as('operator').delete(`${path}/actions`);
+  });
+
+  it('is not declared not executed by reads after the delete that the bank failed to answer', async () => {
+    const { path } = await parked('request-lost');
+    const { app } = payroll.services[0]!;
+    const [gateway, reads] = [app.get(BankGateway), app.get(BankReads)];
+    const account = { reads: ['INSTRUCTION'] } as EmployerAccount;
+    const { deleteInstruction } = gateway;
+    const deletion = jest.spyOn(gateway, 'deleteInstruction').mockImplementationOnce(async (id) => {
+      const outcome = await deleteInstruction.call(gateway, id);
+      await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
+      for (let n = 0; n < 5; n += 1) await reads.instruction(account, id).catch(() => undefined);
+      return outcome;
+    });
+    const answer = await act(path, 'NOT_EXECUTED');
+    expect(await deletion.mock.results[0]?.value).toMatchObject({ kind: 'yes' });
+    expect(answer).toMatchObject({ status: 409, data: { code: 'NOT_PROVEN_DEAD' } });
+    await payroll.clearFaults();
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await act(path, 'NOT_EXECUTED', 'letter of today, reference B-9')).status).toBe(200);
   });
 
   it('cannot be declared not executed once the bank shows that it was', async () => {

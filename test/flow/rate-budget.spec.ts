@@ -1,6 +1,10 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankGateway } from '../../src/bank/gateway';
+import type { BankInstruction } from '../../src/bank/records';
+import { addDays } from '../../src/domain/calendar';
+import { BankReads } from '../../src/employer/bank-reads';
+import { InstructionReader, Otherwise } from '../../src/submission/read-back';
 import type { BankRead } from '../../src/employer/employer.entity';
 import { payFile, payRows } from '../support/pay-rows';
 import { execute, select } from '../support/database';
@@ -153,7 +157,7 @@ describe('a limit at which each request waits for its turn', () => {
   });
 });
 
-/** The first submit waits for its turn until it is let go. */
+/** The next submit waits for its turn until it is let go. */
 function holdsTurn({ services }: Payroll): { waits: () => Promise<void>; letGo: () => void } {
   const gateway = services[0]!.app.get(BankGateway);
   const turnToSubmit = gateway.turnToSubmit.bind(gateway);
@@ -191,9 +195,13 @@ describe('a submit that waits for its turn longer than what was read before it h
   afterEach(() => payroll.close());
 
   /** A submit waits for its turn, until it is let go; then the bank has been asked nothing for six seconds. */
-  async function waiting(meanwhile: (runId: string) => Promise<unknown>, reads?: BankRead[]) {
+  async function waiting(
+    meanwhile: (runId: string) => Promise<unknown>,
+    { reads, shown }: { reads?: BankRead[]; shown?: Partial<BankInstruction> } = {},
+  ) {
     payroll = await Payroll.start({ sandbox: { variants: { secondSubmit: 'executed' } } });
     if (reads) await payroll.letsRead(...reads);
+    if (shown) shows(shown);
     const { waits, letGo } = holdsTurn(payroll);
     const id = await payroll.paid(payFile(payRows(2)));
     await waits();
@@ -202,10 +210,18 @@ describe('a submit that waits for its turn longer than what was read before it h
     letGo();
     return id;
   }
-  const submitted = async (runId: string) => {
-    const [instruction] = (await payroll.run(runId)).instructions;
-    await payroll.submitAtBank(instruction.bankInstructionId);
+  /** From now on the bank shows instructions so. */
+  const shows = (otherwise: Partial<BankInstruction>) => {
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { instruction } = reads;
+    jest.spyOn(reads, 'instruction').mockImplementation(async (...asked) => {
+      const shown = await instruction.apply(reads, asked);
+      return shown && { ...shown, ...otherwise };
+    });
   };
+  const itsId = async (runId: string): Promise<string> =>
+    (await payroll.run(runId)).instructions[0].bankInstructionId;
+  const submitted = async (runId: string) => payroll.submitAtBank(await itsId(runId));
   const attempts = () => select(payroll.database.superuserUrl, 'SELECT outcome FROM submit_attempt');
   const submits = async () =>
     (await payroll.ledger()).instructions.flatMap((one) => (one.submits > 0 ? one.submits : []));
@@ -216,7 +232,7 @@ describe('a submit that waits for its turn longer than what was read before it h
   ] satisfies [string, BankRead[]?][])(
     'is not sent where somebody else submitted the instruction meanwhile, %s',
     async (_which, reads) => {
-      const id = await waiting(submitted, reads);
+      const id = await waiting(submitted, { reads });
       await eventually(
         async () => (await payroll.attention()).length + (await attempts()).length > 0,
         15_000,
@@ -227,6 +243,113 @@ describe('a submit that waits for its turn longer than what was read before it h
       expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
     },
   );
+
+  const withoutTotals = { calculatedCount: undefined, calculatedTotalMinor: undefined };
+  it.each<[string, string, (runId: string) => Promise<void>, Partial<BankInstruction> | undefined]>([
+    [
+      'a payment was added to what the bank shows no totals of',
+      'FOREIGN_RECORD',
+      async (runId) => payroll.addAtBank(await itsId(runId)),
+      withoutTotals,
+    ],
+    [
+      'it is to be executed earlier',
+      'ECHO_MISMATCH',
+      async () => shows({ executionDate: addDays(payroll.executionDate(), -1) }),
+      undefined,
+    ],
+  ])('is not sent where meanwhile %s', async (_what, kind, meanwhile, shown) => {
+    const id = await waiting(meanwhile, { shown });
+    await eventually(async () => (await payroll.attention()).length + (await attempts()).length > 0, 15_000);
+    expect(await attempts()).toEqual([]);
+    await payroll.askedAbout(id, kind);
+    expect(await submits()).toEqual([]);
+  });
+
+  it('is not sent where what it pays again was executed meanwhile', async () => {
+    const FAILS = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
+    payroll = await Payroll.start({ settings: { FOLLOW_DELAYS_MS: '600000' } });
+    const parent = await payroll.paid(payFile(payRows(1).map((row) => ({ ...row, iban: FAILS }))));
+    await eventually(async () => {
+      const follow = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
+      await execute(payroll.database.superuserUrl, follow);
+      return (await payroll.run(parent)).status === 'FAILED';
+    }, 20_000);
+    const { data: run } = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
+      executionDate: payroll.executionDate(),
+      submitAt: payroll.clock.now().toISOString(),
+    });
+    // Only the look before the submit is to meet what was executed.
+    await payroll.letRest('FOLLOW');
+    const replaced = await itsId(parent);
+    const { waits, letGo } = holdsTurn(payroll);
+    await payroll.approve(run);
+    await waits();
+    const reads = payroll.services[0]!.app.get(BankReads);
+    const { payments } = reads;
+    jest.spyOn(reads, 'payments').mockImplementation(async (account, instruction) => {
+      const shown = await payments.call(reads, account, instruction);
+      if (instruction.bankInstructionId !== replaced) return shown;
+      return shown.map((one) => ({ ...one, status: 'SETTLED' }));
+    });
+    await pause(3_000);
+    letGo();
+    const tried = async () => (await attempts()).length > 1 || (await payroll.run(run.id)).stopped !== null;
+    await eventually(tried, 15_000);
+    expect(await attempts()).toHaveLength(1);
+    await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
+  });
+
+  it('leaves open what is asked about it until its turn has come, where it is not shown whole then', async () => {
+    payroll = await Payroll.start();
+    const reader = payroll.services[0]!.app.get(InstructionReader);
+    const { readBack } = reader;
+    const lacking: Otherwise = {
+      kind: 'fewer',
+      judgement: { kind: 'fewer', matched: new Map(), missing: [1] },
+    };
+    let [isWhole, reads] = [false, 0];
+    jest.spyOn(reader, 'readBack').mockImplementation(async (work, rows) => {
+      const read = await readBack.call(reader, work, rows);
+      if (work.instruction.status !== 'VERIFIED') return read;
+      reads += 1;
+      return isWhole ? read : lacking;
+    });
+    const again = jest.spyOn(reader, 'readAgain').mockResolvedValueOnce(lacking);
+    const readOn = (enough: () => boolean) =>
+      eventually(async () => {
+        await payroll.wakeAll();
+        return enough();
+      }, 15_000);
+    const id = await payroll.paid(payFile(payRows(2)));
+    await readOn(() => reads > 1);
+    await execute(
+      payroll.database.superuserUrl,
+      `UPDATE lease SET missing_since = missing_since - interval '11 minutes' WHERE missing IS NOT NULL`,
+    );
+    await readOn(() => reads > 4);
+    const path = await payroll.askedAbout(id, 'ROW_UNSEEN');
+    const { waits, letGo } = holdsTurn(payroll);
+    isWhole = true;
+    await payroll.wakeAll();
+    await waits();
+    isWhole = false;
+    await pause(3_000);
+    letGo();
+    await eventually(() => again.mock.calls.length > 0, 15_000);
+    const before = reads;
+    await readOn(() => reads > before + 1);
+    expect(await payroll.askedAbout(id, 'ROW_UNSEEN')).toBe(path);
+    isWhole = true;
+    await payroll.untilSettled(id);
+    expect(await payroll.attention()).toEqual([]);
+  });
+
+  it('is sent once though the bank shows no totals, where nothing was added', async () => {
+    const id = await waiting(() => Promise.resolve(), { shown: withoutTotals });
+    await payroll.until(id, ['SETTLED']);
+    expect([await attempts(), await submits()]).toEqual([[{ outcome: 'EXECUTED' }], [1]]);
+  });
 
   it('is sent once after one more read where nobody did', async () => {
     let before = 0;
