@@ -1,3 +1,4 @@
+import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { addRows, BUILD_TURNS, pauseAfter, record } from './add';
 import {
   type Context,
@@ -46,13 +47,24 @@ function* initiate(context: Context, claim: Claim, instruction: Instruction): St
     if (outcome.kind === 'yes') {
       instruction.bankId ??= outcome.value;
       instruction.bankStatus = 'INITIATED';
-      if (instruction.status === 'BUILDING') store.clear(['REBUILD_LIMIT'], instruction.planned.id);
+      if (instruction.status !== 'BUILDING') return 0;
+      store.clear(['REBUILD_LIMIT'], instruction.planned.id);
+      store.clear(['INITIATE_REFUSED'], instruction.id);
+      store.wake('INSTRUCTION', instruction.id);
       return 0;
     }
+    const ask = (kind: AttentionKind, subject: number) => {
+      if (isBeingInitiated(instruction)) store.raise(kind, subject);
+    };
     if (outcome.kind === 'no') instruction.initiates -= 1;
-    else if (instruction.initiates > REBUILD_LIMIT) store.raise('REBUILD_LIMIT', instruction.planned.id);
-    return pauseAfter(context, outcome, () => store.raise('INITIATE_REFUSED', instruction.id));
+    else if (instruction.initiates > REBUILD_LIMIT) ask('REBUILD_LIMIT', instruction.planned.id);
+    return pauseAfter(context, outcome, () => ask('INITIATE_REFUSED', instruction.id));
   });
+}
+
+/** As `isBeingInitiated` of the product: another worker may have had an answer first. */
+function isBeingInitiated({ status, bankId }: Instruction): boolean {
+  return status === 'BUILDING' && bankId === null;
 }
 
 function closeOpenIntents(context: Context, claim: Claim, instruction: Instruction): void {
