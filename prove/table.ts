@@ -5,6 +5,8 @@ export interface Finding {
   /** What the service says differs from the ledger, and no attention is open. */
   silent: boolean;
   stuck: boolean;
+  /** People were left with what they could not decide by evidence, where all is as assumed; of the model alone. */
+  undecided?: boolean;
   attention: boolean;
   /** From the fault to the end of the run, or to the attention; undefined where time is virtual. */
   recoveryS?: number;
@@ -42,19 +44,19 @@ export class Line {
 }
 
 /**
- * The rule of the exit: inside the assumptions nobody is paid twice or unapproved and nothing is silent or stuck;
- * outside them nothing is silent or stuck.
+ * The rule of the exit: inside the assumptions nobody is paid twice or unapproved and nothing is silent, stuck or left
+ * undecided; outside them nothing is silent or stuck.
  */
 export function breaks(finding: Finding, assumptions: Line['assumptions']): boolean {
-  if (finding.silent || finding.stuck) return true;
+  if (finding.silent || finding.stuck || finding.undecided === true) return true;
   return assumptions === 'inside' && (finding.paidTwice || finding.paidUnapproved);
 }
 
 /** What broke, in words. */
-export function wordsOf({ paidTwice, paidUnapproved, silent, stuck }: Finding): string {
-  const words = { 'paid twice': paidTwice, 'paid unapproved': paidUnapproved, silent, stuck };
+export function wordsOf({ paidTwice, paidUnapproved, silent, stuck, undecided }: Finding): string {
+  const words = { 'paid twice': paidTwice, 'paid unapproved': paidUnapproved, silent, stuck, undecided };
   return Object.entries(words)
-    .flatMap(([word, holds]) => (holds ? [word] : []))
+    .flatMap(([word, holds]) => (holds === true ? [word] : []))
     .join(', ');
 }
 

@@ -1,6 +1,7 @@
 import { outcomeOf, type Outcome } from '../../src/bank/outcome';
 import type { BankOutcome } from '../../src/domain/bank-status';
-import type { SeenPayment, Totals } from '../../src/pay-run/match';
+import { type SeenPayment, sumOf, type Totals } from '../../src/pay-run/match';
+import type { ShownTotals } from '../../src/settlement/followed-totals';
 import type { Random } from './random';
 import { LAST_FAULT_MS, type Outside, type World } from './world';
 
@@ -30,11 +31,7 @@ export interface InstructionAtBank {
 }
 
 /** What a read of an instruction shows. */
-export interface SeenInstruction {
-  status: string;
-  calculated: Totals;
-  groups: Totals[] | undefined;
-}
+export type SeenInstruction = ShownTotals & { calculatedCount: number; calculatedTotalMinor: bigint };
 
 type Result<T> = { done: T } | { refused: number };
 type Fault =
@@ -79,6 +76,8 @@ const STEP_MS = 10;
 const STEPS = ['SUB_STARTED', 'SUB_REQUIRED', 'SUBMITTED', 'READY_FOR_PROCESSING'] as const;
 /** The bank shows the groups of a submitted instruction from this long after its submit. */
 const GROUPS_AFTER_MS = 15;
+/** Until then it puts the payments into their groups one by one. */
+const GROUPED_AFTER_MS = 25;
 const OTHER_IBAN = 'NL91ABNA0417164300';
 
 /** The product's own reading of each answer that is not a yes; it depends on nothing else. */
@@ -243,12 +242,13 @@ export class ModelBank {
 
   private seenAt(instruction: InstructionAtBank, atMs: number): SeenInstruction {
     const payments = instruction.payments.filter(({ createdMs }) => createdMs <= atMs);
-    const totalMinor = payments.reduce((sum, payment) => sum + payment.amountMinor, 0n);
-    const calculated = { count: payments.length, totalMinor };
+    const { count: calculatedCount, totalMinor: calculatedTotalMinor } = totalsOf(payments);
+    const calculated = { calculatedCount, calculatedTotalMinor };
     const ageMs = instruction.submittedMs === undefined ? -1 : atMs - instruction.submittedMs;
-    if (ageMs < 0) return { status: 'INITIATED', calculated, groups: undefined };
+    if (ageMs < 0) return { status: 'INITIATED', ...calculated };
     const status = ageMs < STEP_MS ? 'SUB_STARTED' : 'SUB_REQUIRED';
-    return { status, calculated, groups: ageMs < GROUPS_AFTER_MS ? undefined : [calculated] };
+    if (ageMs < GROUPS_AFTER_MS) return { status, ...calculated };
+    return { status, ...calculated, groups: [totalsOf(grouped(instruction, payments, ageMs))] };
   }
 
   private statusOf(instruction: InstructionAtBank, payment: PaymentAtBank, atMs: number): string {
@@ -303,10 +303,9 @@ export class ModelBank {
     }
   }
 
-  /** Without the bank's word a 401 or 429 on a submit may come after it was executed. */
+  /** A 401 or 429 on a submit may come after it was executed, whatever the bank's word: a read tells. */
   private turnAway<T>(operation: Operation, status: number, execute: () => Result<T>): Outcome<T> {
-    const executes = operation === 'submit' && !this.world.rejectsBeforeExecuting;
-    if (executes && this.random.chance(0.3)) execute();
+    if (operation === 'submit' && this.random.chance(0.3)) execute();
     return refusal(status);
   }
 
@@ -328,6 +327,21 @@ export class ModelBank {
       ? { ...sent, amountMinor: sent.amountMinor + 1n }
       : { ...sent, iban: OTHER_IBAN };
   }
+}
+
+function totalsOf(payments: readonly PaymentAtBank[]): Totals {
+  return sumOf(payments.map(({ amountMinor: totalMinor }) => ({ count: 1, totalMinor })));
+}
+
+/** Of every other instruction the bank takes out of its groups what has failed. */
+function grouped(
+  { id }: InstructionAtBank,
+  payments: readonly PaymentAtBank[],
+  ageMs: number,
+): readonly PaymentAtBank[] {
+  if (ageMs < GROUPED_AFTER_MS) return payments.slice(0, Math.ceil(payments.length / 2));
+  const takesOut = Number(id.slice(1)) % 2 === 0 && ageMs >= STEP_MS * STEPS.length;
+  return takesOut ? payments.filter(({ ends }) => ends === 'SETTLED') : payments;
 }
 
 function outcome<T>(result: Result<T>): Outcome<T> {

@@ -1,6 +1,8 @@
+import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { addRows, BUILD_TURNS, pauseAfter, record } from './add';
 import {
   type Context,
+  differs,
   fence,
   mayCall,
   NEVER,
@@ -46,13 +48,24 @@ function* initiate(context: Context, claim: Claim, instruction: Instruction): St
     if (outcome.kind === 'yes') {
       instruction.bankId ??= outcome.value;
       instruction.bankStatus = 'INITIATED';
-      if (instruction.status === 'BUILDING') store.clear(['REBUILD_LIMIT'], instruction.planned.id);
+      if (instruction.status !== 'BUILDING') return 0;
+      store.clear(['REBUILD_LIMIT'], instruction.planned.id);
+      store.clear(['INITIATE_REFUSED'], instruction.id);
+      store.wake('INSTRUCTION', instruction.id);
       return 0;
     }
+    const ask = (kind: AttentionKind, subject: number) => {
+      if (isBeingInitiated(instruction)) store.raise(kind, subject);
+    };
     if (outcome.kind === 'no') instruction.initiates -= 1;
-    else if (instruction.initiates > REBUILD_LIMIT) store.raise('REBUILD_LIMIT', instruction.planned.id);
-    return pauseAfter(context, outcome, () => store.raise('INITIATE_REFUSED', instruction.id));
+    else if (instruction.initiates > REBUILD_LIMIT) ask('REBUILD_LIMIT', instruction.planned.id);
+    return pauseAfter(context, outcome, () => ask('INITIATE_REFUSED', instruction.id));
   });
+}
+
+/** As `isBeingInitiated` of the product: another worker may have had an answer first. */
+function isBeingInitiated({ status, bankId }: Instruction): boolean {
+  return status === 'BUILDING' && bankId === null;
 }
 
 function closeOpenIntents(context: Context, claim: Claim, instruction: Instruction): void {
@@ -66,14 +79,13 @@ function closeOpenIntents(context: Context, claim: Claim, instruction: Instructi
 }
 
 function* verify(context: Context, claim: Claim, instruction: Instruction): Step {
-  const { store, without } = context;
+  const { store } = context;
   const read = instruction.status;
   const doubts = instruction.planned.payments.filter(
     ({ rowNo }) => instruction.adds.get(rowNo)?.outcome === 'IN_DOUBT',
   );
   const sinceLastAddMs = store.nowMs - instruction.lastAddMs;
   const lagLeftMs = LAG_BOUND_MS - sinceLastAddMs;
-  if (without === 'gate') return verified(context, claim, instruction, [], undefined);
   if (lagLeftMs > 0 && doubts.length === 0) return lagLeftMs;
   yield 3;
   const reading = readBack(context, instruction);
@@ -95,8 +107,7 @@ function* verify(context: Context, claim: Claim, instruction: Instruction): Step
     case 'moved':
       return breach(context, claim, instruction, read);
     case 'different':
-      mismatch(context, claim, instruction, reading);
-      return rebuild(context, claim, instruction);
+      return differs(context, claim, instruction, reading);
     case 'dead':
     case 'unidentified':
       return rebuild(context, claim, instruction);
@@ -120,13 +131,13 @@ function verified(
   claim: Claim,
   instruction: Instruction,
   doubts: readonly Payment[],
-  reading: (ReadBack & { kind: 'equal' | 'fewer' }) | undefined,
+  reading: ReadBack & { kind: 'equal' },
 ): number {
   const { store } = context;
   transaction(context, () => {
     fence(context, claim);
     for (const { rowNo } of doubts) {
-      const payment = reading?.judgement.matched.get(rowNo);
+      const payment = reading.judgement.matched.get(rowNo);
       if (payment) instruction.adds.set(rowNo, { outcome: 'ADOPTED', bankPaymentId: payment.bankPaymentId });
     }
     store.moveInstruction(instruction, 'VERIFIED');
@@ -149,18 +160,4 @@ export function breach(
     stopEverything(context);
   });
   return NEVER;
-}
-
-/** Tells that the bank holds something else than what was sent. */
-export function mismatch(
-  context: Context,
-  claim: Claim,
-  instruction: Instruction,
-  reading: ReadBack & { kind: 'different' },
-): void {
-  const read = instruction.status;
-  transaction(context, () => {
-    unchanged(context, claim, instruction, read);
-    context.store.raise(reading.foreign ? 'FOREIGN_RECORD' : 'ECHO_MISMATCH', instruction.id);
-  });
 }

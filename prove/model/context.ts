@@ -86,12 +86,34 @@ export function stopEverything({ store }: Context): void {
 export function rebuild(context: Context, claim: Claim, instruction: Instruction): number {
   transaction(context, () => {
     fence(context, claim);
-    endUnsubmitted(context, instruction);
-    if (obstacleOf(context, instruction.planned.run) === 'ENDED') return;
-    if (instruction.attempt > REBUILD_LIMIT) context.store.raise('REBUILD_LIMIT', instruction.planned.id);
-    else context.store.planAttempt(instruction.planned, instruction.attempt + 1);
+    abandon(context, instruction);
   });
   return NEVER;
+}
+
+/** As `Abandonment.differs` of the product: what is not what was approved ends and is told, in one transaction. */
+export function differs(
+  context: Context,
+  claim: Claim,
+  instruction: Instruction,
+  { foreign }: { foreign?: string },
+): number {
+  const read = instruction.status;
+  const { run } = instruction.planned;
+  transaction(context, () => {
+    unchanged(context, claim, instruction, read);
+    context.store.raise(foreign === undefined ? 'ECHO_MISMATCH' : 'FOREIGN_RECORD', instruction.id);
+    if (run.status === 'SUBMITTING') run.stopped = true;
+    abandon(context, instruction);
+  });
+  return NEVER;
+}
+
+function abandon(context: Context, instruction: Instruction): void {
+  endUnsubmitted(context, instruction);
+  if (obstacleOf(context, instruction.planned.run) === 'ENDED') return;
+  if (instruction.attempt > REBUILD_LIMIT) context.store.raise('REBUILD_LIMIT', instruction.planned.id);
+  else context.store.planAttempt(instruction.planned, instruction.attempt + 1);
 }
 
 /** As `endUnsubmitted` of the product. */

@@ -1,7 +1,8 @@
 import { isPastSubmit } from '../../src/domain/bank-status';
 import { isPaymentFinal } from '../../src/domain/payment';
-import { judgeGroups, type SeenPayment } from '../../src/pay-run/match';
+import { type JudgedTotals, type SeenPayment, sumOf } from '../../src/pay-run/match';
 import { type FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
+import { judgeFollowed, mayBeFewer, showsAsPlanned } from '../../src/settlement/followed-totals';
 import { areTotalsDue, isSecondLook, type Looked, nextLookMs } from '../../src/settlement/looks';
 import { lookAtBalance, WATCH } from './balance-look';
 import type { SeenInstruction } from './bank';
@@ -9,7 +10,7 @@ import { type Context, fence, NEVER, type Step, stopEverything, transaction } fr
 import { bankIdsOf, differences, expectedRow, messageIdOf } from './read-back';
 import type { Claim, Instruction, Payment } from './store';
 import { totalsDiffer } from './submit';
-import { WATCH_MS } from './world';
+import { LAG_BOUND_MS, LEASE_MS, SUBMIT_DOUBT_MS, WATCH_MS } from './world';
 
 const FOLLOW_MS = 30;
 /** Payments not final so long after the submit are told to a person. */
@@ -60,8 +61,8 @@ function* read(context: Context, claim: Claim, instruction: Instruction): Step {
   yield 1;
   return transaction(context, () => {
     fence(context, claim);
-    checkTotals(context, instruction, shown);
     for (const one of seen) hold(context, instruction, one);
+    checkTotals(context, instruction, shown);
     return instruction.status === 'SUBMITTED' ? close(context, instruction) : NEVER;
   });
 }
@@ -71,7 +72,7 @@ function looked({ status, closedMs, totalsCheckedMs }: Instruction): Looked {
 }
 
 function isAsPlanned({ planned }: Instruction, shown: SeenInstruction | 'gone'): boolean {
-  return shown !== 'gone' && judgeGroups(planned, shown.groups) === 'equal';
+  return shown !== 'gone' && showsAsPlanned(planned, shown);
 }
 
 function checkTotals(
@@ -82,9 +83,29 @@ function checkTotals(
   const { store } = context;
   if (shown === undefined || shown === 'gone' || !areTotalsDue(looked(instruction), store.nowMs, WATCH))
     return;
-  const totals = context.without === 'totals' ? 'equal' : judgeGroups(instruction.planned, shown.groups);
-  if (totals === 'different') totalsDiffer(context, instruction.id);
-  if (totals !== 'absent') instruction.totalsCheckedMs = store.nowMs;
+  const totals: JudgedTotals =
+    context.without === 'totals' ? { kind: 'equal' } : judged(context, instruction, shown);
+  if (totals.kind === 'different') totalsDiffer(context, instruction.id);
+  if (totals.kind !== 'absent') instruction.totalsCheckedMs = store.nowMs;
+}
+
+function judged({ store }: Context, instruction: Instruction, shown: SeenInstruction): JudgedTotals {
+  const { planned, submittedMs, closedMs = 0 } = instruction;
+  const read = {
+    isOld: store.nowMs - submittedMs >= SUBMIT_DOUBT_MS,
+    mayBeOlderThanEnd: store.nowMs - closedMs < LAG_BOUND_MS + LEASE_MS,
+  };
+  const ended = planned.payments
+    .filter(({ status }) => isPaymentFinal(status))
+    .map(({ status, amountMinor }) => ({ settled: status === 'SETTLED', count: 1, totalMinor: amountMinor }));
+  const alike = [true, false].flatMap((settled) => {
+    const some = ended.filter((one) => one.settled === settled);
+    return some.length === 0 ? [] : [{ settled, ...sumOf(some) }];
+  });
+  return judgeFollowed(planned, shown, {
+    mayBeFewer: mayBeFewer(looked(instruction), shown.status, read),
+    ended: alike,
+  });
 }
 
 /** Holds a payment of the bank against ours: a stranger or a contradiction moves nothing. */

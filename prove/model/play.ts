@@ -72,6 +72,7 @@ export function breaksRule(verdict: Verdict): boolean {
   return breaks(findingOf(verdict), verdict.outside === undefined ? 'inside' : 'outside');
 }
 
-export function findingOf({ paidTwice, paidUnapproved, silent, stuck, raised }: Verdict): Finding {
-  return { paidTwice, paidUnapproved, silent, stuck, attention: raised.size > 0 };
+export function findingOf(verdict: Verdict): Finding {
+  const { paidTwice, paidUnapproved, silent, stuck, undecided, raised } = verdict;
+  return { paidTwice, paidUnapproved, silent, stuck, undecided, attention: raised.size > 0 };
 }

@@ -1,19 +1,9 @@
-import {
-  contradictions,
-  type ExpectedRow,
-  type Judgement,
-  judgePayments,
-  type SeenPayment,
-} from '../../src/pay-run/match';
-import { judgeTotals, judgeUnsubmitted } from '../../src/submission/decision';
+import { contradictions, type ExpectedRow, judgePayments, type SeenPayment } from '../../src/pay-run/match';
+import { conclude, type Concluded, judgeTotals, judgeUnsubmitted } from '../../src/submission/decision';
 import type { Context } from './context';
 import type { Instruction, Payment } from './store';
 
-type Matched = Judgement & { kind: 'equal' | 'fewer' };
-export type ReadBack =
-  | { kind: 'equal' | 'fewer'; judgement: Matched }
-  | { kind: 'wait' | 'moved' | 'dead' | 'unidentified' }
-  | { kind: 'different'; foreign: boolean };
+export type ReadBack = Concluded | { kind: 'wait' | 'moved' | 'dead' };
 
 /** Reads an unsubmitted instruction whole and judges it as the product's `InstructionReader` does. @throws Unreachable */
 export function readBack(context: Context, instruction: Instruction): ReadBack {
@@ -26,27 +16,9 @@ export function readBack(context: Context, instruction: Instruction): ReadBack {
   const expected = planned.payments.map((payment) => expectedRow(instruction, payment));
   const seen = bank.readPayments(instruction.bankId ?? '', bankIdsOf(instruction));
   const judgement = judgePayments(expected, without === 'echo' ? seen.map(unread) : seen);
-  const totals =
-    without === 'echo'
-      ? judgeTotals(planned, { count: shown.calculated.count })
-      : judgeTotals(planned, shown.calculated);
-  return conclude(judgement, totals);
-}
-
-function conclude(judgement: Judgement, totals: 'equal' | 'fewer' | 'different'): ReadBack {
-  switch (judgement.kind) {
-    case 'twice':
-    case 'different':
-      return { kind: 'different', foreign: false };
-    case 'foreign':
-      return { kind: 'different', foreign: true };
-    case 'unidentified':
-      return { kind: 'unidentified' };
-    case 'fewer':
-      return { kind: 'fewer', judgement };
-    case 'equal':
-      return totals === 'different' ? { kind: 'different', foreign: false } : { kind: totals, judgement };
-  }
+  const { calculatedCount: count, calculatedTotalMinor: totalMinor } = shown;
+  const totals = judgeTotals(planned, without === 'echo' ? { count } : { count, totalMinor });
+  return conclude(judgement, totals, []);
 }
 
 /** What is left of a payment when nobody compares its fields. */

@@ -1,9 +1,10 @@
 import { INSTRUCTION_ENDED, INSTRUCTION_SENT, type InstructionStatus } from '../../src/domain/instruction';
+import { endOfRun } from '../../src/domain/pay-run';
+import { PAYMENT_UNPAID } from '../../src/domain/payment';
 import { type Context, fence, NEVER, obstacleOf, type Step, STOPPED_PAUSE_MS, transaction } from './context';
 import { type Claim, hashOf, type Instruction, type Run } from './store';
 
 const LOOK_AGAIN_MS = 200;
-const UNPAID = ['FAILED', 'REJECTED', 'CANCELLED', 'VOID'];
 
 /** One step of a run: as `RunWorker.step` of the product. */
 export function* stepRun(context: Context, claim: Claim, run: Run): Step {
@@ -77,9 +78,10 @@ function gate(context: Context, run: Run, lossMinor: bigint): number {
 function finish(context: Context, run: Run): number {
   if (!everyInstruction(context, run, INSTRUCTION_ENDED)) return NEVER;
   const statuses = run.planned.flatMap(({ payments }) => payments.map(({ status }) => status));
-  const unpaid = statuses.some((status) => UNPAID.includes(status));
-  const to = !unpaid ? 'SETTLED' : statuses.includes('SETTLED') ? 'PARTLY_SETTLED' : 'FAILED';
-  context.store.moveRun(run, to);
+  const settled = statuses.filter((status) => status === 'SETTLED').length;
+  const unpaid = statuses.filter((status) => PAYMENT_UNPAID.includes(status)).length;
+  clearBuilding(context, run);
+  context.store.moveRun(run, endOfRun({ settled, unpaid }));
   return NEVER;
 }
 

@@ -3,6 +3,7 @@ import { assertPayRunMove, type PayRunStatus } from '../../src/domain/pay-run';
 import { assertPaymentMove, type PaymentStatus } from '../../src/domain/payment';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import type { Totals } from '../../src/pay-run/match';
+import { TURNED_AWAY } from '../../src/submission/decision';
 import { LEASE_MS } from './world';
 
 export interface Payment {
@@ -183,6 +184,13 @@ export class Store {
 
   standingAttempt(planned: Planned): SubmitAttempt | undefined {
     return this.attempts.find((one) => one.planned === planned && one.outcome !== 'PROVEN_UNSENT');
+  }
+
+  /** As the function of this name of the product. */
+  timesTurnedAway(planned: Planned): number {
+    const isOne = ({ outcome, detail }: SubmitAttempt) =>
+      outcome === 'PROVEN_UNSENT' && detail?.startsWith(TURNED_AWAY) === true;
+    return this.attempts.filter((one) => one.planned === planned && isOne(one)).length;
   }
 
   raise(kind: AttentionKind, subject: number | string): void {

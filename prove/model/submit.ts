@@ -1,11 +1,12 @@
 import type { Outcome } from '../../src/bank/outcome';
 import { isPastSubmit } from '../../src/domain/bank-status';
-import { judgeGroups } from '../../src/pay-run/match';
-import { afterSubmitAnswer } from '../../src/submission/decision';
-import type { SeenInstruction } from './bank';
-import { breach, mismatch } from './build';
+import { type JudgedTotals, judgeSubmitted } from '../../src/pay-run/match';
+import { afterDoubt, afterSubmitAnswer, TURNED_AWAY } from '../../src/submission/decision';
+import { type SeenInstruction, Unreachable } from './bank';
+import { breach } from './build';
 import {
   type Context,
+  differs,
   fence,
   mayCall,
   NEVER,
@@ -18,9 +19,7 @@ import {
 } from './context';
 import { readBack } from './read-back';
 import { type Claim, hashOf, type Instruction } from './store';
-import { LAG_BOUND_MS, SUBMIT_DOUBT_MS } from './world';
-
-const TURNED_AWAY = 'turned away';
+import { LAG_BOUND_MS, REBUILD_LIMIT, SUBMIT_DOUBT_MS } from './world';
 
 /** The instruction gate and the one submit (rules 7, 8 and 9): as `Submitter.step` of the product. */
 export function* submit(context: Context, claim: Claim, instruction: Instruction): Step {
@@ -46,9 +45,7 @@ export function* submit(context: Context, claim: Claim, instruction: Instruction
     case 'moved':
       return breach(context, claim, instruction, read);
     case 'different':
-      mismatch(context, claim, instruction, reading);
-      transaction(context, () => (instruction.planned.run.stopped = true));
-      return rebuild(context, claim, instruction);
+      return differs(context, claim, instruction, reading);
     case 'dead':
     case 'unidentified':
       return rebuild(context, claim, instruction);
@@ -146,13 +143,14 @@ export function recordExecuted(
   shown: SeenInstruction | undefined,
 ): void {
   const { store, without } = context;
-  const totals = without === 'totals' ? 'equal' : judgeGroups(instruction.planned, shown?.groups);
+  const totals: JudgedTotals =
+    without === 'totals' ? { kind: 'equal' } : judgeSubmitted(instruction.planned, shown ?? {});
   finishAttempt(context, instruction, 'EXECUTED', null);
   store.moveInstruction(instruction, 'SUBMITTED');
   instruction.submittedMs = store.nowMs;
-  if (totals === 'equal') instruction.totalsCheckedMs = store.nowMs;
+  if (totals.kind === 'equal') instruction.totalsCheckedMs = store.nowMs;
   store.movePayments(instruction.planned, 'AT_BANK', 'SUBMITTED');
-  if (totals === 'different') totalsDiffer(context, instruction.id);
+  if (totals.kind === 'different') totalsDiffer(context, instruction.id);
   store.wake('FOLLOW', instruction.id);
   store.wake('RUN', instruction.planned.run.id);
 }
@@ -163,45 +161,77 @@ export function totalsDiffer(context: Context, subject: number | string): void {
   stopEverything(context);
 }
 
-/** A submit without an answer is read until it is proven, then parked (rule 8): as `Recovery.step` of the product. */
-export function* recover(context: Context, claim: Claim, instruction: Instruction): Step {
-  const { store, bank } = context;
-  yield 3;
-  const shown = bank.readInstruction(instruction.bankId ?? '');
-  yield 1;
-  return transaction(context, () => {
-    fence(context, claim);
-    const { status } = instruction;
-    if (status !== 'SUBMIT_INTENT' && status !== 'SUBMIT_UNKNOWN' && status !== 'SUBMIT_REFUSED')
-      return NEVER;
-    if (shown !== 'gone' && isPastSubmit(shown.status)) {
-      recordExecuted(context, instruction, shown);
-      store.clear(['SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'], instruction.id);
-      return NEVER;
-    }
-    if (status !== 'SUBMIT_INTENT') return STOPPED_PAUSE_MS;
-    return decide(context, instruction, shown);
-  });
+/** What a read says of a submit that was not answered. */
+interface Evidence {
+  shown: SeenInstruction | 'gone' | undefined;
+  /** Why nothing could be read. */
+  unread?: Unreachable;
+  begunMs: number;
 }
 
-function decide(context: Context, instruction: Instruction, shown: SeenInstruction | 'gone'): number {
+/** A submit without an answer is read until it is proven, then parked (rule 8): as `Recovery.step` of the product. */
+export function* recover(context: Context, claim: Claim, instruction: Instruction): Step {
+  const begunMs = context.store.nowMs;
+  yield 3;
+  const evidence = { ...evidenceOf(context, instruction), begunMs };
+  yield 1;
+  const wakeInMs = transaction(context, () => {
+    fence(context, claim);
+    return decide(context, instruction, evidence);
+  });
+  if (evidence.unread) throw evidence.unread;
+  return wakeInMs;
+}
+
+function evidenceOf({ bank }: Context, { bankId }: Instruction): Omit<Evidence, 'begunMs'> {
+  try {
+    return { shown: bank.readInstruction(bankId ?? '') };
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    return { shown: undefined, unread: error };
+  }
+}
+
+function decide(context: Context, instruction: Instruction, { shown, begunMs }: Evidence): number {
   const { store, world } = context;
-  const attempt = store.standingAttempt(instruction.planned);
-  if (attempt?.outcome === null) {
-    finishAttempt(context, instruction, 'IN_DOUBT', null);
-    return READ_AGAIN_MS;
+  const { status, planned } = instruction;
+  if (status !== 'SUBMIT_INTENT' && status !== 'SUBMIT_UNKNOWN' && status !== 'SUBMIT_REFUSED') return NEVER;
+  const seen = shown === 'gone' ? undefined : shown;
+  if (seen && isPastSubmit(seen.status)) {
+    recordExecuted(context, instruction, seen);
+    store.clear(['SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'], instruction.id);
+    return NEVER;
   }
-  const ageMs = store.nowMs - (attempt?.sinceMs ?? 0);
-  const stillInitiated = shown !== 'gone' && shown.status === 'INITIATED';
-  const turnedAway = world.rejectsBeforeExecuting && attempt?.detail === TURNED_AWAY;
-  if (turnedAway && stillInitiated && ageMs >= LAG_BOUND_MS) {
-    finishAttempt(context, instruction, 'PROVEN_UNSENT', TURNED_AWAY);
-    store.moveInstruction(instruction, 'VERIFIED');
-    return READ_AGAIN_MS;
+  if (status !== 'SUBMIT_INTENT') return STOPPED_PAUSE_MS;
+  const attempt = store.standingAttempt(planned);
+  const { outcome = null, detail = null, sinceMs = 0 } = attempt ?? {};
+  const stillInitiated = seen?.status === 'INITIATED';
+  const times = { ageMs: store.nowMs - sinceMs, readAgoMs: store.nowMs - begunMs };
+  const timesTurnedAway = store.timesTurnedAway(planned);
+  switch (
+    afterDoubt(
+      { outcome, detail, stillInitiated, ...times, timesTurnedAway },
+      {
+        rejectsBeforeExecuting: world.rejectsBeforeExecuting,
+        lagBoundMs: LAG_BOUND_MS,
+        doubtMs: SUBMIT_DOUBT_MS,
+        rebuildLimit: REBUILD_LIMIT,
+      },
+    )
+  ) {
+    case 'begin':
+      finishAttempt(context, instruction, 'IN_DOUBT', null);
+      return READ_AGAIN_MS;
+    case 'arm':
+      finishAttempt(context, instruction, 'PROVEN_UNSENT', TURNED_AWAY);
+      store.moveInstruction(instruction, 'VERIFIED');
+      return READ_AGAIN_MS;
+    case 'read-again':
+      return READ_AGAIN_MS * 3;
+    case 'park':
+      store.moveInstruction(instruction, 'SUBMIT_UNKNOWN');
+      store.raise('SUBMIT_UNKNOWN', instruction.id);
+      store.wake('RUN', planned.run.id);
+      return STOPPED_PAUSE_MS;
   }
-  if (ageMs < SUBMIT_DOUBT_MS) return READ_AGAIN_MS * 3;
-  store.moveInstruction(instruction, 'SUBMIT_UNKNOWN');
-  store.raise('SUBMIT_UNKNOWN', instruction.id);
-  store.wake('RUN', instruction.planned.run.id);
-  return STOPPED_PAUSE_MS;
 }

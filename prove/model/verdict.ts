@@ -1,7 +1,8 @@
 import { isPayRunFinal } from '../../src/domain/pay-run';
+import type { PaymentStatus } from '../../src/domain/payment';
 import type { AttentionKind } from '../../src/pay-run/attention-words';
 import type { Context } from './context';
-import type { Payment } from './store';
+import type { Payment, Run } from './store';
 import type { Outside } from './world';
 
 /** What became of a seed, by the bank's own book. */
@@ -10,13 +11,18 @@ export interface Verdict {
   paidTwice: boolean;
   /** Somebody, or some amount, that nobody approved. */
   paidUnapproved: boolean;
-  /** The service says something else than the book and no attention is open, or one of the above and none says so. */
+  /**
+   * The service says something else than the book, or nothing final of a payment whose run is, and no attention is open; or
+   * one of the above and none says so.
+   */
   silent: boolean;
   /** Not final, and no attention is open. */
   stuck: boolean;
   raised: ReadonlySet<AttentionKind>;
   /** What people have not decided in the end. */
   left: readonly AttentionKind[];
+  /** Whether they left something though everything was as assumed and nobody went around them. */
+  undecided: boolean;
   /** How often what is outside the assumptions came about. */
   strayed: number;
   endedMs: number;
@@ -30,6 +36,9 @@ export const MONEY_MOVED: readonly AttentionKind[] = [
   'CONTRADICTION',
   'SUBMIT_UNKNOWN',
 ];
+
+/** States in which the service says nothing final of a payment. */
+const OPEN: readonly PaymentStatus[] = ['APPROVED', 'AT_BANK', 'SUBMITTED'];
 
 /** Holds what the service says against the bank's book. */
 export function judge({ store, bank, world }: Context): Verdict {
@@ -56,14 +65,24 @@ export function judge({ store, bank, world }: Context): Verdict {
     const isPaid = (moved.get(iban)?.times ?? 0) > 0;
     differs ||= !open && paid !== isPaid;
   }
+  differs ||= store.runs.some(leavesOpen);
   const asked = store.open.size > 0;
   const stuck = !asked && store.runs.some(({ status }) => !isPayRunFinal(status));
   const told = [...store.open.values()].some((kind) => MONEY_MOVED.includes(kind));
   const silent = (differs && !asked) || ((paidTwice || paidUnapproved) && !told);
-  const { outside } = world;
+  const { outside, tampered, armedByHand } = world;
   const { raised, nowMs: endedMs } = store;
   const left = [...new Set(store.open.values())];
-  return { outside, paidTwice, paidUnapproved, silent, stuck, raised, left, strayed: bank.strayed, endedMs };
+  const undecided = asked && outside === undefined && !tampered && !armedByHand;
+  const { strayed } = bank;
+  return { outside, paidTwice, paidUnapproved, silent, stuck, raised, left, undecided, strayed, endedMs };
+}
+
+/** Whether a run is final and one of its payments is not; all of one that was cancelled is CANCELLED. */
+function leavesOpen({ status, planned }: Run): boolean {
+  const statuses = planned.flatMap(({ payments }) => payments.map((one) => one.status));
+  if (status === 'CANCELLED') return statuses.some((one) => one !== 'CANCELLED');
+  return isPayRunFinal(status) && statuses.some((one) => OPEN.includes(one));
 }
 
 /** What is said of an employee, whose payment may have successors. */
@@ -72,6 +91,6 @@ function together(
   { status, approvedMinor }: Payment,
 ): { paid: boolean; open: boolean; approvedMinor: bigint } {
   const paid = status === 'SETTLED' || before?.paid === true;
-  const open = ['APPROVED', 'AT_BANK', 'SUBMITTED'].includes(status) || before?.open === true;
+  const open = OPEN.includes(status) || before?.open === true;
   return { paid, open, approvedMinor };
 }

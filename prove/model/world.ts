@@ -21,7 +21,7 @@ export const REBUILD_LIMIT = 5;
 export interface World {
   /** Undefined: everything that is assumed holds. */
   outside: Outside | undefined;
-  /** Whether the bank executes a submit of what was submitted, whoever sends it. */
+  /** Whether the bank executes a submit of what was submitted, whoever sends it: inside what is assumed nobody does. */
   executesSecondSubmit: boolean;
   /** Reads are up to this old; never above the lag bound. */
   lagMs: number;
@@ -33,7 +33,7 @@ export interface World {
   lostCommitRate: number;
   /** Whether a read of payments shows all of an instruction, or only those whose ids are known. */
   reads: 'all' | 'known-ids';
-  /** The bank's word that a 401 or 429 on a submit never executes it; kept by the bank where it is given. */
+  /** The bank's word that a 401 or 429 on a submit never executes it; it need not keep it, since a read tells. */
   rejectsBeforeExecuting: boolean;
   instructions: number;
   rowsPerInstruction: number;
@@ -74,7 +74,7 @@ export function drawWorld(random: Random, without: Guard | undefined): World {
   const outside = random.chance(0.3) ? random.pick(OUTSIDE) : undefined;
   return {
     outside,
-    executesSecondSubmit: outside === 'second-submit',
+    executesSecondSubmit: outside === undefined || outside === 'second-submit',
     lagMs: random.chance(0.5) ? random.between(1, LAG_BOUND_MS) : 0,
     faultRate: random.chance(0.9) ? 0.12 : 0,
     crashRate: random.chance(0.7) ? 0.02 : 0,

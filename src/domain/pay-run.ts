@@ -71,3 +71,12 @@ export function assertPayRunMove(from: PayRunStatus, to: PayRunStatus): void {
 export function isPayRunFinal(status: PayRunStatus): boolean {
   return PAY_RUN_FINALS.includes(status);
 }
+
+/** How a run ends whose instructions all did, by the number of its payments that settled and that did not. */
+export function endOfRun(payments: {
+  settled: number;
+  unpaid: number;
+}): 'SETTLED' | 'PARTLY_SETTLED' | 'FAILED' {
+  if (payments.unpaid === 0) return 'SETTLED';
+  return payments.settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+}

@@ -50,6 +50,9 @@ export const PAYMENT_MEANING: Readonly<Record<PaymentStatus, string>> = {
   EXCLUDED: 'An amendment took it out of the run, with a reason.',
 };
 
+/** The states of a payment of a run that went on to its end and did not pay it. */
+export const PAYMENT_UNPAID: readonly PaymentStatus[] = ['FAILED', 'REJECTED', 'CANCELLED', 'VOID'];
+
 export const PAYMENT_FINALS = finalStates(PAYMENT_STATUSES, PAYMENT_TRANSITIONS);
 
 /**

@@ -168,6 +168,34 @@ export function calculatedBeyond(
   return count > planned.count || totalMinor > planned.totalMinor ? { count, totalMinor } : undefined;
 }
 
+/** Count and sum as a submitted instruction shows them, against those planned; of what differs, what is shown. */
+export type JudgedTotals = { kind: 'equal' | 'absent' } | { kind: 'different'; shown: readonly Totals[] };
+
+/**
+ * What groups were judged to say, and what is calculated beyond the plan besides.
+ * @param shown of an instruction, once it was submitted
+ */
+export function withCalculated(
+  groups: ReturnType<typeof judgeGroups>,
+  planned: Totals,
+  shown: Calculated & { groups?: readonly Totals[] },
+): JudgedTotals {
+  if (groups === 'different') return { kind: groups, shown: shown.groups ?? [] };
+  const beyond = calculatedBeyond(planned, shown);
+  return beyond ? { kind: 'different', shown: [beyond] } : { kind: groups };
+}
+
+/**
+ * What is shown as a submit is known to be executed (rule 9). Fewer is no sign that anybody is paid twice: they may come,
+ * or have failed. Where nothing more is read, it is asked.
+ */
+export function judgeSubmitted(
+  planned: Totals,
+  shown: Calculated & { groups?: readonly Totals[] },
+): JudgedTotals {
+  return withCalculated(judgeGroups(planned, shown.groups, true), planned, shown);
+}
+
 /** What some totals are beyond others; less is negative. */
 export function beyond(some: Totals, others: Totals): Totals {
   return { count: some.count - others.count, totalMinor: some.totalMinor - others.totalMinor };

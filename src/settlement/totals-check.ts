@@ -3,14 +3,12 @@ import { type BankInstruction, type BankPayment, namesItsInstruction } from '../
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import type { EmployerTransaction } from '../database/database';
-import { isEndedUnpaid } from '../domain/bank-status';
 import type { ShownBy } from '../employer/bank-reads';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
-import { calculatedBeyond, judgeGroups, sumOf, type Totals } from '../pay-run/match';
 import { groupsDiffer } from '../pay-run/stop';
-import { alarmOfStatus } from './follow-plan';
 import type { Followed } from './followed';
+import { type Ended, judgeFollowed, lacksSome, mayBeFewer, showsAsPlanned } from './followed-totals';
 import { Lateness } from './lateness';
 import { areTotalsDue, isSecondLook, type Looked, watchOf } from './looks';
 
@@ -48,27 +46,23 @@ export class TotalsCheck {
     if (shown === undefined || !this.areDue(instruction)) return;
     const { employerId } = tx;
     const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
-    const judged = judgeGroups(all, shown.groups, this.mayBeFewer(instruction, shown.status));
-    const isLess = judged !== 'equal' && judgeGroups(all, shown.groups, true) === 'absent';
-    const totals = (isLess ? await explained(tx, planned, shown.groups ?? []) : undefined) ?? judged;
-    const beyond = calculatedBeyond(all, shown);
-    if (totals === 'different') await groupsDiffer(tx, instruction, all, shown.groups ?? []);
-    else if (beyond) await groupsDiffer(tx, instruction, all, [beyond]);
-    else if (totals === 'absent') return;
+    const totals = judgeFollowed(all, shown, {
+      mayBeFewer: this.mayBeFewer(instruction, shown.status),
+      ended: lacksSome(all, shown) ? await endedOf(tx, planned) : [],
+    });
+    if (totals.kind === 'different') await groupsDiffer(tx, instruction, all, totals.shown);
+    else if (totals.kind === 'absent') return;
     else await clear(tx, ['TOTALS_UNSEEN'], instruction.id, 'the bank shows count and sum');
     const totalsCheckedAt = this.clock.now();
     await tx.manager.update(Instruction, { employerId, id: instruction.id }, { totalsCheckedAt });
     instruction.totalsCheckedAt = totalsCheckedAt;
   }
 
-  /**
-   * Whether the bank may count fewer payments than there are: it puts them into their groups one by one, or never will;
-   * or takes out what has failed or what it has processed, which only the end of all shows to be the whole difference.
-   */
   private mayBeFewer(instruction: Instruction, bankStatus: string): boolean {
-    const { status, totalsCheckedAt, closedAt } = instruction;
-    if (status === 'CLOSED' && (totalsCheckedAt !== null || this.mayBeOlderThan(closedAt))) return true;
-    return status === 'SUBMITTED' || !this.lateness.isOld(instruction) || isEndedUnpaid(bankStatus);
+    return mayBeFewer(looked(instruction), bankStatus, {
+      isOld: this.lateness.isOld(instruction),
+      mayBeOlderThanEnd: this.mayBeOlderThan(instruction.closedAt),
+    });
   }
 
   /** Whether a read may show what was before that, as lately as it was. */
@@ -79,18 +73,11 @@ export class TotalsCheck {
   }
 }
 
-/**
- * What it means that groups lack some payments: `equal` where that is exactly what of them is known to have failed; absent
- * where it is what settled too, since of what was processed such a bank tells nothing, or, once all
- * have ended, only some of what failed, since it may have processed the others. Undefined where it is neither. What ended by
- * the word of people the bank may count still, or not any more; so it may what came back.
- */
-async function explained(
+/** What of its payments has ended; what people decided, and what came back, by itself. */
+async function endedOf(
   tx: EmployerTransaction,
-  { payRunId, firstRow, lastRow, rowCount, totalMinor }: PlannedInstruction,
-  groups: readonly Totals[],
-): Promise<'equal' | 'absent' | undefined> {
-  if (groups.length === 0) return undefined;
+  { payRunId, firstRow, lastRow }: PlannedInstruction,
+): Promise<Ended[]> {
   const rows = await tx.query<{ settled: boolean; count: number; total: string }>(
     `SELECT p.status = 'SETTLED' AS settled, count(*)::int AS count, sum(p.amount_minor) AS total
      FROM payment p
@@ -100,35 +87,19 @@ async function explained(
      GROUP BY p.status = 'SETTLED', d.payment_id IS NULL, p.returned_at IS NULL`,
     [tx.employerId, payRunId, firstRow, lastRow],
   );
-  const ended = rows.map(({ settled, count, total }) => ({ settled, count, totalMinor: BigInt(total) }));
-  const shown = sumOf(groups);
-  const isLacking = (some: Totals): boolean =>
-    some.count === rowCount - shown.count && some.totalMinor === totalMinor - shown.totalMinor;
-  const lacking = choicesOf(ended).filter((some) => isLacking(sumOf(some)));
-  if (lacking.length > 0)
-    return lacking.some((some) => some.every((one) => !one.settled)) ? 'equal' : 'absent';
-  const settled = sumOf(ended.filter((one) => one.settled));
-  const isSomeOfFailed = shown.count > settled.count && shown.totalMinor > settled.totalMinor;
-  return isSomeOfFailed && sumOf(ended).count === rowCount ? 'absent' : undefined;
-}
-
-/** Some of several, in every way: at least one of them. */
-function choicesOf<T>(all: readonly T[]): T[][] {
-  return all.reduce<T[][]>((chosen, one) => [...chosen, ...chosen.map((some) => [...some, one]), [one]], []);
+  return rows.map(({ settled, count, total }) => ({ settled, count, totalMinor: BigInt(total) }));
 }
 
 function looked({ status, closedAt, totalsCheckedAt }: Instruction): Looked {
   return { status, closedMs: closedAt?.getTime(), totalsCheckedMs: totalsCheckedAt?.getTime() };
 }
 
-/** Whether the count and sum the bank shows of what ended are those of the plan, and no status of it needs a person. */
+/** As `showsAsPlanned`. */
 export function isAsPlanned(
   { rowCount: count, totalMinor }: PlannedInstruction,
   shown: BankInstruction,
 ): boolean {
-  const planned = { count, totalMinor };
-  if (alarmOfStatus(shown.status) || calculatedBeyond(planned, shown)) return false;
-  return judgeGroups(planned, shown.groups) === 'equal';
+  return showsAsPlanned({ count, totalMinor }, shown);
 }
 
 /** What a read showed of an instruction and its payments, and how. */

@@ -1,6 +1,6 @@
 import type { RefusalReason } from '../bank/outcome';
 import { isPastSubmit, readBankStatus } from '../domain/bank-status';
-import type { Totals } from '../pay-run/match';
+import { differenceIn, type Judgement, type Totals } from '../pay-run/match';
 
 /** Calculated totals against the plan: less may be lag; more, or the same count with another sum, is a mismatch. */
 export function judgeTotals(planned: Totals, calculated: Partial<Totals>): 'equal' | 'fewer' | 'different' {
@@ -12,6 +12,38 @@ export function judgeTotals(planned: Totals, calculated: Partial<Totals>): 'equa
     return count === undefined ? 'fewer' : 'different';
   }
   return 'equal';
+}
+
+/** What was read of an instruction that is not submitted and shows no status past that, held against its approved rows. */
+export type Concluded =
+  | { kind: 'equal'; judgement: Judgement & { kind: 'equal' } }
+  | { kind: 'fewer'; judgement: Judgement & { kind: 'equal' | 'fewer' } }
+  | { kind: 'unidentified'; why: string }
+  | { kind: 'different'; why: string; foreign?: string };
+
+/** @param otherwise the fields of the instruction itself that contradict what was initiated */
+export function conclude(
+  judgement: Judgement,
+  totals: ReturnType<typeof judgeTotals>,
+  otherwise: readonly string[],
+): Concluded {
+  if (judgement.kind === 'foreign')
+    return { kind: 'different', why: differenceIn(judgement), foreign: judgement.bankPaymentId };
+  if (otherwise.length > 0) return { kind: 'different', why: `it differs in ${otherwise.join(', ')}` };
+  switch (judgement.kind) {
+    case 'unidentified':
+      return { kind: 'unidentified', why: differenceIn(judgement) };
+    case 'twice':
+    case 'different':
+      return { kind: 'different', why: differenceIn(judgement) };
+    case 'fewer':
+      return { kind: 'fewer', judgement };
+    case 'equal':
+      if (totals === 'different')
+        return { kind: 'different', why: 'the calculated totals are not the planned ones' };
+      if (totals === 'fewer') return { kind: 'fewer', judgement };
+      return { kind: 'equal', judgement };
+  }
 }
 
 /** Whether an instruction that was not submitted by us may be submitted, must be waited for, or has moved. */
@@ -77,4 +109,48 @@ export function afterSubmitAnswer(answer: Answer, rejectsBeforeExecuting: boolea
     case undefined:
       return 'in-doubt';
   }
+}
+
+/** The prefix of an attempt's detail when the bank turned it away before executing anything, by its own word. */
+export const TURNED_AWAY = 'turned away: ';
+
+/** A submit attempt that stands, and a read that does not show that it was executed. */
+export interface Doubt {
+  /** What was written down of it; null before anybody did. */
+  outcome: string | null;
+  detail: string | null;
+  /** Whether the instruction was read, and is INITIATED. */
+  stillInitiated: boolean;
+  /** Since its outcome was written down. */
+  ageMs: number;
+  /** How long before that the read began: what it shows may be as old as that. */
+  readAgoMs: number;
+  /** How often the submit of these rows was turned away and armed again. */
+  timesTurnedAway: number;
+}
+
+/** What decides of a doubt, as configured; `rejectsBeforeExecuting` as for `afterSubmitAnswer`. */
+export interface DoubtLimits {
+  rejectsBeforeExecuting: boolean;
+  lagBoundMs: number;
+  doubtMs: number;
+  rebuildLimit: number;
+}
+
+/** What follows a doubt: it begins, is armed again, read again, or parked for people. */
+export type AfterDoubt = 'begin' | 'arm' | 'read-again' | 'park';
+
+/**
+ * A submit without an answer is armed again only where the bank turned it away and gave its word that it then executes
+ * nothing, and a read after the lag bound still says INITIATED (rule 8).
+ */
+export function afterDoubt(doubt: Doubt, limits: DoubtLimits): AfterDoubt {
+  if (doubt.outcome === null) return 'begin';
+  const isProvenUnexecuted =
+    limits.rejectsBeforeExecuting &&
+    (doubt.detail?.startsWith(TURNED_AWAY) ?? false) &&
+    doubt.stillInitiated &&
+    doubt.ageMs - doubt.readAgoMs >= limits.lagBoundMs;
+  if (isProvenUnexecuted && doubt.timesTurnedAway < limits.rebuildLimit) return 'arm';
+  return doubt.ageMs < limits.doubtMs ? 'read-again' : 'park';
 }

@@ -7,9 +7,9 @@ import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isBeforeSubmit, isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
 import { BankReads, InstructionAtBank, isUnclear, Standing, withoutFees } from '../employer/bank-reads';
-import { differenceIn, ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
+import { ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
-import { judgeTotals, judgeUnsubmitted } from './decision';
+import { Concluded, conclude, judgeTotals, judgeUnsubmitted } from './decision';
 import { knownPayments } from './known-payments';
 import { isReferenceOf, referenceOf } from './prepared-calls';
 import { expectedRows, PayableRow, Work } from './work';
@@ -17,14 +17,12 @@ import { expectedRows, PayableRow, Work } from './work';
 /** What the bank shows of an instruction that is not submitted, held against its approved rows. */
 export type ReadBack =
   | { kind: 'equal'; instruction?: BankInstruction; judgement: Judgement & { kind: 'equal' } }
-  | { kind: 'fewer'; judgement: Judgement & { kind: 'equal' | 'fewer' } }
+  | Exclude<Concluded, { kind: 'equal' }>
   | { kind: 'wait'; bankStatus: string }
   | { kind: 'unclear'; unknown?: string }
   | { kind: 'moved'; bankStatus: string }
   | { kind: 'dead'; bankStatus: string }
-  | { kind: 'gone' }
-  | { kind: 'unidentified'; why: string }
-  | { kind: 'different'; why: string; foreign?: string };
+  | { kind: 'gone' };
 
 /** What is not as it was approved, or not shown so. */
 export type Otherwise = Exclude<ReadBack, { kind: 'equal' }>;
@@ -93,7 +91,8 @@ export class InstructionReader {
     const judgement =
       listed.kind === 'unidentified' ? judgePayments(expected, await this.named(expected, seen)) : listed;
     const otherwise = instruction ? this.announcedOtherwise(work, instruction) : [];
-    return conclude(judgement, totalsIn(work, instruction), otherwise, instruction);
+    const concluded = conclude(judgement, totalsIn(work, instruction), otherwise);
+    return concluded.kind === 'equal' ? { ...concluded, instruction } : concluded;
   }
 
   /**
@@ -234,29 +233,4 @@ function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal
 
 function isGone(error: unknown): boolean {
   return error instanceof NotFound;
-}
-
-function conclude(
-  judgement: Judgement,
-  totals: 'equal' | 'fewer' | 'different',
-  otherwise: readonly string[],
-  instruction: BankInstruction | undefined,
-): ReadBack {
-  if (judgement.kind === 'foreign')
-    return { kind: 'different', why: differenceIn(judgement), foreign: judgement.bankPaymentId };
-  if (otherwise.length > 0) return { kind: 'different', why: `it differs in ${otherwise.join(', ')}` };
-  switch (judgement.kind) {
-    case 'unidentified':
-      return { kind: 'unidentified', why: differenceIn(judgement) };
-    case 'twice':
-    case 'different':
-      return { kind: 'different', why: differenceIn(judgement) };
-    case 'fewer':
-      return { kind: 'fewer', judgement };
-    case 'equal':
-      if (totals === 'different')
-        return { kind: 'different', why: 'the calculated totals are not the planned ones' };
-      if (totals === 'fewer') return { kind: 'fewer', judgement };
-      return { kind: 'equal', instruction, judgement };
-  }
 }

@@ -12,8 +12,9 @@ import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { hiddenFromUs } from '../pay-run/stop';
+import { AfterDoubt, afterDoubt, Doubt, TURNED_AWAY } from './decision';
 import { InstructionReader } from './read-back';
-import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway, TURNED_AWAY } from './submit-record';
+import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway } from './submit-record';
 import type { Work } from './work';
 
 const READ_AGAIN_MS = 1_000;
@@ -74,21 +75,29 @@ export class Recovery {
       // After it: whatever time passed since the read is not taken for age of the doubt that the read saw.
       const readAgoMs = performance.now() - begunMs;
       if (instruction.status !== 'SUBMIT_INTENT') return this.nextReadMs(ageMs);
-      if (attempt.outcome === null) {
-        // The doubt begins here: a process that knows better may only now be able to say so (see UnsentSubmits).
-        await finishAttempt(tx, instruction, 'IN_DOUBT', 'no answer was recorded');
-        return READ_AGAIN_MS;
-      }
-      const turnedAway = this.provenUnexecuted(attempt, evidence, ageMs - readAgoMs);
       const before = await timesTurnedAway(tx, attempt);
-      if (turnedAway && before < this.config.REBUILD_LIMIT) {
-        await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
-        await moveInstruction(tx, instruction, 'VERIFIED', 'service', {}, 'the bank turned the submit away');
-        return READ_AGAIN_MS;
+      switch (this.after(attempt, { ...evidence, ageMs, readAgoMs, timesTurnedAway: before })) {
+        case 'begin':
+          // The doubt begins here: a process that knows better may only now be able to say so (see UnsentSubmits).
+          await finishAttempt(tx, instruction, 'IN_DOUBT', 'no answer was recorded');
+          return READ_AGAIN_MS;
+        case 'arm':
+          await finishAttempt(tx, instruction, 'PROVEN_UNSENT', attempt.outcomeDetail ?? TURNED_AWAY);
+          await moveInstruction(
+            tx,
+            instruction,
+            'VERIFIED',
+            'service',
+            {},
+            'the bank turned the submit away',
+          );
+          return READ_AGAIN_MS;
+        case 'read-again':
+          return READ_AGAIN_MS;
+        case 'park':
+          await this.park(tx, work, instruction, attempt, before, evidence);
+          return this.nextReadMs(ageMs);
       }
-      if (ageMs < this.config.SUBMIT_DOUBT_MS) return READ_AGAIN_MS;
-      await this.park(tx, work, instruction, attempt, before, evidence);
-      return this.nextReadMs(ageMs);
     });
   }
 
@@ -129,13 +138,18 @@ export class Recovery {
     return 'never';
   }
 
-  /** @param ageMs that of the doubt when the read began: what it shows may be as old as that */
-  private provenUnexecuted(attempt: SubmitAttempt, evidence: Evidence, ageMs: number): boolean {
-    return (
-      this.config.BANK_REJECTS_BEFORE_EXECUTING &&
-      (attempt.outcomeDetail?.startsWith(TURNED_AWAY) ?? false) &&
-      evidence.stillInitiated &&
-      ageMs >= this.config.BANK_LAG_BOUND_MS
+  private after(
+    { outcome, outcomeDetail: detail }: SubmitAttempt,
+    read: Omit<Doubt, 'outcome' | 'detail'>,
+  ): AfterDoubt {
+    return afterDoubt(
+      { outcome, detail, ...read },
+      {
+        rejectsBeforeExecuting: this.config.BANK_REJECTS_BEFORE_EXECUTING,
+        lagBoundMs: this.config.BANK_LAG_BOUND_MS,
+        doubtMs: this.config.SUBMIT_DOUBT_MS,
+        rebuildLimit: this.config.REBUILD_LIMIT,
+      },
     );
   }
 

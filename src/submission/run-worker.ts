@@ -13,7 +13,8 @@ import {
   INSTRUCTION_UNSENT,
   InstructionStatus,
 } from '../domain/instruction';
-import { PayRunStatus } from '../domain/pay-run';
+import { endOfRun, PayRunStatus } from '../domain/pay-run';
+import { PAYMENT_UNPAID } from '../domain/payment';
 import { EmployerAccount } from '../employer/employer.entity';
 import { notReady } from '../employer/readiness';
 import { applyAmendment, liveInstructions } from '../pay-run/amendment';
@@ -178,12 +179,11 @@ export class RunWorker {
     if (!(await everyInstructionIs(tx, run, INSTRUCTION_ENDED))) return 'never';
     const [count] = await tx.query<{ settled: number; unpaid: number }>(
       `SELECT count(*) FILTER (WHERE status = 'SETTLED')::int AS settled,
-         count(*) FILTER (WHERE status IN ('FAILED', 'REJECTED', 'CANCELLED', 'VOID'))::int AS unpaid
+         count(*) FILTER (WHERE status = ANY ($3))::int AS unpaid
        FROM payment WHERE employer_id = $1 AND pay_run_id = $2`,
-      [tx.employerId, run.id],
+      [tx.employerId, run.id, PAYMENT_UNPAID],
     );
-    const { settled, unpaid } = count ?? { settled: 0, unpaid: 0 };
-    const to = unpaid === 0 ? 'SETTLED' : settled === 0 ? 'FAILED' : 'PARTLY_SETTLED';
+    const to = endOfRun(count ?? { settled: 0, unpaid: 0 });
     if (to === 'FAILED') await forgetUpload(tx, run);
     await clearBuilding(tx, run.id, `the run ended ${to}`);
     await moveRun(tx, run, to, 'service');

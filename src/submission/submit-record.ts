@@ -4,9 +4,10 @@ import { wake } from '../database/leases';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
-import { calculatedBeyond, judgeGroups } from '../pay-run/match';
+import { judgeSubmitted } from '../pay-run/match';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { groupsDiffer } from '../pay-run/stop';
+import { TURNED_AWAY } from './decision';
 import type { Work } from './work';
 
 /** Writes down what is known of the one standing submit attempt of an instruction. */
@@ -23,9 +24,6 @@ export async function finishAttempt(
     'kept',
   );
 }
-
-/** The prefix of an attempt's detail when the bank turned it away before executing anything, by its own word. */
-export const TURNED_AWAY = 'turned away: ';
 
 /** How often the submit of these rows was turned away and armed again: a bank that never takes it is a person's. */
 export async function timesTurnedAway(
@@ -59,11 +57,9 @@ export async function recordExecuted(
   { evidence, at, readInMs = 0 }: { evidence: string; at: Date; readInMs?: number },
 ): Promise<void> {
   const { planned } = work;
-  // Fewer is no sign that anybody is paid twice: they may come, or have failed. Where nothing more is read, it is asked.
   const all = { count: planned.rowCount, totalMinor: planned.totalMinor };
-  const totals = judgeGroups(all, shown?.groups, true);
-  const beyond = calculatedBeyond(all, shown ?? {});
-  const isEqual = totals === 'equal' && beyond === undefined;
+  const totals = judgeSubmitted(all, shown ?? {});
+  const isEqual = totals.kind === 'equal';
   await finishAttempt(tx, instruction, 'EXECUTED', evidence);
   await moveInstruction(tx, instruction, 'SUBMITTED', 'service', {
     submittedAt: at,
@@ -77,8 +73,7 @@ export async function recordExecuted(
     to: 'SUBMITTED',
     actor: 'service',
   });
-  if (totals === 'different') await groupsDiffer(tx, instruction, all, shown?.groups ?? []);
-  else if (beyond) await groupsDiffer(tx, instruction, all, [beyond]);
+  if (totals.kind === 'different') await groupsDiffer(tx, instruction, all, totals.shown);
   await clear(tx, ['ROW_UNSEEN'], instruction.id, 'it was submitted');
   wake(tx, 'FOLLOW', tx.employerId, [instruction.id], isEqual ? readInMs : 0);
   wake(tx, 'RUN', tx.employerId, [instruction.payRunId]);

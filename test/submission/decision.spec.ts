@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { afterBuildAnswer, afterSubmitAnswer, Answer, judgeUnsubmitted } from '../../src/submission/decision';
+import {
+  afterBuildAnswer,
+  afterDoubt,
+  afterSubmitAnswer,
+  Answer,
+  Doubt,
+  DoubtLimits,
+  judgeUnsubmitted,
+  TURNED_AWAY,
+} from '../../src/submission/decision';
 
 const answers: fc.Arbitrary<Answer> = fc.record({
   kind: fc.constantFrom('yes', 'no', 'in-doubt'),
@@ -78,5 +87,45 @@ describe('an instruction that was not submitted', () => {
     ['SOMETHING_NEW', 'wait'],
   ])('is %s: %s', (status, judged) => {
     expect(judgeUnsubmitted(status)).toBe(judged);
+  });
+});
+
+describe('what follows a doubt', () => {
+  const limits: DoubtLimits = {
+    rejectsBeforeExecuting: true,
+    lagBoundMs: 60,
+    doubtMs: 200,
+    rebuildLimit: 5,
+  };
+  /** All that is asked before a submit is armed again. */
+  const proven: Doubt = {
+    outcome: 'IN_DOUBT',
+    detail: `${TURNED_AWAY}401`,
+    stillInitiated: true,
+    ageMs: 70,
+    readAgoMs: 10,
+    timesTurnedAway: 4,
+  };
+
+  it('arms a submit again that was turned away, by the bank’s word and a read after the lag bound', () => {
+    expect(afterDoubt(proven, limits)).toBe('arm');
+  });
+
+  it.each<[string, Partial<Doubt>, Partial<DoubtLimits>]>([
+    ['without the word of the bank', {}, { rejectsBeforeExecuting: false }],
+    ['that was not turned away', { detail: 'no answer' }, {}],
+    ['of which nothing is said', { detail: null }, {}],
+    ['that is not read to be INITIATED', { stillInitiated: false }, {}],
+    ['within the lag bound', { ageMs: 69 }, {}],
+    ['by a read that began within it', { readAgoMs: 11 }, {}],
+    ['that was turned away too often', { timesTurnedAway: 5 }, {}],
+  ])('arms none %s', (_, doubt, otherwise) => {
+    const ofAge = (ageMs: number) => afterDoubt({ ...proven, ageMs, ...doubt }, { ...limits, ...otherwise });
+    expect(ofAge(70)).toBe('read-again');
+    if (doubt.ageMs === undefined && doubt.readAgoMs === undefined) expect(ofAge(200)).toBe('park');
+  });
+
+  it('begins a doubt before anything is concluded from it', () => {
+    expect(afterDoubt({ ...proven, outcome: null, ageMs: 300 }, limits)).toBe('begin');
   });
 });
