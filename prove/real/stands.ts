@@ -19,7 +19,7 @@ export const STANDS: Readonly<Record<StandKind, PayrollOptions>> = {
     sandbox: { variants: { listingLagMs: 60_000 } },
     settings: { BANK_LAG_BOUND_MS: '61000' },
   },
-  'ignores-pages': { sandbox: { variants: { ignorePageParams: true, maxPageSize: 7 } } },
+  'ignores-pages': { sandbox: { variants: { ignorePageParams: true, maxPageSize: 2 } } },
   'small-pages': { sandbox: { variants: { maxPageSize: 2 } } },
   'add-after-submit': { sandbox: { variants: { addAfterSubmit: 'accepted' } } },
   'second-submit': { sandbox: { variants: { secondSubmit: 'executed' } } },
