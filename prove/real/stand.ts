@@ -15,6 +15,7 @@ import {
   standingOf,
 } from './judge';
 import { reconciledSince, tellPasses } from './passes';
+import { type OwnDatabase, startOwnDatabase } from './own-database';
 import { type Asking, People } from './people';
 import { Proxy } from './proxy';
 import {
@@ -62,6 +63,11 @@ const LOOK_MS = 120;
 /** Thrown where a fault that was armed changed nothing. */
 export const DID_NOT_STRIKE = 'it did not strike';
 
+export interface StandOptions extends PayrollOptions {
+  /** Its PostgreSQL is of this stand alone, and the network to it may meddle; one server is shared otherwise. */
+  ownDatabase?: boolean;
+}
+
 /** A finding, and whether it is one: a fault that did not strike has shown nothing. */
 export interface Conclusion extends Finding {
   /** What was armed and changed nothing. */
@@ -96,6 +102,7 @@ export class Stand {
     /** Of every process of the service. */
     private readonly settings: Record<string, string>,
     private readonly patienceMs: number,
+    private readonly own: OwnDatabase | undefined,
   ) {
     this.people = new People(payroll, patienceMs);
   }
@@ -105,16 +112,18 @@ export class Stand {
    * @param waitsMs how long a run may take to end, and people to decide, on a quick machine
    */
   static async open(
-    { hooked, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: PayrollOptions = {},
+    { hooked, ownDatabase, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: StandOptions = {},
     waitsMs: number = PATIENCE_MS,
   ): Promise<Stand> {
     const port = await freePort();
     const proxy = await Proxy.start(`http://127.0.0.1:${port}`);
     const hooks = await Relay.start();
     const settings = { ...SETTINGS, ...options.settings };
+    const own = ownDatabase === true ? await startOwnDatabase() : undefined;
     // What is made ready here meets no fault, and may take its time on a busy machine: the short waits come after it.
     const payroll = await Payroll.start({
       rowsPerInstruction,
+      ...(own && { database: { ...own.server, url: own.proxy.through(own.server.url) } }),
       ...options,
       sandbox: { ...options.sandbox, port },
       settings: { BANK_BASE_URL: proxy.url, ...(hooked === true && { PUBLIC_URL: hooks.url }) },
@@ -123,7 +132,7 @@ export class Stand {
     await tellPasses(payroll);
     const patienceMs = PATIENCE * waitsMs + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
     hooks.target = () => payroll.url;
-    const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, settings, patienceMs);
+    const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, settings, patienceMs, own);
     await stand.spawn();
     return stand;
   }
@@ -171,6 +180,13 @@ export class Stand {
     await this.proxy.stop();
     this.hooks.stop();
     await this.payroll.close();
+    await this.own?.proxy.stop();
+  }
+
+  /** @throws where the stand has none */
+  get ownDatabase(): OwnDatabase {
+    if (this.own === undefined) throw new Error('the database of this stand is shared with others');
+    return this.own;
   }
 
   /** Rows of employees who were never paid before. */
