@@ -5,6 +5,7 @@ import { monthsAfter } from '../../src/schedule/period-dates';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import type { Payroll } from '../../test/support/payroll';
 import { type Effects, madeSoFar, otherEffects } from './effects';
+import { saidAgain } from './said-again';
 import type { Stand } from './stand';
 import type { Trial } from './trial';
 
@@ -66,7 +67,9 @@ class Buttons {
     const known: Ids = { employerId: this.payroll.employer, ...ids };
     const url = template.replace(/\{(\w+)\}/g, (_all, name: string) => known[name] ?? 'none');
     const answers = await Promise.all(
-      Array.from({ length: PRESSES }, () => this.payroll.as(by).request({ method, url, ...body })),
+      Array.from({ length: PRESSES }, () =>
+        saidAgain(() => this.payroll.as(by).request({ method, url, ...body })),
+      ),
     );
     const broken = answers.find(({ status }) => status >= 500);
     if (broken) throw new Error(`${button} answered ${broken.status} ${JSON.stringify(broken.data)}`);

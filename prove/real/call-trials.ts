@@ -144,12 +144,13 @@ function accessTrials(): Trial[] {
 }
 
 function echoTrials(): Trial[] {
-  return ['amount', 'iban', 'messageId', 'currency'].map((field) =>
-    scripted(`echo of an add with another ${field}`, ['iban', 'amount'].includes(field), {
+  return ['amount', 'iban', 'messageId', 'currency'].map((field) => ({
+    ...scripted(`echo of an add with another ${field}`, ['iban', 'amount'].includes(field), {
       operation: 'add',
       kind: 'echo-corrupted',
       field,
       nth: 2,
     }),
-  );
+    expects: ['ECHO_MISMATCH'] as const,
+  }));
 }

@@ -4,6 +4,7 @@ import { payFile, type Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
 import { type ServiceProcess } from '../../test/support/payroll';
 import { aim, type Moment } from './moment';
+import { saidAgain } from './said-again';
 import type { Stand } from './stand';
 import { ANSWERS, type Trial } from './trial';
 
@@ -150,7 +151,7 @@ function atTheDesk(point: CrashPoint, kind?: string): Trial {
         evidence: 'the word of the bank',
       };
       await payroll.as('operator').post(`${asked}/actions`, word);
-      await payroll.confirm(asked).catch(() => undefined);
+      await saidAgain(() => payroll.confirm(asked)).catch(() => undefined);
       await killed(dying);
       await stand.restart();
       return id;
@@ -172,7 +173,7 @@ function inFlight(
     ...(at !== undefined && { instructions: 1 }),
     meet: (stand, rows) =>
       resumed(stand, rows, async (begin) => {
-        const dying = await stand.spawn();
+        const dying = await stand.spawn({ BANK_TIMEOUT_MS: String(2 * DIES_WITHIN_MS) });
         if (at === undefined) await stand.payroll.fault({ operation, kind, nth: 1 });
         else aim(stand, operation, kind, at);
         await begin();

@@ -34,28 +34,42 @@ export async function proveFaults(
 
 async function onStand(kind: StandKind, trials: readonly Trial[], report: Report): Promise<void> {
   let stand = await Stand.open(STANDS[kind]);
+  let played: Trial[] = [];
   const renew = async () => {
+    // A trial that broke off leaves its faults on, and processes that were killed or stopped.
+    await lookOnceMore(stand, played, report, () => stand.recover());
+    const next = await Stand.open(STANDS[kind]);
     await stand.close();
-    stand = await Stand.open(STANDS[kind]);
+    stand = next;
+    played = [];
   };
   try {
     for (const trial of trials) {
+      played.push(trial);
       let met = await meet(stand, trial, report, 'first');
       if (met === 'did not strike') {
         await renew();
+        played.push(trial);
         met = await meet(stand, trial, report, 'again');
       }
       if (met !== 'clean') await renew();
     }
-    await lookOnceMore(stand, trials, report);
+    await lookOnceMore(stand, played, report);
   } finally {
     await stand.close();
   }
 }
 
 /** What moved of a trial while others went on. */
-async function lookOnceMore(stand: Stand, trials: readonly Trial[], report: Report): Promise<void> {
-  const words = await stand.lastLook().catch((error: unknown) => String(error));
+async function lookOnceMore(
+  stand: Stand,
+  trials: readonly Trial[],
+  report: Report,
+  prepare = () => Promise.resolve(),
+): Promise<void> {
+  const words = await prepare()
+    .then(() => stand.lastLook())
+    .catch((error: unknown) => String(error));
   if (words === '') return;
   const faults = trials.map(({ fault }) => fault).join('|');
   report.breakage(

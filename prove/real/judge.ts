@@ -78,29 +78,43 @@ function leavesOpen({ status, payments }: SaidOfRun): boolean {
 /**
  * What a run came to. At rest, with its faults still on, and at the end, when people have decided and the bank was read
  * again, it must be final or asked about, and agree with the book or be asked about. What was asked and answered on the
- * way excuses only what it could have told: of money that moved and should not have, only what tells of such.
- * @param raised the kinds of everything that was asked since it began
+ * way excuses only what it could have told: of money that moved and should not have, only what tells of such, and of what
+ * was wrong at rest nothing that was asked later.
+ * @param raised the kinds of everything that was asked since it began: by the first look, and in all
  */
-export function conclusionOf(first: Look, last: Look, decided: boolean, raised: readonly string[]): Finding {
-  const attention = first.asked || decided || last.asked;
+export function conclusionOf(
+  first: Look,
+  last: Look,
+  decided: boolean,
+  raised: { first: readonly string[]; all: readonly string[] },
+): Finding {
   const { paidTwice, paidUnapproved } = last;
-  const told = raised.some((kind) => MONEY_MOVED.some((one) => one === kind));
   return {
     paidTwice,
     paidUnapproved,
-    silent:
-      (first.differs && !attention) ||
-      (last.differs && !last.asked) ||
-      ((paidTwice || paidUnapproved) && !told),
-    stuck: [first, last].some(({ final, asked }) => !final && !asked),
-    attention,
+    silent: !isTold(first, raised.first) || (last.differs && !last.asked) || !isMoneyTold(last, raised.all),
+    stuck: [first, last].some(isStuck),
+    attention: first.asked || decided || last.asked,
   };
+}
+
+/** Whether people were told of whatever is wrong. @param raised the kinds of everything that was asked by then */
+export function isTold(look: Look, raised: readonly string[]): boolean {
+  return (!look.differs || look.asked || raised.length > 0) && isMoneyTold(look, raised);
+}
+
+function isMoneyTold({ paidTwice, paidUnapproved }: Look, raised: readonly string[]): boolean {
+  return !(paidTwice || paidUnapproved) || raised.some((kind) => MONEY_MOVED.some((one) => one === kind));
+}
+
+export function isStuck({ final, asked }: Look): boolean {
+  return !final && !asked;
 }
 
 /** What a run that is stuck stood at, at rest and at the end, in words; none where it is not. */
 export function standingOf(first: Look, last: Look, raised: readonly string[]): string[] {
   const told = Object.entries({ 'at rest': first, 'at the end': last });
-  if (told.every(([, { final, asked }]) => final || asked)) return [];
+  if (!told.some(([, look]) => isStuck(look))) return [];
   const words = told.map(
     ([when, { statuses, asked }]) => `${when} ${statuses.join(', ')}${asked ? ' and asked about' : ''}`,
   );

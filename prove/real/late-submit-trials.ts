@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
+import { saidAgain } from './said-again';
 import type { Stand } from './stand';
 import { callOf } from './calls';
 import { type Trial } from './trial';
@@ -102,7 +103,7 @@ async function declared({ payroll }: Stand, runId: string): Promise<boolean> {
   const asked = await payroll.askedAbout(runId, 'SUBMIT_UNKNOWN').catch(() => undefined);
   if (asked === undefined) return false;
   await payroll.as('operator').post(`${asked}/actions`, word);
-  const { status } = await payroll.confirm(asked);
+  const { status } = await saidAgain(() => payroll.confirm(asked));
   if (status !== 200) await payroll.as('operator').delete(`${asked}/actions`);
   return status === 200;
 }

@@ -227,7 +227,8 @@ async function befall(stand: Stand, { kind, afterMs }: Mishap): Promise<void> {
       process?.process.kill('SIGCONT');
       return;
     case 'cut':
-      return cut(stand.payroll);
+      await cut(stand.payroll);
+      return;
     case 'replica':
       await stand.spawn({ PORT: '0' });
       return;

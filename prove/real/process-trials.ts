@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { earliestExecutionDate } from '../../src/domain/business-day';
+import { select } from '../../test/support/database';
+import { eventually } from '../../test/support/eventually';
 import { cut } from './record';
 import { replicasTrial } from './replicas-trial';
+import type { Stand } from './stand';
 import { stopTrials } from './stop-trials';
 import type { Trial } from './trial';
 
 const HOUR_MS = 3_600_000;
+/** The states in which a run is built, submitted and followed. */
+const AT_WORK = ['BUILDING', 'SUBMITTING', 'FOLLOWING'] as const;
+type AtWork = (typeof AT_WORK)[number];
+/** Of every connection, in each of them. */
+const CUTS = 3;
+const CUT_WITHIN_MS = 20_000;
 
 /** What befalls the processes of the service, their clocks and connections, and hasty people. */
 export function processTrials(): Trial[] {
@@ -39,19 +48,42 @@ export function processTrials(): Trial[] {
       fault: 'every connection to PostgreSQL cut, again and again',
       short: true,
       meet: async (stand, rows) => {
+        const connections = cutWhileAtWork(stand);
         const id = await stand.pay(rows);
-        for (let n = 0; n < 8; n += 1) {
-          await sleep(60);
-          await cut(stand.payroll);
-        }
+        await eventually(
+          () => AT_WORK.every((status) => connections[status] > 0),
+          CUT_WITHIN_MS,
+          () => `so many connections were cut: ${JSON.stringify(connections)}`,
+        );
         return id;
       },
     },
   ];
 }
 
+/**
+ * Cuts every connection while the first requests to the bank of each state are on their way; answers how many there
+ * were, once they are.
+ */
+function cutWhileAtWork({ payroll, proxy }: Stand): Record<AtWork, number> {
+  const connections = { BUILDING: 0, SUBMITTING: 0, FOLLOWING: 0 };
+  const left = { BUILDING: CUTS, SUBMITTING: CUTS, FOLLOWING: CUTS };
+  proxy.ahead = async () => {
+    const [run] = await select<{ status: string }>(
+      payroll.database.superuserUrl,
+      'SELECT status FROM pay_run ORDER BY created_at DESC LIMIT 1',
+    );
+    const status = AT_WORK.find((one) => one === run?.status);
+    if (status === undefined || left[status] === 0) return false;
+    left[status] -= 1;
+    connections[status] += await cut(payroll);
+    return true;
+  };
+  return connections;
+}
+
 /** Shows a process another time from outside, before its first line. */
-export function clockShiftedBy(shiftMs: number): string {
+function clockShiftedBy(shiftMs: number): string {
   const code = `const Real = Date;
     globalThis.Date = class Date extends Real {
       constructor(...given) { given.length > 0 ? super(...given) : super(Real.now() + ${shiftMs}); }

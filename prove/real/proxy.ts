@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { instructionIn } from './calls';
 
 /** One exchange between the service and the bank. */
 export interface Exchange {
@@ -37,7 +38,7 @@ export interface Effect {
   /** The request is delivered once more, or another one like it. */
   again?: {
     afterMs: number;
-    /** Counted from when the bank has answered a submit, not from this answer. */
+    /** Counted from when the bank has answered the submit of its instruction, not from this answer. */
     afterSubmit?: boolean;
     change?: (body: string) => string;
   };
@@ -51,6 +52,10 @@ const PASSED_ON = /^(content-type|retry-after|location|x-ratelimit-.*)$/;
 
 const OF_INSTRUCTIONS = /^\/api\/service-domain\/v1\/customer-instructions\//;
 
+/** What comes after a submit is delivered so often at most, with so long a pause. */
+const UNTIL_TAKEN = 20;
+const PAUSE_MS = 50;
+
 /** The network between the service and the bank: hands everything on, and meddles as it is told. */
 export class Proxy {
   /** What the service has sent of its instructions, in the order in which it came. */
@@ -60,8 +65,8 @@ export class Proxy {
   /** Of each meddling since the last calm, how often it changed something. */
   private strikes: { count: number }[] = [];
   private readonly underway = new Set<Promise<unknown>>();
-  /** Called when the bank has answered a submit. */
-  private waiting: (() => void)[] = [];
+  /** Called when the bank has answered the submit of an instruction. */
+  private waiting: { instruction: string | undefined; go: () => void }[] = [];
 
   private constructor(
     private readonly server: Server,
@@ -123,9 +128,9 @@ export class Proxy {
       await this.acting?.({ method: message.method ?? 'GET', path: message.url ?? '/' });
       const exchange = await this.forward(message, sent);
       post.status = exchange.status;
-      if (exchange.path.endsWith('/submit')) for (const go of this.waiting.splice(0)) go();
       const { body = exchange.body, redirectTo, reset, again } = (await this.meddling?.(exchange)) ?? {};
       if (again !== undefined) this.deliverAgain(message, sent, again);
+      if (exchange.path.endsWith('/submit')) this.submitted(instructionIn(exchange.path));
       if (redirectTo !== undefined) response.writeHead(307, { location: redirectTo }).end();
       else if (reset === true) resetMidway(response, exchange);
       else response.writeHead(exchange.status, exchange.headers).end(body);
@@ -161,16 +166,30 @@ export class Proxy {
     };
   }
 
+  /** Until the bank takes it: what is submitted again it may refuse while it still looks at the first. */
+  private async deliver(message: IncomingMessage, body: Buffer, times: number): Promise<void> {
+    for (let time = 1; time <= times; time += 1) {
+      if ((await this.forward(message, body)).status < 300) return;
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  private submitted(instruction: string | undefined): void {
+    for (const one of this.waiting.filter((waits) => waits.instruction === instruction)) one.go();
+    this.waiting = this.waiting.filter((waits) => waits.instruction !== instruction);
+  }
+
   private deliverAgain(
     message: IncomingMessage,
     sent: Buffer,
     { afterMs, afterSubmit, change }: NonNullable<Effect['again']>,
   ): void {
     const body = change === undefined ? sent : Buffer.from(change(sent.toString()));
-    const submitted = new Promise<void>((go) => this.waiting.push(go));
+    const instruction = instructionIn(message.url ?? '');
+    const submitted = new Promise<void>((go) => this.waiting.push({ instruction, go }));
     const again = (afterSubmit === true ? submitted : Promise.resolve())
       .then(() => sleep(afterMs))
-      .then(() => this.forward(message, body))
+      .then(() => this.deliver(message, body, afterSubmit === true ? UNTIL_TAKEN : 1))
       .catch(() => undefined);
     this.underway.add(again);
     void again.finally(() => this.underway.delete(again));

@@ -67,6 +67,33 @@ export async function readAgain({ database }: Payroll, runs: readonly string[]):
   await eventually(isRead, READ_AGAIN_MS, () => 'what is followed was not read once more');
 }
 
+/** Whether somebody works on a run, or is to: a slow step moves nothing that can be seen before its end. */
+export async function isUnderway({ database }: Payroll, runId: string): Promise<boolean> {
+  const leases = await select(
+    database.superuserUrl,
+    `SELECT FROM lease
+     WHERE (subject_id = $1 OR subject_id IN (SELECT id FROM instruction WHERE pay_run_id = $1))
+       AND (holder IS NOT NULL OR wake_at <= clock_timestamp())`,
+    [uuidOf(runId)],
+  );
+  return leases.length > 0;
+}
+
+/** Waits until the service itself reads nothing of the runs again within the hour. */
+export function untilReadDaily({ database }: Payroll, runs: readonly string[]): Promise<void> {
+  const soon = async () => {
+    const leases = await select(
+      database.superuserUrl,
+      `SELECT FROM lease
+       WHERE kind = 'FOLLOW' AND subject_id IN (SELECT id FROM instruction WHERE pay_run_id = ANY ($1::uuid[]))
+         AND (holder IS NOT NULL OR wake_at < clock_timestamp() + interval '1 hour')`,
+      [runs.map(uuidOf)],
+    );
+    return leases.length === 0;
+  };
+  return eventually(soon, READ_AGAIN_MS, () => 'what has ended is read again and again');
+}
+
 /** What is watched of earlier runs must not meet the faults of the next. */
 export function forgetWatches({ database }: Payroll): Promise<void> {
   return execute(
@@ -154,11 +181,12 @@ export function uuidOf(id: string): string {
   return id.replace(/^run_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Ends every connection to PostgreSQL, as its restart would. */
-export function cut({ database }: Payroll): Promise<void> {
-  return execute(
+/** Ends every connection of the service to PostgreSQL, as its restart would. @returns how many there were */
+export async function cut({ database }: Payroll): Promise<number> {
+  const [cutOff] = await select<{ connections: number }>(
     database.superuserUrl,
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-  ).catch(() => undefined);
+    `SELECT count(*) FILTER (WHERE pg_terminate_backend(pid))::int AS connections FROM pg_stat_activity
+     WHERE datname = current_database() AND usename <> current_user`,
+  );
+  return cutOff?.connections ?? 0;
 }

@@ -1,14 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import { payFile, payRows, type Row } from '../../test/support/pay-rows';
-import { eventually } from '../../test/support/eventually';
+import { eventually, PATIENCE } from '../../test/support/eventually';
 import { freePort, Payroll, type PayrollOptions, type ServiceProcess } from '../../test/support/payroll';
 import { type Finding, wordsOf } from '../table';
-import { type Book, breachesOf, conclusionOf, judgeBook, type Look, standingOf } from './judge';
+import {
+  type Book,
+  breachesOf,
+  conclusionOf,
+  isStuck,
+  isTold,
+  judgeBook,
+  type Look,
+  standingOf,
+} from './judge';
 import { reconciledSince, tellPasses } from './passes';
+import { type OwnDatabase, startOwnDatabase } from './own-database';
 import { type Asking, People } from './people';
 import { Proxy } from './proxy';
-import { brokenChains, forgetWatches, raisedSince, readAgain, saidOf, unintended } from './record';
+import {
+  brokenChains,
+  forgetWatches,
+  isUnderway,
+  raisedSince,
+  readAgain,
+  saidOf,
+  unintended,
+  untilReadDaily,
+} from './record';
 import { Relay } from './relay';
 
 /** Stands at once: they mostly wait, and a machine has two processors at least. */
@@ -28,8 +47,8 @@ const SETTINGS = {
   // So often that it asserts the invariants in the middle of every trial.
   RECONCILE_MS: '500',
 };
-/** Every trial ends in a few seconds; the longest of the service's own pauses is five. */
-const PATIENCE_MS = 45_000;
+/** On a quick machine; every trial ends in a few seconds, and the longest of the service's own pauses is five. */
+const PATIENCE_MS = 30_000;
 /** A run waits so often for the lag bound to pass. */
 const LAGS_OF_A_RUN = 4;
 /** A process that ended while it started is started again, as by whatever keeps it running. */
@@ -38,11 +57,16 @@ const STARTS = 3;
 const LAST_WORDS = 2_000;
 /** The longest wait of a run before its last read. */
 const STRIKES_WITHIN_MS = 8_000;
-/** So long with an attention open and nothing moving, a run waits for people. */
+/** So long with an attention open and nothing moving or under way, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 120;
 /** Thrown where a fault that was armed changed nothing. */
 export const DID_NOT_STRIKE = 'it did not strike';
+
+export interface StandOptions extends PayrollOptions {
+  /** Its PostgreSQL is of this stand alone, and the network to it may meddle; one server is shared otherwise. */
+  ownDatabase?: boolean;
+}
 
 /** A finding, and whether it is one: a fault that did not strike has shown nothing. */
 export interface Conclusion extends Finding {
@@ -78,34 +102,37 @@ export class Stand {
     /** Of every process of the service. */
     private readonly settings: Record<string, string>,
     private readonly patienceMs: number,
+    private readonly own: OwnDatabase | undefined,
   ) {
     this.people = new People(payroll, patienceMs);
   }
 
   /**
    * @param options hooked: the bank's webhooks come by way of the relay
-   * @param waitsMs how long a run may take to end, and people to decide
+   * @param waitsMs how long a run may take to end, and people to decide, on a quick machine
    */
   static async open(
-    { hooked, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: PayrollOptions = {},
+    { hooked, ownDatabase, rowsPerInstruction = ROWS_PER_INSTRUCTION, ...options }: StandOptions = {},
     waitsMs: number = PATIENCE_MS,
   ): Promise<Stand> {
     const port = await freePort();
     const proxy = await Proxy.start(`http://127.0.0.1:${port}`);
     const hooks = await Relay.start();
     const settings = { ...SETTINGS, ...options.settings };
+    const own = ownDatabase === true ? await startOwnDatabase() : undefined;
     // What is made ready here meets no fault, and may take its time on a busy machine: the short waits come after it.
     const payroll = await Payroll.start({
       rowsPerInstruction,
+      ...(own && { database: { ...own.server, url: own.proxy.through(own.server.url) } }),
       ...options,
       sandbox: { ...options.sandbox, port },
       settings: { BANK_BASE_URL: proxy.url, ...(hooked === true && { PUBLIC_URL: hooks.url }) },
     });
     await payroll.stopServices();
     await tellPasses(payroll);
-    const patienceMs = waitsMs + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
+    const patienceMs = PATIENCE * waitsMs + LAGS_OF_A_RUN * Number(settings.BANK_LAG_BOUND_MS);
     hooks.target = () => payroll.url;
-    const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, settings, patienceMs);
+    const stand = new Stand(payroll, proxy, hooks, rowsPerInstruction, settings, patienceMs, own);
     await stand.spawn();
     return stand;
   }
@@ -142,11 +169,24 @@ export class Stand {
     return this.spawn(settings);
   }
 
+  /** Ends all faults, and every process but a new one. */
+  async recover(): Promise<void> {
+    await this.calm();
+    await this.restart();
+  }
+
   async close(): Promise<void> {
     await this.payroll.endProcesses();
     await this.proxy.stop();
     this.hooks.stop();
     await this.payroll.close();
+    await this.own?.proxy.stop();
+  }
+
+  /** @throws where the stand has none */
+  get ownDatabase(): OwnDatabase {
+    if (this.own === undefined) throw new Error('the database of this stand is shared with others');
+    return this.own;
   }
 
   /** Rows of employees who were never paid before. */
@@ -200,7 +240,7 @@ export class Stand {
     const ids = typeof runs === 'string' ? [runs] : runs;
     let sinceMs = startedMs;
     for (const id of ids) sinceMs = await this.rest(id);
-    const first = await this.restingLook(ids, rows);
+    const { look: first, raised: raisedFirst } = await this.lookAtRest(ids, rows, startedMs);
     const missed = await this.missed();
     await this.calm();
     let decided = false;
@@ -215,7 +255,7 @@ export class Stand {
     const raised = await raisedSince(this.payroll, startedMs);
     this.trials.push({ ids, rows, then: last });
     return {
-      ...conclusionOf(first, last, decided, raised),
+      ...conclusionOf(first, last, decided, { first: raisedFirst, all: raised }),
       recoveryS: (sinceMs - startedMs) / 1_000,
       missed,
       raised,
@@ -236,19 +276,40 @@ export class Stand {
    * @returns what broke since, in words
    */
   async lastLook(): Promise<string> {
+    if (this.trials.length === 0) return '';
     const ids = this.trials.flatMap((trial) => trial.ids);
     await readAgain(this.payroll, ids);
     const open = await this.payroll.attention();
     const now = await Promise.all(
-      this.trials.map(async ({ ids: runs, rows, then }) => ({ then, ...(await this.look(runs, rows)) })),
+      this.trials.map(async ({ ids: runs, rows, then }) => ({
+        then,
+        ...(await this.restingLook(runs, rows)),
+      })),
     );
     await reconciledSince(this.payroll, Date.now());
     const raised = await raisedSince(this.payroll, this.concludedMs);
     const silent = open.length === 0 && now.some(({ differs, then }) => differs && !then.differs);
     const paidTwice = now.some((one) => one.paidTwice && !one.then.paidTwice);
     const paidUnapproved = now.some((one) => one.paidUnapproved && !one.then.paidUnapproved);
-    const words = wordsOf({ paidTwice, paidUnapproved, silent, stuck: false, attention: open.length > 0 });
+    const stuck = now.some((one) => isStuck(one) && !isStuck(one.then));
+    const words = wordsOf({ paidTwice, paidUnapproved, silent, stuck, attention: open.length > 0 });
     return [words, ...breachesOf(raised)].filter((word) => word !== '').join(', ');
+  }
+
+  /**
+   * How things stand with the faults still on, and the kinds of what was asked by then. What is wrong and was not told yet
+   * the service may still tell by its own next looks, before it looks but once a day; not by one that is forced.
+   */
+  private async lookAtRest(
+    ids: readonly string[],
+    rows: readonly Row[],
+    startedMs: number,
+  ): Promise<{ look: Look; raised: string[] }> {
+    const look = await this.restingLook(ids, rows);
+    const raised = await raisedSince(this.payroll, startedMs);
+    if (isTold(look, raised)) return { look, raised };
+    await untilReadDaily(this.payroll, ids).catch(() => undefined);
+    return { look: await this.restingLook(ids, rows), raised: await raisedSince(this.payroll, startedMs) };
   }
 
   /** What was asked may clear itself between two looks while the run goes on: it is stuck only where it stays so. */
@@ -305,7 +366,7 @@ export class Stand {
     return open.filter(({ payRunId }) => payRunId === id || payRunId === null);
   }
 
-  /** When the run ended, or an attention was raised and nothing moved any more, or patience did. */
+  /** When the run ended, or an attention was raised and nothing moved or was under way any more, or patience was over. */
   private async rest(id: string): Promise<number> {
     const endMs = Date.now() + this.patienceMs;
     let before = '';
@@ -319,8 +380,9 @@ export class Stand {
       if (now !== before) changedMs = Date.now();
       before = now;
       if (askedMs === undefined && (await this.asking(id)).length > 0) askedMs = Date.now();
-      const resting = Date.now() - Math.max(changedMs, askedMs ?? 0) > AT_REST_MS;
-      if ((askedMs !== undefined && resting) || Date.now() > endMs) return askedMs ?? Date.now();
+      const resting = askedMs !== undefined && Date.now() - Math.max(changedMs, askedMs) > AT_REST_MS;
+      if ((resting && !(await isUnderway(this.payroll, id))) || Date.now() > endMs)
+        return askedMs ?? Date.now();
       await sleep(LOOK_MS);
     }
   }

@@ -1,9 +1,10 @@
-import type { PayrollOptions } from '../../test/support/payroll';
 import { ROWS_IN_BATCHES } from './batch-trials';
+import { DATABASE_SETTINGS } from './database-trials';
+import type { StandOptions } from './stand';
 import type { StandKind } from './trial';
 
 /** The banks and services that trials and mixtures need. */
-export const STANDS: Readonly<Record<StandKind, PayrollOptions>> = {
+export const STANDS: Readonly<Record<StandKind, StandOptions>> = {
   plain: {},
   // A batch takes its time on a busy machine.
   batches: { rowsPerInstruction: ROWS_IN_BATCHES, settings: { BANK_TIMEOUT_MS: '3000' } },
@@ -19,8 +20,9 @@ export const STANDS: Readonly<Record<StandKind, PayrollOptions>> = {
     sandbox: { variants: { listingLagMs: 60_000 } },
     settings: { BANK_LAG_BOUND_MS: '61000' },
   },
-  'ignores-pages': { sandbox: { variants: { ignorePageParams: true, maxPageSize: 7 } } },
+  'ignores-pages': { sandbox: { variants: { ignorePageParams: true, maxPageSize: 2 } } },
   'small-pages': { sandbox: { variants: { maxPageSize: 2 } } },
   'add-after-submit': { sandbox: { variants: { addAfterSubmit: 'accepted' } } },
+  database: { ownDatabase: true, settings: DATABASE_SETTINGS },
   'second-submit': { sandbox: { variants: { secondSubmit: 'executed' } } },
 };

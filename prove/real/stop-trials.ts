@@ -5,6 +5,7 @@ import { select } from '../../test/support/database';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
 import { type ServiceProcess } from '../../test/support/payroll';
+import { saidAgain } from './said-again';
 import { LEASE_MS, type Stand } from './stand';
 import type { Trial } from './trial';
 
@@ -21,7 +22,6 @@ const STOPS_WITHIN_MS = 15_000;
 /** A transaction that it was stopped in is ended by the server after so long, and what that had locked is free. */
 const TRANSACTION_MS = 4_000;
 const TAKEN_OVER_WITHIN_MS = TRANSACTION_MS + 8 * LEASE_MS;
-const DECLARED_WITHIN_MS = 15_000;
 /** A submit leaves within five seconds of its intent, or not at all. */
 const TOO_LATE_MS = 5_000;
 
@@ -58,16 +58,7 @@ export function stopTrials(): Trial[] {
         const asked = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
         const word = { action: 'NOT_EXECUTED', reason: 'decided in the proof' };
         await payroll.as('operator').post(`${asked}/actions`, word);
-        let status = 0;
-        // On a busy machine a read that it rests on may take too long: then nothing was declared, and it is said again.
-        await eventually(
-          async () => {
-            ({ status } = await payroll.confirm(asked));
-            return status !== 503;
-          },
-          DECLARED_WITHIN_MS,
-          () => 'it was answered with 503 again and again',
-        );
+        const { status } = await saidAgain(() => payroll.confirm(asked));
         if (status !== 200) throw new Error(`it was not declared: ${status}`);
         const calls = (await payroll.calls()).submit ?? 0;
         await sleep(TOO_LATE_MS);

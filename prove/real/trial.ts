@@ -33,7 +33,8 @@ export type StandKind =
   | 'add-after-submit'
   | 'second-submit'
   | 'ignores-pages'
-  | 'small-pages';
+  | 'small-pages'
+  | 'database';
 
 /** What a call comes to, besides an answer. */
 export const ANSWERS = [

@@ -3,6 +3,7 @@ import { batchTrials } from './batch-trials';
 import { buttonTrial } from './buttons';
 import { callTrials } from './call-trials';
 import { crashTrials } from './crash-trials';
+import { databaseTrials } from './database-trials';
 import { lateSubmitTrials } from './late-submit-trials';
 import { networkTrials } from './network-trials';
 import { pairTrials } from './pair-trials';
@@ -25,6 +26,7 @@ export function allTrials(): Trial[] {
     ...networkTrials(),
     ...webhookTrials(),
     ...processTrials(),
+    ...databaseTrials(),
     ...peopleTrials(),
     ...refusedRowTrials(),
     ...pairTrials(),

@@ -3,23 +3,27 @@ import { Agent } from 'undici';
 import { SIGNATURE_HEADER } from '../../src/bank/types';
 import { signForTests } from '../../src/bank/webhook-signature';
 import { DEFAULT_WEBHOOK_SECRET } from '../../src/bank-sandbox/sandbox';
-import { select } from '../../test/support/database';
+import { execute, select } from '../../test/support/database';
 import { eventually } from '../../test/support/eventually';
-import { clockShiftedBy } from './process-trials';
+import type { Ledger } from '../../test/support/payroll';
+import { uuidOf } from './record';
 import type { Relay } from './relay';
 import type { Stand } from './stand';
 import { scripted, type Trial } from './trial';
 
-const THREE_WEEKS_MS = 21 * 86_400_000;
+type LedgerInstruction = Ledger['instructions'][number];
+
 /** What the deliveries that are still to come need. */
 const ALL_SENT_MS = 1_500;
 /** They are sent as soon as something moves at the bank. */
 const ANSWERED_WITHIN_MS = 5_000;
+const BEGUN_WITHIN_MS = 10_000;
+const READ_WITHIN_MS = 5_000;
 const FLOOD = { perSecond: 5_000, seconds: 2 };
 /** A sender's machine has some thousands of connections. */
 const FLOOD_CONNECTIONS = 1_000;
 /** Longer than a busy machine needs to send them all: what it has no time to hear an answer to shows nothing. */
-const GIVEN_UP_MS = 15_000;
+const GIVEN_UP_MS = 60_000;
 
 /** What becomes of the bank's webhooks on their way. Polling alone ends every run. */
 export function webhookTrials(): Trial[] {
@@ -76,13 +80,17 @@ export function webhookTrials(): Trial[] {
       meet: async (stand, rows) => {
         const { id, held } = await heldBack(stand, () => stand.pay(rows));
         await stand.payroll.until(id, ['SETTLED'], 20_000);
-        await stand.restart({ NODE_OPTIONS: clockShiftedBy(THREE_WEEKS_MS) });
+        await threeWeeksLater(stand);
+        const before = await readsOf(stand, id);
         await taken(stand, held.length, async () => {
           for (const delivery of held) await stand.hooks.handOn(delivery);
           return id;
         });
-        await sleep(ALL_SENT_MS);
-        await stand.restart();
+        await eventually(
+          async () => (await readsOf(stand, id)) > before,
+          READ_WITHIN_MS,
+          () => 'what they are about was not read again',
+        );
         return id;
       },
     },
@@ -95,7 +103,7 @@ export function webhookTrials(): Trial[] {
         const before = await storedBy(stand);
         const id = await stand.pay(rows);
         for (let n = 0; n < 20; n += 1) {
-          for (const about of await known(stand)) {
+          for (const about of await atBank(stand)) {
             const { status } = await stand.payroll.deliver(lie(about, n));
             if (status !== 200) throw new Error(`a signed webhook was answered with ${status}`);
           }
@@ -110,8 +118,9 @@ export function webhookTrials(): Trial[] {
       fault: `webhooks flooded at ${FLOOD.perSecond} a second`,
       short: true,
       meet: async (stand, rows) => {
+        const before = await atBank(stand);
         const id = await stand.pay(rows);
-        await flood(stand);
+        await flood(stand, await begunSince(stand, before));
         return id;
       },
     },
@@ -150,6 +159,29 @@ async function isForgeryStored({ payroll }: Stand): Promise<boolean> {
   return stored.length > 0;
 }
 
+/** All that was paid here has ended three weeks ago, and has been read each day since. */
+async function threeWeeksLater({ payroll }: Stand): Promise<void> {
+  await payroll.restsForADay();
+  const back = (column: string) => `${column} = ${column} - interval '21 days'`;
+  await execute(
+    payroll.database.superuserUrl,
+    `SET session_replication_role = replica;
+     UPDATE instruction SET ${['created_at', 'submitted_at', 'closed_at'].map(back).join(', ')};
+     UPDATE pay_run SET ${back('balance_read_at')}`,
+  );
+}
+
+/** How often what a run has at the bank was taken up to be read. */
+async function readsOf({ payroll }: Stand, runId: string): Promise<number> {
+  const [followed] = await select<{ reads: string }>(
+    payroll.database.superuserUrl,
+    `SELECT sum(epoch) AS reads FROM lease
+     WHERE kind = 'FOLLOW' AND subject_id IN (SELECT id FROM instruction WHERE pay_run_id = $1)`,
+    [uuidOf(runId)],
+  );
+  return Number(followed?.reads ?? 0);
+}
+
 /** Pays while every delivery is held back; answers those that came. */
 async function heldBack(
   stand: Stand,
@@ -165,25 +197,40 @@ async function heldBack(
   return { id, held };
 }
 
-/** Ids of the bank that mean something to the service. */
-async function known(stand: Stand): Promise<number[]> {
+/** The youngest instructions at the bank, which mean something to the service. */
+async function atBank(stand: Stand): Promise<LedgerInstruction[]> {
   const { instructions } = await stand.payroll.ledger();
-  return instructions.map(({ id }) => id).slice(-4);
+  return instructions.slice(-4);
 }
 
-function lie(about: number, n: number): string {
+/** An instruction of the run that is being paid, as soon as there is one. */
+async function begunSince(stand: Stand, before: readonly LedgerInstruction[]): Promise<LedgerInstruction> {
+  const last = before.at(-1)?.id ?? 0;
+  let begun: LedgerInstruction | undefined;
+  await eventually(
+    async () => {
+      begun = (await atBank(stand)).find(({ id }) => id > last);
+      return begun !== undefined;
+    },
+    BEGUN_WITHIN_MS,
+    () => 'nothing was begun at the bank',
+  );
+  return begun as LedgerInstruction;
+}
+
+/** About an instruction and one of the payments that it has. */
+function lie({ id: customerInstructionId, rows }: LedgerInstruction, n: number): string {
   const data = {
     status: n % 2 === 0 ? 'SETTLED' : 'FAILED',
-    customerInstructionId: about,
-    paymentTransactionId: n,
+    customerInstructionId,
+    paymentTransactionId: rows[n % Math.max(rows.length, 1)]?.id,
   };
   return JSON.stringify({ id: String(n), event: 'payment_transaction.settled', data });
 }
 
 /** Sends at a pace that waits for no answer: half of it new, half of it the same again. */
-async function flood(stand: Stand): Promise<void> {
+async function flood(stand: Stand, about: LedgerInstruction): Promise<void> {
   const agent = new Agent({ connections: FLOOD_CONNECTIONS, pipelining: 1 });
-  const [about = 0] = await known(stand);
   const underway: Promise<unknown>[] = [];
   const startedMs = performance.now();
   const total = FLOOD.perSecond * FLOOD.seconds;
@@ -197,8 +244,10 @@ async function flood(stand: Stand): Promise<void> {
   await agent.destroy();
   const well = answers.filter((status) => status === 200).length;
   // How many are taken is the machine's affair.
-  if (answers.every((status) => status === undefined))
-    throw new Error('no webhook of the flood was answered');
+  if (well === 0)
+    throw new Error(
+      `no webhook of the flood was answered with 200, but with ${[...new Set(answers)].join(', ')}`,
+    );
   stand.remark(
     `${total} webhooks sent at ${Math.round(perSecond)} a second, ${well} of them answered with 200`,
   );

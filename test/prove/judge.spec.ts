@@ -12,12 +12,14 @@ const well: Look = {
   paidUnapproved: false,
   differs: false,
 };
+/** All of it by the first look. */
+const byThen = (...kinds: string[]) => ({ first: kinds, all: kinds });
 const [row] = payRows(1);
 const approved = new Map([[row!.iban, BigInt(row!.amount.replace('.', ''))]]);
 
 describe('what a run of the proof came to', () => {
   it('is well where it ended as the book says', () => {
-    expect(conclusionOf(well, well, false, [])).toEqual({
+    expect(conclusionOf(well, well, false, byThen())).toEqual({
       paidTwice: false,
       paidUnapproved: false,
       silent: false,
@@ -29,10 +31,10 @@ describe('what a run of the proof came to', () => {
   it('is stuck at rest, and after people have decided, where it is not final and nothing is asked', () => {
     const waits = { ...well, final: false };
     const asks = { ...waits, asked: true };
-    expect(conclusionOf(waits, well, false, [])).toMatchObject({ stuck: true });
-    expect(conclusionOf(asks, well, true, [])).toMatchObject({ stuck: false });
-    expect(conclusionOf(asks, waits, true, [])).toMatchObject({ stuck: true });
-    expect(conclusionOf(asks, asks, true, [])).toMatchObject({ stuck: false });
+    expect(conclusionOf(waits, well, false, byThen())).toMatchObject({ stuck: true });
+    expect(conclusionOf(asks, well, true, byThen())).toMatchObject({ stuck: false });
+    expect(conclusionOf(asks, waits, true, byThen())).toMatchObject({ stuck: true });
+    expect(conclusionOf(asks, asks, true, byThen())).toMatchObject({ stuck: false });
   });
 
   it('is told with its states and with what was asked where it is stuck', () => {
@@ -49,23 +51,44 @@ describe('what a run of the proof came to', () => {
   it('is silent where it differs from the book in the end, whatever was asked and answered before', () => {
     const differs = { ...well, differs: true };
     const asked = { ...differs, asked: true };
-    expect(conclusionOf({ ...well, asked: true }, differs, true, [])).toMatchObject({ silent: true });
-    expect(conclusionOf({ ...well, asked: true }, asked, true, [])).toMatchObject({ silent: false });
-    expect(conclusionOf(differs, well, false, [])).toMatchObject({ silent: true });
-    expect(conclusionOf(asked, well, true, [])).toMatchObject({ silent: false });
+    expect(conclusionOf({ ...well, asked: true }, differs, true, byThen())).toMatchObject({
+      silent: true,
+    });
+    expect(conclusionOf({ ...well, asked: true }, asked, true, byThen())).toMatchObject({
+      silent: false,
+    });
+    expect(conclusionOf(differs, well, false, byThen())).toMatchObject({ silent: true });
+    expect(conclusionOf(asked, well, true, byThen())).toMatchObject({ silent: false });
   });
 
   it('is silent where somebody was paid twice or unapproved and nothing that was asked tells of moved money', () => {
     for (const wrong of ['paidTwice', 'paidUnapproved'] as const) {
       const last = { ...well, [wrong]: true };
-      expect(conclusionOf(well, last, false, [])).toMatchObject({ silent: true, [wrong]: true });
+      expect(conclusionOf(well, last, false, byThen())).toMatchObject({
+        silent: true,
+        [wrong]: true,
+      });
       for (const kind of ['UNKNOWN_STATUS', 'ROW_REFUSED_BY_BANK', 'ROW_UNSEEN', 'CREDENTIALS']) {
         const asking = { ...last, asked: true };
-        expect(conclusionOf({ ...well, asked: true }, asking, true, [kind])).toMatchObject({ silent: true });
+        expect(conclusionOf({ ...well, asked: true }, asking, true, byThen(kind))).toMatchObject({
+          silent: true,
+        });
       }
       for (const kind of ['TOTAL_MISMATCH_AFTER_SUBMIT', 'FOREIGN_RECORD', 'INVARIANT_BREACH'])
-        expect(conclusionOf(well, last, true, ['ROW_UNSEEN', kind])).toMatchObject({ silent: false });
+        expect(conclusionOf(well, last, true, byThen('ROW_UNSEEN', kind))).toMatchObject({ silent: false });
     }
+  });
+
+  it('is silent where it was wrong at rest and nothing had told so by then, whatever was asked later', () => {
+    const differs = { ...well, differs: true };
+    const later = { first: [], all: ['CONTRADICTION'] };
+    expect(conclusionOf(differs, well, true, later)).toMatchObject({ silent: true });
+    expect(conclusionOf(differs, { ...well, asked: true }, false, later)).toMatchObject({ silent: true });
+    expect(conclusionOf(differs, well, true, byThen('CONTRADICTION'))).toMatchObject({ silent: false });
+    const twice = { ...well, paidTwice: true };
+    const told = { first: ['ROW_UNSEEN'], all: ['ROW_UNSEEN', 'INVARIANT_BREACH'] };
+    expect(conclusionOf(twice, twice, true, told)).toMatchObject({ silent: true });
+    expect(conclusionOf(well, twice, true, told)).toMatchObject({ silent: false });
   });
 
   it('takes a row for paid where one of the runs that pay it says so', () => {
@@ -132,7 +155,7 @@ describe('what a run of the proof came to', () => {
 
 describe('a mixture', () => {
   const mixed = {
-    ...conclusionOf(well, well, false, []),
+    ...conclusionOf(well, well, false, byThen()),
     missed: ['add 403'],
     raised: ['SUBMIT_UNKNOWN'],
     standing: [],

@@ -2,8 +2,8 @@ import { Stand } from '../../prove/real/stand';
 import { buildWithCrashPoints } from '../support/crash-build';
 import { execute } from '../support/database';
 
-/** Two runs come to their end in it many times over. */
-const WAITS_MS = 6_000;
+/** Two runs come to their end in it, and a busy machine waits four times as long. */
+const WAITS_MS = 1_500;
 
 describe('a stand of the proof', () => {
   let stand: Stand;

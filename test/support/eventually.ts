@@ -1,5 +1,5 @@
 /** How many times slower a machine may be than the one the waits were tried on; only what fails waits so long. */
-const PATIENCE = 4;
+export const PATIENCE = 4;
 
 /** Waits until something holds; `timeoutMs` on a quick machine. */
 export async function eventually(

@@ -81,6 +81,7 @@ export interface ServiceProcess {
 }
 
 export interface LedgerRow {
+  id: number;
   messageId?: string;
   creditorIban: string;
   amountMinor: string;
