@@ -125,7 +125,7 @@ export class BankSession {
       const { answer, noContent } = change;
       const isEmpty = result.kind === 'answer' && result.text === '' && noContent !== undefined;
       const read = isEmpty ? { ...result, text: noContent } : result;
-      const outcome = outcomeOf(read, answer, retryAfterMs(result));
+      const outcome = outcomeOf(read, answer, result.kind === 'answer' ? rateSignalOf(result) : {});
       return checked(outcome, change.faultsOf ?? noFaults);
     } catch (error) {
       return notSent(error);

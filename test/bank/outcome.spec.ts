@@ -244,6 +244,16 @@ describe('the outcome of a call', () => {
   });
 
   it.each([
+    ['nothing', {}, true],
+    ['when', { 'Retry-After': '7' }, undefined],
+    ['how many', { 'X-RateLimit-Limit': '60' }, undefined],
+  ])('knows a 429 that tells %s of the limit for a vague one, or not', async (_, headers, isVague) => {
+    answering(429, {}, headers);
+    const { kind, ...said } = await client.customerInstructions.addBytes('1', '{}');
+    expect([kind, 'isVague' in said ? said.isVague : undefined]).toEqual(['no', isVague]);
+  });
+
+  it.each([
     [401, Unauthorised],
     [403, NotAllowed],
     [404, NotFound],

@@ -153,6 +153,33 @@ describe('a limit at which each request waits for its turn', () => {
   });
 });
 
+describe('a bank that takes ten adds in a second, and names no limit', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is sent fewer at once, and then ever more slowly, until it turns none away', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 80 });
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { sendAdd } = gateway;
+    const sent: number[] = [];
+    const turnedAway: number[] = [];
+    jest.spyOn(gateway, 'sendAdd').mockImplementation((add, givenUp) => {
+      const nowMs = performance.now();
+      if (sent.filter((atMs) => atMs > nowMs - 1_000).length < 10) {
+        sent.push(nowMs);
+        return sendAdd.call(gateway, add, givenUp);
+      }
+      turnedAway.push(nowMs);
+      const pause = { retryAfterMs: 1_000, isVague: true };
+      return Promise.resolve({ kind: 'no', reason: 'rate-limited', status: 429, ...pause });
+    });
+    const id = await payroll.paid(payFile(payRows(80)));
+    await payroll.until(id, ['SETTLED'], 60_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(Array(80).fill(1));
+    expect(turnedAway.length).toBeLessThan(50);
+  });
+});
+
 /** The first submit waits for its turn until it is let go. */
 function holdsTurn({ services }: Payroll): { waits: () => Promise<void>; letGo: () => void } {
   const gateway = services[0]!.app.get(BankGateway);
