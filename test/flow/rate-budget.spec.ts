@@ -388,6 +388,9 @@ describe('a run that cannot be sent before its cut-off', () => {
     const refused = await payroll.approve(run);
     expect([refused.status, refused.data.code]).toEqual([409, 'CUT_OFF_CANNOT_BE_MET']);
     expect(refused.data.seconds).toBeGreaterThan(3_600);
+    expect(refused.data.detail).toMatch(
+      / The limit in force is 1 requests a minute, as the bank named it; BANK_REQUESTS_PER_MINUTE sets another\.$/,
+    );
     expect((await payroll.run(run.id)).approvals).toEqual([]);
     const { data } = await payroll.as('preparer').post(payroll.path(`/pay-runs/${run.id}/amendments`), {
       executionDate: refused.data.earliestExecutionDate,
