@@ -89,7 +89,9 @@ const BY_STATUS = new Map(
 
 function answered(status: number): Outcome<never> {
   const header = () => undefined;
-  return outcomeOf({ kind: 'answer', status, header, text: '' }, undefined, 20) as Outcome<never>;
+  return outcomeOf({ kind: 'answer', status, header, text: '' }, undefined, {
+    retryAfterMs: 20,
+  }) as Outcome<never>;
 }
 
 /** A bank that keeps what is assumed of it, unless the world says otherwise, over a network that keeps nothing. */

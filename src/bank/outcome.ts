@@ -12,6 +12,7 @@ import {
 } from './errors';
 import type { HttpAnswer, HttpResult } from './http';
 import { maskBody } from './mask';
+import type { RateSignal } from './rate-budget';
 import type { FaultsOf } from './same-record';
 import { readAs } from './schema';
 
@@ -31,6 +32,8 @@ export type Outcome<T> =
       status?: number;
       error?: BankError;
       retryAfterMs?: number;
+      /** A 429 that tells neither how long to wait nor how many requests are taken. */
+      isVague?: boolean;
       why?: string;
     }
   | { kind: 'in-doubt'; why: string; status?: number; raw?: string };
@@ -45,7 +48,7 @@ const RATE_LIMIT_PAUSE_MS = 60_000;
 export function outcomeOf<T extends z.ZodType>(
   result: HttpResult,
   schema: T | undefined,
-  retryAfterMs: number | undefined,
+  told: Pick<RateSignal, 'retryAfterMs' | 'limit'> = {},
 ): Outcome<z.output<T>> {
   if (result.kind === 'failed') {
     return result.sent
@@ -56,8 +59,13 @@ export function outcomeOf<T extends z.ZodType>(
   if (isSuccess(status)) return outcomeOfSuccess(result, schema);
   const reason = REFUSALS.get(status);
   if (!reason) return { kind: 'in-doubt', why: `status ${status}`, status, raw: maskBody(result.text) };
-  const wait = reason === 'rate-limited' ? { retryAfterMs: retryAfterMs ?? RATE_LIMIT_PAUSE_MS } : {};
+  const wait = reason === 'rate-limited' ? waitOf(told) : {};
   return { kind: 'no', reason, status, error: new BankError(status, errorBodyOf(result.text)), ...wait };
+}
+
+function waitOf({ retryAfterMs, limit }: Pick<RateSignal, 'retryAfterMs' | 'limit'>) {
+  const isVague = retryAfterMs === undefined && limit === undefined;
+  return { retryAfterMs: retryAfterMs ?? RATE_LIMIT_PAUSE_MS, ...(isVague && { isVague }) };
 }
 
 /** Statuses taken as "not executed"; every other one than 2xx is a doubt. */

@@ -21,6 +21,8 @@ export interface RateSignal {
   retryAfterMs?: number;
   limit?: number;
   remaining?: number;
+  /** Of an endpoint that no payment passes: the limit may be its own. */
+  isApart?: boolean;
 }
 
 /** Who may send now. The in-process {@link MinuteBudget} serves one replica, `SharedBudget` all of them. */
@@ -45,6 +47,20 @@ export function pauseOf(signal: RateSignal, configured: number | undefined): num
   if (signal.remaining !== 0 || signal.limit === 0) return 0;
   const pauseMs = countsSeconds(signal, configured) ? SHORTEST_PAUSE_MS : MINUTE_MS;
   return Math.min(signal.retryAfterMs ?? pauseMs, LONGEST_PAUSE_MS);
+}
+
+/**
+ * What an answer says for everybody: a 429 and its wait; the rest where payments pass its endpoint, or its limit is the one
+ * in force. Where a limit is configured nothing else would show that it is too high, so that all counts.
+ */
+export function heeded(
+  signal: RateSignal,
+  configured: number | undefined,
+  known: number | undefined,
+): RateSignal {
+  const { status, retryAfterMs, limit } = signal;
+  const isOwn = signal.isApart && configured === undefined && limit !== undefined && limit !== known;
+  return isOwn ? { status, retryAfterMs } : signal;
 }
 
 /** A limit of a minute is lowered now and then, and hardly ever so far below what is configured. */
@@ -109,7 +125,8 @@ export class MinuteBudget implements RateBudget {
     await outlastPauses(() => this.pauseLeftMs(), nowMs + maxWaitMs + restMs, this.clock);
   }
 
-  observe(signal: RateSignal): void {
+  observe(told: RateSignal): void {
+    const signal = heeded(told, this.configured, this.perMinute);
     if (teaches(signal, this.configured, this.perMinute)) this.perMinute = signal.limit;
     this.pausedUntilMs = Math.max(this.pausedUntilMs, this.clock.nowMs() + pauseOf(signal, this.configured));
   }

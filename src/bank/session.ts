@@ -14,6 +14,7 @@ import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
 import type { FaultsOf } from './same-record';
 import { readAs } from './schema';
 import type { TokenSource } from './token';
+import { PATHS } from './types';
 
 /** The right to send one request about now. */
 export interface Turn {
@@ -128,7 +129,7 @@ export class BankSession {
       const { answer, noContent } = change;
       const isEmpty = result.kind === 'answer' && result.text === '' && noContent !== undefined;
       const read = isEmpty ? { ...result, text: noContent } : result;
-      const outcome = outcomeOf(read, answer, retryAfterMs(result));
+      const outcome = outcomeOf(read, answer, result.kind === 'answer' ? rateSignalOf(result) : {});
       return checked(outcome, change.faultsOf ?? noFaults);
     } catch (error) {
       return notSent(error);
@@ -207,9 +208,15 @@ export class BankSession {
       freshConnection: request.freshConnection,
       mayLeave: request.mayLeave,
     });
-    if (result.kind === 'answer') this.options.budget.observe(rateSignalOf(result));
+    if (result.kind === 'answer')
+      this.options.budget.observe({ ...rateSignalOf(result), isApart: !ofPayments(request.path) });
     return result;
   }
+}
+
+/** Whether payments pass the endpoint: those of customer instructions, and of their credit transfers. */
+function ofPayments(path: string): boolean {
+  return path.startsWith(PATHS.customerInstruction(''));
 }
 
 function retryAfterMs(result: HttpResult): number | undefined {

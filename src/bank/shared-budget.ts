@@ -3,6 +3,7 @@ import { describeError } from '../config/describe-error';
 import { paceOf, type TurnRequest, type Turns } from '../domain/request-pace';
 import { RateLimited } from './errors';
 import {
+  heeded,
   outlastPauses,
   pauseOf,
   type BankClock,
@@ -77,7 +78,8 @@ export class SharedBudget implements RateBudget {
     return urgent ? this.takeUrgently(untilMs, turns) : this.queue(untilMs);
   }
 
-  observe(signal: RateSignal): void {
+  observe(told: RateSignal): void {
+    const signal = heeded(told, this.configured, this.perMinute);
     if (teaches(signal, this.configured, this.perMinute)) {
       this.perMinute = signal.limit;
       this.share(this.rate.learn(signal.limit));

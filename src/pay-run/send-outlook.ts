@@ -103,12 +103,13 @@ export async function assertSendable(
   if (finishesBy < cutOff) return assertBankOpen(run, hours);
   const date = earliestExecutionDate(finishesBy, hours);
   const seconds = Math.ceil(ms / 1_000);
+  const limit = await limitInForce(tx, settings);
   throw new Problem(
     409,
     'CUT_OFF_CANNOT_BE_MET',
     `Sending the run takes ${requests} requests to the bank, about ${seconds} s, and would end at ` +
       `${finishesBy.toISOString()}, not before the cut-off of its execution date at ${cutOff.toISOString()}. ` +
-      `Amend it to a later execution date (${date} will do), or take payments out of it.`,
+      `Amend it to a later execution date (${date} will do), or take payments out of it.${limit}`,
     {
       requests,
       seconds,
@@ -117,6 +118,18 @@ export async function assertSendable(
       earliestExecutionDate: date,
     },
   );
+}
+
+/** Which limit makes it so slow, for whoever knows better. */
+async function limitInForce(tx: EmployerTransaction, settings: SendSettings): Promise<string> {
+  const configured = settings.BANK_REQUESTS_PER_MINUTE;
+  const limit = await requestsPerMinute(tx, configured);
+  if (limit === undefined) return '';
+  const whence =
+    configured === undefined
+      ? 'as the bank named it; BANK_REQUESTS_PER_MINUTE sets another'
+      : 'as BANK_REQUESTS_PER_MINUTE sets it';
+  return ` The limit in force is ${limit} requests a minute, ${whence}.`;
 }
 
 function assertBankOpen({ executionDate }: PayRun, { closedDays }: BankHours): void {

@@ -34,6 +34,11 @@ const LAST_CALL = 'is not submitted yet, though the time for that is nearly over
 /** What is asked of a run and holds nothing back. */
 const HOLDS_NOTHING: readonly AttentionKind[] = ['NAME_DIFFERS'];
 
+const TOO_SLOW = 'gets to the bank too slowly';
+
+const HOW_FAST =
+  'How many requests a minute, and how many at once, may we send you? Until when, and what becomes of payments for this execution date that reach you after the cut-off?';
+
 const IN_MID_RUN = `${UNPAID_IN_MID_RUN} It is tried again by itself until then.`;
 
 /** A run that is not ended, amended or held back by a switch. */
@@ -55,6 +60,13 @@ interface Deadline {
   now: Date;
   cutOff: Date;
   beginBy: Date;
+  rowsAtBank: number;
+}
+
+/** Payments that the bank took of late, and since when. */
+interface Progress {
+  taken: number;
+  ms: number;
 }
 
 /**
@@ -104,8 +116,25 @@ export class WaitingRuns {
       await raise(tx, await this.alarm(tx, run, deadline, { happened, waitsFor: going.waitsFor }));
       return true;
     }
+    if (await this.isTooSlow(tx, run, deadline)) return true;
     const isLast = await this.isLastCall(tx, run, deadline, isLong);
     return isLast || waitsMs !== null;
+  }
+
+  /** Told as soon as it shows that what is left to be added is not added by then at the pace at which the bank takes it. */
+  private async isTooSlow(tx: EmployerTransaction, run: PayRun, deadline: Deadline): Promise<boolean> {
+    const left = run.rowCount - deadline.rowsAtBank;
+    if (run.status !== 'BUILDING' || left <= 0) return false;
+    const { BANK_PATIENCE_MS } = this.config;
+    const { taken, ms } = await progressOf(tx, run, BANK_PATIENCE_MS);
+    if (taken === 0 || ms < BANK_PATIENCE_MS / 2) return false;
+    const beginBy = new Date(deadline.cutOff.getTime() - (left * ms) / taken);
+    if (beginBy >= deadline.now || (await isAskedAbout(tx, run))) return false;
+    const happened = `${TOO_SLOW}: it took ${taken} payments in the last ${inMinutes(ms)}, and ${left} are left`;
+    const alarm = await this.alarm(tx, run, { ...deadline, beginBy }, { happened, waitsFor: null });
+    const version = await approvedVersion(tx, run, showId('run', run.id));
+    if (!(await isDecided(tx, alarm, [version, TOO_SLOW]))) await raise(tx, { ...alarm, askBank: HOW_FAST });
+    return true;
   }
 
   /** Told before it is too late where a run stands still and nobody is asked about it: what was acknowledged may last. */
@@ -141,7 +170,8 @@ export class WaitingRuns {
     const cutOff = sendingCloses(run.executionDate, hours);
     if (now >= cutOff) return undefined;
     const outlook = await sendOutlook(tx, run, this.config, now);
-    return { now, cutOff, beginBy: new Date(cutOff.getTime() - (outlook?.ms ?? 0)) };
+    const beginBy = new Date(cutOff.getTime() - (outlook?.ms ?? 0));
+    return { now, cutOff, beginBy, rowsAtBank: outlook?.rowsAtBank ?? 0 };
   }
 
   private async alarm(
@@ -204,6 +234,18 @@ async function movedForMs(tx: EmployerTransaction, run: PayRun): Promise<number 
     [tx.employerId, run.id],
   );
   return row?.ms ?? undefined;
+}
+
+/** From the first payment that the bank took in these ms until now: what a stop or an outage took before it is no pace. */
+async function progressOf(tx: EmployerTransaction, run: PayRun, withinMs: number): Promise<Progress> {
+  const [row] = await tx.query<{ taken: number; ms: number | null }>(
+    `SELECT count(*)::int AS taken, extract(epoch FROM clock_timestamp() - min(last_seen_at))::float8 * 1000 AS ms
+     FROM bank_payment
+     WHERE employer_id = $1 AND last_seen_at > clock_timestamp() - make_interval(secs => $3::float8 / 1000)
+       AND instruction_id = ANY (ARRAY(SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2))`,
+    [tx.employerId, run.id, withinMs],
+  );
+  return { taken: row?.taken ?? 0, ms: row?.ms ?? 0 };
 }
 
 /** Whether people are asked, by some kinds or any, about what holds the run back. */

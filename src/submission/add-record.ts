@@ -23,7 +23,7 @@ interface Recorded {
   payment?: BankPayment;
   why?: string;
   bankWords?: string;
-  /** How the bank answered what is in doubt all the same; undefined where it did not, or as of a success. */
+  /** How the bank answered what is in doubt all the same; undefined where it did not, or as of another payment. */
   doubt?: string;
 }
 
@@ -157,11 +157,13 @@ function refusedOf({ row, outcome }: AddResult): Recorded {
   return { row, outcome: 'REFUSED', why: whyOf(outcome), bankWords: saidIn(outcome) };
 }
 
-function answeredDoubt({ status }: Outcome<BankPayment>): string | undefined {
-  return status === undefined || isSuccess(status) ? undefined : `status ${status}`;
+function answeredDoubt(outcome: Outcome<BankPayment> & { kind: 'in-doubt' }): string | undefined {
+  const { status } = outcome;
+  if (status === undefined || isEcho(outcome)) return undefined;
+  return isSuccess(status) ? `status ${status} (not as it must be)` : `status ${status}`;
 }
 
-function isEcho({ why }: Recorded): boolean {
+function isEcho({ why }: { why?: string }): boolean {
   return why?.startsWith('echo-differs') ?? false;
 }
 

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, Config } from '../config/env';
 import { Lanes } from '../config/lanes';
+import { HOUR_MS } from '../domain/durations';
 
 /** The intents of so many adds are committed together, and their outcomes too (rule 1). */
 export const BATCH_ROWS = 100;
@@ -14,6 +16,14 @@ export const BATCHES_AT_ONCE = 2;
 
 /** So many times fewer adds are in flight with each step of gentleness: with the second, one at a time. */
 const FEWER_EACH_STEP = 8;
+
+/** The bank's limit may be one of a rush hour: what it turned away counts for so long. */
+const TURNED_AWAY_COUNTS_MS = HOUR_MS;
+/** Adds that were under way together are turned away for one reason. */
+const SAME_TURN_MS = 1_000;
+/** Where one add at a time is too many still, the next waits for so long, and twice as long with each step. */
+const SHORTEST_REST_MS = 100;
+const LONGEST_REST_MS = 1_600;
 
 interface Waiter {
   order: number;
@@ -34,6 +44,8 @@ export class AddWindow {
   private readonly fewerLanes = new Map<number, Lanes>();
   private readonly closing = new AbortController();
   private last = 0;
+  /** When the bank turned adds away and did not say how many it takes. */
+  private turnedAwayAtMs: number[] = [];
 
   constructor(@Inject(CONFIG) config: Pick<Config, 'BANK_ADDS_IN_FLIGHT'>) {
     this.most = config.BANK_ADDS_IN_FLIGHT;
@@ -87,14 +99,40 @@ export class AddWindow {
     first.resolve(true);
   }
 
+  /** The bank turned an add away and said neither how many it takes nor when: with each time all are added more gently. */
+  turnedAway(): void {
+    const nowMs = performance.now();
+    this.turnedAwayAtMs = this.turnedAwayAtMs.filter((atMs) => nowMs - atMs < TURNED_AWAY_COUNTS_MS);
+    if (nowMs - (this.turnedAwayAtMs.at(-1) ?? -Infinity) > SAME_TURN_MS) this.turnedAwayAtMs.push(nowMs);
+  }
+
+  /** Keeps a lane for a while after an add where the bank has turned away one at a time; not while the process is stopped. */
+  async rest(): Promise<void> {
+    const steps = [...Array(this.timesTurnedAway()).keys()];
+    const oneByOne = steps.filter((step) => this.widthFor(step) === 1).length;
+    if (oneByOne === 0) return;
+    const ms = Math.min(SHORTEST_REST_MS * 2 ** (oneByOne - 1), LONGEST_REST_MS);
+    await sleep(ms, undefined, { signal: this.closed }).catch(() => undefined);
+  }
+
   /** Makes one call when a lane is free, in the order of asking; one of fewer lanes where it is to be gentle. */
   inLane<T>(call: () => Promise<T>, gentleness = 0): Promise<T> {
-    if (gentleness === 0) return this.lanes.run(call);
-    return this.fewerFor(gentleness).run(() => this.lanes.run(call));
+    const step = Math.max(gentleness, this.timesTurnedAway());
+    if (step === 0) return this.lanes.run(call);
+    return this.fewerFor(step).run(() => this.lanes.run(call));
+  }
+
+  private timesTurnedAway(): number {
+    const nowMs = performance.now();
+    return this.turnedAwayAtMs.filter((atMs) => nowMs - atMs < TURNED_AWAY_COUNTS_MS).length;
+  }
+
+  private widthFor(gentleness: number): number {
+    return Math.max(1, Math.floor(this.most / FEWER_EACH_STEP ** gentleness));
   }
 
   private fewerFor(gentleness: number): Lanes {
-    const width = Math.max(1, Math.floor(this.most / FEWER_EACH_STEP ** gentleness));
+    const width = this.widthFor(gentleness);
     const lanes = this.fewerLanes.get(width) ?? new Lanes(width);
     this.fewerLanes.set(width, lanes);
     return lanes;

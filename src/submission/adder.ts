@@ -147,7 +147,8 @@ export class Adder {
       if (job.stopped || !this.window.open || add === undefined) return;
       const outcome = await this.gateway.sendAdd(add, this.window.closed);
       results.push({ row, outcome });
-      if (outcome.kind !== 'no' || outcome.reason === 'invalid') return;
+      if (outcome.kind !== 'no' || outcome.reason === 'invalid') return this.window.rest();
+      if (outcome.isVague) this.window.turnedAway();
       job.stopped = true;
       job.refusals.push({ row, outcome });
     };

@@ -30,6 +30,9 @@ const MOVED_PAUSE_MS = 60_000;
 /** Why an instruction is built again that the bank does not show, later than a read may be old. */
 export const IS_GONE = 'the bank ended it (not found)';
 
+const UNANSWERED = 'an add without an answer was not seen within the lag bound';
+const ANSWERED_ODDLY = 'an add was not answered as it must be, and not seen within the lag bound';
+
 const SHOWN_AS_APPROVED = 'a later read showed every row as approved';
 
 /** What is not yet, or not any more, shown as it was added. */
@@ -130,9 +133,10 @@ export class Verifier {
   ): Promise<WakeIn> {
     const { matched } = reading.judgement;
     const unseen = rows.filter((row) => !matched.has(row.rowNo));
-    if (unseen.some((row) => row.addOutcome === 'IN_DOUBT')) {
-      const why = 'an add without an answer was not seen within the lag bound';
-      return this.abandonment.rebuild(claim, work, why);
+    const doubts = unseen.filter((row) => row.addOutcome === 'IN_DOUBT');
+    if (doubts.length > 0) {
+      const isAnswered = doubts.some((row) => row.addDoubt !== null);
+      return this.abandonment.rebuild(claim, work, isAnswered ? ANSWERED_ODDLY : UNANSWERED);
     }
     const isEnded = (row: PayableRow) => isEndedBeforeSubmit(statusOf(row, matched));
     const ended = rows.filter(isEnded);

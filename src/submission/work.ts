@@ -167,6 +167,8 @@ export interface PayableRow {
   remittance: string | null;
   replacesPaymentId: string | null;
   addOutcome: AddOutcome | null;
+  /** How the bank answered an add that is in doubt all the same. */
+  addDoubt: string | null;
   bankPaymentId: string | null;
   bankTransactionId: string | null;
   bankStatus: string | null;
@@ -180,6 +182,7 @@ interface StoredRow extends StoredFields {
 interface StoredAnswer {
   row_no: number;
   add_outcome: AddOutcome;
+  add_doubt: string | null;
   bank_payment_id: string | null;
   bank_transaction_id: string | null;
   bank_status: string | null;
@@ -216,7 +219,13 @@ export async function payableRows(
   return work.instruction ? withAnswers(tx, work.instruction, rows) : rows;
 }
 
-const UNANSWERED = { addOutcome: null, bankPaymentId: null, bankTransactionId: null, bankStatus: null };
+const UNANSWERED = {
+  addOutcome: null,
+  addDoubt: null,
+  bankPaymentId: null,
+  bankTransactionId: null,
+  bankStatus: null,
+};
 
 /**
  * The rows with the bank's answers as they stand now. Not joined in the database: row-level security keeps the row
@@ -229,7 +238,7 @@ export async function withAnswers(
   rows: readonly PayableRow[],
 ): Promise<PayableRow[]> {
   const stored = await tx.query<StoredAnswer>(
-    `SELECT row_no, add_outcome, bank_payment_id, bank_transaction_id, bank_status FROM bank_payment
+    `SELECT row_no, add_outcome, add_doubt, bank_payment_id, bank_transaction_id, bank_status FROM bank_payment
      WHERE employer_id = $1 AND instruction_id = $2`,
     [tx.employerId, instruction.id],
     'kept',
@@ -241,6 +250,7 @@ export async function withAnswers(
     return {
       ...row,
       addOutcome: answer.add_outcome,
+      addDoubt: answer.add_doubt,
       bankPaymentId: answer.bank_payment_id,
       bankTransactionId: answer.bank_transaction_id,
       bankStatus: answer.bank_status,

@@ -238,9 +238,31 @@ describe('the outcome of a call', () => {
     },
   );
 
+  it('learns the limit of customer instructions, and none of another endpoint', async () => {
+    const told = { 'X-RateLimit-Limit': '10', 'X-RateLimit-Remaining': '0' };
+    answering(200, [], told);
+    await client.hooks.list();
+    await client.turn();
+    expect(clock.slept).toEqual([]);
+    answering(200, INSTRUCTION_BODY, told);
+    await client.customerInstructions.get('4711');
+    await client.turn();
+    expect(clock.slept).toEqual([60_000]);
+  });
+
   it('waits a minute after a 429 that names no time', async () => {
     answering(429, {});
     expect(await client.customerInstructions.addBytes('1', '{}')).toMatchObject({ retryAfterMs: 60_000 });
+  });
+
+  it.each([
+    ['nothing', {}, true],
+    ['when', { 'Retry-After': '7' }, undefined],
+    ['how many', { 'X-RateLimit-Limit': '60' }, undefined],
+  ])('knows a 429 that tells %s of the limit for a vague one, or not', async (_, headers, isVague) => {
+    answering(429, {}, headers);
+    const { kind, ...said } = await client.customerInstructions.addBytes('1', '{}');
+    expect([kind, 'isVague' in said ? said.isVague : undefined]).toEqual(['no', isVague]);
   });
 
   it.each([

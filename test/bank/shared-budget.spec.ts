@@ -107,6 +107,19 @@ describe('the budget that replicas share', () => {
     expect(row.limits).toEqual([60]);
   });
 
+  it('takes the limit of another endpoint for its own, unless it is the one in force, and a 429 for everybody', async () => {
+    const budget = replica();
+    budget.observe({ status: 200, limit: 10, remaining: 0, isApart: true });
+    expect([row.limits, budget.pauseLeftMs() > 0]).toEqual([[], false]);
+    budget.observe({ status: 200, limit: 2_000, remaining: 1_999 });
+    budget.observe({ status: 200, limit: 10, remaining: 0, isApart: true });
+    expect([row.limits, budget.pauseLeftMs() > 0]).toEqual([[2_000], false]);
+    budget.observe({ status: 200, limit: 2_000, remaining: 0, isApart: true });
+    expect(row.pauses).toEqual([60_000]);
+    budget.observe({ status: 429, retryAfterMs: 90_000, limit: 10, isApart: true });
+    expect([row.pauses, row.limits]).toEqual([[60_000, 90_000], [2_000]]);
+  });
+
   it('teaches a lower limit to the others, never a higher one', async () => {
     const [one, other] = [replica(), replica()];
     one.observe({ status: 200, limit: 60, remaining: 59 });

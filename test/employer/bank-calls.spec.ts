@@ -20,7 +20,7 @@ describe('what is kept of an answer that was no yes', () => {
     ['nothing more where it is empty', 500, '', 'status 500'],
   ])('is %s, masked', async (_what, status, text, kept) => {
     const answer: HttpResult = { kind: 'answer', status, text, header: () => undefined };
-    const outcome = outcomeOf(answer, undefined, undefined);
+    const outcome = outcomeOf(answer, undefined);
     await office.database.inEmployer(employer, (tx) => writeOutcome(tx, call, outcome));
     const written = `SELECT outcome_detail AS kept FROM bank_call WHERE id = '${call}'`;
     expect(await select(office.server.superuserUrl, written)).toEqual([{ kept }]);

@@ -157,6 +157,33 @@ describe('a limit at which each request waits for its turn', () => {
   });
 });
 
+describe('a bank that takes ten adds in a second, and names no limit', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it('is sent fewer at once, and then ever more slowly, until it turns none away', async () => {
+    payroll = await Payroll.start({ rowsPerInstruction: 80 });
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { sendAdd } = gateway;
+    const sent: number[] = [];
+    const turnedAway: number[] = [];
+    jest.spyOn(gateway, 'sendAdd').mockImplementation((add, givenUp) => {
+      const nowMs = performance.now();
+      if (sent.filter((atMs) => atMs > nowMs - 1_000).length < 10) {
+        sent.push(nowMs);
+        return sendAdd.call(gateway, add, givenUp);
+      }
+      turnedAway.push(nowMs);
+      const pause = { retryAfterMs: 1_000, isVague: true };
+      return Promise.resolve({ kind: 'no', reason: 'rate-limited', status: 429, ...pause });
+    });
+    const id = await payroll.paid(payFile(payRows(80)));
+    await payroll.until(id, ['SETTLED'], 60_000);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual(Array(80).fill(1));
+    expect(turnedAway.length).toBeLessThan(50);
+  });
+});
+
 /** The next submit waits for its turn until it is let go. */
 function holdsTurn({ services }: Payroll): { waits: () => Promise<void>; letGo: () => void } {
   const gateway = services[0]!.app.get(BankGateway);
@@ -484,6 +511,9 @@ describe('a run that cannot be sent before its cut-off', () => {
     const refused = await payroll.approve(run);
     expect([refused.status, refused.data.code]).toEqual([409, 'CUT_OFF_CANNOT_BE_MET']);
     expect(refused.data.seconds).toBeGreaterThan(3_600);
+    expect(refused.data.detail).toMatch(
+      / The limit in force is 1 requests a minute, as the bank named it; BANK_REQUESTS_PER_MINUTE sets another\.$/,
+    );
     expect((await payroll.run(run.id)).approvals).toEqual([]);
     const { data } = await payroll.as('preparer').post(payroll.path(`/pay-runs/${run.id}/amendments`), {
       executionDate: refused.data.earliestExecutionDate,

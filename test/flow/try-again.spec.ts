@@ -88,27 +88,42 @@ describe('what the bank refused while a run was built', () => {
     jest.restoreAllMocks();
   });
 
-  it('is named where the bank answers the same payment in doubt whenever it is added', async () => {
-    payroll = await Payroll.start({ rowsPerInstruction: 4, settings: { REBUILD_LIMIT: '1' } });
-    const rows = payRows(4);
-    const gateway = payroll.services[0]!.app.get(BankGateway);
-    const { sendAdd } = gateway;
-    jest
-      .spyOn(gateway, 'sendAdd')
-      .mockImplementation((add) =>
-        add.body.includes(rows[2]!.iban)
-          ? Promise.resolve({ kind: 'in-doubt', why: 'status 409', status: 409 })
-          : sendAdd.call(gateway, add),
+  it.each([
+    ['a status that leaves a doubt', { why: 'status 409', status: 409 }, 'status 409'],
+    [
+      'a success of which nothing can be read',
+      { why: 'paymentTransactionInformation', status: 200 },
+      'status 200 [(]not as it must be[)]',
+    ],
+  ])(
+    'is named where the bank answers the same payment with %s whenever it is added',
+    async (_, doubt, told) => {
+      payroll = await Payroll.start({ rowsPerInstruction: 4, settings: { REBUILD_LIMIT: '1' } });
+      const rows = payRows(4);
+      const gateway = payroll.services[0]!.app.get(BankGateway);
+      const { sendAdd } = gateway;
+      jest
+        .spyOn(gateway, 'sendAdd')
+        .mockImplementation((add) =>
+          add.body.includes(rows[2]!.iban)
+            ? Promise.resolve({ kind: 'in-doubt', ...doubt })
+            : sendAdd.call(gateway, add),
+        );
+      const id = await payroll.paid(payFile(rows));
+      const path = await payroll.askedAbout(id, 'REBUILD_LIMIT');
+      const { happened } = (await payroll.as('operator').get(path)).data;
+      expect(happened).toMatch(
+        'the last because an add was not answered as it must be, and not seen within the lag bound',
       );
-    const id = await payroll.paid(payFile(rows));
-    const path = await payroll.askedAbout(id, 'REBUILD_LIMIT');
-    const { happened } = (await payroll.as('operator').get(path)).data;
-    expect(happened).toMatch(/The bank answered row 3 \(pay_\w+\) with status 409 2 times: without them/);
-    jest.restoreAllMocks();
-    expect((await propose(path)).status).toBe(201);
-    expect((await confirm(path)).status).toBe(200);
-    await payroll.until(id, ['SETTLED'], 20_000);
-  });
+      expect(happened).toMatch(
+        new RegExp(`The bank answered row 3 [(]pay_\\w+[)] with ${told} 2 times: without them`),
+      );
+      jest.restoreAllMocks();
+      expect((await propose(path)).status).toBe(201);
+      expect((await confirm(path)).status).toBe(200);
+      await payroll.until(id, ['SETTLED'], 20_000);
+    },
+  );
 
   it('is built again before anything is submitted, also where people say so while the gate reads the bank', async () => {
     payroll = await Payroll.start({ rowsPerInstruction: 1 });

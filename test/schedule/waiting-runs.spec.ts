@@ -153,6 +153,51 @@ it.each([
   expect(await look()).toEqual([]);
 });
 
+describe('a run that gets to the bank', () => {
+  /** Of its 100 payments so many have, one every so many seconds, until a moment ago. */
+  const added = (count: number, seconds: number) =>
+    execute(
+      store.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE pay_run SET row_count = 100;
+       INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
+         SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, 'BUILDING' FROM pay_run;
+       INSERT INTO bank_payment (employer_id, instruction_id, row_no, payment_id, add_outcome, bank_payment_id, last_seen_at)
+         SELECT employer_id, id, n, gen_random_uuid(), 'ADDED', n::text, now() - make_interval(secs => n * ${seconds})
+         FROM instruction, generate_series(1, ${count}) AS n`,
+    );
+
+  it.each([
+    ['at a pace that is too slow', 40, 120, '2026-03-25T13:30:00Z', 1],
+    ['at one that will do', 40, 120, '2026-03-25T12:30:00Z', 0],
+    ['since a moment ago', 4, 60, '2026-03-25T13:30:00Z', 0],
+    ['and has got there', 100, 120, '2026-03-25T13:30:00Z', 0],
+  ])('%s is told of as long as that will not do', async (_, count, seconds, at, told) => {
+    await added(count, seconds);
+    clock.set(at);
+    expect(await kinds()).toEqual(Array(told).fill('DUE_BUT_WAITING'));
+  });
+
+  it('too slowly says at which pace, what the bank is asked, and is not told of again once it is acknowledged', async () => {
+    await added(40, 120);
+    clock.set('2026-03-25T13:30:00Z');
+    const [told] = await look();
+    expect(told?.happened).toMatch(
+      /is due for 2026-03-25 and gets to the bank too slowly: it took 4 payments in the last 8 min, and 60 are left\. The bank takes it until 2026-03-25T15:00:00\.000Z, 1 h 30 min after this was told, and what is left to be sent takes 2 h 0 min\.$/,
+    );
+    expect(await query('SELECT ask_bank FROM attention')).toEqual([
+      { ask_bank: expect.stringMatching(/^How many requests/) },
+    ]);
+    await acknowledged();
+    expect(await look()).toEqual([]);
+    await execute(
+      store.superuserUrl,
+      `UPDATE bank_payment SET last_seen_at = last_seen_at - interval '20 s'`,
+    );
+    expect(await look()).toEqual([]);
+  });
+});
+
 describe('an hour before it would be too late', () => {
   const TOLD = /is not submitted yet, though the time for that is nearly over: /;
   beforeEach(() => clock.set('2026-03-25T14:10:00Z'));

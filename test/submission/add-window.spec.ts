@@ -92,6 +92,48 @@ describe('what a process has under way at the bank', () => {
     expect(most).toBe(BATCHES_AT_ONCE);
   });
 
+  describe('where the bank turns adds away and does not say how many it takes', () => {
+    afterEach(() => jest.restoreAllMocks());
+    const stepsOf = async (lanes: number, times: number) => {
+      let nowMs = 1_000_000;
+      jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+      const window = windowOf(lanes);
+      const rests: boolean[] = [];
+      for (let n = 0; n < times; n += 1) {
+        for (let same = 0; same < 3; same += 1) window.turnedAway();
+        nowMs += 60_000;
+        const rested = await Promise.race([window.rest().then(() => false), pause().then(() => true)]);
+        rests.push(rested);
+      }
+      let [underWay, most] = [0, 0];
+      const call = async () => {
+        most = Math.max(most, (underWay += 1));
+        await pause();
+        underWay -= 1;
+      };
+      const all = () => Promise.all(Array.from({ length: 100 }, () => window.inLane(call)));
+      await all();
+      const gentle = most;
+      most = 0;
+      nowMs += 3_600_000;
+      await all();
+      window.close();
+      return { gentle, rests, later: most };
+    };
+
+    it.each([
+      [32, 1, { gentle: 4, rests: [false] }],
+      [32, 2, { gentle: 1, rests: [false, false] }],
+      [32, 4, { gentle: 1, rests: [false, false, true, true] }],
+      [1, 1, { gentle: 1, rests: [true] }],
+    ])(
+      'makes fewer of %i at once, and then one with a rest, after %i times: for an hour',
+      async (lanes, times, seen) => {
+        expect(await stepsOf(lanes, times)).toEqual({ ...seen, later: lanes });
+      },
+    );
+  });
+
   it('lets the instruction that came first go first, also when it asks later', async () => {
     const window = windowOf(8);
     const [first, second] = [window.join(), window.join()];
