@@ -71,6 +71,7 @@ export class RestoreCheck {
     }
     await this.database.inEmployer(employerId, async (tx) => {
       const older = await runsInDoubt(tx, restore, sweep, findings);
+      const inPart = await runsInPart(tx, restore);
       await stopRuns(tx, findings, older);
       const lapsed = await lapseRestored(tx, restore.id, hidden);
       await tellUnrecorded(
@@ -78,7 +79,7 @@ export class RestoreCheck {
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
-      await pass(tx, restore, sweep, { findings, hidden, older, lapsed });
+      await pass(tx, restore, sweep, { findings, hidden, older, inPart, lapsed });
     });
   }
 
@@ -259,6 +260,18 @@ async function runsInDoubt(
        AND created_at < (SELECT noticed_at FROM database_restore WHERE id = $3)
      ORDER BY id`,
     [tx.employerId, OWED, restore.id, INSTRUCTION_UNSENT],
+  );
+  return runs.map(({ id }) => id);
+}
+
+/** The runs of which something was taken back into the record that is not certain to be of the version that stands. */
+async function runsInPart(tx: EmployerTransaction, restore: Restore): Promise<string[]> {
+  const runs = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run r WHERE employer_id = $1 AND status = 'SUBMITTING' AND stopped_reason = $3
+       AND EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.pay_run_id = r.id
+         AND f.restore_id = $2 AND f.adopted_at IS NOT NULL)
+     ORDER BY id`,
+    [tx.employerId, restore.id, RESTORED_UNCLEAR],
   );
   return runs.map(({ id }) => id);
 }
