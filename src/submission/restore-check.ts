@@ -72,8 +72,10 @@ export class RestoreCheck {
     await this.database.inEmployer(employerId, async (tx) => {
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
-      await stopRuns(tx, findings, older);
-      const lapsed = await lapseRestored(tx, restore.id, hidden);
+      const unclear = findings.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
+      // Before they are stopped: of those that are only older nothing is unclear but whose place was taken.
+      const lapsed = await lapseRestored(tx, restore.id, { hidden, unclear });
+      await stopRuns(tx, findings, [...older, ...unclear]);
       await tellUnrecorded(
         tx,
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
@@ -283,11 +285,10 @@ async function runsInPart(tx: EmployerTransaction, restore: Restore): Promise<st
 async function stopRuns(
   tx: EmployerTransaction,
   findings: readonly Finding[],
-  older: readonly string[],
+  unclear: readonly string[],
 ): Promise<void> {
-  const doubtful = findings.filter(({ isUnclear, refusal }) => isUnclear || refusal !== undefined);
-  if (doubtful.length === 0 && older.length === 0) return;
-  const unclear = [...older, ...doubtful.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || [])];
+  if (unclear.length === 0 && findings.every(({ isUnclear, refusal }) => !isUnclear && refusal === undefined))
+    return;
   const runs = await tx.query<{ id: string }>(
     `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)
        AND (id = ANY ($3) OR repays_forgotten(employer_id, id))

@@ -130,3 +130,22 @@ it('pays nobody who was left out of a later version of which a part was submitte
   expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
   expect(told).toContain(`1 runs of which a part was submitted (${run.id}) as they were before`);
 });
+
+it('counts no approval that one of two gave before the backup and took back since', async () => {
+  await restoring.change('UPDATE employer SET approvals_required = 2');
+  const run = await payroll.uploaded(payFile(payRows(4)));
+  await payroll.approve(run);
+  await restoring.backUp();
+  const taken = { data: { reason: 'to be compared first' } };
+  expect((await payroll.as('approver').delete(`${runPath(run.id)}/approvals`, taken)).status).toBe(200);
+  await restoring.restore();
+  const told = await restoring.answered();
+  expect(await restoring.resume()).toBe('RESUMED');
+  const { rootHash, total } = run;
+  const approval = await payroll.as('second').post(`${runPath(run.id)}/approvals`, { rootHash, total });
+  expect(approval.data).toMatchObject({ status: 'READY' });
+  expect(told).toContain(`approvals of 1 runs that were not submitted yet have lapsed (${run.id})`);
+  await payroll.approve(run);
+  await payroll.until(run.id, ['SETTLED'], 20_000);
+  expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+});
