@@ -16,7 +16,7 @@ import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
-import { lapseRestored } from './restored-approvals';
+import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { tellUnrecorded } from './unrecorded-submits';
 import { loadWork, Work } from './work';
 
@@ -70,6 +70,7 @@ export class RestoreCheck {
       finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
     }
     await this.database.inEmployer(employerId, async (tx) => {
+      const withdrawn = await withdrawRestored(tx, restore.id);
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
       const unclear = findings.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
@@ -81,7 +82,15 @@ export class RestoreCheck {
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
-      await pass(tx, restore, sweep, { findings, hidden, older, inPart, lapsed });
+      await pass(tx, restore, sweep, {
+        findings,
+        hidden,
+        older,
+        inPart,
+        lapsed,
+        withdrawn: withdrawn.length,
+      });
+      await auditWithdrawn(tx, restore.id, withdrawn);
     });
   }
 

@@ -20,6 +20,8 @@ export interface HeldByRestore {
   inPart: readonly string[];
   /** The runs whose approvals have lapsed, since what people decided of them may be forgotten. */
   lapsed: readonly string[];
+  /** How many releases of further pay were withdrawn, since people may have withdrawn them before. */
+  withdrawn: number;
 }
 
 /** More than these are counted: the bank's own list is the better one then. */
@@ -40,7 +42,7 @@ export function happenedAfter(
   what: string,
   sweep: Sweep,
   findings: readonly Finding[],
-  { hidden, older, inPart, lapsed }: HeldByRestore,
+  { hidden, older, inPart, lapsed, withdrawn }: HeldByRestore,
 ): string {
   const submitted = findings.filter((one) => one.submitted);
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
@@ -77,6 +79,8 @@ export function happenedAfter(
     unread(hidden),
     DECIDED_SINCE,
     undecided(lapsed),
+    withdrawn > 0 &&
+      `${withdrawn} releases of a further payment that nobody used are withdrawn, as each may have been since: release again what is still owed.`,
   ];
   return sentences.filter((sentence) => sentence !== false && sentence !== '').join(' ');
 }
@@ -88,7 +92,7 @@ function unclear(ids: readonly string[]): string {
 }
 
 const DECIDED_SINCE =
-  'What people did since is forgotten as well: disable again whom, and revoke again what keys, were, and stop again what was stopped.';
+  'What people did since is forgotten as well: disable again whom, and revoke again what keys and roles, were, set again what was set (as limits, and how many approvals are required), and stop again what was stopped.';
 
 function undecided(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';

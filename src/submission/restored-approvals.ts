@@ -1,6 +1,9 @@
+import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import type { PayRunStatus } from '../domain/pay-run';
+import { showId } from '../http/prefixed-id';
 import { voidApprovals } from '../pay-run/approval';
+import { type KeyedRelease, withdrawReleasesBefore } from '../pay-run/pay-release';
 import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { lapseRun } from './lapse';
@@ -10,6 +13,34 @@ const MAY_BE_TAKEN_BACK: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VER
 
 const FORGOTTEN =
   'the database was restored, which may have forgotten that the run was cancelled, amended or stopped since, or its approval taken back';
+
+const RELEASE_FORGOTTEN = 'the database was restored, which may have forgotten that it was withdrawn since';
+
+/**
+ * Withdraws the releases of further pay that are older than a restore and that nobody used: before anything of its runs is
+ * locked.
+ */
+export async function withdrawRestored(tx: EmployerTransaction, restoreId: string): Promise<KeyedRelease[]> {
+  const [restore] = await tx.query<{ noticed_at: Date }>(
+    'SELECT noticed_at FROM database_restore WHERE id = $1',
+    [restoreId],
+  );
+  return restore ? withdrawReleasesBefore(tx, restore.noticed_at, RELEASE_FORGOTTEN) : [];
+}
+
+/** Appends to the audit chain what was withdrawn after a restore, if anything was: last, as the chain asks. */
+export async function auditWithdrawn(
+  tx: EmployerTransaction,
+  restoreId: string,
+  releases: readonly KeyedRelease[],
+): Promise<void> {
+  if (releases.length === 0) return;
+  await append(tx, {
+    action: 'employer.releases-withdrawn',
+    subject: showId('emp', tx.employerId),
+    detail: { restoreId, reason: RELEASE_FORGOTTEN, releases: releases.map((one) => ({ ...one })) },
+  });
+}
 
 /** What may be submitted, and must not be given up to be built again. */
 export interface MaybeSubmitted {

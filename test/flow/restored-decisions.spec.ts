@@ -149,3 +149,31 @@ it('counts no approval that one of two gave before the backup and took back sinc
   await payroll.until(run.id, ['SETTLED'], 20_000);
   expect(await timesPaid()).toEqual([1, 1, 1, 1]);
 });
+
+it('pays nobody once more by a release that was withdrawn since', async () => {
+  const [row] = payRows(1);
+  await payroll.uploaded(payFile([row!]));
+  const release = {
+    employeeId: row!.employeeId,
+    period: payroll.executionDate().slice(0, 7),
+    reason: 'a correction',
+  };
+  expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+  await restoring.backUp();
+  await payroll.as('approver').post(payroll.path('/releases/withdrawal'), release);
+  await restoring.restore();
+  const told = await restoring.answered();
+  expect(await restoring.resume()).toBe('RESUMED');
+  const further = payFile([{ ...row!, amount: '12.00' }]);
+  expect((await payroll.upload(further)).data).toMatchObject({
+    payments: 0,
+    held: { holds: { EMPLOYEE_ALREADY_PAID: 1 } },
+  });
+  expect(told).toContain('1 releases of a further payment that nobody used are withdrawn');
+  const audited = await restoring.stored(
+    `SELECT person_id, detail->'releases'->0->>'employeeId' AS employee FROM audit_entry
+     WHERE action = 'employer.releases-withdrawn'`,
+  );
+  expect(audited).toEqual([{ person_id: null, employee: row!.employeeId }]);
+  expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+});
