@@ -3,6 +3,7 @@ import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { SECOND_PAY_CODES } from '../domain/hold';
 import { PaymentStatus } from '../domain/payment';
+import { lockPayKey } from './pay-key';
 
 /** Whom to pay once more, for which period, and why. */
 export interface ReleaseRequest {
@@ -138,6 +139,32 @@ export async function withdrawReleases(
     await append(tx, { personId, action: 'pay.release-withdrawn', subject: employeeId, detail });
   }
   return sequences;
+}
+
+/** A release with what it is of. */
+export type KeyedRelease = ReleaseKey & Pick<Release, 'sequence'>;
+
+/**
+ * Takes back, by the service, every release that is older than a moment and by which nobody was paid or can be any more.
+ * @returns which; whoever calls appends them to the audit chain
+ */
+export async function withdrawReleasesBefore(
+  tx: EmployerTransaction,
+  before: Date,
+  reason: string,
+): Promise<KeyedRelease[]> {
+  const unused = `r.employer_id = $1 AND r.released_at < $2 AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})`;
+  const periods = await tx.query<{ period: string }>(
+    `SELECT DISTINCT r.period FROM pay_release r WHERE ${unused} ORDER BY r.period`,
+    [tx.employerId, before],
+  );
+  for (const key of periods) await lockPayKey(tx, key);
+  return tx.query<KeyedRelease>(
+    `UPDATE pay_release r SET withdrawn_at = clock_timestamp(), withdrawn_reason = $3
+     WHERE ${unused} AND r.period = ANY ($4)
+     RETURNING r.employee_id AS "employeeId", r.period, r.kind_of_pay AS "kindOfPay", r.sequence`,
+    [tx.employerId, before, reason, periods.map(({ period }) => period)],
+  );
 }
 
 const OF_KEY = 'r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = $4';

@@ -5,25 +5,45 @@ import { messageIdOf } from '../pay-run/message-id';
 import type { PayableRow, Work } from './work';
 
 const SHORT_ID = 22;
-const REFERENCE = /^([0-9a-f]{22})-(\d{1,6})-\d{1,4}-\d{1,4}$/;
+const BASE = 36;
+const REFERENCE = /^([0-9a-f]{22})-([0-9a-z]{1,4})-([0-9a-z]{1,4})-[0-9a-z]{1,4}-[0-9a-z]{1,4}$/;
+/** As it was sent before it named the version, in decimals. */
+const WITHOUT_VERSION = /^([0-9a-f]{22})-(\d{1,6})-\d{1,4}-\d{1,4}$/;
 
-/** The `customerInstructionReference`: run, planned instruction, attempt to build it, and attempt to initiate that. */
+/**
+ * The `customerInstructionReference`: run, its version, planned instruction, attempt to build it, and attempt to initiate
+ * that. Not in decimals: 35 characters are allowed.
+ */
 export function referenceOf({ run, planned, instruction }: Work, initiate: number): string {
-  return `${shortId(run.id)}-${planned.ordinal}-${instruction.attempt}-${initiate}`;
+  const numbers = [planned.runVersion, planned.ordinal, instruction.attempt, initiate];
+  return [shortId(run.id), ...numbers.map((number) => number.toString(BASE))].join('-');
 }
 
 /** Whether a reference is of this attempt to build the instruction, whichever of its attempts to initiate was answered. */
 export function isReferenceOf(work: Work, reference: string): boolean {
-  return reference.toLowerCase().replace(/\d{1,4}$/, '0') === referenceOf(work, 0);
+  const { run, planned, instruction } = work;
+  const withoutVersion = `${shortId(run.id)}-${planned.ordinal}-${instruction.attempt}-0`;
+  const first = reference.toLowerCase().replace(/[0-9a-z]{1,4}$/, '0');
+  return first === referenceOf(work, 0) || first === withoutVersion;
 }
 
-/**
- * The run (the beginning of its id) and the planned instruction a reference names, which a bank may write in capitals;
- * undefined for one not ours.
- */
-export function readReference(reference: string): { run: string; ordinal: number } | undefined {
-  const [, run, ordinal] = REFERENCE.exec(reference.toLowerCase()) ?? [];
-  return run === undefined ? undefined : { run, ordinal: Number(ordinal) };
+/** What a reference names. */
+export interface Referred {
+  /** The beginning of its id. */
+  run: string;
+  /** Undefined in references that were sent before they named it. */
+  version: number | undefined;
+  ordinal: number;
+}
+
+/** What a reference names, which a bank may write in capitals; undefined for one not ours. */
+export function readReference(reference: string): Referred | undefined {
+  const written = reference.toLowerCase();
+  const [, run, version = '', ordinal = ''] = REFERENCE.exec(written) ?? [];
+  if (run !== undefined)
+    return { run, version: Number.parseInt(version, BASE), ordinal: Number.parseInt(ordinal, BASE) };
+  const [, before, decimal] = WITHOUT_VERSION.exec(written) ?? [];
+  return before === undefined ? undefined : { run: before, version: undefined, ordinal: Number(decimal) };
 }
 
 /** The beginning of a run's id as a reference has it. */

@@ -1,16 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
 import { BankGateway } from '../bank/gateway';
 import { type BankInstruction, isOwnEntry } from '../bank/records';
 import { Clock } from '../config/clock';
 import { Database, EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit, statusesShown } from '../domain/bank-status';
-import { InstructionStatus, isInstructionLive } from '../domain/instruction';
+import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
 import { clearAttempt } from '../pay-run/attention.store';
-import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
+import { Instruction } from '../pay-run/instruction.entity';
 import {
   endUnsubmitted,
   lockInstruction,
@@ -30,7 +31,7 @@ import {
 import { namesOf } from '../pay-run/message-id';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun, lockRun, moveRun, openAmendment } from '../pay-run/pay-run.store';
-import { totalsDiffer } from '../pay-run/stop';
+import { RESTORED_UNCLEAR, totalsDiffer } from '../pay-run/stop';
 import { ForgottenRecord } from './forgotten-record';
 import { judgeTotals } from './decision';
 import { readReference } from './prepared-calls';
@@ -65,8 +66,6 @@ const AFTER_RESTORE: Occasion = {
 
 const REASON = 'the bank shows it as submitted, which is not in the record';
 
-/** States from which nothing was submitted as far as the database knows. */
-const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED'];
 const RUN_ON_ITS_WAY: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
 
 /** What the bank shows of an instruction, held whole against the rows that were approved. */
@@ -82,10 +81,15 @@ interface Evidence {
   beyond?: Totals;
 }
 
+interface ForgottenWork extends Work {
+  /** Whether it is certain that it was built of the version that stands. */
+  isOfVersion: boolean;
+}
+
 /** An instruction of a run, and what the bank shows of it. */
 export interface Look {
   forgotten: Forgotten;
-  work: Work;
+  work: ForgottenWork;
   evidence: Evidence;
 }
 
@@ -183,13 +187,14 @@ export class RestoreAdoption {
     const taken = { ...work, run, instruction };
     const record = new ForgottenRecord(tx, this.gateway, this.personal, taken, occasion.evidence);
     await record.build(forgotten, evidence.rows, evidence.matched, this.clock.now());
-    await advance(tx, run);
+    const began = await advance(tx, run);
     await record.submit(evidence.shown, this.clock.now());
     if (differs !== undefined) {
       const happened = `${occasion.cause}, and ${differs}.`;
       await totalsDiffer(tx, instruction, work.planned, { happened, beyond: more });
     }
     await planTheRest(tx, run);
+    await stopTheRest(tx, run, work.isOfVersion || !began);
     return undefined;
   }
 
@@ -200,10 +205,10 @@ export class RestoreAdoption {
   ): Promise<Instruction | undefined> {
     const known = await tx.manager.findBy(Instruction, { employerId, plannedInstructionId });
     const own = known.find((one) => one.id === id);
-    if (own !== undefined && !UNSUBMITTED.includes(own.status)) return undefined;
+    if (own !== undefined && !INSTRUCTION_UNSENT.includes(own.status)) return undefined;
     for (const other of known) {
       if (other.id === id || !isInstructionLive(other.status)) continue;
-      if (!UNSUBMITTED.includes(other.status)) return undefined;
+      if (!INSTRUCTION_UNSENT.includes(other.status)) return undefined;
       await endUnsubmitted(tx, await lockInstruction(tx, other.id), 'service', REASON);
       await clearAttempt(tx, other.id, REASON);
     }
@@ -222,7 +227,7 @@ export class RestoreAdoption {
       });
     }
     const instruction = await lockInstruction(tx, id);
-    if (!UNSUBMITTED.includes(instruction.status)) return undefined;
+    if (!INSTRUCTION_UNSENT.includes(instruction.status)) return undefined;
     await clearAttempt(tx, id, REASON);
     return instruction;
   }
@@ -239,13 +244,16 @@ async function wasAdopted(tx: EmployerTransaction, { bankInstructionId }: Forgot
 }
 
 /** The run, plan and account of what was forgotten; why there are none, where there are not. */
-async function workOf(tx: EmployerTransaction, forgotten: Forgotten): Promise<Work | string> {
+async function workOf(tx: EmployerTransaction, forgotten: Forgotten): Promise<ForgottenWork | string> {
   const { employerId } = tx;
   const { instructionId: id, payRunId, reference } = forgotten;
   if (id === undefined) return 'its payments do not say which of our instructions it is';
   const run = await findRun(tx, payRunId);
   const stored = await tx.manager.findOneBy(Instruction, { employerId, id });
-  const planned = await planOfForgotten(tx, run, stored, reference);
+  const named = stored === null ? readReference(reference ?? '') : undefined;
+  const planned = (await plannedInstructions(tx, run)).find((one) =>
+    stored === null ? one.ordinal === named?.ordinal : one.id === stored.plannedInstructionId,
+  );
   if (planned === undefined) return 'it is not of the version of the run that stands';
   const account = await tx.manager.findOneByOrFail(EmployerAccount, { employerId, id: run.accountId });
   const known = stored?.bankInstructionId ?? forgotten.bankInstructionId;
@@ -253,19 +261,9 @@ async function workOf(tx: EmployerTransaction, forgotten: Forgotten): Promise<Wo
   // What is listed of it is as old as its run at most.
   const { createdAt } = run;
   const unborn = { employerId, id, payRunId: run.id, plannedInstructionId: planned.id, createdAt };
-  return { run, planned, account, instruction: stored ?? tx.manager.create(Instruction, unborn) };
-}
-
-async function planOfForgotten(
-  tx: EmployerTransaction,
-  run: PayRun,
-  stored: Instruction | null,
-  reference: string | undefined,
-): Promise<PlannedInstruction | undefined> {
-  const planned = await plannedInstructions(tx, run);
-  if (stored !== null) return planned.find(({ id }) => id === stored.plannedInstructionId);
-  const ordinal = readReference(reference ?? '')?.ordinal;
-  return planned.find((one) => one.ordinal === ordinal);
+  const instruction = stored ?? tx.manager.create(Instruction, unborn);
+  const isOfVersion = stored !== null || named?.version === run.runVersion;
+  return { run, planned, account, instruction, isOfVersion };
 }
 
 /** Why what is certain at the bank does not fit into the record as it stands. */
@@ -275,9 +273,28 @@ async function refusalOf(tx: EmployerTransaction, run: PayRun, work: Work): Prom
   return run.runVersion === work.planned.runVersion ? undefined : 'the run was amended';
 }
 
-/** The run passed its gate before the restore: it goes as far again. */
-async function advance(tx: EmployerTransaction, run: PayRun): Promise<void> {
+/** The run passed its gate before the restore: it goes as far again. @returns whether it had not, as the record had it */
+async function advance(tx: EmployerTransaction, run: PayRun): Promise<boolean> {
+  if (run.status === 'SUBMITTING') return false;
   if (run.status === 'APPROVED') await moveRun(tx, run, 'BUILDING', 'service', REASON);
   if (run.status === 'BUILDING') await moveRun(tx, run, 'VERIFIED', 'service', REASON);
   if (run.status === 'VERIFIED') await moveRun(tx, run, 'SUBMITTING', 'service', REASON);
+  return true;
+}
+
+/**
+ * Of a run that is being submitted no row is left out any more; before that it may have been amended. Where what was
+ * submitted is not certain to be of the version that stands, the rest is stopped; where nothing is left to be sent, no more.
+ */
+async function stopTheRest(tx: EmployerTransaction, run: PayRun, isCertain: boolean): Promise<void> {
+  const { employerId } = tx;
+  const unsent = { employerId, payRunId: run.id, status: In(INSTRUCTION_UNSENT) };
+  const isSent = !(await tx.manager.existsBy(Instruction, unsent));
+  if (!isSent && isCertain) return;
+  await tx.query(
+    `UPDATE pay_run SET stopped_at = CASE WHEN NOT $3 THEN clock_timestamp() END,
+       stopped_reason = CASE WHEN NOT $3 THEN $4 END
+     WHERE employer_id = $1 AND id = $2 AND (NOT $3 OR stopped_reason = $4)`,
+    [employerId, run.id, isSent, RESTORED_UNCLEAR],
+  );
 }

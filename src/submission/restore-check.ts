@@ -16,7 +16,7 @@ import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
-import { lapseRestored } from './restored-approvals';
+import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { tellUnrecorded } from './unrecorded-submits';
 import { loadWork, Work } from './work';
 
@@ -70,15 +70,27 @@ export class RestoreCheck {
       finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
     }
     await this.database.inEmployer(employerId, async (tx) => {
+      const withdrawn = await withdrawRestored(tx, restore.id);
       const older = await runsInDoubt(tx, restore, sweep, findings);
-      await stopRuns(tx, findings, older);
-      const lapsed = await lapseRestored(tx, restore.id, hidden);
+      const inPart = await runsInPart(tx, restore);
+      const unclear = findings.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
+      // Before they are stopped: of those that are only older nothing is unclear but whose place was taken.
+      const lapsed = await lapseRestored(tx, restore.id, { hidden, unclear });
+      await stopRuns(tx, findings, [...older, ...unclear]);
       await tellUnrecorded(
         tx,
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
-      await pass(tx, restore, sweep, { findings, hidden, older, lapsed });
+      await pass(tx, restore, sweep, {
+        findings,
+        hidden,
+        older,
+        inPart,
+        lapsed,
+        withdrawn: withdrawn.length,
+      });
+      await auditWithdrawn(tx, restore.id, withdrawn);
     });
   }
 
@@ -263,6 +275,18 @@ async function runsInDoubt(
   return runs.map(({ id }) => id);
 }
 
+/** The runs of which something was taken back into the record that is not certain to be of the version that stands. */
+async function runsInPart(tx: EmployerTransaction, restore: Restore): Promise<string[]> {
+  const runs = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run r WHERE employer_id = $1 AND status = 'SUBMITTING' AND stopped_reason = $3
+       AND EXISTS (SELECT FROM forgotten_instruction f WHERE f.employer_id = $1 AND f.pay_run_id = r.id
+         AND f.restore_id = $2 AND f.adopted_at IS NOT NULL)
+     ORDER BY id`,
+    [tx.employerId, restore.id, RESTORED_UNCLEAR],
+  );
+  return runs.map(({ id }) => id);
+}
+
 /**
  * Runs of which something submitted could not be taken back into the record, or may have been submitted, and others that
  * pay the same employees as what was: people are asked about each of those.
@@ -270,11 +294,10 @@ async function runsInDoubt(
 async function stopRuns(
   tx: EmployerTransaction,
   findings: readonly Finding[],
-  older: readonly string[],
+  unclear: readonly string[],
 ): Promise<void> {
-  const doubtful = findings.filter(({ isUnclear, refusal }) => isUnclear || refusal !== undefined);
-  if (doubtful.length === 0 && older.length === 0) return;
-  const unclear = [...older, ...doubtful.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || [])];
+  if (unclear.length === 0 && findings.every(({ isUnclear, refusal }) => !isUnclear && refusal === undefined))
+    return;
   const runs = await tx.query<{ id: string }>(
     `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)
        AND (id = ANY ($3) OR repays_forgotten(employer_id, id))

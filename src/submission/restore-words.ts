@@ -16,8 +16,12 @@ export interface HeldByRestore {
   hidden: readonly string[];
   /** The runs that stay stopped, since one that was forgotten may have taken their place. */
   older: readonly string[];
+  /** The runs whose rest stays stopped, since what was submitted of them may be of a version that was forgotten. */
+  inPart: readonly string[];
   /** The runs whose approvals have lapsed, since what people decided of them may be forgotten. */
   lapsed: readonly string[];
+  /** How many releases of further pay were withdrawn, since people may have withdrawn them before. */
+  withdrawn: number;
 }
 
 /** More than these are counted: the bank's own list is the better one then. */
@@ -38,7 +42,7 @@ export function happenedAfter(
   what: string,
   sweep: Sweep,
   findings: readonly Finding[],
-  { hidden, older, lapsed }: HeldByRestore,
+  { hidden, older, inPart, lapsed, withdrawn }: HeldByRestore,
 ): string {
   const submitted = findings.filter((one) => one.submitted);
   const adopted = submitted.filter(({ payRunId, refusal }) => payRunId !== null && refusal === undefined);
@@ -63,6 +67,7 @@ export function happenedAfter(
       'submitted at the bank for a run that was forgotten too: uploading its pay file again would pay twice; what older runs did not pay is held for a person',
     ),
     inDoubt(older),
+    resting(inPart),
     told(
       unproven,
       "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; resume that too where the word is that nothing of it was submitted, and cancel it otherwise",
@@ -74,6 +79,8 @@ export function happenedAfter(
     unread(hidden),
     DECIDED_SINCE,
     undecided(lapsed),
+    withdrawn > 0 &&
+      `${withdrawn} releases of a further payment that nobody used are withdrawn, as each may have been since: release again what is still owed.`,
   ];
   return sentences.filter((sentence) => sentence !== false && sentence !== '').join(' ');
 }
@@ -85,7 +92,7 @@ function unclear(ids: readonly string[]): string {
 }
 
 const DECIDED_SINCE =
-  'What people did since is forgotten as well: disable again whom, and revoke again what keys, were, and stop again what was stopped.';
+  'What people did since is forgotten as well: disable again whom, and revoke again what keys and roles, were, set again what was set (as limits, and how many approvals are required), and stop again what was stopped.';
 
 function undecided(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';
@@ -95,6 +102,11 @@ function undecided(payRunIds: readonly string[]): string {
 function inDoubt(payRunIds: readonly string[]): string {
   if (payRunIds.length === 0) return '';
   return `A run that was forgotten may have been made in the stead of one of ${payRunIds.length} that were not submitted yet (${namesOf(payRunIds)}): they stay stopped. Cancel those that it paid (what is being submitted is released at the cut-off), and resume each of the others once it is certain that none of its people was.`;
+}
+
+function resting(payRunIds: readonly string[]): string {
+  if (payRunIds.length === 0) return '';
+  return `The record has ${payRunIds.length} runs of which a part was submitted (${namesOf(payRunIds)}) as they were before, and maybe not as they were approved last: the rest of each stays stopped. Resume it where the run was not amended since; otherwise leave it stopped, and pay its people by a successor once it is released at the cut-off.`;
 }
 
 function unread(ids: readonly string[]): string {

@@ -1,5 +1,9 @@
+import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import type { PayRunStatus } from '../domain/pay-run';
+import { showId } from '../http/prefixed-id';
+import { voidApprovals } from '../pay-run/approval';
+import { type KeyedRelease, withdrawReleasesBefore } from '../pay-run/pay-release';
 import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { lapseRun } from './lapse';
@@ -10,29 +14,68 @@ const MAY_BE_TAKEN_BACK: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VER
 const FORGOTTEN =
   'the database was restored, which may have forgotten that the run was cancelled, amended or stopped since, or its approval taken back';
 
+const RELEASE_FORGOTTEN = 'the database was restored, which may have forgotten that it was withdrawn since';
+
 /**
- * Lets the approvals lapse that are older than a restore, of runs of which nothing is submitted, there or at the bank. Those
- * that it left unclear, or that pay whom a forgotten submit may have paid, stay as they are: people decide each of them. So do
- * those of an instruction that the bank hides: what may be submitted must not be given up to be built again.
- * @param hidden ids of instructions at the bank
+ * Withdraws the releases of further pay that are older than a restore and that nobody used: before anything of its runs is
+ * locked.
+ */
+export async function withdrawRestored(tx: EmployerTransaction, restoreId: string): Promise<KeyedRelease[]> {
+  const [restore] = await tx.query<{ noticed_at: Date }>(
+    'SELECT noticed_at FROM database_restore WHERE id = $1',
+    [restoreId],
+  );
+  return restore ? withdrawReleasesBefore(tx, restore.noticed_at, RELEASE_FORGOTTEN) : [];
+}
+
+/** Appends to the audit chain what was withdrawn after a restore, if anything was: last, as the chain asks. */
+export async function auditWithdrawn(
+  tx: EmployerTransaction,
+  restoreId: string,
+  releases: readonly KeyedRelease[],
+): Promise<void> {
+  if (releases.length === 0) return;
+  await append(tx, {
+    action: 'employer.releases-withdrawn',
+    subject: showId('emp', tx.employerId),
+    detail: { restoreId, reason: RELEASE_FORGOTTEN, releases: releases.map((one) => ({ ...one })) },
+  });
+}
+
+/** What may be submitted, and must not be given up to be built again. */
+export interface MaybeSubmitted {
+  /** Ids of instructions at the bank that it lets nobody read. */
+  hidden: readonly string[];
+  /** Runs of which the bank shows an instruction, and not whether it is submitted. */
+  unclear: readonly string[];
+}
+
+/**
+ * Lets the approvals lapse that are older than a restore, of runs of which nothing is submitted, there or at the bank; of
+ * those that lack approvals still, the ones they have. Approved runs stay as they are that a restore left unclear, or that pay
+ * whom a forgotten submit may have paid: people decide each of them.
  * @returns the runs
  */
 export async function lapseRestored(
   tx: EmployerTransaction,
   restoreId: string,
-  hidden: readonly string[],
+  { hidden, unclear }: MaybeSubmitted,
 ): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `SELECT r.id FROM pay_run r
-     WHERE r.employer_id = $1 AND r.status = ANY ($3) AND r.lapse_reason IS NULL
-       AND r.stopped_reason IS DISTINCT FROM $4 AND NOT repays_forgotten($1, r.id)
-       AND NOT EXISTS (SELECT FROM instruction i
-         WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.bank_instruction_id = ANY ($5))
+     WHERE r.employer_id = $1 AND (r.status = 'READY' OR r.status = ANY ($3) AND r.lapse_reason IS NULL
+         AND r.stopped_reason IS DISTINCT FROM $4 AND r.id <> ALL ($6) AND NOT repays_forgotten($1, r.id)
+         AND NOT EXISTS (SELECT FROM instruction i
+           WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.bank_instruction_id = ANY ($5)))
        AND EXISTS (SELECT FROM approval a WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL
          AND a.approved_at < (SELECT noticed_at FROM database_restore WHERE id = $2))
      ORDER BY r.id FOR NO KEY UPDATE`,
-    [tx.employerId, restoreId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR, hidden],
+    [tx.employerId, restoreId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR, hidden, unclear],
   );
-  for (const { id } of rows) await lapseRun(tx, await findRun(tx, id), FORGOTTEN, 'decide');
+  for (const { id } of rows) {
+    const run = await findRun(tx, id);
+    if (run.status === 'READY') await voidApprovals(tx, run, 'service', FORGOTTEN);
+    else await lapseRun(tx, run, FORGOTTEN, 'decide');
+  }
   return rows.map(({ id }) => id);
 }

@@ -59,7 +59,7 @@ export const SHAPE_ONLY: readonly string[] = [
   'pay_hold.pay_hold_row_no_check',
   'pay_period.pay_period_check',
   'pay_release.pay_release_withdrawn_reason_check',
-  'pay_release.withdrawal_has_person_and_reason',
+  'pay_release.withdrawal_has_reason',
   'pay_run.balance_has_its_time',
   'pay_run.pay_run_kind_of_pay_check',
   'pay_run.pay_run_row_count_check',

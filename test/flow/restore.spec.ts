@@ -493,9 +493,15 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect((await answered()).happened).toContain(
       `may have been made in the stead of one of 1 that were not submitted yet (${older.id}): they stay stopped.`,
     );
+    expect((await question())!.happened).toContain(
+      `approvals of 1 runs that were not submitted yet have lapsed`,
+    );
     expect((await resume()).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    expect((await payroll.run(older.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    expect(await payroll.run(older.id)).toMatchObject({
+      status: 'READY',
+      stopped: { reason: 'RESTORED_UNCLEAR' },
+    });
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
 
@@ -505,7 +511,10 @@ describe('a database restored to a moment from which the record cannot be taken 
     expect((await answered()).happened).toContain(`not submitted yet (${older.id}): they stay stopped.`);
     expect((await resume('letter of the bank, 4711')).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    expect((await payroll.run(older.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+    expect(await payroll.run(older.id)).toMatchObject({
+      status: 'READY',
+      stopped: { reason: 'RESTORED_UNCLEAR' },
+    });
     expect(await timesPaid()).toEqual([1, 1, 1, 1]);
   });
 

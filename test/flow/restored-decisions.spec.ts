@@ -103,3 +103,77 @@ it('takes no approval for older than a restore that was given after it was notic
   await payroll.until(run.id, ['SETTLED'], 20_000);
   expect(await timesPaid()).toEqual([1, 1, 1, 1]);
 });
+
+it('pays nobody who was left out of a later version of which a part was submitted', async () => {
+  const run = await payroll.uploaded(payFile(payRows(4)));
+  await stopped(run.id);
+  await payroll.approve(run);
+  await restoring.backUp();
+  await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+  const { items } = (await payroll.as('approver').get(`${runPath(run.id)}/payments`)).data;
+  const left = items.find((one: { employeeId: string }) => one.employeeId === 'E000004');
+  const amendment = { excludePaymentIds: [left.id], reason: 'has left' };
+  await payroll.as('preparer').post(`${runPath(run.id)}/amendments`, amendment);
+  await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+  await payroll.approve(await payroll.run(run.id));
+  await payroll.as('operator').post(`${runPath(run.id)}/resume`, { reason: 'go on' });
+  await payroll.until(run.id, ['VERIFIED'], 20_000);
+  await payroll.submitAtBank((await payroll.run(run.id)).instructions[0].bankInstructionId);
+  await payroll.stopServices();
+  await payroll.clearFaults();
+  await restoring.restore();
+  const told = await restoring.answered();
+  expect(told).toContain('taken back into the record, to be followed: 1 with 2 payments');
+  expect(await restoring.resume()).toBe('RESUMED');
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  expect((await timesPaid()).filter((count) => count > 0)).toEqual([1, 1]);
+  expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
+  expect(told).toContain(`1 runs of which a part was submitted (${run.id}) as they were before`);
+});
+
+it('counts no approval that one of two gave before the backup and took back since', async () => {
+  await restoring.change('UPDATE employer SET approvals_required = 2');
+  const run = await payroll.uploaded(payFile(payRows(4)));
+  await payroll.approve(run);
+  await restoring.backUp();
+  const taken = { data: { reason: 'to be compared first' } };
+  expect((await payroll.as('approver').delete(`${runPath(run.id)}/approvals`, taken)).status).toBe(200);
+  await restoring.restore();
+  const told = await restoring.answered();
+  expect(await restoring.resume()).toBe('RESUMED');
+  const { rootHash, total } = run;
+  const approval = await payroll.as('second').post(`${runPath(run.id)}/approvals`, { rootHash, total });
+  expect(approval.data).toMatchObject({ status: 'READY' });
+  expect(told).toContain(`approvals of 1 runs that were not submitted yet have lapsed (${run.id})`);
+  await payroll.approve(run);
+  await payroll.until(run.id, ['SETTLED'], 20_000);
+  expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+});
+
+it('pays nobody once more by a release that was withdrawn since', async () => {
+  const [row] = payRows(1);
+  await payroll.uploaded(payFile([row!]));
+  const release = {
+    employeeId: row!.employeeId,
+    period: payroll.executionDate().slice(0, 7),
+    reason: 'a correction',
+  };
+  expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+  await restoring.backUp();
+  await payroll.as('approver').post(payroll.path('/releases/withdrawal'), release);
+  await restoring.restore();
+  const told = await restoring.answered();
+  expect(await restoring.resume()).toBe('RESUMED');
+  const further = payFile([{ ...row!, amount: '12.00' }]);
+  expect((await payroll.upload(further)).data).toMatchObject({
+    payments: 0,
+    held: { holds: { EMPLOYEE_ALREADY_PAID: 1 } },
+  });
+  expect(told).toContain('1 releases of a further payment that nobody used are withdrawn');
+  const audited = await restoring.stored(
+    `SELECT person_id, detail->'releases'->0->>'employeeId' AS employee FROM audit_entry
+     WHERE action = 'employer.releases-withdrawn'`,
+  );
+  expect(audited).toEqual([{ person_id: null, employee: row!.employeeId }]);
+  expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+});

@@ -271,10 +271,10 @@ it('says who lets a run go on of which a restore left it unclear whether it was 
   expect(await certain()).toEqual([
     {
       happened: expect.stringContaining(
-        'the run itself is stopped, as it may have been submitted, or its people paid, before a restore.',
+        'the run itself is stopped, as it may have been submitted or amended, or its people paid, before a restore.',
       ),
       certain:
-        'A run that was forgotten with its submits may have paid its people, or the bank may have submits of this run itself that are not in the record. It goes on once it is certain that neither is so, and one person then stops it and another resumes it; otherwise it is cancelled.',
+        'A run that was forgotten with its submits may have paid its people, the bank may have submits of this run itself that are not in the record, or what is submitted of it may be of a later version than the record has. It goes on once it is certain that none of this is so, and one person then stops it and another resumes it; otherwise it is cancelled, or stays stopped where a part of it is submitted.',
     },
   ]);
   await forgotten();

@@ -63,7 +63,7 @@ const work = {
     reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'],
     ibanSealed: 'DE89370400440532013000',
   },
-  planned: { rowCount: 0, totalMinor: 0n, ordinal: 1 },
+  planned: { rowCount: 0, totalMinor: 0n, runVersion: 1, ordinal: 1 },
   run: { id: '018f0000-0000-7000-8000-000000000002', currency: 'EUR', executionDate: '2026-12-01' },
   instruction: {
     id: '018f0000-0000-7000-8000-000000000001',
