@@ -18,7 +18,8 @@ export class Batches<T> {
 
   /**
    * @param serve does the work for some items, for all of them or for none
-   * @param mayBeOneOf whether a failure may be the fault of one of several items: each is then served by itself
+   * @param mayBeOneOf whether a failure may be the fault of one of several items: each is then served by itself, up to
+   * a failure that is the fault of none
    */
   constructor(
     private readonly limits: Limits,
@@ -55,8 +56,20 @@ export class Batches<T> {
       await this.serve(some.map(({ item }) => item));
       for (const { resolve } of some) resolve();
     } catch (error) {
-      if (some.length > 1 && this.mayBeOneOf(error)) for (const one of some) await this.serveSome([one]);
+      if (some.length > 1 && this.mayBeOneOf(error)) await this.serveEach(some);
       else for (const { reject } of some) reject(error);
+    }
+  }
+
+  private async serveEach(some: readonly Waiting<T>[]): Promise<void> {
+    for (const [n, { item, resolve, reject }] of some.entries()) {
+      try {
+        await this.serve([item]);
+        resolve();
+      } catch (error) {
+        reject(error);
+        if (!this.mayBeOneOf(error)) return some.slice(n + 1).forEach((left) => left.reject(error));
+      }
     }
   }
 }

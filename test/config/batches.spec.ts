@@ -85,3 +85,15 @@ it('fails all of them where it is the fault of none, without trying each', async
   expect(answers).toMatchObject([{ status: 'fulfilled' }, { reason: AWAY }, { reason: AWAY }]);
   expect(served).toEqual([['a'], ['b', 'c']]);
 });
+
+it('fails those that wait to be served alone by what is the fault of none, without trying each', async () => {
+  const serving = new Serving();
+  const batches = batchesOf(serving);
+  const first = batches.add('first', 1);
+  serving.failsWith = (items) => (items.length > 1 ? POISON : items.includes('first') ? undefined : AWAY);
+  const all = Promise.allSettled(['a', 'b', 'c'].map((item) => batches.add(item, 1)));
+  await serving.letGo();
+  await first;
+  expect(await all).toMatchObject([{ reason: AWAY }, { reason: AWAY }, { reason: AWAY }]);
+  expect(serving.served).toEqual([['first'], ['a', 'b', 'c'], ['a']]);
+});
