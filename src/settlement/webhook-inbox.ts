@@ -43,6 +43,9 @@ const SAME_BODY = '1 day';
 /** Of deliveries that are stored together. */
 const TOGETHER = { items: 500, bytes: 4_194_304 };
 
+/** Some seconds' work: the bank tells again what it was refused, and a process that runs out of memory tells nobody. */
+const WAITING = { items: 10_000, bytes: 33_554_432 };
+
 /**
  * Stores verified webhooks and wakes what they speak of (rule 11). A bank tells of each payment of a run by several of
  * them within minutes: what comes while others are stored is stored together.
@@ -53,6 +56,7 @@ export class WebhookInbox {
   private readonly received: Counter<'known' | 'concerns'>;
   private readonly batches = new Batches<Taken>(
     TOGETHER,
+    WAITING,
     (deliveries) => this.store(deliveries),
     (error) => !isOfDatabase(error),
   );
