@@ -1,6 +1,7 @@
 import { DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from './audit/audit.module';
 import { BankModule } from './bank/bank.module';
+import { TooMuchWaits } from './config/batches';
 import { ConfigModule } from './config/config.module';
 import { Config } from './config/env';
 import { BankRate } from './database/bank-rate';
@@ -29,7 +30,7 @@ export class AppModule {
       imports: [
         ConfigModule.with(config),
         DatabaseModule.with(ENTITIES),
-        HttpModule.with([DatabaseAway, Fenced], [NotDurable]),
+        HttpModule.with([DatabaseAway, Fenced, TooMuchWaits], [NotDurable]),
         BankModule.sharing(BankRate),
         IdentityModule,
         AuditModule,

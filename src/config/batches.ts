@@ -5,30 +5,45 @@ interface Waiting<T> {
   reject: (error: unknown) => void;
 }
 
-/** How much goes into one call at the most. One item alone may be larger. */
+/** How much there is at the most. One item alone may be larger. */
 interface Limits {
   items: number;
   bytes: number;
 }
 
+/** More waits than can be served in a while: it is refused at once, to be asked for again later. */
+export class TooMuchWaits extends Error {
+  constructor() {
+    super('too much waits to be served');
+  }
+}
+
 /** Makes one call for all that comes while the call before is under way. */
 export class Batches<T> {
   private readonly waiting: Waiting<T>[] = [];
+  private waitingBytes = 0;
   private isServing = false;
 
   /**
+   * @param together how much goes into one call
+   * @param most how much may wait; the last item may go beyond its bytes
    * @param serve does the work for some items, for all of them or for none
-   * @param mayBeOneOf whether a failure may be the fault of one of several items: each is then served by itself
+   * @param mayBeOneOf whether a failure may be the fault of one of several items: each is then served by itself, up to
+   * a failure that is the fault of none
    */
   constructor(
-    private readonly limits: Limits,
+    private readonly together: Limits,
+    private readonly most: Limits,
     private readonly serve: (items: readonly T[]) => Promise<void>,
     private readonly mayBeOneOf: (error: unknown) => boolean,
   ) {}
 
-  /** Answers once the item was served. @throws what failed it, or all it was served with */
-  add(item: T, bytes: number): Promise<void> {
-    return new Promise((resolve, reject) => {
+  /** Answers once the item was served. @throws TooMuchWaits, and what failed it, or all it was served with */
+  async add(item: T, bytes: number): Promise<void> {
+    if (this.waiting.length >= this.most.items || this.waitingBytes >= this.most.bytes)
+      throw new TooMuchWaits();
+    this.waitingBytes += bytes;
+    await new Promise<void>((resolve, reject) => {
       this.waiting.push({ item, bytes, resolve, reject });
       if (!this.isServing) void this.serveAll();
     });
@@ -41,13 +56,15 @@ export class Batches<T> {
   }
 
   private next(): Waiting<T>[] {
-    const { items, bytes } = this.limits;
+    const { items, bytes } = this.together;
     let sum = 0;
     const end = this.waiting.findIndex((one, n) => {
       sum += one.bytes;
       return n > 0 && (n === items || sum > bytes);
     });
-    return this.waiting.splice(0, end === -1 ? this.waiting.length : end);
+    const some = this.waiting.splice(0, end === -1 ? this.waiting.length : end);
+    for (const one of some) this.waitingBytes -= one.bytes;
+    return some;
   }
 
   private async serveSome(some: readonly Waiting<T>[]): Promise<void> {
@@ -55,8 +72,20 @@ export class Batches<T> {
       await this.serve(some.map(({ item }) => item));
       for (const { resolve } of some) resolve();
     } catch (error) {
-      if (some.length > 1 && this.mayBeOneOf(error)) for (const one of some) await this.serveSome([one]);
+      if (some.length > 1 && this.mayBeOneOf(error)) await this.serveEach(some);
       else for (const { reject } of some) reject(error);
+    }
+  }
+
+  private async serveEach(some: readonly Waiting<T>[]): Promise<void> {
+    for (const [n, { item, resolve, reject }] of some.entries()) {
+      try {
+        await this.serve([item]);
+        resolve();
+      } catch (error) {
+        reject(error);
+        if (!this.mayBeOneOf(error)) return some.slice(n + 1).forEach((left) => left.reject(error));
+      }
     }
   }
 }

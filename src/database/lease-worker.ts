@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { describeError } from '../config/describe-error';
 import { Claim, Fenced, LeaseKind, Leases } from './leases';
 import { newId } from './new-id';
-import { DatabaseAway, isPassing, NotDurable } from './outage';
+import { DatabaseAway, isOfDatabase } from './outage';
 
 /** What one step of work answers: in how many milliseconds it is to be taken up again; 0 goes on at once. */
 export type WakeIn = number | 'never';
@@ -170,7 +170,7 @@ export class LeaseWorker {
   }
 
   private endedBy(error: unknown): Ended {
-    if (passes(error)) return { wakeIn: DATABASE_PAUSE_MS };
+    if (isOfDatabase(error)) return { wakeIn: DATABASE_PAUSE_MS };
     return { wakeIn: FAILURE_PAUSE_MS, waitsFor: this.options.waitsFor?.(error) };
   }
 
@@ -179,11 +179,8 @@ export class LeaseWorker {
     if (error instanceof DatabaseAway) return;
     const message = `${kind} ${subjectId} failed`;
     const { stack, ...described } = describeError(error);
-    if (passes(error) || this.options.foreseen?.(error)) this.logger.warn({ message, error: described });
+    if (isOfDatabase(error) || this.options.foreseen?.(error))
+      this.logger.warn({ message, error: described });
     else this.logger.error({ message, error: { ...described, stack } });
   }
-}
-
-function passes(error: unknown): boolean {
-  return error instanceof NotDurable || isPassing(error);
 }

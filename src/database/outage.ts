@@ -73,6 +73,11 @@ export function isPassing(error: unknown): boolean {
   return isRefusal(error) && PASSING_SQL_STATE.test(textOf(driverErrorOf(error), 'code'));
 }
 
+/** Whether it is the database that failed the work, for a while: nobody's fault, be it known or not whether it was committed. */
+export function isOfDatabase(error: unknown): boolean {
+  return error instanceof NotDurable || isPassing(error);
+}
+
 /**
  * Does what is left of a request that committed something before.
  * @throws NotDurable where the database failed it: it is not for sure that nothing was carried out

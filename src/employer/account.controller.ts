@@ -11,6 +11,7 @@ import { Allow } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
 import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import {
   AccountBody,
   AccountDetail,
@@ -110,6 +111,7 @@ export class AccountController {
   }
 
   @Post('accounts')
+  @CarriedOutOnce()
   @Allow('operator')
   @ApiOperation({ summary: 'Attaches an account and finds out what the bank allows for it' })
   @ApiCreatedResponse({ type: ProbedBody })

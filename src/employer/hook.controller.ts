@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { Allow } from '../http/allow';
 import { IdParam } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { HookService, HookState } from './hook.service';
 
 class HookBody extends createZodDto(z.object({ hook: z.enum(['ON', 'OFF', 'FAILED']) })) {}
@@ -18,6 +19,7 @@ export class HookController {
   constructor(private readonly hooks: HookService) {}
 
   @Post()
+  @CarriedOutOnce()
   @HttpCode(200)
   @ApiOperation({
     summary: "Links the identities of the employer's accounts to the hook, also given-up ones",

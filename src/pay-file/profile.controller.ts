@@ -26,6 +26,7 @@ import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
 import { etagOf } from '../http/etag';
 import { IdParam } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { NewProfileBody, ProfileBody, ProfilePage, showProfile } from './profile.dto';
 import { KeptProfile } from './profile.entity';
 import {
@@ -46,6 +47,7 @@ export class ProfileController {
   constructor(private readonly database: Database) {}
 
   @Post()
+  @CarriedOutOnce()
   @Allow('preparer')
   @ApiOperation({ summary: 'Saves how the files of a payroll system are to be read' })
   @ApiCreatedResponse({ type: ProfileBody })

@@ -4,6 +4,7 @@ import { Response } from 'express';
 import { REPLACEMENT_REFUSALS } from '../domain/replacement';
 import { Allow } from '../http/allow';
 import { etagOf } from '../http/etag';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { SuccessorBody, SuccessorFields } from './pay-run.dto';
 import { showRun } from './pay-run.view';
 import { Command, RunCommand } from './run-command';
@@ -19,6 +20,7 @@ export class SuccessorController {
   constructor(private readonly successors: Successors) {}
 
   @Post('successor')
+  @CarriedOutOnce()
   @Allow('preparer')
   @ApiOperation({ summary: 'Makes a run, to be approved, of payments that ended unpaid' })
   @ApiCreatedResponse({ type: SuccessorBody })

@@ -7,6 +7,7 @@ import { Allow } from '../http/allow';
 import { decodeCursor, Page, pageOf, PageQuery } from '../http/cursor';
 import { IdParam } from '../http/prefixed-id';
 import { Me, SignedIn } from '../http/signed-in';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import {
   NewScheduleBody,
   PeriodBody,
@@ -35,6 +36,7 @@ export class PayScheduleController {
   ) {}
 
   @Post()
+  @CarriedOutOnce()
   @Allow('operator')
   @ApiOperation({ summary: 'A new schedule; its next periods are made at once' })
   @ApiCreatedResponse({ type: ScheduleBody })

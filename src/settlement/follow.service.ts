@@ -16,7 +16,7 @@ import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
 import { Claim, Fenced, isThere, LeaseKind, Leases, missingForMs } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
-import { isPassing, NotDurable } from '../database/outage';
+import { isOfDatabase } from '../database/outage';
 import { DAY_MS } from '../domain/durations';
 import { InstructionStatus } from '../domain/instruction';
 import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
@@ -219,7 +219,7 @@ export class FollowService {
    * ended; the database's own faults pass by themselves.
    */
   private async judgeByTime(claim: Claim, followed: Followed, error: unknown): Promise<void> {
-    if (error instanceof Fenced || error instanceof NotDurable || isPassing(error)) return;
+    if (error instanceof Fenced || isOfDatabase(error)) return;
     const why = 'What the bank shows of them cannot be recorded.';
     await this.database
       .inEmployer(claim.employerId, async (tx) => {

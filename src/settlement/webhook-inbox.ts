@@ -5,7 +5,7 @@ import { Batches } from '../config/batches';
 import { Database } from '../database/database';
 import { wake, wakeThose } from '../database/leases';
 import { newId } from '../database/new-id';
-import { isPassing } from '../database/outage';
+import { isOfDatabase } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
 import { Metrics } from '../http/metrics';
 import {
@@ -24,15 +24,27 @@ export interface Delivery {
   references: readonly string[];
 }
 
-type Taken = Delivery & { body: Buffer };
-/** The same bytes, with what they name, and the employers they concern. */
-type Addressed = Taken & Received & { targets: Targets; concerned: ReadonlySet<string> };
+interface Taken extends Delivery {
+  body: Buffer;
+  /** Whom it was counted for: what failed with others is stored by itself, and counted once all the same. */
+  countedFor: Set<string>;
+}
+/** The same bytes as often as they came. */
+type Copies = Delivery & { body: Buffer } & { bodyHash: Buffer; copies: readonly Taken[] };
+/** These, with what they name, and the employers they concern. */
+type Addressed = Copies & { targets: Targets; concerned: ReadonlySet<string> };
+
+/** For whom is counted what concerns no employer. */
+const INSTALLATION = 'installation';
 
 /** A body that came before within a day is not stored again; its targets are woken all the same. */
 const SAME_BODY = '1 day';
 
 /** Of deliveries that are stored together. */
 const TOGETHER = { items: 500, bytes: 4_194_304 };
+
+/** Some seconds' work: the bank tells again what it was refused, and a process that runs out of memory tells nobody. */
+const WAITING = { items: 10_000, bytes: 33_554_432 };
 
 /**
  * Stores verified webhooks and wakes what they speak of (rule 11). A bank tells of each payment of a run by several of
@@ -44,8 +56,9 @@ export class WebhookInbox {
   private readonly received: Counter<'known' | 'concerns'>;
   private readonly batches = new Batches<Taken>(
     TOGETHER,
+    WAITING,
     (deliveries) => this.store(deliveries),
-    (error) => !isPassing(error),
+    (error) => !isOfDatabase(error),
   );
 
   constructor(
@@ -63,7 +76,7 @@ export class WebhookInbox {
 
   /** Answers once the delivery is stored. */
   take(body: Buffer, delivery: Delivery): Promise<void> {
-    return this.batches.add({ ...delivery, body }, body.length);
+    return this.batches.add({ ...delivery, body, countedFor: new Set() }, body.length);
   }
 
   private async store(deliveries: readonly Taken[]): Promise<void> {
@@ -89,28 +102,30 @@ export class WebhookInbox {
         ],
       ),
     );
-    for (const { event, concerned, times } of addressed) {
+    for (const { event, concerned, copies } of addressed) {
       const known = String(isKnownEvent(event));
-      this.received.inc({ known, concerns: concerned.size > 0 ? 'employer' : 'nobody' }, times);
+      this.received.inc({ known, concerns: concerned.size > 0 ? 'employer' : 'nobody' }, copies.length);
     }
   }
 
   /** Keeps for an employer the events that concern it, and has its accounts read that any of them names. */
-  private tell(employerId: string, deliveries: readonly Addressed[]): Promise<void> {
+  private async tell(employerId: string, deliveries: readonly Addressed[]): Promise<void> {
     const mine = deliveries.map((one) => ({ ...one, accountIds: accountsOf(employerId, one) }));
-    return this.database.inEmployer(employerId, async (tx) => {
-      await keepEvents(
-        tx,
-        mine.filter(({ concerned }) => concerned.has(employerId)),
-      );
+    const concerning = mine.filter(({ concerned }) => concerned.has(employerId));
+    await this.database.inEmployer(employerId, async (tx) => {
+      await keepEvents(tx, uncounted(employerId, concerning));
       const accountIds = new Set(mine.flatMap((one) => one.accountIds));
       wake(tx, 'ACCOUNT', employerId, [...accountIds]);
     });
+    counted(employerId, concerning);
   }
 
   private async tellInstallation(deliveries: readonly Addressed[]): Promise<void> {
     if (deliveries.length === 0) return;
-    const isNew = await this.database.outsideEmployers((tx) => keepInstallationEvents(tx, deliveries));
+    const isNew = await this.database.outsideEmployers((tx) =>
+      keepInstallationEvents(tx, uncounted(INSTALLATION, deliveries)),
+    );
+    counted(INSTALLATION, deliveries);
     const message = 'the bank sent an event that its document does not name and that names nothing of ours';
     for (const event of isNew.filter((one) => !isKnownEvent(one)))
       this.logger.warn({ message, event: plainName(event) });
@@ -135,14 +150,25 @@ export class WebhookInbox {
 }
 
 /** The same bytes together, in the order of their hashes, so that no two transactions wait for one another. */
-function byBody(deliveries: readonly Taken[]): (Taken & Received)[] {
-  const bodies = new Map<string, Taken & Received>();
+function byBody(deliveries: readonly Taken[]): Copies[] {
+  const bodies = new Map<string, Copies>();
   for (const one of deliveries) {
     const bodyHash = createHash('sha256').update(one.body).digest();
     const key = bodyHash.toString('hex');
-    bodies.set(key, { ...one, bodyHash, times: (bodies.get(key)?.times ?? 0) + 1 });
+    bodies.set(key, { ...one, bodyHash, copies: [...(bodies.get(key)?.copies ?? []), one] });
   }
   return [...bodies].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, body]) => body);
+}
+
+/** As often as they were not counted for somebody before; those that all were are left out. */
+function uncounted<One extends Copies>(whom: string, bodies: readonly One[]): (One & Received)[] {
+  return bodies
+    .map((one) => ({ ...one, times: one.copies.filter(({ countedFor }) => !countedFor.has(whom)).length }))
+    .filter(({ times }) => times > 0);
+}
+
+function counted(whom: string, bodies: readonly Copies[]): void {
+  for (const { copies } of bodies) for (const { countedFor } of copies) countedFor.add(whom);
 }
 
 /** Whom deliveries concern, or whose accounts they name. */

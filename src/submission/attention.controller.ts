@@ -11,6 +11,7 @@ import { idField, IdParam, notFound, showId } from '../http/prefixed-id';
 import { reason, words } from '../http/reason';
 import { Me, type SignedIn } from '../http/signed-in';
 import { seesPayments } from '../http/withheld-sums';
+import { CarriedOutOnce } from '../identity/idempotency.interceptor';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { actionsFor, MEANINGS } from '../pay-run/attention-words';
 import { AttentionDesk } from './attention-desk';
@@ -113,6 +114,7 @@ export class AttentionController {
   }
 
   @Post(':attentionId/actions')
+  @CarriedOutOnce()
   @Allow('preparer', 'approver', 'operator', 'finance')
   @ApiOperation({ summary: 'Propose an action; another person confirms it' })
   @ApiCreatedResponse({ type: ActionBody })

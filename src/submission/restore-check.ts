@@ -4,7 +4,7 @@ import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isConnectionLoss, isPassing, NotDurable } from '../database/outage';
+import { isConnectionLoss, isOfDatabase } from '../database/outage';
 import { mostSubmitted } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
@@ -119,8 +119,7 @@ export class RestoreCheck {
       return await this.adoption.adopt(employerId, forgotten);
     } catch (error) {
       if (isNotShown(error)) return NOT_READ;
-      if (isBankError(error) || isPassing(error) || isConnectionLoss(error) || error instanceof NotDurable)
-        throw error;
+      if (isBankError(error) || isOfDatabase(error) || isConnectionLoss(error)) throw error;
       const { bankInstructionId } = forgotten;
       const message = 'an instruction could not be taken back into the record';
       this.logger.error({ message, bankInstructionId, error: describeError(error) });

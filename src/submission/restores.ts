@@ -87,12 +87,15 @@ export class Restores {
   }
 
   /**
-   * A person says that the database was restored: from the answer on nothing is submitted.
+   * A person says that the database was restored: from the answer on nothing is submitted; the next tick tells everybody.
+   * Who says the same again before that, because the answer was lost, says it once.
    * @returns the restore's id
    */
   async say(personId: string, reason: string): Promise<string> {
-    const id = await this.database.outsideEmployers(async (tx) => {
+    return this.database.outsideEmployers(async (tx) => {
       const what = `An administrator says that the database was restored: ${reason}.`;
+      const said = (await untoldRestores(tx)).find((untold) => untold.what === what);
+      if (said !== undefined) return said.id;
       const restoreId = await recordRestore(tx, what, 'unknown');
       await append(tx, {
         personId,
@@ -102,8 +105,6 @@ export class Restores {
       });
       return restoreId;
     });
-    await this.tellAll();
-    return id;
   }
 
   private showSight(): void {

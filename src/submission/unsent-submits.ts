@@ -4,7 +4,7 @@ import { allEnded } from '../config/all-ended';
 import { findById } from '../database/by-id';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isPassing, NotDurable } from '../database/outage';
+import { isOfDatabase } from '../database/outage';
 import { Instruction } from '../pay-run/instruction.entity';
 import { moveInstruction } from '../pay-run/instruction.store';
 import { finishCall } from './call-record';
@@ -50,8 +50,7 @@ export class UnsentSubmits {
       try {
         await this.takeBack();
       } catch (error) {
-        const passes = isPassing(error) || error instanceof NotDurable;
-        if (!passes || performance.now() > untilMs) throw error;
+        if (!isOfDatabase(error) || performance.now() > untilMs) throw error;
         await sleep(TRY_AGAIN_MS);
       }
     }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Batches } from '../../src/config/batches';
+import { Batches, TooMuchWaits } from '../../src/config/batches';
 
 /** Serves when it is let. */
 class Serving {
@@ -25,8 +25,9 @@ class Serving {
 const POISON = new Error('of one of them');
 const AWAY = new Error('of all of them');
 const mayBeOneOf = (error: unknown) => error === POISON;
-const batchesOf = (serving: Serving, items = 10, bytes = 100) =>
-  new Batches<string>({ items, bytes }, serving.serve, mayBeOneOf);
+const MANY = { items: 1_000, bytes: 10_000 };
+const batchesOf = (serving: Serving, items = 10, bytes = 100, most = MANY) =>
+  new Batches<string>({ items, bytes }, most, serving.serve, mayBeOneOf);
 
 it('serves at once what comes first, and together what comes meanwhile', async () => {
   const serving = new Serving();
@@ -84,4 +85,31 @@ it('fails all of them where it is the fault of none, without trying each', async
   const { answers, served } = await failing(AWAY);
   expect(answers).toMatchObject([{ status: 'fulfilled' }, { reason: AWAY }, { reason: AWAY }]);
   expect(served).toEqual([['a'], ['b', 'c']]);
+});
+
+it('fails those that wait to be served alone by what is the fault of none, without trying each', async () => {
+  const serving = new Serving();
+  const batches = batchesOf(serving);
+  const first = batches.add('first', 1);
+  serving.failsWith = (items) => (items.length > 1 ? POISON : items.includes('first') ? undefined : AWAY);
+  const all = Promise.allSettled(['a', 'b', 'c'].map((item) => batches.add(item, 1)));
+  await serving.letGo();
+  await first;
+  expect(await all).toMatchObject([{ reason: AWAY }, { reason: AWAY }, { reason: AWAY }]);
+  expect(serving.served).toEqual([['first'], ['a', 'b', 'c'], ['a']]);
+});
+
+it('refuses at once what is more than may wait, by items and by bytes, and takes as much again once it was served', async () => {
+  const serving = new Serving();
+  const batches = batchesOf(serving, 10, 100, { items: 3, bytes: 50 });
+  for (const [each, taken] of [
+    [1, 4],
+    [25, 3],
+  ] as const) {
+    const all = Promise.allSettled(['0', '1', '2', '3', '4'].map((item) => batches.add(item, each)));
+    await serving.letGo();
+    const refused = (await all).map((one) => one.status === 'rejected' && one.reason instanceof TooMuchWaits);
+    expect(refused).toEqual([0, 1, 2, 3, 4].map((n) => n >= taken));
+  }
+  expect(serving.served).toEqual([['0'], ['1', '2', '3'], ['0'], ['1', '2']]);
 });

@@ -1,4 +1,5 @@
-import { select } from '../support/database';
+import { select, testDatabase } from '../support/database';
+import { DatabaseProxy } from '../support/database-proxy';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 
@@ -8,7 +9,12 @@ const COPIES = 3;
 const NUMBERS = Array.from({ length: EACH }, (_, n) => n);
 
 let payroll: Payroll;
-afterEach(() => payroll.close());
+let proxy: DatabaseProxy | undefined;
+afterEach(async () => {
+  await payroll.close();
+  await proxy?.stop();
+  proxy = undefined;
+});
 
 /** So many deliveries that name one thing, each with other bytes. */
 const deliveries = (event: string, subject: Record<string, unknown>) =>
@@ -61,7 +67,7 @@ it('stores many that come at once together, each body once, and tells of each wh
   expect(stored!.transactions).toBeLessThan(EACH);
 });
 
-it('stores what it can of those that came together where one of them cannot be stored', async () => {
+it('stores what it can of those that came together where one of them cannot be stored, and counts each once', async () => {
   payroll = await Payroll.start({ hooked: false });
   const { superuserUrl } = payroll.database;
   await select(
@@ -74,4 +80,32 @@ it('stores what it can of those that came together where one of them cannot be s
   const refused = answers.flatMap(({ status }, n) => (status === 200 ? [] : [{ n, status }]));
   expect(refused).toEqual([{ n: EACH, status: 500 }]);
   expect(await payroll.inbox()).toHaveLength(EACH);
+  const told =
+    'SELECT event, min(times) AS least, max(times) AS most FROM installation_event GROUP BY 1 ORDER BY 1';
+  expect(await select(superuserUrl, told)).toEqual([
+    { event: 'account.poison', least: 1, most: 1 },
+    { event: 'account.vanished', least: 2, most: 2 },
+  ]);
+});
+
+it('answers those that came together with 503 together where commits hang, and stores them the next time', async () => {
+  const COMMIT_MS = 1_500;
+  const database = await testDatabase();
+  proxy = await DatabaseProxy.start(database.url);
+  payroll = await Payroll.start({
+    hooked: false,
+    database: { ...database, url: proxy.through(database.url) },
+    settings: { DATABASE_COMMIT_MS: String(COMMIT_MS) },
+  });
+  const bodies = deliveries('account.vanished', { accountId: 'of-somebody-else' }).slice(0, 10);
+  for (const _ of bodies) void proxy.atCommit(/INSERT INTO webhook_inbox/, 'answer hangs');
+  const startedMs = performance.now();
+  const answers = await Promise.all(bodies.map((body) => payroll.deliver(body)));
+  expect(performance.now() - startedMs).toBeLessThan(2 * COMMIT_MS + 2_000);
+  expect(answers.map(({ status, data }) => [status, data.code])).toEqual(
+    bodies.map(() => [503, 'OUTCOME_UNKNOWN']),
+  );
+  await proxy.restore();
+  for (const body of bodies) expect((await payroll.deliver(body)).status).toBe(200);
+  expect(await payroll.inbox()).toHaveLength(bodies.length);
 });

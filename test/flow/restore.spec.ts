@@ -8,6 +8,7 @@ import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { monthsAfter } from '../../src/schedule/period-dates';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
+import { Restores } from '../../src/submission/restores';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -862,6 +863,7 @@ describe('an administrator who knows of a restore that shows nowhere', () => {
     expect((await payroll.as('operator').post('/v1/service/restored', { reason: 'me too' })).status).toBe(
       403,
     );
+    await told();
     const run = await payroll.uploaded(payFile(payRows(2)));
     const { id } = run;
     const release = { code: 'RUN_MAY_BE_FORGOTTEN', reason: 'nobody of it was paid' };
@@ -879,6 +881,25 @@ describe('an administrator who knows of a restore that shows nowhere', () => {
       'service.restore-told',
       'service.restored',
     ]);
+  });
+});
+
+describe('an administrator who says it again because nobody was told yet', () => {
+  it('says it once: everybody is asked once', async () => {
+    await start();
+    const telling = jest.spyOn(Restores.prototype as unknown as { tellAll: () => Promise<void> }, 'tellAll');
+    telling.mockRejectedValue(new Error('the telling fails'));
+    const reason = 'the disk was rolled back';
+    const say = () => payroll.as('administrator').post('/v1/service/restored', { reason });
+    const [first, again] = [await say(), await say()];
+    telling.mockRestore();
+    await told();
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.data).toEqual(first.data);
+    expect(await stored('SELECT told_at IS NOT NULL AS told FROM database_restore')).toEqual([
+      { told: true },
+    ]);
+    expect(await kinds()).toEqual(['RESTORED']);
   });
 });
 

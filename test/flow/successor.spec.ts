@@ -6,7 +6,7 @@ import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { tellOfPaidAlready } from '../../src/pay-run/paid-already';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute, select } from '../support/database';
+import { execute, LEAVES_UNANSWERED, select } from '../support/database';
 import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -228,6 +228,19 @@ describe('what a run did not pay', () => {
     const again = await payroll.as('preparer').post(path, body, { headers });
     expect([first.status, again.status]).toEqual([201, 201]);
     expect(again.data.id).toBe(first.data.id);
+  });
+
+  it('is not made again by a repetition once it was cancelled, where the answer was lost', async () => {
+    const parent = await voided(payRows(2, 55), { kindOfPay: 'LOST' });
+    const headers = { 'idempotency-key': `successor-${parent}` };
+    const body = { executionDate: payroll.executionDate() };
+    const path = payroll.path(`/pay-runs/${parent}/successor`);
+    const make = () => payroll.as('preparer').post(path, body, { headers });
+    const { id } = (await make()).data;
+    await execute(payroll.database.superuserUrl, LEAVES_UNANSWERED);
+    const cancel = payroll.path(`/pay-runs/${id}/cancellation`);
+    expect((await payroll.as('approver').post(cancel, { reason: 'they are paid in cash' })).status).toBe(200);
+    expect(await make()).toMatchObject({ status: 409, data: { code: 'IDEMPOTENCY_UNFINISHED' } });
   });
 
   it('is refused for what was or may still be paid, each with its code, and nothing is stored', async () => {

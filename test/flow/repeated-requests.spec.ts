@@ -1,0 +1,99 @@
+import { monthsAfter } from '../../src/schedule/period-dates';
+import { execute, LEAVES_UNANSWERED, select } from '../support/database';
+import { Payroll } from '../support/payroll';
+
+let payroll: Payroll;
+let bankAccountId: string;
+beforeAll(async () => {
+  payroll = await Payroll.start({ settings: { PUBLIC_URL: 'http://127.0.0.1:9' } });
+  const accounts = 'SELECT bank_account_id AS id FROM employer_account';
+  [{ id: bankAccountId }] = (await select<{ id: string }>(payroll.database.superuserUrl, accounts)) as [
+    { id: string },
+  ];
+});
+afterAll(() => payroll.close());
+
+const reason = 'it is not wanted any more';
+const schedule = async () => ({
+  dayOfMonth: 25,
+  whenClosed: 'PREVIOUS',
+  submitDaysBefore: 2,
+  submitTime: '09:00',
+  timeZone: 'Europe/Paris',
+  firstPeriod: monthsAfter(payroll.executionDate().slice(0, 7), 2),
+  kindOfPay: 'OTHER',
+  accountId: await accountId(),
+});
+const accountId = async () =>
+  (await payroll.as('operator').get(payroll.path('/accounts'))).data.items[0].id as string;
+const detach = async (id: string) =>
+  payroll.as('operator').post(payroll.path(`/accounts/${id}/detachment`), { reason });
+
+/** What of an employer another person may undo: where it is asked for, with what, and how it is undone. */
+const UNDONE: {
+  what: string;
+  role: 'operator' | 'preparer';
+  path: () => Promise<string>;
+  body: () => Promise<Record<string, unknown>>;
+  undo: (path: string, made: { id: string }) => Promise<{ status: number }>;
+}[] = [
+  {
+    what: 'a proposed action',
+    role: 'operator',
+    path: async () => {
+      await payroll.deliver(
+        JSON.stringify({ event: 'account.vanished', data: { accountId: bankAccountId } }),
+      );
+      const asked = (await payroll.attention()).find(({ kind }) => kind === 'UNKNOWN_EVENT');
+      return `/attention/${asked!.id}/actions`;
+    },
+    body: async () => ({ action: 'ACKNOWLEDGE', reason: 'the bank was asked' }),
+    undo: (path) => payroll.as('second').delete(path),
+  },
+  {
+    what: 'a schedule',
+    role: 'operator',
+    path: async () => '/schedules',
+    body: schedule,
+    undo: (path, { id }) => payroll.as('operator').patch(`${path}/${id}`, { active: false }),
+  },
+  {
+    what: 'a profile of pay files',
+    role: 'preparer',
+    path: async () => '/pay-file-profiles',
+    body: async () => ({ name: 'German payroll', encoding: 'windows-1252' }),
+    undo: (path, { id }) => payroll.as('preparer').delete(`${path}/${id}`),
+  },
+  {
+    what: 'the link of a hook',
+    role: 'operator',
+    path: async () => '/hook',
+    body: async () => ({}),
+    undo: (path) => payroll.as('operator').delete(path),
+  },
+  {
+    what: 'an attached account',
+    role: 'operator',
+    path: async () => {
+      await detach(await accountId());
+      return '/accounts';
+    },
+    body: async () => ({ bankAccountId, debtorName: 'Alder Logistics GmbH' }),
+    undo: (_, { id }) => detach(id),
+  },
+];
+
+it.each(UNDONE)(
+  '$what does not stand again by a repetition once it was undone, where the answer was lost',
+  async ({ what, role, path, body, undo }) => {
+    const at = payroll.path(await path());
+    const asked = await body();
+    const headers = { 'idempotency-key': what.replaceAll(' ', '-') };
+    const post = () => payroll.as(role).post(at, asked, { headers });
+    const first = await post();
+    expect(first.status).toBeLessThan(300);
+    await execute(payroll.database.superuserUrl, LEAVES_UNANSWERED);
+    expect((await undo(at, first.data)).status).toBeLessThan(300);
+    expect(await post()).toMatchObject({ status: 409, data: { code: 'IDEMPOTENCY_UNFINISHED' } });
+  },
+);
