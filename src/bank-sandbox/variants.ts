@@ -134,6 +134,11 @@ export interface Variants {
    * is sent with line breaks and indentation.
    */
   signs: 'sent-bytes' | 'compact-json';
+  /**
+   * What the token endpoint takes: client id and secret in a JSON body, or in a form, or in HTTP Basic beside a form (RFC
+   * 6749, 2.3.1).
+   */
+  tokenForm: 'json' | 'form' | 'basic';
   /** Lifetime of a token from the token endpoint, on the bank's clock. */
   tokenLifetimeS: number;
   /** What a hook without any associated identity receives. */
@@ -204,6 +209,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   errorShape: 'flat',
   webhookId: 'event',
   signs: 'sent-bytes',
+  tokenForm: 'json',
   tokenLifetimeS: 600,
   hooksWithoutIdentity: 'nothing',
   hookAnswers: 'message',
@@ -290,6 +296,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   errorShape: choice('flat', 'nested'),
   webhookId: choice('event', 'entity'),
   signs: choice('sent-bytes', 'compact-json'),
+  tokenForm: choice('json', 'form', 'basic'),
   tokenLifetimeS: whole(1, MANY),
   hooksWithoutIdentity: choice('nothing', 'everything'),
   hookAnswers: choice('message', 'nothing'),

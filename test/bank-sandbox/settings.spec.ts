@@ -49,6 +49,7 @@ const OTHERWISE: Variants = {
   errorShape: 'nested',
   webhookId: 'entity',
   signs: 'compact-json',
+  tokenForm: 'basic',
   tokenLifetimeS: 60,
   hooksWithoutIdentity: 'everything',
   hookAnswers: 'nothing',
