@@ -45,6 +45,11 @@ export interface Variants {
    * what is younger is not there yet: 404, and not listed.
    */
   listingLagMs: number;
+  /**
+   * Whether a payment takes its amount and charge off `availableBalance` when its turn to be debited comes, or, as far as
+   * that suffices, from its add on, until it ends or is deleted.
+   */
+  reserves: 'at-debit' | 'at-add';
   /** A second submit of one instruction answers 409, or is executed: the money moves again. */
   secondSubmit: 'refused' | 'executed';
   /** An add after the submit answers 409, or is accepted and paid. */
@@ -178,6 +183,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   instructionList: 'paged',
   emptyLists: 'envelope',
   listingLagMs: 0,
+  reserves: 'at-debit',
   secondSubmit: 'refused',
   addAfterSubmit: 'refused',
   addsOfOne: 'side-by-side',
@@ -265,6 +271,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   instructionList: choice('paged', 'whole'),
   emptyLists: choice('envelope', '404', '204'),
   listingLagMs: whole(0, MANY),
+  reserves: choice('at-debit', 'at-add'),
   secondSubmit: choice('refused', 'executed'),
   addAfterSubmit: choice('refused', 'accepted'),
   addsOfOne: choice('side-by-side', 'in-turn'),

@@ -18,6 +18,7 @@ const OTHERWISE: Variants = {
   instructionList: 'whole',
   emptyLists: '204',
   listingLagMs: 100,
+  reserves: 'at-add',
   secondSubmit: 'executed',
   addAfterSubmit: 'accepted',
   addsOfOne: 'in-turn',

@@ -24,6 +24,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   instructionList: ['paged', 'whole'],
   emptyLists: ['envelope', '404', '204'],
   listingLagMs: [0, 100],
+  reserves: ['at-debit'],
   secondSubmit: ['refused', 'executed'],
   addAfterSubmit: ['refused', 'accepted'],
   addsOfOne: ['side-by-side'],
