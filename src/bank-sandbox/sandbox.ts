@@ -174,7 +174,7 @@ function allRoutes(
   ];
   return [
     ...(variants.unknownFields ? documented.map(withUnknownFields) : documented),
-    ...tokenRoutes(tokens),
+    ...tokenRoutes(tokens, variants),
     ...sandboxRoutes(context, sandbox),
   ];
 }

@@ -45,6 +45,11 @@ export interface Variants {
    * what is younger is not there yet: 404, and not listed.
    */
   listingLagMs: number;
+  /**
+   * Whether a payment takes its amount and charge off `availableBalance` when its turn to be debited comes, or, as far as
+   * that suffices, from its add on, until it ends or is deleted.
+   */
+  reserves: 'at-debit' | 'at-add';
   /** A second submit of one instruction answers 409, or is executed: the money moves again. */
   secondSubmit: 'refused' | 'executed';
   /** An add after the submit answers 409, or is accepted and paid. */
@@ -134,6 +139,11 @@ export interface Variants {
    * is sent with line breaks and indentation.
    */
   signs: 'sent-bytes' | 'compact-json';
+  /**
+   * What the token endpoint takes: client id and secret in a JSON body, or in a form, or in HTTP Basic beside a form (RFC
+   * 6749, 2.3.1).
+   */
+  tokenForm: 'json' | 'form' | 'basic';
   /** Lifetime of a token from the token endpoint, on the bank's clock. */
   tokenLifetimeS: number;
   /** What a hook without any associated identity receives. */
@@ -173,6 +183,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   instructionList: 'paged',
   emptyLists: 'envelope',
   listingLagMs: 0,
+  reserves: 'at-debit',
   secondSubmit: 'refused',
   addAfterSubmit: 'refused',
   addsOfOne: 'side-by-side',
@@ -204,6 +215,7 @@ export const DEFAULT_VARIANTS: Readonly<Variants> = {
   errorShape: 'flat',
   webhookId: 'event',
   signs: 'sent-bytes',
+  tokenForm: 'json',
   tokenLifetimeS: 600,
   hooksWithoutIdentity: 'nothing',
   hookAnswers: 'message',
@@ -259,6 +271,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   instructionList: choice('paged', 'whole'),
   emptyLists: choice('envelope', '404', '204'),
   listingLagMs: whole(0, MANY),
+  reserves: choice('at-debit', 'at-add'),
   secondSubmit: choice('refused', 'executed'),
   addAfterSubmit: choice('refused', 'accepted'),
   addsOfOne: choice('side-by-side', 'in-turn'),
@@ -290,6 +303,7 @@ const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   errorShape: choice('flat', 'nested'),
   webhookId: choice('event', 'entity'),
   signs: choice('sent-bytes', 'compact-json'),
+  tokenForm: choice('json', 'form', 'basic'),
   tokenLifetimeS: whole(1, MANY),
   hooksWithoutIdentity: choice('nothing', 'everything'),
   hookAnswers: choice('message', 'nothing'),

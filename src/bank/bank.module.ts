@@ -50,5 +50,6 @@ function tokenOf(config: Config): ConstructorParameters<typeof BankClient>[0]['t
     clientId: BANK_CLIENT_ID,
     clientSecret: BANK_CLIENT_SECRET,
     scope: BANK_SCOPE,
+    form: config.BANK_TOKEN_FORM,
   };
 }

@@ -1,6 +1,6 @@
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
 import { TokenUnavailable } from './errors';
-import type { BankHttp, HttpAnswer, HttpResult } from './http';
+import type { BankHttp, HttpAnswer, HttpRequest, HttpResult } from './http';
 import { isSuccess } from './outcome';
 import { type BankClock, type RateBudget, type RateSignal, rateSignalOf, SYSTEM_CLOCK } from './rate-budget';
 
@@ -36,6 +36,8 @@ export interface ClientCredentials {
   clientId: string;
   clientSecret: string;
   scope?: string;
+  /** All of it in JSON, as unless said otherwise, or in a form; or id and secret in HTTP Basic beside a form. */
+  form?: 'json' | 'form' | 'basic';
 }
 
 interface Token {
@@ -59,7 +61,7 @@ const ASTRAY_MS = 120_000;
 const TURN_WAIT_MS = 5_000;
 
 /**
- * OAuth client credentials in a JSON body. One renewal at a time serves every caller. The document names no limit of
+ * OAuth client credentials. One renewal at a time serves every caller. The document names no limit of
  * requests; with a `budget` each request for a token takes a turn of it.
  */
 export class ClientCredentialsToken implements TokenSource {
@@ -123,17 +125,12 @@ export class ClientCredentialsToken implements TokenSource {
   }
 
   private send(): Promise<HttpResult> {
-    const { tokenUrl, clientId, clientSecret, scope } = this.credentials;
+    const { headers, body } = requestOf(this.credentials);
     return this.http.send({
       method: 'POST',
-      url: tokenUrl,
-      headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
-      body: JSON.stringify({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-        scope,
-      }),
+      url: this.credentials.tokenUrl,
+      headers: { ...headers, Accept: 'application/json' },
+      body,
     });
   }
 
@@ -161,6 +158,30 @@ export class ClientCredentialsToken implements TokenSource {
     this.astraySinceMs = isAstray(status) ? (this.astraySinceMs ?? nowMs) : undefined;
     return this.astraySinceMs !== undefined && nowMs - this.astraySinceMs >= ASTRAY_MS;
   }
+}
+
+function requestOf(credentials: ClientCredentials): Pick<HttpRequest, 'headers' | 'body'> {
+  const { clientId, clientSecret, scope, form = 'json' } = credentials;
+  const grant = { grant_type: 'client_credentials' };
+  const secret = { client_id: clientId, client_secret: clientSecret };
+  if (form === 'json') {
+    const headers = { 'Content-Type': 'application/json' };
+    return { headers, body: JSON.stringify({ ...grant, ...secret, scope }) };
+  }
+  const body = new URLSearchParams({ ...grant, ...(form === 'form' && secret), ...(scope && { scope }) });
+  const headers = {
+    'Content-Type': 'application/x-www-form-urlencoded',
+    ...(form === 'basic' && { Authorization: basicOf(clientId, clientSecret) }),
+  };
+  return { headers, body: body.toString() };
+}
+
+/** Each half is encoded as in a form before the two are joined (RFC 6749, 2.3.1). */
+function basicOf(clientId: string, clientSecret: string): string {
+  const [id, secret] = [clientId, clientSecret].map((half) =>
+    new URLSearchParams([['', half]]).toString().slice(1),
+  );
+  return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
 }
 
 /** A client error that is no refusal; 408, 425 and 429 ask for patience. */

@@ -81,11 +81,17 @@ const SETTINGS = {
     .describe(
       'Whether Amount.value counts cents or euros. No default: a guess would pay a hundred times too much.',
     ),
-  BANK_ACCESS_TOKEN: z.string().min(1).optional().describe('A static access token, or the next four.'),
+  BANK_ACCESS_TOKEN: z.string().min(1).optional().describe('A static access token, or the next five.'),
   BANK_TOKEN_URL: z.url().optional().describe('Client-credentials endpoint.'),
   BANK_CLIENT_ID: z.string().min(1).optional().describe('Client id.'),
   BANK_CLIENT_SECRET: z.string().min(1).optional().describe('Client secret.'),
   BANK_SCOPE: z.string().optional().describe('Scopes to ask for, space separated.'),
+  BANK_TOKEN_FORM: z
+    .enum(['json', 'form', 'basic'])
+    .default('json')
+    .describe(
+      'What the endpoint takes: all of it in JSON, or in a form, or id and secret in HTTP Basic beside a form.',
+    ),
   BANK_TIMEOUT_MS: patienceMs.default(30_000).describe('Total time of one request to the bank.'),
   BANK_LAG_BOUND_MS: durationMs.default(30_000).describe('How old a read at the bank can be.'),
   BANK_TIME_ZONE: timeZone.default('Europe/Paris').describe('Zone of the cut-off and of bank dates.'),

@@ -7,6 +7,7 @@ export type AttentionAction =
   | 'PAID'
   | 'NOT_PAID'
   | 'EXCLUDE_PAYMENT'
+  | 'GO_ON'
   | 'RESUME';
 
 interface Words {
@@ -201,9 +202,11 @@ export const ATTENTION_WORDS = {
     actions: ['ACKNOWLEDGE'],
   },
   LOW_BALANCE: {
-    certain: 'Nothing of this run was submitted. It goes on by itself once the account is funded.',
-    askBank: NOTHING_TO_ASK,
-    actions: ['ACKNOWLEDGE'],
+    certain:
+      'Nothing of this run was submitted. It goes on by itself once the account is funded, or two people let it go on: then what the bank does not fund ends unpaid, and is reported as such.',
+    askBank:
+      'Does the available balance you show leave out payments that are added and not submitted yet, or an overdraft that you grant? Will you execute this run?',
+    actions: ['GO_ON', 'ACKNOWLEDGE'],
   },
   POSSIBLE_DUPLICATE_PAY: {
     certain:

@@ -91,7 +91,7 @@ function sumAsked({ isAboutSum, amountMinor }: Pick<Alarm, 'isAboutSum' | 'amoun
 /**
  * Whether two people have decided the same thing, told in the same words: what lasts is not asked again. Where some words
  * matter, it is the same while those are, and no more payments than were decided; what ended some of them decided no other,
- * nor did the bank's word on what it did not show.
+ * nor did the bank's word on what it did not show, nor that a run goes on though it lacks so much.
  */
 export async function isDecided(
   tx: EmployerTransaction,
@@ -104,7 +104,7 @@ export async function isDecided(
      WHERE a.employer_id = $1 AND a.kind = $2 AND a.subject_id = $3
        AND (a.happened = $4 OR cardinality($5::text[]) > 0 AND a.payments >= $6 AND d.action IN ('ACKNOWLEDGE', 'RESUME')
          AND NOT EXISTS (SELECT FROM unnest($5::text[]) AS word WHERE strpos(a.happened, word) = 0))
-       AND (a.kind <> 'REPLACED_UNSEEN' OR d.action <> 'NOT_PAID')
+       AND (a.kind <> 'REPLACED_UNSEEN' OR d.action <> 'NOT_PAID') AND d.action <> 'GO_ON'
        AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL AND ($7::bigint IS NULL OR a.amount_minor = $7)
        AND ($8::timestamptz IS NULL OR d.confirmed_at >= $8)
      LIMIT 1`,

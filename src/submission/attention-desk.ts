@@ -3,6 +3,7 @@ import { append } from '../audit/audit';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
@@ -225,6 +226,8 @@ export class AttentionDesk {
         return this.exclude(tx, attention, action);
       case 'TRY_AGAIN':
         return this.again.carryOut(tx, attention, action);
+      case 'GO_ON':
+        return wake(tx, 'RUN', tx.employerId, [attention.subjectId]);
       case 'RESUME':
         if (attention.kind === 'RESTORED') await assertReconciled(tx, attention.subjectId, action.evidence);
         return resumeAfter(tx, attention);

@@ -11,6 +11,7 @@ export const ATTENTION_ACTIONS = [
   'PAID',
   'NOT_PAID',
   'EXCLUDE_PAYMENT',
+  'GO_ON',
   'RESUME',
 ] as const satisfies readonly AttentionAction[];
 

@@ -134,7 +134,10 @@ export class RunGate {
     return why === undefined ? undefined : { why, mend: 'amend' };
   }
 
-  /** Whether the account is open and its available balance covers this run and what others have reserved on it. */
+  /**
+   * Whether the account is open and its available balance covers this run and what others have reserved on it, or two
+   * people let the run go on without.
+   */
   private async funded(
     tx: EmployerTransaction,
     claim: Claim,
@@ -153,16 +156,21 @@ export class RunGate {
     const reserved = await this.reservedByOthers(tx, run);
     const needed = run.totalMinor + reserved.amountMinor;
     const charges = charge * BigInt(run.rowCount + reserved.payments);
-    if (available !== undefined && available < needed + charges) {
+    const lackingMinor = available === undefined ? 0n : needed + charges - available;
+    const isCovered = available === undefined || lackingMinor <= 0n;
+    if (!isCovered && !(await isLetGoOn(tx, run, lackingMinor))) {
       const coversAlone = available >= run.totalMinor + charge * BigInt(run.rowCount);
       if (coversAlone && (await awaitsHolds(tx, claim, reserved))) return false;
       const lack = available < needed ? NOT_COVERED : CHARGES_NOT_COVERED;
-      await tellOfLack(tx, run, lack, needed + charges - available);
+      await tellOfLack(tx, run, lack, lackingMinor);
       return false;
     }
     await isThere(tx, claim, MONEY);
     const subjects = [run.id, run.accountId];
-    await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], subjects, 'the account is open and funded');
+    const resolution = isCovered
+      ? 'the account is open and funded'
+      : 'the account is open, and two people let the run go on';
+    await clear(tx, ['LOW_BALANCE', 'ACCOUNT_UNUSABLE'], subjects, resolution);
     return true;
   }
 
@@ -258,6 +266,18 @@ async function awaitsHolds(tx: EmployerTransaction, claim: Claim, { submitted }:
   if ((await missingForMs(tx, claim, MONEY)) >= HOLDS_READ_MS) return false;
   wake(tx, 'FOLLOW', tx.employerId, submitted);
   return true;
+}
+
+/** Whether two people let the run go on under this approval though it lacks so much: more they have not read of. */
+async function isLetGoOn(tx: EmployerTransaction, run: PayRun, lackingMinor: bigint): Promise<boolean> {
+  const decided = await tx.query(
+    `SELECT FROM attention a JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
+     WHERE a.employer_id = $1 AND a.kind = 'LOW_BALANCE' AND a.subject_id = $2 AND d.action = 'GO_ON'
+       AND d.confirmed_at IS NOT NULL AND strpos(a.happened, $3) > 0 AND a.lacking_minor >= $4
+     LIMIT 1`,
+    [tx.employerId, run.id, await approvedVersion(tx, run), lackingMinor],
+  );
+  return decided.length > 0;
 }
 
 /** Asks once under an approval: an amended run, or one that is approved anew, may lack money anew. */

@@ -103,3 +103,41 @@ describe('the token endpoint', () => {
     expect((await bank.post(TOKEN_PATH, { ...grant, client_secret: 'wrong' })).status).toBe(401);
   });
 });
+
+describe('the form in which a token is asked for', () => {
+  const { id, secret } = { id: 'one:two', secret: 's3crét %+&' };
+  const client = { id, secret, scopes: SCOPES };
+  const grant = { grant_type: 'client_credentials', scope: 'account_view' };
+  const withSecret = { ...grant, client_id: id, client_secret: secret };
+  const JSON_BODY = { 'content-type': 'application/json' };
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' };
+  const halves = [id, secret].map((half) => new URLSearchParams({ half }).toString().slice('half='.length));
+  const authorization = `Basic ${Buffer.from(halves.join(':')).toString('base64')}`;
+  const requests = {
+    json: { headers: JSON_BODY, body: JSON.stringify(withSecret) },
+    form: { headers: FORM, body: new URLSearchParams(withSecret).toString() },
+    basic: { headers: { ...FORM, authorization }, body: new URLSearchParams(grant).toString() },
+  };
+
+  it.each(['json', 'form', 'basic'] as const)('is %s, and neither of the others', async (tokenForm) => {
+    const bank = await Tester.start({ clients: [client], variants: { tokenForm } });
+    for (const [form, request] of Object.entries(requests)) {
+      const { ok, status } = await fetch(bank.url + TOKEN_PATH, { method: 'POST', ...request });
+      expect([form, ok, status < 500]).toEqual([form, form === tokenForm, true]);
+    }
+  });
+
+  it('is not HTTP Basic with a wrong secret, with one that is not encoded, or with another in the form', async () => {
+    const bank = await Tester.start({ clients: [client], variants: { tokenForm: 'basic' } });
+    const { headers, body } = requests.basic;
+    const raw = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+    const refused = [
+      { headers: { ...headers, authorization: raw('one%3Atwo:wrong') }, body },
+      { headers: { ...headers, authorization: raw(`${id}:${secret}`) }, body },
+      { headers, body: requests.form.body },
+      { headers: FORM, body },
+    ];
+    const answers = refused.map((request) => fetch(bank.url + TOKEN_PATH, { method: 'POST', ...request }));
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 401, 422, 401]);
+  });
+});

@@ -17,6 +17,8 @@ const VARIANTS: [string, Partial<Variants>][] = [
     'leaving out and rewriting',
     { omitFromLists: ['parties', 'messageId'], respaceIbans: true, upperCaseNames: true },
   ],
+  ['giving tokens for a form', { tokenForm: 'form' }],
+  ['giving tokens for a form under HTTP Basic', { tokenForm: 'basic' }],
 ];
 
 describe('a payroll through the gateway at a bank', () => {
@@ -29,6 +31,7 @@ describe('a payroll through the gateway at a bank', () => {
         tokenUrl: `${bank.url}/api/distributor/v1/oauth2/token`,
         clientId: DEFAULT_CLIENT.id,
         clientSecret: DEFAULT_CLIENT.secret,
+        form: variants.tokenForm,
       },
     });
     const gateway = new BankGateway(client);

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { BankClient } from '../../src/bank/client';
 import { RateLimited, TokenUnavailable } from '../../src/bank/errors';
 import { BankHttp } from '../../src/bank/http';
@@ -38,6 +39,46 @@ describe('the access token', () => {
       client_id: 'payrun',
       client_secret: 's3cret',
       scope: 'a b',
+    });
+  });
+
+  describe.each([
+    {
+      form: 'form' as const,
+      authorization: undefined,
+      body: 'grant_type=client_credentials&client_id=payrun%3Aone&client_secret=s3cr%C3%A9t+%25%2B%26&scope=a+b',
+    },
+    {
+      form: 'basic' as const,
+      // Each half is encoded as a form before the two are joined (RFC 6749, 2.3.1).
+      authorization: `Basic ${Buffer.from('payrun%3Aone:s3cr%C3%A9t+%25%2B%26').toString('base64')}`,
+      body: 'grant_type=client_credentials&scope=a+b',
+    },
+  ])('asked for with BANK_TOKEN_FORM=$form', ({ form, authorization, body }) => {
+    const secret = 's3crét %+&';
+    beforeEach(() => {
+      const tokenUrl = `${bank.url}/token`;
+      const credentials = { tokenUrl, clientId: 'payrun:one', clientSecret: secret, scope: 'a b', form };
+      token = new ClientCredentialsToken(http, credentials, clock);
+    });
+
+    it('is sent with what OAuth says, once', async () => {
+      expect(await token.current()).toBe('t1');
+      const { headers, body: sent } = bank.requests[0]!;
+      expect([headers['content-type'], headers.authorization, sent]).toEqual([
+        'application/x-www-form-urlencoded',
+        authorization,
+        body,
+      ]);
+    });
+
+    it('tells nothing of the credentials where they are refused', async () => {
+      bank.handler = ({ headers, body: sent }, response) =>
+        answer(response, 401, { message: `${headers.authorization} ${sent}` });
+      const error: unknown = await token.current().catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ refused: true });
+      const told = inspect(error, { depth: null });
+      for (const part of [secret, 's3cr', 'cGF5cnVuJTNBb25l']) expect(told).not.toContain(part);
     });
   });
 

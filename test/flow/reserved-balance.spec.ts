@@ -209,3 +209,83 @@ describe('a run beside one of which an instruction is to be built again after it
     expect((await payroll.run(id)).status).toBe('VERIFIED');
   });
 });
+
+describe('a run that the available balance does not cover', () => {
+  afterEach(() => payroll.close());
+
+  const start = async (reserves: 'at-debit' | 'at-add') => {
+    payroll = await Payroll.start({
+      sandbox: { variants: { amountUnit: 'minor', amountType: 'number', chargeMinor: 0, reserves } },
+    });
+  };
+  const goOn = { action: 'GO_ON', reason: 'the bank says that it counts the run itself as pending' };
+  const lacking = async (path: string) => (await payroll.as('finance').get(path)).data.lacking;
+  /** Until then nobody passes the gate: what it read last is written down. */
+  const holdGates = () => payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
+
+  it('since the bank reserves it from its adds on is held, goes on by the word of two people, and settles', async () => {
+    await start('at-add');
+    await leave(2 * 100_00);
+    const id = await payroll.paid(payFile(rows(1, 2)));
+    const path = await payroll.askedAbout(id, 'LOW_BALANCE');
+    expect(await lacking(path)).toBe('200.00');
+    expect((await payroll.as('operator').post(`${path}/actions`, goOn)).status).toBe(201);
+    const alone = await payroll.confirm(path, 'operator');
+    expect([alone.status, alone.data.code]).toEqual([409, 'SECOND_PERSON_REQUIRED']);
+    await payroll.wakeAll();
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
+    expect((await payroll.confirm(path)).status).toBe(200);
+    await payroll.until(id, ['SETTLED'], 15_000);
+    expect(await payroll.attention()).toEqual([]);
+    const audited = await select(
+      payroll.database.superuserUrl,
+      `SELECT action FROM audit_entry WHERE detail->>'action' = 'GO_ON' ORDER BY seq`,
+    );
+    expect(audited.map(({ action }) => action)).toEqual(['attention.proposed', 'attention.confirmed']);
+  });
+
+  it('is asked about again after an amendment, whatever was decided of the version before', async () => {
+    await start('at-debit');
+    await leave(50_00);
+    const id = await payroll.paid(payFile(rows(1, 2)));
+    const path = await payroll.askedAbout(id, 'LOW_BALANCE');
+    await holdGates();
+    expect((await payroll.decide(path, goOn)).status).toBe(200);
+    const { items } = (await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/payments`))).data;
+    const amendment = { excludePaymentIds: [items[0].id], reason: 'left the company' };
+    const amended = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/amendments`), amendment);
+    expect(amended.status).toBeLessThan(300);
+    await payroll.until(id, ['READY']);
+    await payroll.approve(await payroll.run(id));
+    await payroll.until(id, ['VERIFIED'], 15_000);
+    await payroll.clearFaults();
+    const again = await payroll.askedAbout(id, 'LOW_BALANCE');
+    expect(again).not.toBe(path);
+    expect(await lacking(again)).toBe('50.00');
+    expect((await payroll.run(id)).status).toBe('VERIFIED');
+  });
+
+  it('is asked about again where more lacks than was read; what the bank does not fund then ends unpaid', async () => {
+    await start('at-debit');
+    await leave(150_00);
+    const id = await payroll.paid(payFile(rows(1, 2)));
+    const path = await payroll.askedAbout(id, 'LOW_BALANCE');
+    expect(await lacking(path)).toBe('50.00');
+    const posting = {
+      accountId: ACCOUNT,
+      type: 'DISTRIBUTOR_POSTING',
+      direction: 'DEBIT',
+      amountMinor: '100',
+    };
+    await axios.post(`${payroll.bank.url}/sandbox/postings`, posting);
+    expect((await payroll.decide(path, goOn)).status).toBe(200);
+    const again = await payroll.askedAbout(id, 'LOW_BALANCE');
+    expect([again === path, await lacking(again)]).toEqual([false, '51.00']);
+    expect((await payroll.decide(again, goOn)).status).toBe(200);
+    await payroll.until(id, ['PARTLY_SETTLED'], 15_000);
+    expect((await payroll.run(id)).paymentsByStatus).toMatchObject({
+      SETTLED: { payments: 1 },
+      FAILED: { payments: 1 },
+    });
+  });
+});

@@ -24,6 +24,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   instructionList: ['paged', 'whole'],
   emptyLists: ['envelope', '404', '204'],
   listingLagMs: [0, 100],
+  reserves: ['at-debit'],
   secondSubmit: ['refused', 'executed'],
   addAfterSubmit: ['refused', 'accepted'],
   addsOfOne: ['side-by-side'],
@@ -55,6 +56,7 @@ const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   errorShape: ['flat', 'nested'],
   webhookId: ['event', 'entity'],
   signs: ['sent-bytes', 'compact-json'],
+  tokenForm: ['json', 'form', 'basic'],
   tokenLifetimeS: [60, 600],
   hooksWithoutIdentity: ['nothing', 'everything'],
   hookAnswers: ['message', 'nothing'],
@@ -99,6 +101,7 @@ const NAMED: Readonly<Record<string, Partial<Variants>>> = {
     submitStatus: 200,
     webhookId: 'entity',
     hooksWithoutIdentity: 'everything',
+    tokenForm: 'basic',
     tokenLifetimeS: 60,
   },
 };
@@ -125,11 +128,15 @@ export function bankOfThisRun(): Partial<Variants> {
 
 /** What an operator sets for a bank at `url` that chose these variants; tokens that end are fetched, not given. */
 export function settingsFor(url: string, variants: Partial<Variants>): Settings {
-  const { amountUnit, linkReads, listingLagMs, signs, tokenLifetimeS } = { ...DEFAULT_VARIANTS, ...variants };
+  const { amountUnit, linkReads, listingLagMs, signs, tokenForm, tokenLifetimeS } = {
+    ...DEFAULT_VARIANTS,
+    ...variants,
+  };
   const credentials = {
     BANK_TOKEN_URL: url + TOKEN_PATH,
     BANK_CLIENT_ID: DEFAULT_CLIENT.id,
     BANK_CLIENT_SECRET: DEFAULT_CLIENT.secret,
+    BANK_TOKEN_FORM: tokenForm,
   };
   return {
     ...(tokenLifetimeS < DEFAULT_VARIANTS.tokenLifetimeS

@@ -5,8 +5,9 @@ export interface BankRequest {
   /** Path parameters in the order of the path. */
   params: string[];
   query: URLSearchParams;
-  /** The parsed JSON body; undefined when there was none. */
+  /** The parsed body, JSON or a form; undefined when there was none. */
   body: unknown;
+  authorization?: string;
 }
 
 export interface Answer {
@@ -23,6 +24,8 @@ export interface Route {
   path: RegExp;
   /** All of them are needed; undefined for the open routes (token endpoint, sandbox controls). */
   scopes?: readonly Scope[];
+  /** A JSON body unless said otherwise. */
+  takes?: 'form';
   handle: (request: BankRequest) => Answer | Promise<Answer>;
 }
 

@@ -21,7 +21,6 @@ const SANDBOX_PREFIX = '/sandbox/';
 interface Call {
   route: Route;
   request: BankRequest;
-  authorization?: string;
 }
 
 /** Speaks HTTP for the bank: routes, tokens, errors, call counts and scripted faults. */
@@ -71,8 +70,12 @@ export class BankServer {
       const fault = isControl ? undefined : this.parts.faults.next(route.operation);
       const parse = (): Call => ({
         route,
-        request: { params, query: url.searchParams, body: bodyOf(message, body) },
-        authorization: message.headers.authorization,
+        request: {
+          params,
+          query: url.searchParams,
+          body: bodyOf(message, body, route),
+          authorization: message.headers.authorization,
+        },
       });
       if (fault) await this.serveFaulty(fault, parse, message.url ?? '/', response);
       else this.send(response, await this.process(parse));
@@ -125,10 +128,10 @@ export class BankServer {
   private async process(parse: () => Call): Promise<Answer> {
     const { tokens, rateLimit } = this.parts;
     try {
-      const { route, request, authorization } = parse();
+      const { route, request } = parse();
       if (!route.scopes) return await route.handle(request);
       rateLimit.take();
-      tokens.require(authorization, route.scopes);
+      tokens.require(request.authorization, route.scopes);
       const answer = await route.handle(request);
       return { ...answer, headers: { ...answer.headers, ...rateLimit.headers() } };
     } catch (error) {
@@ -188,10 +191,13 @@ async function readBody(message: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-function bodyOf(message: IncomingMessage, text: string): unknown {
+function bodyOf(message: IncomingMessage, text: string, { takes }: Route): unknown {
   if (text.trim() === '') return undefined;
-  if (!/^application\/json\b/i.test(message.headers['content-type'] ?? ''))
-    throw new Refusal(415, 'UNSUPPORTED_MEDIA_TYPE', 'Content-Type must be application/json');
+  const expected = takes === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
+  const [type = ''] = (message.headers['content-type'] ?? '').split(';');
+  if (type.trim().toLowerCase() !== expected)
+    throw new Refusal(415, 'UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${expected}`);
+  if (takes === 'form') return Object.fromEntries(new URLSearchParams(text));
   try {
     return parseJson(text);
   } catch {

@@ -16,12 +16,20 @@ export interface Client {
   scopes: readonly Scope[];
 }
 
-const tokenRequest = z.object({
+const grant = {
   grant_type: z.literal('client_credentials'),
-  client_id: z.string(),
-  client_secret: z.string(),
   scope: z.string().max(1000).optional(),
-});
+};
+const grantWithSecret = z.object({ ...grant, client_id: z.string(), client_secret: z.string() });
+/** A client authenticates itself in one way only (RFC 6749, 2.3). */
+const grantUnderBasic = z.strictObject(grant);
+
+interface IssuedToken {
+  access_token: string;
+  token_type: 'Bearer';
+  expires_in: number;
+  scope: string;
+}
 
 /** Expired tokens are thrown away when there are this many. */
 const MAX_TOKENS = 10_000;
@@ -46,13 +54,21 @@ export class Tokens {
   }
 
   /** The client-credentials grant. Throws 401 for an unknown client. */
-  issue(body: unknown): { access_token: string; token_type: 'Bearer'; expires_in: number; scope: string } {
-    const request = parsed(tokenRequest, body);
-    const client = this.clients.find(
-      ({ id, secret }) => id === request.client_id && equal(secret, request.client_secret),
-    );
+  issue(body: unknown): IssuedToken {
+    const { client_id: id, client_secret: secret, scope } = parsed(grantWithSecret, body);
+    return this.issueTo({ id, secret }, scope);
+  }
+
+  /** The same of a client that authenticates itself by HTTP Basic. */
+  issueToBasic(header: string | undefined, body: unknown): IssuedToken {
+    const { scope } = parsed(grantUnderBasic, body);
+    return this.issueTo(basicCredentials(header), scope);
+  }
+
+  private issueTo(given: Pick<Client, 'id' | 'secret'>, scope: string | undefined): IssuedToken {
+    const client = this.clients.find(({ id, secret }) => id === given.id && equal(secret, given.secret));
     if (!client) throw new Refusal(401, 'INVALID_CLIENT', 'the client is not known');
-    const asked = request.scope?.split(' ') ?? [...SCOPES];
+    const asked = scope?.split(' ') ?? [...SCOPES];
     const scopes = client.scopes.filter((scope) => asked.includes(scope));
     this.forgetExpired();
     const token = randomBytes(24).toString('base64url');
@@ -77,6 +93,14 @@ export class Tokens {
     const nowMs = this.clock.now();
     for (const [token, { expiresAtMs }] of this.issued) if (expiresAtMs <= nowMs) this.issued.delete(token);
   }
+}
+
+/** Id and secret, each of them form-urlencoded (RFC 6749, 2.3.1). */
+function basicCredentials(header: string | undefined): Pick<Client, 'id' | 'secret'> {
+  const encoded = /^Basic (\S+)$/i.exec(header ?? '')?.[1] ?? '';
+  const [id = '', secret = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':', 2);
+  const decoded = new URLSearchParams(`id=${id}&secret=${secret}`);
+  return { id: decoded.get('id') ?? '', secret: decoded.get('secret') ?? '' };
 }
 
 function equal(left: string, right: string): boolean {

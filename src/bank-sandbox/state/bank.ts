@@ -11,6 +11,7 @@ import type { Journal } from './journal';
 import { Ledger } from './ledger';
 import { Processing } from './processing';
 import type { AccountRecord, IncomingInput, PaymentRecord } from './records';
+import { FAILURES } from './status-sequences';
 import { Submissions } from './submissions';
 
 /** The one structure the sandbox has: its own. */
@@ -129,6 +130,15 @@ export class Bank {
     } satisfies Partial<CommandHandlers>;
   }
 
+  /** Where a payment counts as pending from its add on: sets aside what each takes as it stands. */
+  private reserve(payments: readonly PaymentRecord[]): void {
+    if (this.variants.reserves === 'at-debit') return;
+    for (const payment of payments) {
+      this.ledger.release(payment);
+      if (!FAILURES.has(payment.history.current)) this.ledger.hold(payment);
+    }
+  }
+
   private paymentCommands() {
     const { instructions, processing, submissions } = this;
     return {
@@ -136,21 +146,32 @@ export class Bank {
       updateInstruction: ({ id, changes }, atMs) => {
         const instruction = instructions.instruction(id);
         instructions.update(instruction, changes, atMs);
+        this.reserve(instruction.payments);
         return instruction;
       },
-      deleteInstruction: ({ id }, atMs) => instructions.delete(instructions.instruction(id), atMs),
+      deleteInstruction: ({ id }, atMs) => {
+        const instruction = instructions.instruction(id);
+        instructions.delete(instruction, atMs);
+        if (instruction.deleted) this.reserve(instruction.payments);
+      },
       add: ({ id, payment: input }, atMs) => {
         const instruction = instructions.instruction(id);
         const payment = instructions.add(instruction, input, atMs);
+        this.reserve([payment]);
         if (isRunning(instruction)) processing.start(instruction, [payment], atMs);
         return payment;
       },
       updatePayment: ({ id, changes }, atMs) => {
         const payment = instructions.payment(id);
         instructions.updatePayment(payment, changes, atMs);
+        this.reserve([payment]);
         return payment;
       },
-      deletePayment: ({ id }, atMs) => instructions.deletePayment(instructions.payment(id), atMs),
+      deletePayment: ({ id }, atMs) => {
+        const payment = instructions.payment(id);
+        instructions.deletePayment(payment, atMs);
+        this.reserve([payment]);
+      },
       submit: ({ id }, atMs) => submissions.submit(instructions.instruction(id), atMs),
       releaseInstruction: ({ id }, atMs) => submissions.release(instructions.instruction(id), atMs),
       refuseInstruction: ({ id }, atMs) => submissions.refuse(instructions.instruction(id), atMs),

@@ -54,9 +54,11 @@ export class Ledger {
    * Sets amount and charge aside: the available balance falls, the balance does not. False when it does not suffice.
    */
   hold(payment: PaymentRecord): boolean {
-    const { account } = payment;
+    const { account, heldMinor } = payment;
     const neededMinor = payment.amountMinor + payment.chargeMinor;
-    if (this.accounts.statusOf(account) !== 'OPENED' || availableMinor(account) < neededMinor) return false;
+    if (this.accounts.statusOf(account) !== 'OPENED') return false;
+    if (heldMinor === neededMinor) return true;
+    if (availableMinor(account) < neededMinor) return false;
     account.heldMinor += neededMinor;
     payment.heldMinor = neededMinor;
     return true;
