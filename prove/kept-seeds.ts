@@ -12,6 +12,10 @@ export const KEPT_SEEDS: Readonly<Record<'model' | 'mix', readonly KeptSeed[]>> 
       seed,
       found: 'a late answer to an initiation took back the question about an instruction that was given up',
     })),
+    ...[36_303, 86_946].map((seed) => ({
+      seed,
+      found: 'a late refusal of an initiation asked people about an instruction that was built since',
+    })),
     { seed: 58_287_932, found: 'an instruction that the bank executed three times, told by nobody' },
   ],
   mix: [{ seed: 2, found: 'a service whose connections are cut while it starts ends, and is started again' }],
