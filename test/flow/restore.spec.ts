@@ -684,7 +684,7 @@ describe('a database restored, at a bank that does not let links be read', () =>
       const shown = (await payroll.ledger()).instructions.filter(({ submits }) => submits > 0);
       if (variants === MARKED) for (const one of shown) expect(happened).toContain(String(one.id));
       expect((await resume()).data.code).toBe('EVIDENCE_REQUIRED');
-      expect((await payroll.run(id)).status).toBe('APPROVED');
+      expect((await payroll.run(id)).status).toBe('READY');
       const cancelled = await payroll
         .as('preparer')
         .post(payroll.path(`/pay-runs/${id}/cancellation`), { reason: 'the bank says that it was paid' });
