@@ -281,7 +281,8 @@ async function resumeRunAfter(
 
 /**
  * The stop of a run that may have been submitted before a restore, and of which nothing says so, or in whose stead a run
- * that was forgotten may have paid, or of whose rest a version that was forgotten may say otherwise: no change of it and no other decision takes that back, but somebody who resumes it.
+ * that was forgotten may have paid, or of whose rest a version that was forgotten may say otherwise: no change of it and no
+ * other decision takes that back, but somebody who resumes it.
  */
 export const RESTORED_UNCLEAR = 'RESTORED_UNCLEAR';
 
