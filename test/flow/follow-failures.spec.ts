@@ -112,11 +112,10 @@ describe('an instruction that has ended and cannot be read', () => {
   /** Reads what is watched, as if it had not been read for so long. */
   const readAfter = async (since: string) => {
     const { superuserUrl } = payroll.database;
-    await execute(
-      superuserUrl,
-      `UPDATE lease SET wake_at = now(), woken_at = now(), missing_since = CASE WHEN missing IS NOT NULL THEN now() - interval '${since}' END
-       WHERE kind = 'FOLLOW' AND holder IS NULL`,
-    );
+    const woken = `UPDATE lease SET wake_at = now(), woken_at = now(), missing_since = CASE WHEN missing IS NOT NULL THEN now() - interval '${since}' END
+       WHERE kind = 'FOLLOW' AND holder IS NULL RETURNING subject_id`;
+    // One that is held just then is not woken, nor as old as it is to be.
+    await eventually(async () => (await select(superuserUrl, woken)).length > 0, 5_000);
     const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
     await eventually(async () => (await select(superuserUrl, due)).length === 0, 5_000);
   };
