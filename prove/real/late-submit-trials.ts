@@ -35,7 +35,7 @@ export function lateSubmitTrials(): Trial[] {
       fault: 'a submit that comes after it was declared not executed',
       meet: async (stand, rows) => {
         const { id, release } = await parked(stand, rows);
-        if (!(await declared(stand, id))) throw new Error('it could not be declared');
+        if (!(await declaredWhileHeld(stand, id))) throw new Error('it could not be declared');
         if ((await release()) < 300) throw new Error('the bank executed what was deleted');
         return id;
       },
@@ -45,7 +45,7 @@ export function lateSubmitTrials(): Trial[] {
       fault: 'a submit that comes after its successor was paid',
       meet: async (stand, rows) => {
         const { id, release } = await parked(stand, rows);
-        if (!(await declared(stand, id))) throw new Error('it could not be declared');
+        if (!(await declaredWhileHeld(stand, id))) throw new Error('it could not be declared');
         await stand.payroll.until(id, ['FAILED'], 20_000);
         const next = await successor(stand, id, rows);
         await stand.payroll.until(next, ['SETTLED'], 20_000);
@@ -98,11 +98,23 @@ async function parked(
   };
 }
 
+/**
+ * As `declared`, of a submit that has not left: a delete that was carried out and not answered proves nothing, and the bank
+ * then says in writing that it has not executed it.
+ */
+async function declaredWhileHeld(stand: Stand, runId: string): Promise<boolean> {
+  return (await declared(stand, runId)) || declared(stand, runId, { evidence: 'by the book of the bank' });
+}
+
 /** Whether two people could declare it not executed. */
-async function declared({ payroll }: Stand, runId: string): Promise<boolean> {
+async function declared(
+  { payroll }: Stand,
+  runId: string,
+  written: { evidence?: string } = {},
+): Promise<boolean> {
   const asked = await payroll.askedAbout(runId, 'SUBMIT_UNKNOWN').catch(() => undefined);
   if (asked === undefined) return false;
-  await payroll.as('operator').post(`${asked}/actions`, word);
+  await payroll.as('operator').post(`${asked}/actions`, { ...word, ...written });
   const { status } = await saidAgain(() => payroll.confirm(asked));
   if (status !== 200) await payroll.as('operator').delete(`${asked}/actions`);
   return status === 200;
