@@ -250,7 +250,10 @@ export class BankReads {
     return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
   }
 
-  /** What the general list shows, and as `unlisted` what it lacks: where that of the instruction shows none, no list tells of more. */
+  /**
+   * What the general list shows, and as `unlisted` what it lacks: where that of the instruction shows none, no list tells
+   * of more. @throws BankClientError
+   */
   async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
     const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
     const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));

@@ -39,8 +39,8 @@ export interface Received {
 }
 
 /**
- * Keeps events of the transaction's employer, each body once and in the order of their hashes. One that is not in the document is told to people, and
- * not again once two of them have decided it; each name for itself.
+ * Keeps events of the transaction's employer, each body once and in the order of their hashes. One that is not in the
+ * document is told to people, and not again once two of them have decided it; each name for itself.
  */
 export async function keepEvents(
   tx: EmployerTransaction,

@@ -102,7 +102,7 @@ export class AddWindow {
   /** The bank turned an add away and said neither how many it takes nor when: with each time all are added more gently. */
   turnedAway(): void {
     const nowMs = performance.now();
-    this.turnedAwayAtMs = this.turnedAwayAtMs.filter((atMs) => nowMs - atMs < TURNED_AWAY_COUNTS_MS);
+    this.turnedAwayAtMs = this.countingAt(nowMs);
     if (nowMs - (this.turnedAwayAtMs.at(-1) ?? -Infinity) > SAME_TURN_MS) this.turnedAwayAtMs.push(nowMs);
   }
 
@@ -123,8 +123,11 @@ export class AddWindow {
   }
 
   private timesTurnedAway(): number {
-    const nowMs = performance.now();
-    return this.turnedAwayAtMs.filter((atMs) => nowMs - atMs < TURNED_AWAY_COUNTS_MS).length;
+    return this.countingAt(performance.now()).length;
+  }
+
+  private countingAt(nowMs: number): number[] {
+    return this.turnedAwayAtMs.filter((atMs) => nowMs - atMs < TURNED_AWAY_COUNTS_MS);
   }
 
   private widthFor(gentleness: number): number {
