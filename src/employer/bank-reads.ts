@@ -54,6 +54,8 @@ export interface InstructionAtBank {
   onShown?: (by: ShownBy) => void;
   /** Told why a list was not read, once another was that shows none: what is only followed may be in it all the same. */
   onUnread?: (failure: BankClientError) => void;
+  /** Told why no more were read each by itself, where some are shown: of what is only followed these are not taken back. */
+  onCutShort?: (failure: BankClientError) => void;
 }
 
 /** A read that shows payments: the list of their instruction, or of each by itself, which shows none too many. */
@@ -87,6 +89,9 @@ export function withoutFees(paid: readonly BankPayment[], bankIds: readonly Know
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
 const MOST_ALONE = 1_000;
+
+/** So many in vain, one by one: none is shown so, or the bank does not answer. */
+const MOST_IN_VAIN = 5;
 
 /** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
 const PASSING_FAULTS = 4;
@@ -223,24 +228,47 @@ export class BankReads {
   }
 
   /**
-   * Payments that no list shows, each by itself, up to the first that is not shown so either, which of what is only followed
-   * says nothing of others once one was: whether that is allowed is not known of an account that was onboarded before there
-   * was a payment. @throws BankClientError
+   * Payments that no list shows, each by itself, up to the first that is not shown so either; of what is only followed that
+   * says nothing of others, and some of them are tried before it is taken for how the bank answers all: whether it is allowed
+   * is not known of an account that was onboarded before there was a payment.
+   * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
+   * @throws BankClientError
    */
-  async unlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
+  async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
     const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
-    const isOurs = mayBeOf(instruction);
-    const saysNothing = (error: unknown) => isRefusedRead(error) || (isOnlyFollowed && isServersFault(error));
     const found: BankPayment[] = [];
-    for (const ids of bankIds) {
-      if (ids.length === 0) continue;
-      const payment = await unless(saysNothing, this.gateway.getPayment(ids));
-      if (payment !== undefined && isOurs(payment)) found.push(payment);
-      else if (!isOnlyFollowed || found.length === 0) break;
+    try {
+      await this.addUnlisted(instruction, found);
+    } catch (error) {
+      if (!isOnlyFollowed || !isBankError(error) || !(isShown || found.length > 0)) throw error;
+      instruction.onCutShort?.(error);
     }
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
+  }
+
+  /** A payment that is refused is answered at once; what is not answered is waited for, and so only a few times. */
+  private async addUnlisted(instruction: InstructionAtBank, found: BankPayment[]): Promise<void> {
+    const { bankIds, isOnlyFollowed = false } = instruction;
+    const isOurs = mayBeOf(instruction);
+    let [unshown, faults] = [0, 0];
+    for (const ids of bankIds) {
+      if (ids.length === 0) continue;
+      try {
+        const payment = await this.gateway.getPayment(ids);
+        if (isOurs(payment)) {
+          found.push(payment);
+          continue;
+        }
+      } catch (error) {
+        if (isOnlyFollowed && isServersFault(error)) faults += 1;
+        else if (!isRefusedRead(error)) throw error;
+      }
+      unshown += 1;
+      const inVain = found.length === 0 ? unshown : faults;
+      if (!isOnlyFollowed || inVain === MOST_IN_VAIN) return;
+    }
   }
 
   /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
@@ -257,7 +285,7 @@ export class BankReads {
   async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
     const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
     const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
-    return [...listed, ...(await this.unlisted({ ...instruction, bankIds }))];
+    return [...listed, ...(await this.unlisted({ ...instruction, bankIds }, true))];
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */

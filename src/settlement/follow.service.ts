@@ -28,7 +28,7 @@ import { accessRefused, hiddenFromUs } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
 import { Followed, loadFollowed } from './followed';
-import { Follower } from './follower';
+import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
 import { TombstoneWatch } from './tombstone-watch';
 
@@ -54,11 +54,9 @@ const WATCHED: readonly InstructionStatus[] = ['CLOSED', 'ABANDONED', 'RELEASED'
 const RESTS = 4;
 
 /** What a read that succeeded leaves to be done. */
-interface Read {
+interface Read extends Step {
   /** Whether the balance of an ended run is still to be looked at soon. */
   lookSoon: boolean;
-  /** Payments of what has ended that the bank does not show, by its ids. */
-  unshown: readonly string[];
 }
 
 const NOTHING_MORE: Read = { lookSoon: false, unshown: [] };
@@ -123,7 +121,8 @@ export class FollowService {
       throw error;
     }
     return this.database.inEmployer(employerId, async (tx) => {
-      if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
+      if (read.unread) await this.tellOfFailure(tx, claim, followed, read.unread);
+      else if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
       if (read.unshown.length === 0) {
         await isThere(tx, claim, ENDED);
         if (claim.missing?.what === ENDED) await nowRead(tx, followed.run);
@@ -149,10 +148,8 @@ export class FollowService {
       case 'SUBMITTED':
         await this.follower.step(claim, followed);
         return NOTHING_MORE;
-      case 'CLOSED': {
-        const unshown = await this.follower.step(claim, followed);
-        return { lookSoon: await this.balances.at(claim, followed), unshown };
-      }
+      case 'CLOSED':
+        return this.readClosed(claim, followed);
       case 'ABANDONED':
       case 'RELEASED':
       case 'VOID':
@@ -167,6 +164,15 @@ export class FollowService {
       case 'CANCELLED':
         return NOTHING_MORE;
     }
+  }
+
+  /** What its account lost is looked at whatever the bank shows of the instruction: it may tell alone of a second submit. */
+  private async readClosed(claim: Claim, followed: Followed): Promise<Read> {
+    const step = await this.follower.step(claim, followed).catch(async (error: unknown) => {
+      if (isBankError(error)) await this.balances.at(claim, followed);
+      throw error;
+    });
+    return { ...step, lookSoon: await this.balances.at(claim, followed) };
   }
 
   /**

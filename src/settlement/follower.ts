@@ -70,6 +70,20 @@ interface Seen extends Sight {
   begunAt: number;
 }
 
+/** The payments that a read showed, by which way, and what kept more of them from being read. */
+interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
+  unread?: BankClientError;
+  cutShort?: BankClientError;
+}
+
+/** What a step leaves to be told of what ended. */
+export interface Step {
+  /** The ids the bank has given to payments that it does not show. */
+  unshown: readonly string[];
+  /** Why a list answers nothing that can be used, where no other shows any payment. */
+  unread?: BankClientError;
+}
+
 /** What a read means for the payments of an instruction. */
 interface Held {
   progress: Progress[];
@@ -97,21 +111,19 @@ export class Follower {
 
   /**
    * One read of a SUBMITTED instruction, or of a CLOSED one while returns are watched for. What is seen of its payments is
-   * recorded also where the instruction itself cannot be read, and what it shows where a list answers nothing that can be
-   * used and no other shows any. @throws BankClientError for either
-   * @returns the ids the bank has given to payments that it does not show
+   * recorded also where the instruction itself cannot be read, or not all of them. @throws BankClientError for either
    */
-  async step(claim: Claim, followed: Followed): Promise<readonly string[]> {
+  async step(claim: Claim, followed: Followed): Promise<Step> {
     const { instruction, account } = followed;
     const begunAt = performance.now();
     const isSecond = this.totals.isSecondLook(instruction);
     const glance = await this.glance.beforePayments(followed);
     if (isSecond && claim.wokenAt === null && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       await this.recordShown(claim, followed, glance.shown);
-      return [];
+      return { unshown: [] };
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, by, unread } = await this.paymentsOf(claim, followed, cameBack, glance);
+    const { seen, by, unread, cutShort } = await this.paymentsOf(claim, followed, cameBack, glance);
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
     const { shown, failure, gone = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
@@ -121,10 +133,10 @@ export class Follower {
       this.record(tx, claim, followed, { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt }),
     );
     crashPoint('follow.recorded');
-    const failed = failure ?? unread;
+    const failed = failure ?? cutShort ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
     if (failed) throw failed;
     await this.leases.answer(claim);
-    return unshown;
+    return { unshown, unread };
   }
 
   /** @throws BankClientError as the reads do, once what they say of the instruction, and what a glance at it showed, is told */
@@ -133,12 +145,13 @@ export class Follower {
     followed: Followed,
     cameBack: CameBack,
     glance: Glance | undefined,
-  ): Promise<Pick<Sight, 'seen' | 'by'> & { unread?: BankClientError }> {
+  ): Promise<SeenPayments> {
     const { instruction, account, known, run } = followed;
     const asked = { id: instruction.id, rows: known.length, ended: instruction.status !== 'SUBMITTED' };
     try {
       let by: ShownBy | undefined;
       let unread: BankClientError | undefined;
+      let cutShort: BankClientError | undefined;
       const seen = await this.source.paymentsOf(account, asked, {
         bankInstructionId: instruction.bankInstructionId ?? '',
         createdAt: instruction.createdAt,
@@ -156,8 +169,9 @@ export class Follower {
         onUnread: (failure) => {
           if (isAnswerUnusable(failure) && !isPerhapsEmpty(failure)) unread = failure;
         },
+        onCutShort: (failure) => (cutShort = failure),
       });
-      return { seen, by, unread: seen.length === 0 ? unread : undefined };
+      return { seen, by, unread: seen.length === 0 ? unread : undefined, cutShort };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);

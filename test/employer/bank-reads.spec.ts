@@ -7,6 +7,7 @@ import {
   NotAllowed,
   NotFound,
   RateLimited,
+  TokenUnavailable,
   Unauthorised,
 } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
@@ -218,9 +219,10 @@ describe('payments that the list of their instruction does not show', () => {
   });
 
   it.each([{ byAnyList: true }, FOLLOWED])(
-    'are read each by itself where no list shows one, up to the first that is not shown (%p)',
+    'are read each by itself where no list shows one, up to the first that is not shown unless they are only followed (%p)',
     async (at) => {
-      expect(await readBy(at, emptyList())).toEqual({ found: [], asked: [1, 1], by: [] });
+      const tried = at === FOLLOWED ? 2 : 1;
+      expect(await readBy(at, emptyList())).toEqual({ found: [], asked: [1, tried], by: [] });
       const all = { found: ['901', '902'], asked: [1, 2], by: ['itself'] };
       expect(await readBy(at, emptyList(), shown)).toEqual(all);
       const broken = new BankError(500, { raw: '' });
@@ -251,13 +253,49 @@ describe('payments that the list of their instruction does not show', () => {
     expect(await readBy(even, general(), shown, missing)).toMatchObject({ asked: [1, 0] });
   });
 
-  it('are read past one that is not shown, where one before it was and they are only followed', async () => {
+  it('are read past one that is not shown, where they are only followed', async () => {
     const bankIds = [['901'], ['902'], ['903']] as const;
     const two = (ids: KnownIds) => (ids[0] === '902' ? Promise.reject(gone) : shown(ids));
     const both = { found: ['901', '903'], asked: [1, 3], by: ['itself'] };
     expect(await readBy({ ...FOLLOWED, bankIds }, emptyList(), two)).toEqual(both);
     const first = { found: ['901'], asked: [1, 2] };
     expect(await readBy({ byAnyList: true, bankIds }, emptyList(), two)).toMatchObject(first);
+    const all = { found: ['901', '903'], asked: [1, 2], by: ['itself'] };
+    expect(await readBy({ ...FOLLOWED, bankIds }, general(), two)).toEqual(all);
+    const later = (ids: KnownIds) => (ids[0] === '903' ? shown(ids) : Promise.reject(gone));
+    expect(await readBy({ ...FOLLOWED, bankIds }, emptyList(), later)).toMatchObject({ found: ['903'] });
+  });
+
+  it('are given up after a few where the bank shows none so, or does not answer', async () => {
+    const bankIds = Array.from({ length: 1_000 }, (_, n) => [String(901 + n)] as const);
+    const many = { ...FOLLOWED, bankIds };
+    const hangs = new BankUnreachable('total-timeout', true);
+    const every = (other: number) => (ids: KnownIds) =>
+      Number(ids[0]) % other === 901 % other ? shown(ids) : Promise.reject(hangs);
+    expect(await readBy(many, emptyList(), every(1_000))).toMatchObject({ found: ['901'], asked: [1, 6] });
+    expect(await readBy(many, emptyList(), every(2))).toMatchObject({ asked: [1, 10] });
+    expect(await readBy(many, general())).toMatchObject({ found: ['901'], asked: [1, 5] });
+  });
+
+  it.each([
+    new RateLimited(1),
+    new BankUnreachable('ECONNREFUSED', false),
+    new TokenUnavailable('ECONNREFUSED', false),
+    new Unauthorised(401, { raw: '' }),
+  ])('do not take back those that are shown where the bank turns away from then on (%s)', async (failure) => {
+    const bankIds = [['901'], ['902'], ['903']] as const;
+    const onCutShort = jest.fn();
+    const at = { ...FOLLOWED, bankIds, onCutShort };
+    const away = () => Promise.reject(failure);
+    expect(await readBy(at, general(), away)).toEqual({ found: ['901'], asked: [1, 1], by: [] });
+    const two = (ids: KnownIds) => (ids[0] === '903' ? away() : shown(ids));
+    const both = { found: ['901', '902'], by: ['itself'] };
+    expect(await readBy(at, general(), two)).toMatchObject(both);
+    expect(await readBy(at, emptyList(), two)).toMatchObject(both);
+    expect(onCutShort.mock.calls).toEqual([[failure], [failure], [failure]]);
+    await expect(readBy(at, emptyList(), away)).rejects.toBe(failure);
+    await expect(readBy({ ...at, isOnlyFollowed: false }, general(), two)).rejects.toBe(failure);
+    expect(onCutShort).toHaveBeenCalledTimes(3);
   });
 
   describe.each([
@@ -277,7 +315,7 @@ describe('payments that the list of their instruction does not show', () => {
       const all = { found: ['901', '902'], asked: [1, 2], by: ['itself'] };
       expect(await readBy(FOLLOWED, failing(), shown)).toEqual(all);
       const alone = () => Promise.reject(failure);
-      expect(await readBy(FOLLOWED, failing(), alone)).toEqual({ found: [], asked: [1, 1], by: [] });
+      expect(await readBy(FOLLOWED, failing(), alone)).toEqual({ found: [], asked: [1, 2], by: [] });
     });
   });
 });

@@ -575,6 +575,24 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     expect(await kinds()).toEqual([]);
   });
 
+  it('keeps what the general list shows where access to what it lacks is refused, and asks about that', async () => {
+    await following();
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    const { listPayments } = bank;
+    jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
+    jest.spyOn(bank, 'listPayments').mockImplementation(async function* (...asked) {
+      let count = 0;
+      for await (const payment of listPayments.apply(bank, asked)) if ((count += 1) !== 2) yield payment;
+    });
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '401', every: 1 });
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await eventually(async () => (await kinds()).includes('CREDENTIALS'), 20_000);
+    await eventually(async () => {
+      const settled = `SELECT FROM payment WHERE status = 'SETTLED'`;
+      return (await select(payroll.database.superuserUrl, settled)).length === 2;
+    }, 20_000);
+  });
+
   it('its end is seen in the general list where its own shows none once it was submitted', async () => {
     payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
     const bank = payroll.services[0]!.app.get(BankGateway);

@@ -1,6 +1,8 @@
 import axios from 'axios';
+import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
+import { emptyList } from '../support/empty-list';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -97,6 +99,38 @@ describe('a submit that the bank executes a second time, which shows in the bala
     await eventually(async () => (await payroll.ledger()).payees.some(({ count }) => count === 2), 20_000);
     await payroll.aDayLater();
     expect(await payroll.attention()).toMatchObject([{ kind: 'TOTAL_MISMATCH_AFTER_SUBMIT', payRunId: id }]);
+  });
+
+  it.each([
+    ['its own list is empty and the general one', 'listPaymentTransactions'],
+    ['its own list', 'listInstructionPaymentTransactions'],
+  ])('is found out, too, where the instruction is hidden, and %s cannot be read', async (_, garbled) => {
+    await payroll.close();
+    payroll = await Payroll.start({
+      rowsPerInstruction: 3,
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed', secondSubmit: 'executed' } },
+    });
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['SETTLED'], 30_000);
+    await payroll.restsForADay();
+    expect(await payroll.attention()).toEqual([]);
+    await payroll.submitAtBank((await payroll.run(id)).instructions[0].bankInstructionId);
+    await eventually(async () => (await payroll.ledger()).payees.some(({ count }) => count === 2), 20_000);
+    await payroll.fault({ operation: garbled, kind: 'garbage', every: 1 });
+    await payroll.fault({ operation: 'getInstruction', kind: '404', every: 1 });
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: '403', every: 1 });
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    if (garbled === 'listPaymentTransactions')
+      jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
+    const isAsked = async () =>
+      (await payroll.attention()).some(({ kind }) => kind === 'TOTAL_MISMATCH_AFTER_SUBMIT');
+    payroll.clock.offsetMs += 86_400_000;
+    const wake = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
+    await execute(payroll.database.superuserUrl, wake);
+    await eventually(isAsked, 5_000);
+    expect((await payroll.attention()).map(({ kind }) => kind)).toContain('CONTRACT_DRIFT');
+    if (garbled === 'listPaymentTransactions') await payroll.restsForADay();
   });
 
   it('is found out where another run was paid from the account meanwhile', async () => {

@@ -5,6 +5,7 @@ import {
   ListUnreadable,
   NotAllowed,
   NotFound,
+  RateLimited,
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
@@ -229,23 +230,31 @@ describe('where the list of an instruction shows none of it', () => {
     count: number,
     rows: number,
     general: string[] | Error,
-    alone: string[],
+    alone: string[] | Error,
     how: Partial<InstructionAtBank> = { isOnlyFollowed: true },
     own: () => Promise<BankPayment[]> = () => Promise.resolve([]),
   ) {
     let by: ShownBy | undefined;
-    const unlisted = jest.fn(({ onShown }: InstructionAtBank) => {
-      if (alone.length > 0) onShown?.('itself');
+    const last = `bank-${count - 1}`;
+    const bare = Object.create(BankReads.prototype) as BankReads;
+    const unlisted = jest.fn((at: InstructionAtBank, isShown?: boolean) => {
+      if (alone instanceof Error)
+        return BankReads.prototype.unlisted.call(
+          bare,
+          at.bankInstructionId === last ? at : { ...at, bankIds: [] },
+          isShown,
+        );
+      if (alone.length > 0) at.onShown?.('itself');
       return Promise.resolve(alone.map((bankPaymentId) => ({ bankPaymentId }) as BankPayment));
     });
     const payments = (_: EmployerAccount, at: InstructionAtBank) => unlisted(at);
-    const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
+    const reads = Object.assign(bare, {
       payments,
       ownPayments: own,
       unlisted,
       faults: new Map(),
+      gateway: { getPayment: () => Promise.reject(alone as Error) },
     });
-    const last = `bank-${count - 1}`;
     const gateway = {
       listPayments: async function* () {
         if (general instanceof Error) throw general;
@@ -287,6 +296,22 @@ describe('where the list of an instruction shows none of it', () => {
       ids: [['lacking']],
     });
   });
+
+  it.each<[string, () => Promise<BankPayment[]>]>([
+    ['is empty', () => Promise.resolve([])],
+    ['is no more', () => Promise.reject(new NotFound(404, { raw: 'gone' }))],
+  ])(
+    'keeps what the general one shows where the bank turns away from then on: its own %s',
+    async (_, own) => {
+      const [failure, onCutShort] = [new RateLimited(1), jest.fn()];
+      const bankIds = [['general'], ['lacking']] as const;
+      const how = { isOnlyFollowed: true, evenUnlisted: true, bankIds, onCutShort };
+      const shown = { seen: ['general'], by: undefined, ids: [['lacking']] };
+      expect(await lastSeen(FEW + 1, 100, ['general'], failure, how, own)).toEqual(shown);
+      expect(onCutShort.mock.calls).toEqual([[failure]]);
+      await expect(lastSeen(FEW + 1, 100, [], failure, how, own)).rejects.toBe(failure);
+    },
+  );
 
   it.each([
     new NotAllowed(403, { raw: 'no' }),
