@@ -80,14 +80,18 @@ export function isOfDatabase(error: unknown): boolean {
 
 /**
  * Does what is left of a request that committed something before.
- * @throws NotDurable where the database failed it: it is not for sure that nothing was carried out
+ * @param saysUndone whether a failure besides those of the database would be taken for nothing having been carried out
+ * @throws NotDurable where it failed so: it is not for sure that nothing was carried out
  */
-export async function afterCommit<T>(rest: () => Promise<T>): Promise<T> {
+export async function afterCommit<T>(
+  rest: () => Promise<T>,
+  saysUndone: (error: unknown) => boolean = () => false,
+): Promise<T> {
   try {
     return await rest();
   } catch (error) {
-    if (!isPassing(error)) throw error;
-    throw new NotDurable('the database failed a request that was carried out in part', { cause: error });
+    if (!isPassing(error) && !saysUndone(error)) throw error;
+    throw new NotDurable('what is left of a request that was carried out in part failed', { cause: error });
   }
 }
 

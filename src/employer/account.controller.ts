@@ -5,13 +5,14 @@ import { z } from 'zod';
 import { append } from '../audit/audit';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
+import { afterCommit } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
 import { parseDecimalAmount } from '../domain/money';
 import { Allow } from '../http/allow';
 import { IdParam, showId } from '../http/prefixed-id';
 import { reason } from '../http/reason';
 import { Me, SignedIn } from '../http/signed-in';
-import { CarriedOutOnce } from '../identity/idempotency.interceptor';
+import { CarriedOutOnce, isAnswer } from '../identity/idempotency.interceptor';
 import {
   AccountBody,
   AccountDetail,
@@ -121,7 +122,7 @@ export class AccountController {
     @Body() body: NewAccountBody,
   ): Promise<ProbedItem> {
     const attached = await this.attachment.attach(employerId, me.personId, body);
-    return this.probing.probed(attached, me.personId);
+    return afterCommit(() => this.probing.probed(attached, me.personId), isAnswer);
   }
 
   @Patch('accounts/:accountId')

@@ -128,7 +128,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
 }
 
 /** Whether it is what was decided on the request, and not a failure in the midst of it. */
-function isAnswer(error: unknown): boolean {
+export function isAnswer(error: unknown): boolean {
   if (error instanceof Problem || error instanceof HttpException || error instanceof DomainError) return true;
   const driver = readDriverError(error);
   return driver !== undefined && meaningOfViolation(driver.sqlState, driver.constraint) !== undefined;

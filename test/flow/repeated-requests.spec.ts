@@ -1,3 +1,6 @@
+import { DatabaseAway } from '../../src/database/outage';
+import { Onboarding } from '../../src/employer/onboarding';
+import { notFound } from '../../src/http/prefixed-id';
 import { monthsAfter } from '../../src/schedule/period-dates';
 import { execute, LEAVES_UNANSWERED, select } from '../support/database';
 import { Payroll } from '../support/payroll';
@@ -97,3 +100,27 @@ it.each(UNDONE)(
     expect(await post()).toMatchObject({ status: 409, data: { code: 'IDEMPOTENCY_UNFINISHED' } });
   },
 );
+
+it.each([
+  ['the database is away', new DatabaseAway(new Error('gone'))],
+  ['somebody detaches it', notFound('acc')],
+])('an account does not stand again by a repetition where %s while it is probed', async (why, failure) => {
+  const none = async () => {
+    const { data } = await payroll.as('operator').get(payroll.path('/accounts'));
+    for (const { id } of data.items) await detach(id);
+  };
+  await none();
+  const onboarding: unknown = payroll.services[0]!.app.get(Onboarding);
+  jest.spyOn(onboarding as { keep(): Promise<never> }, 'keep').mockRejectedValueOnce(failure);
+  const headers = { 'idempotency-key': why.replaceAll(' ', '-') };
+  const asked = { bankAccountId, debtorName: 'Alder Logistics GmbH' };
+  const post = () => payroll.as('operator').post(payroll.path('/accounts'), asked, { headers });
+  const first = await post();
+  await none();
+  await execute(payroll.database.superuserUrl, LEAVES_UNANSWERED);
+  const codes = [first, await post()].map(({ status, data }) => [status, data.code]);
+  expect(codes).toEqual([
+    [503, 'OUTCOME_UNKNOWN'],
+    [409, 'IDEMPOTENCY_UNFINISHED'],
+  ]);
+});
