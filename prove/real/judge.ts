@@ -36,6 +36,8 @@ export interface Look extends Judged {
   final: boolean;
   /** An attention about one of the runs, or about all, is open. */
   asked: boolean;
+  /** A submit of one of them is in doubt, and people have not decided it. */
+  inDoubt: boolean;
 }
 
 /** States in which the service says nothing final of a payment. */
@@ -103,8 +105,10 @@ export function isTold(look: Look, raised: readonly string[]): boolean {
   return (!look.differs || look.asked || raised.length > 0) && isMoneyTold(look, raised);
 }
 
-function isMoneyTold({ paidTwice, paidUnapproved }: Look, raised: readonly string[]): boolean {
-  return !(paidTwice || paidUnapproved) || raised.some((kind) => MONEY_MOVED.some((one) => one === kind));
+/** A doubt that was decided tells nothing of what moved since. */
+function isMoneyTold({ paidTwice, paidUnapproved, inDoubt }: Look, raised: readonly string[]): boolean {
+  const tells = MONEY_MOVED.filter((kind) => kind !== 'SUBMIT_UNKNOWN');
+  return !(paidTwice || paidUnapproved) || inDoubt || tells.some((kind) => raised.includes(kind));
 }
 
 export function isStuck({ final, asked }: Look): boolean {

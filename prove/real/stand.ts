@@ -329,6 +329,7 @@ export class Stand {
       statuses,
       final: statuses.every(isPayRunFinal),
       asked: asking.some((open) => open.length > 0),
+      inDoubt: asking.flat().some(({ kind }) => kind === 'SUBMIT_UNKNOWN'),
       ...judgeBook(await this.book(ids, statuses), rows, this.approved),
     };
   }

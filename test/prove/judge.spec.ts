@@ -8,6 +8,7 @@ const well: Look = {
   statuses: ['SETTLED'],
   final: true,
   asked: false,
+  inDoubt: false,
   paidTwice: false,
   paidUnapproved: false,
   differs: false,
@@ -77,6 +78,17 @@ describe('what a run of the proof came to', () => {
       for (const kind of ['TOTAL_MISMATCH_AFTER_SUBMIT', 'FOREIGN_RECORD', 'INVARIANT_BREACH'])
         expect(conclusionOf(well, last, true, byThen('ROW_UNSEEN', kind))).toMatchObject({ silent: false });
     }
+  });
+
+  it('is silent where somebody was paid twice after the doubt of a submit was decided, and nothing tells so since', () => {
+    const asked = { ...well, asked: true, inDoubt: true };
+    const twice = { ...well, paidTwice: true };
+    const doubt = byThen('SUBMIT_UNKNOWN');
+    expect(conclusionOf(asked, twice, true, doubt)).toMatchObject({ silent: true });
+    expect(conclusionOf(asked, { ...asked, paidTwice: true }, false, doubt)).toMatchObject({ silent: false });
+    expect(conclusionOf({ ...asked, paidTwice: true }, well, true, doubt)).toMatchObject({ silent: false });
+    const told = { first: doubt.first, all: ['SUBMIT_UNKNOWN', 'TOTAL_MISMATCH_AFTER_SUBMIT'] };
+    expect(conclusionOf(asked, twice, true, told)).toMatchObject({ silent: false });
   });
 
   it('is silent where it was wrong at rest and nothing had told so by then, whatever was asked later', () => {
