@@ -6,6 +6,7 @@ import { isPayRunFinal } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { repaysForgotten } from './forgotten-pay';
+import { lapseOnceClear } from './lapse';
 import { PayRun } from './pay-run.entity';
 import { DECIDED_BY_RESUMING, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
 
@@ -34,7 +35,8 @@ export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: stri
 }
 
 /**
- * Lets a stopped run go on, and wakes what waits for it.
+ * Lets a stopped run go on, and wakes what waits for it. One that a restore left unclear is first approved again, where
+ * nothing of it is submitted: what people decided of it since may be forgotten.
  * @throws Problem 409 `ATTENTION_DECIDES` while an open attention leaves the resuming to two people, and where the service
  * alone stopped it; DomainError NOT_STOPPED, WAS_SUBMITTED where the bank has submits of it, or for its employees, that
  * are not in the record
@@ -67,6 +69,7 @@ export async function resumeRun(tx: EmployerTransaction, run: PayRun): Promise<v
     `UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],
   );
+  if (run.stoppedReason === RESTORED_UNCLEAR) await lapseOnceClear(tx, run);
   const waiting = await tx.query<{ id: string }>(
     `SELECT id FROM instruction WHERE employer_id = $1 AND pay_run_id = $2 AND status = ANY ($3)`,
     [tx.employerId, run.id, UNSUBMITTED],

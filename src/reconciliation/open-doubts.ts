@@ -28,7 +28,7 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
  *
  * Four doubts outlast what people decide: that the bank has shown a payment both as paid and as not paid, of which sums
  * count one; that something given up has moved; that something was submitted without being in the record, or may have
- * been until the run that a restore left unclear is resumed; and a payment that the bank goes on to show otherwise than it
+ * been until the run that a restore left unclear is resumed, unless all that the bank has of it was taken back; and a payment that the bank goes on to show otherwise than it
  * was sent, unless they have its word that it is not paid.
  */
 export async function openDoubts(
@@ -61,7 +61,8 @@ export async function openDoubts(
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND adopted_at IS NULL
        UNION ALL
        SELECT id, 'UNRECORDED_SUBMIT' FROM pay_run
-       WHERE employer_id = $1 AND id = ANY ($2) AND stopped_reason = $4) doubt GROUP BY pay_run_id`,
+       WHERE employer_id = $1 AND id = ANY ($2) AND stopped_reason = $4
+         AND restore_leaves_in_doubt(employer_id, created_at)) doubt GROUP BY pay_run_id`,
     [tx.employerId, payRunIds, DOUBTS, RESTORED_UNCLEAR],
   );
   const byRun = new Map(rows.map(({ pay_run_id, kinds }) => [pay_run_id, kinds]));

@@ -11,7 +11,7 @@ import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
 import type { AttentionKind } from '../pay-run/attention-words';
-import { isSaidExecuted, repaysForgotten } from '../pay-run/forgotten-pay';
+import { isSaidExecuted, repaysForgotten, restoreLeavesInDoubt } from '../pay-run/forgotten-pay';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
@@ -27,10 +27,16 @@ import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } fro
 /** What people are asked about an instruction that is to be submitted: pointless once it never is. */
 const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = ['REPLACED_UNSEEN', 'REBUILD_LIMIT'];
 
-/** What people are told of a released instruction, and where a submit that is not in the record may have paid its rows. */
+/**
+ * What people are told of a released instruction, where its run may be of an older version than was approved last, and
+ * where a submit that is not in the record may have paid its rows.
+ */
 const UNPAID = {
   happened:
     'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
+};
+const UNPAID_OF_OLDER = {
+  happened: `${UNPAID.happened} The restored record may lack a later version of it: leave out whom that left out.`,
 };
 const PAID_ALREADY = {
   happened:
@@ -119,9 +125,7 @@ export class CutOff {
   async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
     const reason = 'the cut-off passed before its submit';
     // Of live payments: what is released is not any more.
-    const { stoppedReason } = await findRun(tx, work.run.id);
-    const mayBePaid = stoppedReason === RESTORED_UNCLEAR || (await repaysForgotten(tx, work.run.id));
-    const told = mayBePaid ? PAID_ALREADY : UNPAID;
+    const told = await toldOf(tx, work.run.id);
     if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
     await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
@@ -140,4 +144,14 @@ export class CutOff {
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
     wake(tx, 'RUN', tx.employerId, [work.run.id]);
   }
+}
+
+async function toldOf(
+  tx: EmployerTransaction,
+  payRunId: string,
+): Promise<{ happened: string; certain?: string }> {
+  if (await repaysForgotten(tx, payRunId)) return PAID_ALREADY;
+  const run = await findRun(tx, payRunId);
+  if (run.stoppedReason !== RESTORED_UNCLEAR) return UNPAID;
+  return (await restoreLeavesInDoubt(tx, run)) ? PAID_ALREADY : UNPAID_OF_OLDER;
 }

@@ -1,6 +1,5 @@
 import { EmployerTransaction } from '../database/database';
-import { voidApprovals } from '../pay-run/approval';
-import { clearBuilding, raise } from '../pay-run/attention.store';
+import type { Mend } from '../pay-run/lapse';
 import { countUnbacked } from '../pay-run/pay-release';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lacksEntitledApprovals } from '../pay-run/pay-run.store';
@@ -22,16 +21,6 @@ export function whyLapsed({ kind }: Window, cutOff: 'cannot be met' | 'passed'):
   }
 }
 
-const MENDS = {
-  amend: 'Amend the run and have it approved again.',
-  approve: 'Have the run approved again as it stands.',
-  decide:
-    'Cancel or amend the run again where that was done since, or where its people were paid in another way; otherwise have it approved again as it stands.',
-};
-
-/** What lets a run be paid all the same: as it is where only its approvals no longer suffice, or are no longer believed. */
-export type Mend = keyof typeof MENDS;
-
 /** Why the approval of a run cannot be used, and what lets the run be paid all the same. */
 export interface Lapse {
   why: string;
@@ -51,30 +40,4 @@ export async function lapseByPeople(tx: EmployerTransaction, run: PayRun): Promi
       mend: 'amend',
     };
   return undefined;
-}
-
-/** Marks the approval of a run as lapsed and tells why. Where nothing is at the bank it is READY again at once. */
-export async function lapseRun(
-  tx: EmployerTransaction,
-  run: PayRun,
-  reason: string,
-  mend: Mend = 'amend',
-): Promise<void> {
-  run.lapseReason = reason;
-  await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: reason });
-  await raise(tx, {
-    kind: 'APPROVAL_LAPSED',
-    subjectId: run.id,
-    payRunId: run.id,
-    happened: `The approval lapsed: ${reason}. ${MENDS[mend]}`,
-    payments: run.rowCount,
-    amountMinor: run.totalMinor,
-  });
-  if (run.status === 'APPROVED') await backToReady(tx, run, reason);
-}
-
-/** A lapsed run, of which nothing is at the bank any more, can be approved again. */
-export async function backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
-  await voidApprovals(tx, run, 'service', reason);
-  await clearBuilding(tx, run.id, `the approval lapsed: ${reason}`);
 }

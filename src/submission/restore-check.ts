@@ -51,7 +51,8 @@ export class RestoreCheck {
 
   /**
    * Takes over what the bank proves, stops the runs of what it does not, tells people, and writes down that the bank
-   * was read. May be repeated. @throws BankClientError while the bank cannot be read: nothing is passed then
+   * was read. May be repeated; what was read before another replica passed it may be of after people resumed, and says
+   * nothing then. @throws BankClientError while the bank cannot be read: nothing is passed then
    * @param own what of the sweep is the employer's
    */
   async reconcile(
@@ -63,13 +64,19 @@ export class RestoreCheck {
     const { moved, hidden } = await this.movedOf(employerId, sweep);
     const findings = [...moved, ...own];
     const forgotten = findings.filter(({ submitted }) => submitted);
-    await this.database.inEmployer(employerId, (tx) => keepForgotten(tx, restore, forgotten));
+    const isAwaited = await this.database.inEmployer(employerId, async (tx) => {
+      if (!(await lockAwaited(tx, restore))) return false;
+      await keepForgotten(tx, restore, forgotten);
+      return true;
+    });
+    if (!isAwaited) return;
     for (const finding of forgotten) {
       const { payRunId } = finding;
       if (payRunId === null) continue;
       finding.refusal = await this.adoptOrSay(employerId, { ...finding, payRunId });
     }
     await this.database.inEmployer(employerId, async (tx) => {
+      if (!(await lockAwaited(tx, restore))) return;
       const withdrawn = await withdrawRestored(tx, restore.id);
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
@@ -221,7 +228,16 @@ async function waitingOf(tx: EmployerTransaction): Promise<(Forgotten & { key: s
   }));
 }
 
-/** From here on nothing more of their runs is submitted, until they are adopted. */
+/** Waits for whoever passes the check at this moment. @returns whether nobody has */
+async function lockAwaited(tx: EmployerTransaction, { id }: Restore): Promise<boolean> {
+  const awaited = await tx.query(
+    'SELECT FROM restore_check WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL FOR UPDATE',
+    [tx.employerId, id],
+  );
+  return awaited.length > 0;
+}
+
+/** From here on nothing more of their runs is submitted, until they are adopted. What has a submit in the record is none. */
 async function keepForgotten(
   tx: EmployerTransaction,
   restore: Restore,
@@ -233,6 +249,8 @@ async function keepForgotten(
      SELECT $1, f.bank_instruction_id, $2, f.pay_run_id, f.status, f.instruction_id, f.reference
      FROM unnest($3::text[], $4::uuid[], $5::text[], $6::uuid[], $7::text[])
        AS f(bank_instruction_id, pay_run_id, status, instruction_id, reference)
+     WHERE NOT EXISTS (SELECT FROM submit_attempt s WHERE s.employer_id = $1
+       AND s.bank_instruction_id = f.bank_instruction_id AND s.outcome IN ('EXECUTED', 'IN_DOUBT'))
      ON CONFLICT DO NOTHING`,
     [
       tx.employerId,
@@ -349,12 +367,11 @@ async function pass(
 ): Promise<void> {
   const unread =
     held.hidden.length > 0 || findings.some(({ isUnclear, refusal }) => isUnclear || refusal === NOT_READ);
-  const passed = await tx.query(
+  await tx.query(
     `UPDATE restore_check SET passed_at = clock_timestamp(), needs_evidence = $3, waits_for = NULL
-     WHERE employer_id = $1 AND restore_id = $2 AND passed_at IS NULL RETURNING restore_id`,
+     WHERE employer_id = $1 AND restore_id = $2`,
     [tx.employerId, restore.id, !isWhole(sweep) || unread],
   );
-  if (passed.length === 0) return;
   await clear(tx, ['RESTORED'], restore.id, 'the bank was read; what it shows is in the next question');
   await raise(tx, {
     kind: 'RESTORED',

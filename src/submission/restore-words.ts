@@ -70,7 +70,7 @@ export function happenedAfter(
     resting(inPart),
     told(
       unproven,
-      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; resume that too where the word is that nothing of it was submitted, and cancel it otherwise",
+      "opened at the bank, and not shown to be unsubmitted: resuming takes the bank's written word, and its run stays stopped; where the word is that something of it was submitted, or it was cancelled or amended since, cancel it; otherwise resume that too, and have it approved again",
     ),
     told(open, 'opened at the bank, forgotten, and not submitted: nobody submits it any more'),
     !sweep.readable &&

@@ -1,18 +1,11 @@
 import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
-import type { PayRunStatus } from '../domain/pay-run';
 import { showId } from '../http/prefixed-id';
 import { voidApprovals } from '../pay-run/approval';
+import { lapseRun, MAY_BE_TAKEN_BACK, RESTORE_FORGOT } from '../pay-run/lapse';
 import { type KeyedRelease, withdrawReleasesBefore } from '../pay-run/pay-release';
 import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
-import { lapseRun } from './lapse';
-
-/** In which a run can still be cancelled, amended or given back by its approvers: nothing of it is submitted. */
-const MAY_BE_TAKEN_BACK: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
-
-const FORGOTTEN =
-  'the database was restored, which may have forgotten that the run was cancelled, amended or stopped since, or its approval taken back';
 
 const RELEASE_FORGOTTEN = 'the database was restored, which may have forgotten that it was withdrawn since';
 
@@ -74,8 +67,8 @@ export async function lapseRestored(
   );
   for (const { id } of rows) {
     const run = await findRun(tx, id);
-    if (run.status === 'READY') await voidApprovals(tx, run, 'service', FORGOTTEN);
-    else await lapseRun(tx, run, FORGOTTEN, 'decide');
+    if (run.status === 'READY') await voidApprovals(tx, run, 'service', RESTORE_FORGOT);
+    else await lapseRun(tx, run, RESTORE_FORGOT, 'decide');
   }
   return rows.map(({ id }) => id);
 }

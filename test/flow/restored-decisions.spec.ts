@@ -17,6 +17,9 @@ const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) =>
 const lapses = async (id: string) =>
   (await payroll.attention()).filter(({ kind, payRunId }) => kind === 'APPROVAL_LAPSED' && payRunId === id);
 
+const openDoubts = async (id: string) =>
+  (await payroll.as('finance').get(`${runPath(id)}/reconciliation`)).data.openDoubts;
+
 const stopped = (id: string) => payroll.as('finance').post(`${runPath(id)}/stop`, { reason: 'a pause' });
 
 /** How far a run is at the moment of the backup, and how it is held there. */
@@ -129,6 +132,21 @@ it('pays nobody who was left out of a later version of which a part was submitte
   expect((await timesPaid()).filter((count) => count > 0)).toEqual([1, 1]);
   expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED_UNCLEAR' });
   expect(told).toContain(`1 runs of which a part was submitted (${run.id}) as they were before`);
+  expect(await openDoubts(run.id)).toEqual([]);
+  payroll.clock.set(new Date(`${payroll.executionDate()}T23:59:30Z`));
+  await payroll.until(run.id, ['PARTLY_SETTLED'], 30_000);
+  const [stale] = (await payroll.attention()).filter(({ kind }) => kind === 'STALE_DATE');
+  expect(stale!.happened).toContain('Make a successor of the run');
+  expect(stale!.happened).toContain('leave out whom');
+  const { items: rest } = (await payroll.as('approver').get(`${runPath(run.id)}/payments`)).data;
+  const owed = rest.find((one: { employeeId: string }) => one.employeeId === 'E000003');
+  const successor = { executionDate: payroll.executionDate(), paymentIds: [owed.id] };
+  const made = await payroll.as('preparer').post(`${runPath(run.id)}/successor`, successor);
+  expect(made.status).toBe(201);
+  await payroll.approve(made.data);
+  await payroll.until(made.data.id, ['FOLLOWING'], 20_000);
+  await payroll.reconcile();
+  expect(await openDoubts(run.id)).toEqual([]);
 });
 
 it('counts no approval that one of two gave before the backup and took back since', async () => {

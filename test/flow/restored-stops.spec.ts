@@ -1,4 +1,6 @@
 import { readId } from '../../src/http/prefixed-id';
+import { InstructionReader } from '../../src/submission/read-back';
+import { RestoreCheck } from '../../src/submission/restore-check';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -81,5 +83,56 @@ describe('a run that is stopped after a restore because the bank has a forgotten
     await payroll.until(run.id, ['SETTLED'], 20_000);
     await eventually(async () => (await timesPaid()).length === 6, 10_000);
     expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+});
+
+describe('a replica that was paused while it held the record against the bank', () => {
+  const letGo: (() => void)[] = [];
+  const hold = () => new Promise<void>((resolve) => letGo.push(resolve));
+  afterEach(() => {
+    for (const one of letGo.splice(0)) one();
+    jest.restoreAllMocks();
+  });
+
+  it('takes nothing that was submitted once people resumed for forgotten', async () => {
+    await payroll.stopPastTheGate();
+    const id = await payroll.paid(payFile(rows));
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    await restoring.backUp();
+    await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+    const { standing, readBack } = InstructionReader.prototype;
+    const [asleep, rest] = [hold(), hold()];
+    let reads = 0;
+    jest.spyOn(InstructionReader.prototype, 'standing').mockImplementation(async function (
+      this: InstructionReader,
+      work,
+    ) {
+      reads += 1;
+      if (reads === 1) await asleep;
+      return standing.call(this, work);
+    });
+    jest.spyOn(InstructionReader.prototype, 'readBack').mockImplementation(async function (
+      this: InstructionReader,
+      ...args
+    ) {
+      if (args[0].planned.ordinal > 1) await rest;
+      return readBack.apply(this, args);
+    });
+    const reconciled = jest.spyOn(RestoreCheck.prototype, 'reconcile');
+    await restoring.restore();
+    await eventually(() => Promise.resolve(reads > 0), 10_000);
+    payroll.url = (await payroll.addReplica()).url;
+    expect(await restoring.answered()).toContain('shows no submitted instruction');
+    expect(await restoring.resume()).toBe('RESUMED');
+    const following = `SELECT FROM instruction WHERE submitted_at IS NOT NULL`;
+    await eventually(async () => (await restoring.stored(following)).length === 1, 10_000);
+    letGo[0]!();
+    await reconciled.mock.results[0]!.value;
+    expect(await restoring.stored('SELECT bank_instruction_id FROM forgotten_instruction')).toEqual([]);
+    expect(await stopped(id)).toBeNull();
+    letGo[1]!();
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1, 1, 1]);
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual([]);
   });
 });

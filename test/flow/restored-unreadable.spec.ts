@@ -248,3 +248,30 @@ describe('a restored database that knows of no instruction yet, at a bank that s
     },
   );
 });
+
+describe('a restored database that knows of no instruction yet, of a run that was cancelled since', () => {
+  it('pays nobody of it once it is resumed on the word of the bank before it is approved again', async () => {
+    await start({ linkReads: 'refused' });
+    await lasting('initiate', '500-before');
+    const id = await payroll.paid(payFile(payRows(4)));
+    await payroll.until(id, ['BUILDING'], 20_000);
+    await restoring.backUp();
+    await payroll.clearFaults();
+    await lasting('getAccount', '500-before');
+    await lasting('deleteInstruction', '500-before');
+    await payroll.until(id, ['VERIFIED'], 20_000);
+    const cancellation = { reason: 'paid in the portal' };
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/cancellation`), cancellation);
+    await restoring.restore();
+    await payroll.clearFaults();
+    expect(await restoring.answered()).toContain('or it was cancelled or amended since');
+    await goOn();
+    await stopOrResume(id, 'operator', 'stop');
+    expect((await stopOrResume(id, 'approver', 'resume')).status).toBe(200);
+    await payroll.until(id, ['READY'], 20_000);
+    expect(await timesPaid()).toEqual([]);
+    await payroll.approve(await payroll.run(id));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+  });
+});

@@ -49,7 +49,8 @@ describe('after a restore', () => {
     async (watchDays, woken) => {
       await execute(
         office.server.superuserUrl,
-        `UPDATE instruction SET created_at = now() - interval '40 days' WHERE id = '${ours.abandoned}'`,
+        `UPDATE instruction SET created_at = now() - interval '40 days' WHERE id = '${ours.abandoned}';
+         UPDATE restore_check SET passed_at = NULL`,
       );
       const reader = {} as InstructionReader;
       const adoption = {} as RestoreAdoption;

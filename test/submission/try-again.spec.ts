@@ -15,7 +15,7 @@ import { StatusMeaning } from '../../src/submission/status-meaning';
 import { TryAgain } from '../../src/submission/try-again';
 import { UnseenWord } from '../../src/submission/unseen-word';
 import { UnrecordedSubmits } from '../../src/submission/unrecorded-submits';
-import { lapseRun } from '../../src/submission/lapse';
+import { lapseRun } from '../../src/pay-run/lapse';
 import { Company, PayOffice, rows } from '../pay-run/pay-office';
 import { RunAtBank } from '../pay-run/run-at-bank';
 

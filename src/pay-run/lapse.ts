@@ -1,0 +1,58 @@
+import { EmployerTransaction } from '../database/database';
+import type { PayRunStatus } from '../domain/pay-run';
+import { voidApprovals } from './approval';
+import { clearBuilding, raise } from './attention.store';
+import { PayRun } from './pay-run.entity';
+
+/** In which a run can still be cancelled, amended or given back by its approvers: nothing of it is submitted. */
+export const MAY_BE_TAKEN_BACK: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED'];
+
+export const RESTORE_FORGOT =
+  'the database was restored, which may have forgotten that the run was cancelled, amended or stopped since, or its approval taken back';
+
+const MENDS = {
+  amend: 'Amend the run and have it approved again.',
+  approve: 'Have the run approved again as it stands.',
+  decide:
+    'Cancel or amend the run again where that was done since, or where its people were paid in another way; otherwise have it approved again as it stands.',
+};
+
+/** What lets a run be paid all the same: as it is where only its approvals no longer suffice, or are no longer believed. */
+export type Mend = keyof typeof MENDS;
+
+/** Marks the approval of a run as lapsed and tells why. Where nothing is at the bank it is READY again at once. */
+export async function lapseRun(
+  tx: EmployerTransaction,
+  run: PayRun,
+  reason: string,
+  mend: Mend = 'amend',
+): Promise<void> {
+  run.lapseReason = reason;
+  await tx.manager.update(PayRun, { employerId: tx.employerId, id: run.id }, { lapseReason: reason });
+  await raise(tx, {
+    kind: 'APPROVAL_LAPSED',
+    subjectId: run.id,
+    payRunId: run.id,
+    happened: `The approval lapsed: ${reason}. ${MENDS[mend]}`,
+    payments: run.rowCount,
+    amountMinor: run.totalMinor,
+  });
+  if (run.status === 'APPROVED') await backToReady(tx, run, reason);
+}
+
+/** A lapsed run, of which nothing is at the bank any more, can be approved again. */
+export async function backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
+  await voidApprovals(tx, run, 'service', reason);
+  await clearBuilding(tx, run.id, `the approval lapsed: ${reason}`);
+}
+
+/** As `lapseRun`, of a run that a restore left unclear and people resume: nothing of it is submitted, by their word. */
+export async function lapseOnceClear(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  if (!MAY_BE_TAKEN_BACK.includes(run.status) || run.lapseReason !== null) return;
+  const older = await tx.query(
+    `SELECT FROM approval WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL
+       AND approved_at < (SELECT max(noticed_at) FROM database_restore) LIMIT 1`,
+    [tx.employerId, run.id],
+  );
+  if (older.length > 0) await lapseRun(tx, run, RESTORE_FORGOT, 'decide');
+}
