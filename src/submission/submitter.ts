@@ -60,6 +60,12 @@ const LEAVES_WITHIN_MS = 5_000;
 /** What was read back so long ago when its turn has come leaves the submit too little of that: it is read once more. */
 const READ_LASTS_MS = 2_000;
 
+/**
+ * All of an instruction may be read twice more for one submit, where others had its turn; the last look is short, or one too
+ * large for its bank would never be sent.
+ */
+const MOST_LOOKS = 3;
+
 const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent';
 
 /** Pause before a submit that never left is tried again. */
@@ -160,8 +166,7 @@ export class Submitter {
 
   /**
    * Waits for the turn of the submit, before its intent: what may have been submitted does not wait, and whatever forbids it
-   * meanwhile is seen. Where what was read back is too old by then, somebody else may have submitted it, or what it pays
-   * again may have been executed: both are read once more, with the turn kept.
+   * meanwhile is seen. Where what was read back is too old by then, it is looked at again.
    * @throws BankClientError; Fenced, Halted
    */
   private async inTurn(
@@ -172,17 +177,40 @@ export class Submitter {
   ): Promise<Allowed | Otherwise | 'look again'> {
     const turn = age.lasts() ? await this.gateway.turnToSubmit() : undefined;
     if (turn && age.lasts()) return { turn, mayLeave: age.mayLeave };
-    if (this.stopping) return { mayLeave: age.mayLeave };
     // What the first look found there again is missing from this one on.
-    const since = { ...claim, missing: null };
-    const again = await this.gateway.turnToSubmitAfter(async (its) =>
-      (await this.replaced.standsBeforeSubmit(since, work, rows))
-        ? this.reader.readAgain(work, rows, its)
-        : 'look again',
-    );
-    if (again.answer !== undefined) return again.answer;
-    const itsTurn = again.turn ?? (await this.gateway.turnToSubmit());
-    return { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
+    return this.afterLooks({ ...claim, missing: null }, work, rows);
+  }
+
+  /**
+   * Somebody else may have submitted it meanwhile, or added to it, or what it pays again may have been executed: all of it is
+   * read again, with the turn kept. What takes longer than a turn is kept is followed by a short look, and the submit by that.
+   */
+  private async afterLooks(
+    claim: Claim,
+    work: Work,
+    rows: readonly PayableRow[],
+  ): Promise<Allowed | Otherwise | 'look again'> {
+    let paymentsStand = () => false;
+    for (let left = MOST_LOOKS; left > 0; left -= 1) {
+      if (this.stopping) return { mayLeave: () => false };
+      let isShort = true;
+      const { turn, answer } = await this.gateway.turnToSubmitAfter(async (its) => {
+        const isQuick = this.clock.within(READ_LASTS_MS);
+        const isLess = left === 1 || paymentsStand();
+        const otherwise = await this.reader.readAgain(work, rows, its, isLess);
+        if (otherwise) return otherwise;
+        paymentsStand = this.clock.within(LEAVES_WITHIN_MS);
+        isShort = isLess || isQuick();
+        if (!isShort || (await this.replaced.standsBeforeSubmit(claim, work, rows))) return undefined;
+        return 'look again';
+      });
+      if (answer !== undefined) return answer;
+      if (!isShort) continue;
+      const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
+      const itsTurn = turn ?? (await this.gateway.turnToSubmit());
+      if (mayLeave()) return { turn: itsTurn, mayLeave };
+    }
+    return 'look again';
   }
 
   private async submit(claim: Claim, work: Work, allowed: Allowed): Promise<StepEnd> {
