@@ -10,7 +10,7 @@ import { crashPoint } from '../config/crash-point';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, wake } from '../database/leases';
+import { Claim, fence, wake } from '../database/leases';
 import { StepEnd } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
@@ -22,7 +22,7 @@ import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { keepMoved } from '../pay-run/moved-instruction';
 import { mayBePaidAlready } from '../pay-run/paid-already';
-import { findRun, lacksApprovals } from '../pay-run/pay-run.store';
+import { findRun, lacksApprovals, lockRun } from '../pay-run/pay-run.store';
 import { stopRunByService, stopUnlessDecided } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
@@ -116,7 +116,7 @@ export class Submitter {
   async step(claim: Claim, work: Work): Promise<StepEnd> {
     const rows = await this.rowsOf(work);
     if (!hashOfRows(rows).equals(work.planned.rowHash))
-      return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(work);
+      return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(claim, work);
     if (!this.cutOff.isTooLate(work) && !(await this.replaced.standsBeforeSubmit(claim, work, rows)))
       return LOOK_AGAIN_MS;
     const age = { lasts: this.clock.within(READ_LASTS_MS), mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
@@ -227,7 +227,7 @@ export class Submitter {
         if (error instanceof NotDurable) unsent(NOT_DURABLE);
         throw error;
       });
-    if (intended === 'unapproved') await this.unapproved(work);
+    if (intended === 'unapproved') await this.unapproved(claim, work);
     if (typeof intended !== 'bigint') return intended === 'paid already' ? LOOK_AGAIN_MS : 'never';
     crashPoint('submit.intended');
     const outcome = await this.sendRemembered(prepared, intended, allowed);
@@ -308,10 +308,12 @@ export class Submitter {
   }
 
   /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
-  private async unapproved(work: Work): Promise<void> {
+  private async unapproved(claim: Claim, work: Work): Promise<void> {
     const happened =
       'The run is being submitted, but fewer approvals stand than its employer requires. Once another approver has approved it as it stands, it can be resumed.';
-    await this.database.inEmployer(work.instruction.employerId, async (tx) => {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await lockRun(tx, work.run.id);
+      await fence(tx, claim);
       await stopRunByService(tx, work.run.id, happened);
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
@@ -409,10 +411,11 @@ export class Submitter {
     return READ_AGAIN_MS;
   }
 
-  private async tampered(work: Work): Promise<'never'> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      reportTampering(tx, work.planned, work.instruction.id),
-    );
+  private async tampered(claim: Claim, work: Work): Promise<'never'> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await fence(tx, claim);
+      await reportTampering(tx, work.planned, work.instruction.id);
+    });
     return 'never';
   }
 }
