@@ -164,17 +164,22 @@ export class Leases {
 }
 
 /**
- * Proves, inside a transaction, that the claim still stands, and keeps it standing until the commit: a claim by another
- * skips a row under this lock, while waking and prolonging it go on.
+ * Whether the claim still stands, and keeps it standing until the commit: a claim by another skips a row under this lock,
+ * while waking and prolonging it go on.
  */
-export async function fence(tx: Transaction, claim: Claim): Promise<void> {
+export async function stands(tx: Transaction, claim: Claim): Promise<boolean> {
   const held = await tx.query(
     `SELECT 1 FROM lease WHERE subject_id = $1 AND holder = $2 AND epoch = $3
        AND leased_until > clock_timestamp() FOR KEY SHARE`,
     [claim.subjectId, claim.holder, claim.epoch],
     'kept',
   );
-  if (held.length === 0) throw new Fenced(claim);
+  return held.length > 0;
+}
+
+/** Proves, inside a transaction, that the claim `stands`. @throws Fenced */
+export async function fence(tx: Transaction, claim: Claim): Promise<void> {
+  if (!(await stands(tx, claim))) throw new Fenced(claim);
 }
 
 /**

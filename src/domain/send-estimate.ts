@@ -66,25 +66,36 @@ const SUBMIT_MS = 2_000;
  * What sending a run takes from now on: initiates, adds, two readings of every instruction (once built, and at its
  * gate), the readings of what its payments replace, the account's balance, submits, and what is read again in their turns.
  * It knows the one run only: others share the bank's limit and the service, so it can take longer; and it counts
- * instructions one after the other, though several are built side by side, so it can be sooner.
+ * instructions one after the other, though several are built side by side, and all of what may be read again, so it can be
+ * sooner.
  */
 export function estimateSend(shape: SendShape, pace: SendPace): SendEstimate {
   const { rows, instructions } = shape;
   const adds = Math.max(rows - (shape.rowsAtBank ?? 0), 0);
   const initiates = rows === 0 ? 0 : Math.ceil((instructions * adds) / rows);
-  const looks = looksOf(shape.replaced?.atGate, pace) + looksOf(shape.replaced?.beforeSubmits, pace);
   const again = pace.reading.by === 'PAYMENT' ? 0 : ASKED_AGAIN;
-  const single = initiates + 2 * readsOf(shape, pace) + again + looks + 1;
+  const beforeGate = initiates + readsOf(shape, pace) + again + looksOf(shape.replaced?.atGate, pace) + 1;
+  const single = beforeGate + beforeSubmitsOf(shape, pace);
   const unpacedMs = (adds / pace.addsInFlight + single) * REQUEST_MS + instructions * SUBMIT_MS;
-  const { requests, ms } = estimate(shape, adds + single + instructions, unpacedMs, pace);
+  const { requests, ms } = estimate(adds + single + instructions, unpacedMs, pace);
   return { requests, ms: ms + pace.lagMs };
 }
 
 /** What is left when every instruction is built and read back: the readings at the gates, and the submits. */
 export function estimateSubmits(shape: SendShape, pace: SendPace): SendEstimate {
-  const reads = readsOf(shape, pace) + looksOf(shape.replaced?.beforeSubmits, pace);
+  const reads = beforeSubmitsOf(shape, pace);
   const unpacedMs = reads * REQUEST_MS + shape.instructions * SUBMIT_MS;
-  return estimate(shape, reads + shape.instructions, unpacedMs, pace);
+  return estimate(reads + shape.instructions, unpacedMs, pace);
+}
+
+/**
+ * What each submit rests on: its instruction, and what its payments replace. Both are read once more where the reading, or
+ * its turn, took long: all of the instruction, as a bank may not show its totals, and then the least that can be read.
+ */
+function beforeSubmitsOf(shape: SendShape, pace: SendPace): number {
+  const reads = readsOf(shape, pace);
+  const least = pace.statusIsRead ? shape.instructions : reads;
+  return 2 * reads + least + 2 * looksOf(shape.replaced?.beforeSubmits, pace);
 }
 
 /** One reading of every instruction: itself, and its payments in pages or one by one. */
@@ -104,16 +115,6 @@ function readsOf({ rows, instructions }: SendShape, { reading }: SendPace): numb
   }
 }
 
-/**
- * Where a limit makes submits wait, what each rests on is read once more in its turn: the instruction alone, or all of it
- * where that is not read, and what its payments replace.
- */
-function inTurnOf(shape: SendShape, pace: SendPace): number {
-  if (pace.requestsPerMinute === undefined) return 0;
-  const own = pace.statusIsRead ? shape.instructions : readsOf(shape, pace);
-  return own + looksOf(shape.replaced?.beforeSubmits, pace);
-}
-
 /** One by one, or in pages of which the last may be short. */
 function looksOf(look: LookShape | undefined, { reading }: SendPace): number {
   if (look === undefined) return 0;
@@ -122,9 +123,7 @@ function looksOf(look: LookShape | undefined, { reading }: SendPace): number {
   return statuses + Math.ceil(payments / (reading.pageRows ?? PAGE_ROWS)) + lists * (1 + EXTRA_PAGES);
 }
 
-function estimate(shape: SendShape, asked: number, unpacedMs: number, pace: SendPace): SendEstimate {
-  const { requestsPerMinute } = pace;
+function estimate(requests: number, unpacedMs: number, { requestsPerMinute }: SendPace): SendEstimate {
   const { intervalMs } = requestsPerMinute === undefined ? UNPACED : paceOf(requestsPerMinute);
-  const requests = asked + inTurnOf(shape, pace);
   return { requests, ms: Math.ceil(Math.max(requests * intervalMs, unpacedMs)) };
 }

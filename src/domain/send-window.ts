@@ -1,4 +1,8 @@
 import { BankHours, earliestExecutionDate, instantOf, IsoDate, localDate } from './business-day';
+import { HOUR_MS } from './durations';
+
+/** So long before it would be too late, people hear once more of a run that waits, whatever they acknowledged. */
+export const LAST_CALL_MS = HOUR_MS;
 
 /** When sending may begin: at `submitAt`, or else on the earliest banking day allowed after the approval. */
 export function sendingOpens(submitAt: Date | null, approvedAt: Date, hours: BankHours): Date {

@@ -25,7 +25,7 @@ export interface Alarm {
   amountMinor?: bigint;
   /** Each record it is about, where the sum is theirs. */
   records?: AskedRecord[];
-  /** What the available balance falls short by, charges to be expected included. */
+  /** What the available balance falls short by, charges to be expected included: that more lacks is another question. */
   lackingMinor?: bigint;
   /** What the bank shows, or seems to have paid, beyond the approved payments; negative where it is less. */
   beyond?: Totals;
@@ -95,7 +95,10 @@ function sumAsked({ isAboutSum, amountMinor }: Pick<Alarm, 'isAboutSum' | 'amoun
  */
 export async function isDecided(
   tx: EmployerTransaction,
-  alarm: Pick<Alarm, 'kind' | 'subjectId' | 'happened' | 'payments' | 'amountMinor' | 'isAboutSum' | 'since'>,
+  alarm: Pick<
+    Alarm,
+    'kind' | 'subjectId' | 'happened' | 'payments' | 'amountMinor' | 'isAboutSum' | 'lackingMinor' | 'since'
+  >,
   words: readonly string[] = [],
 ): Promise<boolean> {
   const { kind, subjectId, happened, payments = 0 } = alarm;
@@ -106,9 +109,19 @@ export async function isDecided(
          AND NOT EXISTS (SELECT FROM unnest($5::text[]) AS word WHERE strpos(a.happened, word) = 0))
        AND (a.kind <> 'REPLACED_UNSEEN' OR d.action <> 'NOT_PAID') AND d.action <> 'GO_ON'
        AND a.resolved_at IS NOT NULL AND d.confirmed_at IS NOT NULL AND ($7::bigint IS NULL OR a.amount_minor = $7)
-       AND ($8::timestamptz IS NULL OR d.confirmed_at >= $8)
+       AND ($8::timestamptz IS NULL OR d.confirmed_at >= $8) AND ($9::bigint IS NULL OR a.lacking_minor >= $9)
      LIMIT 1`,
-    [tx.employerId, kind, subjectId, happened, words, payments, sumAsked(alarm), alarm.since ?? null],
+    [
+      tx.employerId,
+      kind,
+      subjectId,
+      happened,
+      words,
+      payments,
+      sumAsked(alarm),
+      alarm.since ?? null,
+      alarm.lackingMinor ?? null,
+    ],
   );
   return decided.length > 0;
 }

@@ -4,10 +4,10 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { ClockWatch } from '../database/clock-watch';
 import { Database, EmployerTransaction } from '../database/database';
-import { HOUR_MS, MINUTE_MS } from '../domain/durations';
+import { MINUTE_MS } from '../domain/durations';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
-import { sendingCloses, sendingOpens } from '../domain/send-window';
+import { LAST_CALL_MS, sendingCloses, sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { Alarm, isDecided, raise } from '../pay-run/attention.store';
@@ -22,9 +22,6 @@ const KIND = 'DUE_BUT_WAITING';
 
 /** The states in which a run goes on by itself, until nothing of it is left to be submitted. */
 const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', 'SUBMITTING'];
-
-/** So long before it would be too late, people hear once more of a run that waits, whatever they acknowledged. */
-const LAST_CALL_MS = HOUR_MS;
 
 /** What has been due for so long waits for its place among what is worked on, and no more for what it failed in. */
 const QUEUED = `interval '1 minute'`;

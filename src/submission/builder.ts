@@ -6,7 +6,7 @@ import { PATHS } from '../bank/types';
 import { CONFIG, Config } from '../config/env';
 import { crashPoint } from '../config/crash-point';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, fence, wake } from '../database/leases';
+import { Claim, fence, stands, wake } from '../database/leases';
 import { StepEnd } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
@@ -98,10 +98,11 @@ export class Builder {
     crashPoint('build.initiate-intended');
     const outcome = await this.gateway.sendInitiate(begun);
     crashPoint('build.initiated');
-    return this.recordInitiate(work, { callId, attempt }, outcome);
+    return this.recordInitiate(claim, work, { callId, attempt }, outcome);
   }
 
   private recordInitiate(
+    claim: Claim,
     work: Work,
     { callId, attempt }: { callId: string; attempt: number },
     outcome: Outcome<BankInstruction>,
@@ -128,7 +129,7 @@ export class Builder {
       // Another worker may have had an answer first: nobody is asked, and it goes on with what was opened.
       if (next.kind === 'refused' && !(await raiseRefused(tx, work, outcome))) return 0;
       if (next.kind === 'doubt') return this.initiateAgain(tx, work, attempt, outcome);
-      return this.pauseAfter(tx, work, next, { path: PATHS.initiate(), outcome });
+      return this.pauseAfter(tx, claim, work, next, { path: PATHS.initiate(), outcome });
     });
   }
 
@@ -173,7 +174,7 @@ export class Builder {
     const left = (await this.answersTo(claim, work, open)).filter((row) => row.addOutcome === null);
     const path = PATHS.addPaymentTransaction(work.instruction.bankInstructionId ?? '');
     const end = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.pauseAfter(tx, work, afterBuildAnswer(outcome), { path, outcome }),
+      this.pauseAfter(tx, claim, work, afterBuildAnswer(outcome), { path, outcome }),
     );
     // What took others of them is reached, be it slowly.
     return typeof end === 'object' && left.length < open.length ? end.inMs : end;
@@ -238,8 +239,10 @@ export class Builder {
     });
   }
 
+  /** What was answered stays recorded where somebody else has taken over; only its holder stops anything for it. */
   private async pauseAfter(
     tx: EmployerTransaction,
+    claim: Claim,
     work: Work,
     next: AfterRefusal,
     { path, outcome }: { path: string; outcome: Outcome<unknown> },
@@ -252,6 +255,7 @@ export class Builder {
       case 'wait':
         return waitingAfter(path, outcome, next.ms);
       case 'credentials':
+        if (!(await stands(tx, claim))) return 'never';
         await this.abandonment.park(
           tx,
           work,

@@ -98,25 +98,32 @@ export class InstructionReader {
   /**
    * Reads once more what was read back as approved: the instruction alone, or whole where that does not say that it stands.
    * @param turn for its one read
+   * @param paymentsStand whether its payments were read so lately that totals which it does not show lack nothing
    * @returns nothing where it stands as it was approved
    * @throws BankClientError
    */
-  async readAgain(work: Work, rows: readonly PayableRow[], turn: Turn): Promise<Otherwise | undefined> {
+  async readAgain(
+    work: Work,
+    rows: readonly PayableRow[],
+    turn: Turn,
+    paymentsStand = false,
+  ): Promise<Otherwise | undefined> {
     const instruction = await this.instruction(work, work.instruction.bankInstructionId ?? '', turn);
     if (typeof instruction === 'object') {
       const { status: bankStatus } = instruction;
       const state = judgeUnsubmitted(bankStatus);
       if (state === 'moved') return { kind: 'moved', bankStatus };
-      if (state === 'open' && this.announcesAll(work, instruction)) return undefined;
+      if (state === 'open' && this.announcesAll(work, instruction, paymentsStand)) return undefined;
     }
     const reading = await this.readBack(work, rows);
     return reading.kind === 'equal' ? undefined : reading;
   }
 
   /** Whether the record alone says what was approved: totals that it does not show say nothing of what was added. */
-  private announcesAll(work: Work, shown: BankInstruction): boolean {
+  private announcesAll(work: Work, shown: BankInstruction, paymentsStand: boolean): boolean {
     const { calculatedCount, calculatedTotalMinor } = shown;
-    if (calculatedCount === undefined || calculatedTotalMinor === undefined) return false;
+    const isSaid = calculatedCount !== undefined && calculatedTotalMinor !== undefined;
+    if (!isSaid && !paymentsStand) return false;
     return totalsIn(work, shown) === 'equal' && this.announcedOtherwise(work, shown).length === 0;
   }
 

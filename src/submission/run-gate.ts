@@ -13,6 +13,7 @@ import { PersonalData } from '../database/personal-data';
 import { BANK_LADDER } from '../domain/bank-status';
 import { isOverdue, localDate } from '../domain/business-day';
 import { DAY_MS } from '../domain/durations';
+import { LAST_CALL_MS, sendingCloses } from '../domain/send-window';
 import { Employer, EmployerAccount } from '../employer/employer.entity';
 import { isUnitConfirmed } from '../employer/readiness';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
@@ -163,7 +164,7 @@ export class RunGate {
       const coversAlone = available >= run.totalMinor + charge * BigInt(run.rowCount);
       if (coversAlone && (await awaitsHolds(tx, claim, reserved))) return false;
       const lack = available < needed ? NOT_COVERED : CHARGES_NOT_COVERED;
-      await tellOfLack(tx, run, lack, lackingMinor);
+      await tellOfLack(tx, run, { lack, lackingMinor, since: await this.lastCall(tx, run) });
       return false;
     }
     await isThere(tx, claim, MONEY);
@@ -220,6 +221,20 @@ export class RunGate {
       [tx.employerId, run.accountId, since.toISOString().slice(0, 10)],
     );
     return BigInt(row?.charge ?? 0);
+  }
+
+  /** When its people are asked once more, before it is too late to let it go on; undefined before that. */
+  private async lastCall(tx: EmployerTransaction, run: PayRun): Promise<Date | undefined> {
+    const { ms } = await expectedSubmits(tx, run, this.config);
+    const closes = sendingCloses(run.executionDate, bankHours(this.config)).getTime();
+    const agoMs = this.clock.now().getTime() - (closes - ms - LAST_CALL_MS);
+    if (agoMs < 0) return undefined;
+    // Decisions bear the time of the database.
+    const [row] = await tx.query<{ at: Date }>(
+      `SELECT clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS at`,
+      [agoMs],
+    );
+    return row?.at;
   }
 
   private async open(tx: EmployerTransaction, run: PayRun, balanceMinor: bigint | undefined): Promise<void> {
@@ -281,12 +296,11 @@ async function isLetGoOn(tx: EmployerTransaction, run: PayRun, lackingMinor: big
   return decided.length > 0;
 }
 
-/** Asks once under an approval: an amended run, or one that is approved anew, may lack money anew. */
+/** Asks once under an approval, and at the last call: an amended run, or one that is approved anew, may lack money anew. */
 async function tellOfLack(
   tx: EmployerTransaction,
   run: PayRun,
-  lack: string,
-  lackingMinor: bigint,
+  { lack, lackingMinor, since }: { lack: string; lackingMinor: bigint; since: Date | undefined },
 ): Promise<void> {
   await raiseUndecided(tx, {
     kind: 'LOW_BALANCE',
@@ -296,5 +310,6 @@ async function tellOfLack(
     payments: run.rowCount,
     amountMinor: run.totalMinor,
     lackingMinor,
+    since,
   });
 }

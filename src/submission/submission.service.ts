@@ -145,11 +145,11 @@ export class SubmissionService {
     try {
       return await this.dispatch(claim, work, obstacle);
     } catch (error) {
-      if (error instanceof Halted) return this.halted(work, error.obstacle);
+      if (error instanceof Halted) return this.halted(claim, work, error.obstacle);
       if (error instanceof RateLimited) return { inMs: error.retryAfterMs, waitsFor: waitsForOf(error) };
-      if (error instanceof RowsChanged) return this.tampered(work);
-      if (isAnswerUnusable(error)) return this.drift(work, error);
-      if (isAccessRefused(error)) return this.park(work, error.message);
+      if (error instanceof RowsChanged) return this.tampered(claim, work);
+      if (isAnswerUnusable(error)) return this.drift(claim, work, error);
+      if (isAccessRefused(error)) return this.park(claim, work, error.message);
       throw error;
     }
   }
@@ -199,30 +199,35 @@ export class SubmissionService {
     return STOPPED_PAUSE_MS;
   }
 
-  private async halted(work: Work, obstacle: Obstacle): Promise<WakeIn> {
+  private async halted(claim: Claim, work: Work, obstacle: Obstacle): Promise<WakeIn> {
     if (obstacle === 'ACCOUNT') {
-      await this.database.inEmployer(work.run.employerId, (tx) => raiseUnusable(tx, work.run));
+      await this.database.inEmployer(work.run.employerId, async (tx) => {
+        await fence(tx, claim);
+        await raiseUnusable(tx, work.run);
+      });
     }
     return obstacle === 'ENDED' ? 0 : STOPPED_PAUSE_MS;
   }
 
-  private async tampered(work: Work): Promise<WakeIn> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      reportTampering(tx, work.planned, work.instruction.id),
-    );
+  private async tampered(claim: Claim, work: Work): Promise<WakeIn> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await fence(tx, claim);
+      await reportTampering(tx, work.planned, work.instruction.id);
+    });
     return STOPPED_PAUSE_MS;
   }
 
-  private async drift({ instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
-    await this.database.inEmployer(instruction.employerId, (tx) =>
-      raiseUndecided(tx, {
+  private async drift(claim: Claim, { instruction, planned }: Work, error: BankClientError): Promise<WakeIn> {
+    await this.database.inEmployer(instruction.employerId, async (tx) => {
+      await fence(tx, claim);
+      await raiseUndecided(tx, {
         kind: 'CONTRACT_DRIFT',
         ...aboutInstruction(instruction, planned),
         bankReference: readOf(error, instruction.bankInstructionId),
         // With its status: once it was read well it has another, and a drift that comes back is asked about again.
         happened: `${error.message}, read while the instruction was ${instruction.status}.`,
-      }),
-    );
+      });
+    });
     return DRIFT_PAUSE_MS;
   }
 
@@ -266,10 +271,11 @@ export class SubmissionService {
     return STOPPED_PAUSE_MS;
   }
 
-  private async park(work: Work, why: string): Promise<WakeIn> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      this.abandonment.park(tx, work, `The bank refused a read: ${why}.`),
-    );
+  private async park(claim: Claim, work: Work, why: string): Promise<WakeIn> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await fence(tx, claim);
+      await this.abandonment.park(tx, work, `The bank refused a read: ${why}.`);
+    });
     return STOPPED_PAUSE_MS;
   }
 }

@@ -10,7 +10,7 @@ import { crashPoint } from '../config/crash-point';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, wake } from '../database/leases';
+import { Claim, fence, wake } from '../database/leases';
 import { StepEnd } from '../database/lease-worker';
 import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
@@ -22,7 +22,7 @@ import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { keepMoved } from '../pay-run/moved-instruction';
 import { mayBePaidAlready } from '../pay-run/paid-already';
-import { findRun, lacksApprovals } from '../pay-run/pay-run.store';
+import { findRun, lacksApprovals, lockRun } from '../pay-run/pay-run.store';
 import { stopRunByService, stopUnlessDecided } from '../pay-run/stop';
 import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
@@ -59,6 +59,12 @@ const LEAVES_WITHIN_MS = 5_000;
 
 /** What was read back so long ago when its turn has come leaves the submit too little of that: it is read once more. */
 const READ_LASTS_MS = 2_000;
+
+/**
+ * All of an instruction may be read twice more for one submit, where others had its turn; the last look is short, or one too
+ * large for its bank would never be sent.
+ */
+const MOST_LOOKS = 3;
 
 const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent';
 
@@ -110,7 +116,7 @@ export class Submitter {
   async step(claim: Claim, work: Work): Promise<StepEnd> {
     const rows = await this.rowsOf(work);
     if (!hashOfRows(rows).equals(work.planned.rowHash))
-      return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(work);
+      return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(claim, work);
     if (!this.cutOff.isTooLate(work) && !(await this.replaced.standsBeforeSubmit(claim, work, rows)))
       return LOOK_AGAIN_MS;
     const age = { lasts: this.clock.within(READ_LASTS_MS), mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
@@ -160,8 +166,7 @@ export class Submitter {
 
   /**
    * Waits for the turn of the submit, before its intent: what may have been submitted does not wait, and whatever forbids it
-   * meanwhile is seen. Where what was read back is too old by then, somebody else may have submitted it, or what it pays
-   * again may have been executed: both are read once more, with the turn kept.
+   * meanwhile is seen. Where what was read back is too old by then, it is looked at again.
    * @throws BankClientError; Fenced, Halted
    */
   private async inTurn(
@@ -172,17 +177,40 @@ export class Submitter {
   ): Promise<Allowed | Otherwise | 'look again'> {
     const turn = age.lasts() ? await this.gateway.turnToSubmit() : undefined;
     if (turn && age.lasts()) return { turn, mayLeave: age.mayLeave };
-    if (this.stopping) return { mayLeave: age.mayLeave };
     // What the first look found there again is missing from this one on.
-    const since = { ...claim, missing: null };
-    const again = await this.gateway.turnToSubmitAfter(async (its) =>
-      (await this.replaced.standsBeforeSubmit(since, work, rows))
-        ? this.reader.readAgain(work, rows, its)
-        : 'look again',
-    );
-    if (again.answer !== undefined) return again.answer;
-    const itsTurn = again.turn ?? (await this.gateway.turnToSubmit());
-    return { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
+    return this.afterLooks({ ...claim, missing: null }, work, rows);
+  }
+
+  /**
+   * Somebody else may have submitted it meanwhile, or added to it, or what it pays again may have been executed: all of it is
+   * read again, with the turn kept. What takes longer than a turn is kept is followed by a short look, and the submit by that.
+   */
+  private async afterLooks(
+    claim: Claim,
+    work: Work,
+    rows: readonly PayableRow[],
+  ): Promise<Allowed | Otherwise | 'look again'> {
+    let paymentsStand = () => false;
+    for (let left = MOST_LOOKS; left > 0; left -= 1) {
+      if (this.stopping) return { mayLeave: () => false };
+      let isShort = true;
+      const { turn, answer } = await this.gateway.turnToSubmitAfter(async (its) => {
+        const isQuick = this.clock.within(READ_LASTS_MS);
+        const isLess = left === 1 || paymentsStand();
+        const otherwise = await this.reader.readAgain(work, rows, its, isLess);
+        if (otherwise) return otherwise;
+        paymentsStand = this.clock.within(LEAVES_WITHIN_MS);
+        isShort = isLess || isQuick();
+        if (!isShort || (await this.replaced.standsBeforeSubmit(claim, work, rows))) return undefined;
+        return 'look again';
+      });
+      if (answer !== undefined) return answer;
+      if (!isShort) continue;
+      const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
+      const itsTurn = turn ?? (await this.gateway.turnToSubmit());
+      if (mayLeave()) return { turn: itsTurn, mayLeave };
+    }
+    return 'look again';
   }
 
   private async submit(claim: Claim, work: Work, allowed: Allowed): Promise<StepEnd> {
@@ -199,7 +227,7 @@ export class Submitter {
         if (error instanceof NotDurable) unsent(NOT_DURABLE);
         throw error;
       });
-    if (intended === 'unapproved') await this.unapproved(work);
+    if (intended === 'unapproved') await this.unapproved(claim, work);
     if (typeof intended !== 'bigint') return intended === 'paid already' ? LOOK_AGAIN_MS : 'never';
     crashPoint('submit.intended');
     const outcome = await this.sendRemembered(prepared, intended, allowed);
@@ -280,10 +308,12 @@ export class Submitter {
   }
 
   /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
-  private async unapproved(work: Work): Promise<void> {
+  private async unapproved(claim: Claim, work: Work): Promise<void> {
     const happened =
       'The run is being submitted, but fewer approvals stand than its employer requires. Once another approver has approved it as it stands, it can be resumed.';
-    await this.database.inEmployer(work.instruction.employerId, async (tx) => {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await lockRun(tx, work.run.id);
+      await fence(tx, claim);
       await stopRunByService(tx, work.run.id, happened);
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
@@ -381,10 +411,11 @@ export class Submitter {
     return READ_AGAIN_MS;
   }
 
-  private async tampered(work: Work): Promise<'never'> {
-    await this.database.inEmployer(work.instruction.employerId, (tx) =>
-      reportTampering(tx, work.planned, work.instruction.id),
-    );
+  private async tampered(claim: Claim, work: Work): Promise<'never'> {
+    await this.database.inEmployer(claim.employerId, async (tx) => {
+      await fence(tx, claim);
+      await reportTampering(tx, work.planned, work.instruction.id);
+    });
     return 'never';
   }
 }

@@ -265,19 +265,74 @@ describe('a run that the available balance does not cover', () => {
     expect((await payroll.run(id)).status).toBe('VERIFIED');
   });
 
+  const acknowledge = async (path: string) => {
+    const decided = await payroll.decide(path, { action: 'ACKNOWLEDGE', reason: 'we fund it' });
+    expect(decided.status).toBe(200);
+  };
+  const isAsked = async () => (await payroll.attention()).some(({ kind }) => kind === 'LOW_BALANCE');
+  /** Has the gate look at the balance several times. */
+  const looks = async () => {
+    const asked = async () => (await payroll.calls()).getAccount ?? 0;
+    const before = await asked();
+    await eventually(async () => {
+      await payroll.wakeAll();
+      return (await asked()) > before + 3;
+    }, 15_000);
+  };
+  const debit = (amountMinor: string) =>
+    axios.post(`${payroll.bank.url}/sandbox/postings`, {
+      accountId: ACCOUNT,
+      type: 'DISTRIBUTOR_POSTING',
+      direction: 'DEBIT',
+      amountMinor,
+    });
+
+  it('is asked about again where more lacks than was acknowledged, and not where as much does', async () => {
+    await start('at-debit');
+    await leave(150_00);
+    const id = await payroll.paid(payFile(rows(1, 2)));
+    await acknowledge(await payroll.askedAbout(id, 'LOW_BALANCE'));
+    await looks();
+    expect(await isAsked()).toBe(false);
+    await debit('10000');
+    await looks();
+    expect(await isAsked()).toBe(true);
+    const again = await payroll.askedAbout(id, 'LOW_BALANCE');
+    expect(await lacking(again)).toBe('150.00');
+    expect((await payroll.decide(again, goOn)).status).toBe(200);
+    await payroll.until(id, ['FAILED', 'PARTLY_SETTLED'], 15_000);
+  });
+
+  it('is asked about once more before it is too late, whatever was acknowledged long before', async () => {
+    const variants = { amountUnit: 'minor', amountType: 'number', chargeMinor: 0 } as const;
+    let date: string;
+    ({ payroll, date } = await Payroll.startOnPayday({ sandbox: { variants } }));
+    await leave(150_00);
+    const id = await payroll.paid(payFile(rows(1, 2)), { executionDate: date });
+    await acknowledge(await payroll.askedAbout(id, 'LOW_BALANCE'));
+    await execute(
+      payroll.database.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE attention_action SET confirmed_at = confirmed_at - interval '2 hours'`,
+    );
+    await looks();
+    expect(await isAsked()).toBe(false);
+    payroll.clock.set(new Date(`${date}T15:10:00Z`));
+    await looks();
+    expect(await isAsked()).toBe(true);
+    const last = await payroll.askedAbout(id, 'LOW_BALANCE');
+    await acknowledge(last);
+    await looks();
+    expect(await isAsked()).toBe(false);
+  });
+
   it('is asked about again where more lacks than was read; what the bank does not fund then ends unpaid', async () => {
     await start('at-debit');
     await leave(150_00);
     const id = await payroll.paid(payFile(rows(1, 2)));
     const path = await payroll.askedAbout(id, 'LOW_BALANCE');
     expect(await lacking(path)).toBe('50.00');
-    const posting = {
-      accountId: ACCOUNT,
-      type: 'DISTRIBUTOR_POSTING',
-      direction: 'DEBIT',
-      amountMinor: '100',
-    };
-    await axios.post(`${payroll.bank.url}/sandbox/postings`, posting);
+    await debit('100');
     expect((await payroll.decide(path, goOn)).status).toBe(200);
     const again = await payroll.askedAbout(id, 'LOW_BALANCE');
     expect([again === path, await lacking(again)]).toEqual([false, '51.00']);

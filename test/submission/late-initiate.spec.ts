@@ -1,5 +1,6 @@
 import type { Outcome } from '../../src/bank/outcome';
 import { Database } from '../../src/database/database';
+import type { Claim } from '../../src/database/leases';
 import { Builder } from '../../src/submission/builder';
 import { loadWork, Work } from '../../src/submission/work';
 import { execute, select } from '../support/database';
@@ -10,11 +11,23 @@ import { Payroll } from '../support/payroll';
 /** What a worker does that was overtaken while it waited for the bank. */
 interface Overtaken {
   recordInitiate(
+    claim: Claim,
     work: Work,
     call: { callId: string; attempt: number },
     outcome: Outcome<{ bankInstructionId: string; status: string }>,
   ): Promise<unknown>;
 }
+
+/** A claim that somebody else has taken over. */
+const claimOf = ({ instruction }: Work): Claim => ({
+  kind: 'INSTRUCTION',
+  subjectId: instruction.id,
+  employerId: instruction.employerId,
+  holder: 'overtaken',
+  epoch: '0',
+  wokenAt: null,
+  missing: null,
+});
 
 describe('an initiation that is answered after its instruction was given up', () => {
   let payroll: Payroll;
@@ -37,7 +50,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     const value = { bankInstructionId: `${last!.bankId}0`, status: 'INITIATED' };
     const overtaken = app.get<Builder, Overtaken>(Builder);
     const call = { callId: last!.callId, attempt: 1 };
-    await overtaken.recordInitiate(work!, call, { kind: 'yes', status: 201, value });
+    await overtaken.recordInitiate(claimOf(work!), work!, call, { kind: 'yes', status: 201, value });
     expect((await payroll.attention()).map(({ kind }) => kind)).toEqual(['REBUILD_LIMIT']);
 
     await execute(
@@ -45,7 +58,7 @@ describe('an initiation that is answered after its instruction was given up', ()
       `UPDATE attention SET resolved_at = now(), resolution = 'built again'`,
     );
     const late = { callId: last!.callId, attempt: 2 };
-    await overtaken.recordInitiate(work!, late, { kind: 'in-doubt', why: 'time-out' });
+    await overtaken.recordInitiate(claimOf(work!), work!, late, { kind: 'in-doubt', why: 'time-out' });
     expect(await payroll.attention()).toEqual([]);
   });
 
@@ -63,7 +76,7 @@ describe('an initiation that is answered after its instruction was given up', ()
     const work = await app.get(Database).inEmployer(employerId, (tx) => loadWork(tx, id));
     const refused = { kind: 'no', reason: 'invalid', status: 422 } as const;
     const overtaken = app.get<Builder, Overtaken>(Builder);
-    expect(await overtaken.recordInitiate(work!, { callId, attempt: 2 }, refused)).toBe(0);
+    expect(await overtaken.recordInitiate(claimOf(work!), work!, { callId, attempt: 2 }, refused)).toBe(0);
     expect(await payroll.attention()).toEqual([]);
   });
 
@@ -82,8 +95,33 @@ describe('an initiation that is answered after its instruction was given up', ()
     const value = { bankInstructionId: await payroll.initiateAtBank(), status: 'INITIATED' };
     const overtaken = app.get<Builder, Overtaken>(Builder);
     const call = { callId: one!.callId, attempt: 1 };
-    await overtaken.recordInitiate(work!, call, { kind: 'yes', status: 201, value });
+    await overtaken.recordInitiate(claimOf(work!), work!, call, { kind: 'yes', status: 201, value });
     await payroll.until(id, ['SETTLED']);
     expect(await payroll.attention()).toEqual([]);
+  });
+
+  it('stops nobody where access was refused to it that another worker has again, and is recorded', async () => {
+    payroll = await Payroll.start();
+    const id = await payroll.paid(payFile(payRows(1)));
+    await payroll.until(id, ['SETTLED']);
+    const { superuserUrl } = payroll.database;
+    const [one] = await select<{ employerId: string; id: string; callId: string }>(
+      superuserUrl,
+      `SELECT i.employer_id AS "employerId", i.id, c.id AS "callId" FROM instruction i
+       JOIN bank_call c ON c.instruction_id = i.id AND c.operation = 'initiate'`,
+    );
+    await execute(superuserUrl, 'UPDATE bank_call SET outcome = NULL, finished_at = NULL');
+    const { app } = payroll.services[0]!;
+    const work = await app.get(Database).inEmployer(one!.employerId, (tx) => loadWork(tx, one!.id));
+    const refused = { kind: 'no', reason: 'forbidden', status: 403 } as const;
+    const overtaken = app.get<Builder, Overtaken>(Builder);
+    const call = { callId: one!.callId, attempt: 1 };
+    await overtaken.recordInitiate(claimOf(work!), work!, call, refused);
+    expect(await payroll.attention()).toEqual([]);
+    expect(await select(superuserUrl, 'SELECT stopped_reason FROM employer')).toEqual([
+      { stopped_reason: null },
+    ]);
+    const calls = await select(superuserUrl, 'SELECT outcome FROM bank_call WHERE id = $1', [one!.callId]);
+    expect(calls).toEqual([{ outcome: 'NO' }]);
   });
 });
