@@ -96,8 +96,8 @@ async function excludedAndTriedAgain(stand: Stand, rows: readonly Row[], afterMs
   const actions = ['EXCLUDE_PAYMENT', 'TRY_AGAIN'];
   const confirmations: Press[] = [];
   for (const [n, path] of asked.entries()) {
-    const { data: read } = await payroll.as('operator').post(path, { action: actions[n], reason });
-    const confirm = () => payroll.as('second').post(`${path}/confirmation`, { actionId: read.id });
+    const { data: read } = await payroll.propose(path, { action: actions[n], reason });
+    const confirm = () => payroll.as('second').post(`${path}/actions/confirmation`, { actionId: read.id });
     confirmations.push(confirm);
   }
   const [out, again] = await pressed(afterMs, ...(confirmations as [Press, Press]));
@@ -107,14 +107,14 @@ async function excludedAndTriedAgain(stand: Stand, rows: readonly Row[], afterMs
   return id;
 }
 
-/** The paths of the actions on the two refused rows. */
+/** The paths of what is asked about the two refused rows. */
 async function bothAsked({ payroll }: Stand, id: string): Promise<string[]> {
   let asked: string[] = [];
   await eventually(
     async () => {
       const open = await payroll.attention();
       const mine = open.filter(({ kind, payRunId }) => kind === 'ROW_REFUSED_BY_BANK' && payRunId === id);
-      asked = mine.map((one) => payroll.path(`/attention/${one.id}/actions`));
+      asked = mine.map((one) => payroll.path(`/attention/${one.id}`));
       return asked.length === 2;
     },
     BOTH_ASKED_WITHIN_MS,

@@ -43,7 +43,7 @@ export class People {
     const choices = await this.choicesOf(id, actions);
     for (const action of choices) {
       const word = { action, reason: 'decided in the proof', evidence: 'by the book of the bank' };
-      await this.payroll.as('operator').post(`${path}/actions`, word);
+      await this.payroll.propose(path, word);
       const confirmed = await this.payroll.confirm(path);
       if (confirmed.status === 200) {
         return true;

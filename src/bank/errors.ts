@@ -37,11 +37,15 @@ export class BankUnreachable extends BankClientError {
 /** Why an answer could not be received whole that is larger than is read of any. */
 export const BODY_TOO_LARGE = 'body-too-large';
 
+/** Why an answer could not be received that was announced by a 100 nobody asked for. */
+export const INTERIM_ANSWER = 'interim-answer';
+
 /** Our own codes and the library's for people; those of the system tell whoever mends a connection more than words. */
 const IN_WORDS: Readonly<Record<string, string>> = {
   'connect-timeout': 'no connection in time',
   'total-timeout': 'no whole answer in time',
   [BODY_TOO_LARGE]: 'an answer larger than any may be',
+  [INTERIM_ANSWER]: 'an interim answer (100) that this client does not take',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'an answer that was cut off',
 };
 

@@ -35,7 +35,7 @@ export interface HttpFailure {
   kind: 'failed';
   /** False only where no connection stood when the exchange failed, so no byte of the request was written. */
   sent: boolean;
-  /** An error code, `connect-timeout`, `total-timeout`, `too-late` or `body-too-large`. */
+  /** An error code, `connect-timeout`, `total-timeout`, `too-late`, `interim-answer` or `body-too-large`. */
   why: string;
 }
 
@@ -91,9 +91,13 @@ export class BankHttp {
 }
 
 function headersOf({ method, body, headers }: HttpRequest): RawAxiosRequestHeaders {
-  // Without it axios declares an empty POST a form. Packing pays for lists, not for the answer to one add.
+  // Packing pays for lists, not for the answer to one add. Without a type axios declares an empty POST a form.
   if (method === 'GET') return { 'Accept-Encoding': 'gzip', ...headers };
-  return body === undefined ? { 'Content-Type': false, ...headers } : headers;
+  return {
+    'Accept-Encoding': 'identity',
+    ...(body === undefined && { 'Content-Type': false }),
+    ...headers,
+  };
 }
 
 function codeOf(error: unknown): string {

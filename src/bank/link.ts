@@ -4,9 +4,12 @@ const MAX_ID = 128;
 /** What addresses are read as a step in the path, also where its dots are escaped. */
 const DOTS: ReadonlySet<string> = new Set(['.', '..']);
 
+/** What no address and no text of the database can hold, and what stands for a letter that could not be read. */
+const LOST = /\0|\uFFFD|\p{Surrogate}/u;
+
 /** Whether an id can stand in a path: patterns of string fields are not shown (Conventions). */
 export function isPathId(id: string): boolean {
-  return id !== '' && id.length <= MAX_ID && !DOTS.has(id) && !/\p{Cs}/u.test(id);
+  return id !== '' && id.length <= MAX_ID && !DOTS.has(id) && !LOST.test(id);
 }
 
 /**

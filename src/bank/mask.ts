@@ -13,8 +13,7 @@ const KEPT_CHARACTERS = 2_000;
 
 /** Text without account numbers: an IBAN as country and last four, long digit runs as dots. */
 export function maskText(text: string): string {
-  return text
-    .slice(0, KEPT_CHARACTERS)
+  return beginningOf(text)
     .replace(IBAN, (_match, country: string, last: string) => `${country}…${last.replaceAll(' ', '')}`)
     .replace(DIGITS, '…');
 }
@@ -26,5 +25,10 @@ export function maskMessage(message: string): string {
 
 /** A whole body: as {@link maskText}, and the values of personal fields are replaced. */
 export function maskBody(body: string): string {
-  return maskText(body.slice(0, KEPT_CHARACTERS).replace(PERSONAL, '$1"…"').replace(VALUE, '$1"…"'));
+  return maskText(beginningOf(body).replace(PERSONAL, '$1"…"').replace(VALUE, '$1"…"'));
+}
+
+/** Without U+0000, which the database cannot hold: what is in UTF-16 can then be read, and masked, all the same. */
+function beginningOf(text: string): string {
+  return text.replaceAll('\0', '').slice(0, KEPT_CHARACTERS);
 }

@@ -4,7 +4,7 @@ import type { TcpNetConnectOpts } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { AxiosError, type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
 import { Agent, buildConnector, Client, type Dispatcher } from 'undici';
-import { BODY_TOO_LARGE } from './errors';
+import { BODY_TOO_LARGE, INTERIM_ANSWER } from './errors';
 
 /** Limits of one exchange with the bank. */
 export interface HttpLimits {
@@ -41,7 +41,8 @@ const GZIP: ReadonlySet<string> = new Set(['gzip', 'x-gzip']);
 /**
  * Carries axios' requests over a pool of connections, one request at a time on each (no pipelining: what stands behind
  * a lost request would be lost or sent again with it). No retry, no redirect, no proxy. Fails with an `AxiosError` whose
- * code is the network's, `connect-timeout`, `total-timeout`, `too-late` or `body-too-large`.
+ * code is the network's, `connect-timeout`, `total-timeout`, `too-late`, `interim-answer` or
+ * `body-too-large`.
  */
 export class PoolAdapter {
   private readonly pool: Agent;
@@ -135,15 +136,18 @@ export class PoolAdapter {
 
   private async textOf(answer: RawAnswer): Promise<string> {
     const coding = String(answer.headers['content-encoding']).toLowerCase();
-    const bytes = GZIP.has(coding) ? await this.unpacked(answer.body) : answer.body;
+    const isPacked = GZIP.has(coding) && answer.body.length > 0;
+    const bytes = isPacked ? await this.unpacked(answer) : answer.body;
     const text = bytes.toString('utf8');
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 
-  private async unpacked(packed: Buffer): Promise<Buffer> {
+  /** Nothing depends on the body of a refusal: where it cannot be unpacked, its status still tells. */
+  private async unpacked({ status, body }: RawAnswer): Promise<Buffer> {
     try {
-      return await promisify(gunzip)(packed, { maxOutputLength: this.limits.maxBodyBytes });
+      return await promisify(gunzip)(body, { maxOutputLength: this.limits.maxBodyBytes });
     } catch (error) {
+      if (status >= 400) return Buffer.alloc(0);
       const tooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
       throw new AxiosError('gzip', tooLarge ? BODY_TOO_LARGE : 'unreadable-body');
     }
@@ -229,8 +233,11 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 }
 
+/** The pool's words for the one thing it closes a connection for: a 100. */
+const BAD_RESPONSE = 'bad response';
+
 /** The pool's word for a connection the other side closed is the one the system has for it. */
 function codeOf(error: Error & { code?: unknown }): string {
-  if (error.code === 'UND_ERR_SOCKET') return 'ECONNRESET';
+  if (error.code === 'UND_ERR_SOCKET') return error.message === BAD_RESPONSE ? INTERIM_ANSWER : 'ECONNRESET';
   return typeof error.code === 'string' ? error.code : 'no-answer';
 }

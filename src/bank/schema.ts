@@ -2,6 +2,7 @@ import { isLosslessNumber, stringify } from 'lossless-json';
 import { z } from 'zod';
 import { ContractDrift } from './errors';
 import { parseJson } from './json';
+import { isPathId } from './link';
 import { marksOf, type PaymentMarks } from './payment-marks';
 
 /**
@@ -12,7 +13,8 @@ import { marksOf, type PaymentMarks } from './payment-marks';
 /** A number as the digits received. One rule for either form: a union would note a fault for each number it meets. */
 const digitsOf = (value: unknown): unknown => (isLosslessNumber(value) ? value.value : value);
 
-const id = z.preprocess(digitsOf, z.string().min(1));
+/** Of a record: what cannot stand in a path asks for nothing. */
+const id = z.preprocess(digitsOf, z.string().refine(isPathId));
 
 /** An id that may be absent; a bank may write that as an empty text. */
 const maybeId = z.preprocess(digitsOf, z.string()).nullish();
@@ -341,10 +343,13 @@ function faultsIn({ issues }: z.ZodError): string[] {
 /** The first faults say what changed; a page of a hundred broken records would repeat them. */
 const NAMED_FIELDS = 5;
 
+/** How JSON writes U+0000, which no text of the database can hold. */
+const ESCAPED_NUL = /(?<!\\)((?:\\\\)*)\\u0000/g;
+
 /** @throws ContractDrift; an unparsable body or one nested too deep for the stack is no answer. */
 function parseBody(body: string): unknown {
   try {
-    return parseJson(body);
+    return parseJson(body.replace(ESCAPED_NUL, '$1\\ufffd'));
   } catch {
     throw new ContractDrift(['body']);
   }

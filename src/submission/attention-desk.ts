@@ -7,6 +7,7 @@ import { wake } from '../database/leases';
 import { newId } from '../database/new-id';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
+import { Problem } from '../http/problem';
 import { showId } from '../http/prefixed-id';
 import { amend } from '../pay-run/amendment';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
@@ -77,6 +78,13 @@ export class AttentionDesk {
         throw new DomainError(
           'EVIDENCE_REQUIRED',
           'Have the bank say in writing that nobody submitted it, and give the reference of that as evidence.',
+        );
+      }
+      if (isAmendment(proposed) && !(await mayPropose(tx, personId, proposed))) {
+        throw new Problem(
+          403,
+          'PREPARER_REQUIRED',
+          'Taking a payment out is an amendment, which only a preparer proposes: whoever does may not approve the run.',
         );
       }
       if (await openAction(tx, attentionId)) {
@@ -294,17 +302,30 @@ export class AttentionDesk {
 }
 
 /** @throws DomainError PROPOSER_NOT_ENTITLED where who proposed it could not do so any more */
-async function assertProposerMay(tx: EmployerTransaction, { proposedBy }: AttentionActionRow): Promise<void> {
-  const entitled = await tx.query(
-    `SELECT FROM person p JOIN person_role r ON r.person_id = p.id AND r.employer_id = $1
-     WHERE p.id = $2 AND p.disabled_at IS NULL LIMIT 1`,
-    [tx.employerId, proposedBy],
-  );
-  if (entitled.length > 0) return;
+async function assertProposerMay(tx: EmployerTransaction, action: AttentionActionRow): Promise<void> {
+  if (await mayPropose(tx, action.proposedBy, action)) return;
   throw new DomainError(
     'PROPOSER_NOT_ENTITLED',
-    'Who proposed the action holds no role here any more: withdraw it, and propose it anew.',
+    'Who proposed the action holds no role here any more that may: withdraw it, and have it proposed anew.',
   );
+}
+
+async function mayPropose(
+  tx: EmployerTransaction,
+  personId: string,
+  action: Pick<AttentionActionRow, 'action'>,
+): Promise<boolean> {
+  const entitled = await tx.query(
+    `SELECT FROM person p JOIN person_role r ON r.person_id = p.id AND r.employer_id = $1
+     WHERE p.id = $2 AND p.disabled_at IS NULL AND (r.role = 'preparer' OR NOT $3) LIMIT 1`,
+    [tx.employerId, personId, isAmendment(action)],
+  );
+  return entitled.length > 0;
+}
+
+/** Whether it amends the run, whose proposer is then one of its preparers. */
+function isAmendment({ action }: Pick<AttentionActionRow, 'action'>): boolean {
+  return action === 'EXCLUDE_PAYMENT';
 }
 
 /** Whether it is about payments that are paid again and that the bank does not show. */

@@ -35,7 +35,7 @@ class AttentionQuery extends createZodDto(
 class ProposedBody extends createZodDto(
   z
     .strictObject({
-      action: z.enum(ATTENTION_ACTIONS),
+      action: z.enum(ATTENTION_ACTIONS).describe('EXCLUDE_PAYMENT is for a preparer to propose.'),
       reason,
       evidence: words(200).optional(),
       paymentIds: z

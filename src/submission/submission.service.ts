@@ -114,11 +114,13 @@ export class SubmissionService {
     return this.unsent.takeBack();
   }
 
-  /** Takes no more work, waits for what is under way, and then writes down what only this process knows. */
+  /** Takes no more work, waits for what is under way, and writes down what only this process knows, at once and after it. */
   async drain(): Promise<void> {
     this.adder.stop();
     this.submitter.stop();
-    await Promise.all([this.runs.drain(), this.builds.drain(), this.others.drain()]);
+    // A call may hang for longer than it is waited for; what fails here is tried again after it.
+    const known = this.unsent.drain().catch(() => undefined);
+    await Promise.all([known, this.runs.drain(), this.builds.drain(), this.others.drain()]);
     await this.unsent.drain();
   }
 

@@ -43,6 +43,14 @@ describe('an error body', () => {
     );
   });
 
+  it.each(['utf16le', 'utf8'] as const)('is kept and masked as the database can hold it (%s)', (encoding) => {
+    const said = '{"name":"Ada","message":"\\u0000no account FR7630006000011234567890189"}';
+    const read = errorBodyOf(Buffer.from(said, encoding).toString());
+    expect(read.raw).toContain('"name":"…"');
+    expect(`${read.raw} ${read.words ?? ''}`).toMatch(/no account FR…0189/);
+    expect(`${read.raw} ${read.words ?? ''}`).not.toMatch(/\0|Ada/);
+  });
+
   it('is cut, so that an intent row stays small', () => {
     expect(maskBody('é'.repeat(100_000))).toHaveLength(2_000);
   });

@@ -3,7 +3,7 @@ import { segment } from '../../src/bank/link';
 describe('a path of the bank', () => {
   it('is built only from ids that stay one segment', () => {
     expect(segment('0A-b_9.c')).toBe('0A-b_9.c');
-    for (const id of ['', '.', '..', 'x'.repeat(129), '\ud800'])
+    for (const id of ['', '.', '..', 'x'.repeat(129), '\ud800', 'a\0b', 'a\uFFFDb'])
       expect(() => segment(id)).toThrow(RangeError);
   });
 

@@ -95,6 +95,21 @@ describe('the outcome of a call', () => {
     },
   );
 
+  it.each([201, 404, 422, 502])(
+    'keeps nothing that the database cannot hold of a %s in UTF-16',
+    async (status) => {
+      bank.handler = (request, response) => {
+        if (request.url === '/token') return answer(response, 200, { access_token: 't', expires_in: 600 });
+        response.writeHead(status);
+        response.end(Buffer.from('<h1>Bad Gateway</h1>', 'utf16le'));
+      };
+      const outcome = await client.customerInstructions.addBytes('4711', '{}');
+      expect(outcome.kind).toBe(status === 422 ? 'no' : 'in-doubt');
+      const raw = outcome.kind === 'no' ? outcome.error?.raw : outcome.kind === 'in-doubt' && outcome.raw;
+      expect(raw).toBe('<h1>Bad Gateway</h1>');
+    },
+  );
+
   it('is no where nothing was sent: bank or token endpoint not there', async () => {
     answering(200, {});
     await client.accounts.get('1').catch(() => undefined);

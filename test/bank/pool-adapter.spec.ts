@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import * as net from 'node:net';
 import fc from 'fast-check';
 import { BankHttp, DEFAULT_HTTP_LIMITS, type HttpResult } from '../../src/bank/http';
+import { inWords } from '../../src/bank/errors';
 import { answer, ScriptedBank } from './scripted-bank';
 import { eventually } from '../support/eventually';
 
@@ -110,10 +111,53 @@ describe('the pool that carries the exchanges', () => {
     expect(await get()).toEqual({ kind: 'failed', sent: true, why: 'unreadable-body' });
   });
 
+  it.each([204, 401, 404, 429])(
+    'takes an empty answer that says it is packed for what it is (%i)',
+    async (status) => {
+      bank.handler = (_request, response) => {
+        response.writeHead(status, { 'Content-Encoding': 'gzip' });
+        response.end();
+      };
+      expect(await get()).toMatchObject({ kind: 'answer', status, text: '' });
+      expect(await post(http, '{}')).toMatchObject({ kind: 'answer', status, text: '' });
+    },
+  );
+
+  it('keeps the status of a refusal that cannot be unpacked, and takes no success for one', async () => {
+    let status = 401;
+    let body = Buffer.from('not packed at all');
+    bank.handler = (_request, response) => {
+      response.writeHead(status, { 'Content-Encoding': 'gzip' });
+      response.end(body);
+    };
+    expect(await get()).toMatchObject({ kind: 'answer', status, text: '' });
+    body = gzipSync(Buffer.from('{"code":"E1"}')).subarray(0, 20);
+    for (status of [400, 404, 502])
+      expect(await post(http, '{}')).toMatchObject({ kind: 'answer', status, text: '' });
+    body = gzipSync(Buffer.from('x'.repeat(LIMITS.maxBodyBytes + 1)));
+    expect(await get()).toMatchObject({ kind: 'answer', status: 502, text: '' });
+    for (status of [200, 201, 302])
+      expect(await post(http, '{}')).toMatchObject({ kind: 'failed', sent: true });
+  });
+
+  it('tells an interim answer that it does not take from a connection that broke', async () => {
+    const hasty = net.createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n\r\n'));
+    });
+    await new Promise<void>((resolve) => hasty.listen(0, '127.0.0.1', resolve));
+    const { port } = hasty.address() as net.AddressInfo;
+    const request = { method: 'POST' as const, url: `http://127.0.0.1:${port}`, headers: {}, body: '{}' };
+    const result = await http.send(request);
+    hasty.close();
+    expect(result).toEqual({ kind: 'failed', sent: true, why: 'interim-answer' });
+    expect(inWords('interim-answer')).toBe('an interim answer (100) that this client does not take');
+  });
+
   it('asks for no packing where it changes something, and declares no form where there is no body', async () => {
     await post(http, '{}');
     await http.send({ method: 'POST', url: bank.url, headers: {} });
-    expect(bank.requests[0]?.headers['accept-encoding']).toBeUndefined();
+    expect(bank.requests.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'identity']);
     expect(bank.requests[1]?.headers['content-type']).toBeUndefined();
   });
 

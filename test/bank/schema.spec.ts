@@ -41,6 +41,22 @@ describe('reading an answer', () => {
     expect(read['brandNew']).toEqual({ deep: new LosslessNumber('1') });
   });
 
+  it('reads no text that the database cannot hold', () => {
+    const body =
+      '{"id":1,"status":{"value":"SETT\\u0000LED","label":"\\\\u0000 \\\\\\u0000"},"new":{"deep":"\\u0000\\u0000"}}';
+    const read = readAs(customerInstruction, body);
+    expect(read.status).toEqual({ value: 'SETT\uFFFDLED', label: '\\u0000 \\\uFFFD' });
+    expect(read['new']).toEqual({ deep: '\uFFFD\uFFFD' });
+  });
+
+  it.each(['x'.repeat(129), '..', 'a\0b', '\ud800'])(
+    'takes nothing for an id that names no record (%j)',
+    (id) => {
+      const read = () => readAs(customerInstruction, JSON.stringify({ ...INSTRUCTION_BODY, id }));
+      expect(driftOf(read)).toEqual(['id']);
+    },
+  );
+
   it('names the missing required field and no value', () => {
     expect(driftOf(() => readAs(customerInstruction, '{"status":{"value":"INITIATED"}}'))).toEqual(['id']);
     expect(driftOf(() => readAs(customerInstruction, '{"id":1,"status":{}}'))).toEqual(['status.value']);

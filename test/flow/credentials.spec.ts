@@ -1,3 +1,4 @@
+import { ServerResponse } from 'node:http';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -92,5 +93,29 @@ describe('an access token that the bank turns away', () => {
     );
     expect(payees.map(({ count }) => count)).toEqual([1, 1, 1]);
     expect(await payroll.attention()).toEqual([]);
+  });
+});
+
+describe('a token that the bank turns away in an answer that cannot be unpacked', () => {
+  it('is asked about while a run is followed', async () => {
+    const variants = { linkReads: 'allowed', submitWaitsFor: 'approval' } as const;
+    const payroll = await Payroll.start({ sandbox: { variants } });
+    const { writeHead } = ServerResponse.prototype;
+    const bank = jest.spyOn(ServerResponse.prototype, 'writeHead');
+    try {
+      await payroll.until(await payroll.paid(payFile(payRows(2))), ['FOLLOWING']);
+      bank.mockImplementation(function (this: ServerResponse, status: number, headers?: object) {
+        const packed = status === 401 ? { ...headers, 'content-encoding': 'gzip' } : headers;
+        return writeHead.call(this, status, packed as never);
+      } as typeof writeHead);
+      await payroll.fault({ operation: '*', kind: '401', every: 1 });
+      await eventually(async () => {
+        await payroll.wakeAll();
+        return (await payroll.attention()).some(({ kind }) => kind === 'CREDENTIALS');
+      }, 10_000);
+    } finally {
+      bank.mockRestore();
+      await payroll.close();
+    }
   });
 });

@@ -3,7 +3,8 @@ import { BankGateway } from '../../src/bank/gateway';
 import type { BankInstruction, BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
+import { gatewayPage } from '../support/gateway-page';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -155,6 +156,22 @@ describe('a submitted instruction that the bank does not have any more', () => {
 });
 
 describe('a lost submit that two people declare not executed', () => {
+  it.each([404, 405])(
+    'is so by the written word where a gateway answers the delete with a page in UTF-16: %i',
+    async (status) => {
+      payroll = await Payroll.start({
+        settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+        sandbox: { variants: { linkReads: 'allowed' } },
+      });
+      const { id, path } = await payroll.parked(payRows(2));
+      gatewayPage('DELETE', /./, status);
+      expect(await confirmed(path, 'NOT_EXECUTED', 'letter 4711 of the bank')).toMatchObject({ status: 200 });
+      const deletes = `SELECT outcome FROM bank_call WHERE operation = 'delete' ORDER BY intended_at DESC LIMIT 1`;
+      expect(await select(payroll.database.superuserUrl, deletes)).toEqual([{ outcome: 'IN_DOUBT' }]);
+      await payroll.until(id, ['FAILED'], 20_000);
+    },
+  );
+
   it('is proven by the delete, also where a read right after it still shows the instruction', async () => {
     payroll = await Payroll.start({
       settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', BANK_LAG_BOUND_MS: '1000' },

@@ -1,4 +1,6 @@
 import { FLOW_BANK } from '../support/lawful-banks';
+import { select } from '../support/database';
+import { gatewayPage } from '../support/gateway-page';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -129,6 +131,32 @@ describe('under faults of the bank and the network', () => {
       }
     },
   );
+
+  it('writes down what a gateway answers in UTF-16 to an initiation, and tries again ever later', async () => {
+    const patient = await Payroll.start({ settings: { REBUILD_LIMIT: '2' } });
+    const gateway = gatewayPage('POST', /credit-transfers$/, 502);
+    try {
+      const id = await patient.paid(payFile(payRows(2)));
+      await patient.askedAbout(id, 'REBUILD_LIMIT');
+      const calls = await select<{ outcome: string; said: string; afterMs: number }>(
+        patient.database.superuserUrl,
+        `SELECT outcome, outcome_detail AS said,
+           (extract(epoch FROM intended_at - lag(intended_at, 1, intended_at) OVER (ORDER BY attempt)) * 1000)::int AS "afterMs"
+         FROM bank_call WHERE operation = 'initiate' AND outcome = 'IN_DOUBT' ORDER BY attempt`,
+      );
+      expect(calls.map(({ outcome, said }) => `${outcome} ${said}`)).toEqual(
+        Array(3).fill('IN_DOUBT status 502: <html><h1>Out of order</h1></html>'),
+      );
+      expect(calls[1]!.afterMs).toBeLessThan(calls[2]!.afterMs);
+      expect(calls[2]!.afterMs).toBeGreaterThanOrEqual(1_000);
+      gateway.mockRestore();
+      await patient.until(id, ['SETTLED'], 20_000);
+      expect(await patient.attention()).toEqual([]);
+    } finally {
+      gateway.mockRestore();
+      await patient.close();
+    }
+  });
 
   it('asks nothing more about an initiation that was refused once two people have tried its rows again', async () => {
     const patient = await Payroll.start({ settings: { REBUILD_LIMIT: '1' } });

@@ -3,7 +3,7 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_TOKEN } from '../../src/bank-sandbox/sandbox';
 import { Variants } from '../../src/bank-sandbox/variants';
 import { PATHS } from '../../src/bank/types';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -33,8 +33,20 @@ describe('rows the bank does not take', () => {
     expect((await payroll.ledger()).payees).toEqual([]);
     const path = payroll.path(`/attention/${attention!.id}`);
     const proposal = { action: 'EXCLUDE_PAYMENT', reason: 'the bank does not know the account' };
-    expect((await payroll.as('operator').post(`${path}/actions`, proposal)).status).toBe(201);
-    expect((await payroll.confirm(path, 'operator')).data.code).toBe('SECOND_PERSON_REQUIRED');
+    for (const who of ['approver', 'operator', 'finance'] as const) {
+      const refused = await payroll.as(who).post(`${path}/actions`, proposal);
+      expect([refused.status, refused.data.code]).toEqual([403, 'PREPARER_REQUIRED']);
+    }
+    expect((await payroll.as('preparer').post(`${path}/actions`, proposal)).status).toBe(201);
+    const roles = (to: string) =>
+      execute(
+        payroll.database.superuserUrl,
+        `UPDATE person_role SET role = $1 WHERE person_id = (SELECT id FROM person WHERE name = 'preparer')`,
+        [to],
+      );
+    await roles('finance');
+    expect((await payroll.confirm(path)).data.code).toBe('PROPOSER_NOT_ENTITLED');
+    await roles('preparer');
     expect((await payroll.confirm(path)).status).toBe(200);
     await payroll.until(run.id, ['READY']);
     const amended = await payroll.run(run.id);

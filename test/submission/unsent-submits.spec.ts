@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BankGateway } from '../../src/bank/gateway';
+import { SubmissionService } from '../../src/submission/submission.service';
 import { UnsentSubmits } from '../../src/submission/unsent-submits';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -129,6 +130,20 @@ describe('a submit that was not sent', () => {
     ]);
     expect(await payroll.attention()).toEqual([]);
     expect((await payroll.calls()).submit).toBe(1);
+  });
+
+  it('is written down by a process that ends, though another call of it hangs', async () => {
+    const { attempt } = await submitting({ BANK_TIMEOUT_MS: '9000', SUBMIT_DOUBT_MS: '60000' });
+    const { app } = payroll.services[0]!;
+    const service = app.get(SubmissionService);
+    jest.spyOn(service, 'takeBackUnsent').mockResolvedValue();
+    app.get(UnsentSubmits).remember(attempt);
+    let isOver = false;
+    const draining = service.drain().finally(() => (isOver = true));
+    await eventually(async () => (await statuses()).includes('VERIFIED'), 2_000);
+    expect(isOver).toBe(false);
+    await draining;
+    expect(await select(payroll.database.superuserUrl, outcome)).toEqual([{ outcome: 'PROVEN_UNSENT' }]);
   });
 
   it('is not forgotten by a process that ends meanwhile', async () => {

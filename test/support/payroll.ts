@@ -325,9 +325,15 @@ export class Payroll {
 
   /** One person proposes an action, unless it is, and another confirms it; the refusal of the proposal where there is one. */
   async decide(path: string, proposal: Record<string, unknown>): Promise<AxiosResponse> {
-    const proposed = await this.as('operator').post(`${path}/actions`, proposal);
+    const proposed = await this.propose(path, proposal);
     if (proposed.status !== 201 && proposed.data.code !== 'ACTION_IS_PROPOSED') return proposed;
     return this.confirm(path);
+  }
+
+  /** Proposes an action, as somebody who may. */
+  propose(path: string, proposal: Record<string, unknown>): Promise<AxiosResponse> {
+    const who = proposal.action === 'EXCLUDE_PAYMENT' ? 'preparer' : 'operator';
+    return this.as(who).post(`${path}/actions`, proposal);
   }
 
   /** Confirms the action that is proposed, as somebody who has read it. */
