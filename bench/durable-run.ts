@@ -18,6 +18,14 @@ const AT_ONCE = 32;
 /** How much longer each flush of the write-ahead log is made to take. */
 const SLOWER_FLUSH_US = 2_000;
 
+/** Of the bare loop's rows a second by the bank's latency, and of the run's own with slower flushes. */
+const LEAST_OF_BARE: Record<(typeof LATENCIES_MS)[number], number> = { 20: 0.97, 0: 0.75 };
+const LEAST_WITH_SLOWER_FLUSHES = 0.95;
+const MOST_IN_DOUBT = 200;
+/** Of a payment, while the rows are added. */
+const MOST_DATABASE_US = 12;
+const MOST_WAL_BYTES = 800;
+
 interface Figures {
   addSeconds: number;
   submittedSeconds: number;
@@ -49,7 +57,21 @@ async function main(): Promise<void> {
     sayBare(rows, bare);
     say('durable', rows, durable);
     say('flush + 2 ms', rows, slower);
-    sayRatios(bare, durable, slower);
+    sayRatios(latencyMs, bare, durable, slower);
+    const each = (of: (building: Meters) => number) =>
+      median(durable.map(({ building }) => of(building))) / rows;
+    sayLimit(
+      'CPU of the database, µs a row',
+      each(({ databaseUs }) => databaseUs),
+      'most',
+      MOST_DATABASE_US,
+    );
+    sayLimit(
+      'write-ahead log, bytes a row',
+      each(({ walBytes }) => walBytes),
+      'most',
+      MOST_WAL_BYTES,
+    );
   }
   await onStage((stage) => kill(stage, rows));
 }
@@ -142,7 +164,8 @@ async function kill(stage: Stage, rows: number): Promise<void> {
   const { rows: open } = await office.db.query<{ rows: number }>(
     'SELECT coalesce(sum(cardinality(row_nos)), 0)::int AS rows FROM add_intent WHERE finished_at IS NULL',
   );
-  process.stdout.write(`\nRows in doubt after kill -9: ${open[0]?.rows}\n`);
+  process.stdout.write('\n');
+  sayLimit('rows in doubt after kill -9', open[0]?.rows ?? NaN, 'most', MOST_IN_DOUBT);
   await office.startService();
   await office.until(run, SETTLED);
   await office.checkBook(run);
@@ -211,8 +234,18 @@ function say(name: string, rows: number, figures: readonly Figures[]): void {
   ]);
 }
 
+/** A figure beside its limit; one that does not hold makes the whole fail at its end. */
+function sayLimit(name: string, figure: number, bound: 'least' | 'most', limit: number): void {
+  const holds = bound === 'least' ? figure >= limit : figure <= limit;
+  if (!holds) process.exitCode = 1;
+  process.stdout.write(
+    `${name}: ${figure.toFixed(1)}; at ${bound} ${limit}: ${holds ? 'holds' : 'DOES NOT HOLD'}\n`,
+  );
+}
+
 /** Each durable run against the bare loop of its own round. */
 function sayRatios(
+  latencyMs: (typeof LATENCIES_MS)[number],
   bare: readonly BareFigures[],
   durable: readonly Figures[],
   slower: readonly Figures[],
@@ -222,15 +255,14 @@ function sayRatios(
       const [fast, slow] = [durable[n], slower[n]];
       return fast && slow ? [of(one, fast, slow)] : [];
     });
-    return `${(100 * median(ratios)).toFixed(1)} %`;
+    return 100 * median(ratios);
   };
   const toAdds = ratio((one, fast) => one.addSeconds / fast.addSeconds);
   const toCalls = ratio((one, fast) => (one.addSeconds + one.readSeconds) / fast.addSeconds);
   const toFast = ratio((_, fast, slow) => fast.addSeconds / slow.addSeconds);
-  process.stdout.write(
-    `rows a second, of the bare adds: ${toAdds}; of the bare adds and one reading: ${toCalls}; ` +
-      `with flushes 2 ms slower, of without: ${toFast}\n`,
-  );
+  sayLimit('rows a second, % of the bare adds', toAdds, 'least', 100 * LEAST_OF_BARE[latencyMs]);
+  process.stdout.write(`rows a second, % of the bare adds and one reading: ${toCalls.toFixed(1)}\n`);
+  sayLimit('with flushes 2 ms slower, % of without', toFast, 'least', 100 * LEAST_WITH_SLOWER_FLUSHES);
 }
 
 main().catch((error: unknown) => {

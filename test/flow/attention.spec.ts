@@ -12,7 +12,12 @@ describe('a submit whose outcome nobody knows', () => {
   let next = 1;
   beforeAll(async () => {
     payroll = await Payroll.start({
-      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', FOLLOW_STEP_MS: '20000' },
+      settings: {
+        BANK_TIMEOUT_MS: '400',
+        SUBMIT_DOUBT_MS: '400',
+        FOLLOW_DELAYS_MS: '200,1000',
+        FOLLOW_STEP_MS: '5000',
+      },
       sandbox: { variants: { linkReads: 'allowed' } },
     });
   });
