@@ -14,7 +14,7 @@ import { CONFIG, Config } from '../config/env';
 import { readById } from '../database/by-id';
 import { BackgroundDatabase } from '../database/background-database';
 import type { EmployerTransaction } from '../database/database';
-import { Claim, Fenced, isThere, LeaseKind, Leases, missingForMs } from '../database/leases';
+import { Claim, fence, Fenced, isThere, LeaseKind, Leases, missingForMs } from '../database/leases';
 import { leaseHolder, LeaseWorker, WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
 import { DAY_MS } from '../domain/durations';
@@ -111,6 +111,7 @@ export class FollowService {
         throw error;
       }
       const nextMs = await this.database.inEmployer(employerId, async (tx) => {
+        await fence(tx, claim);
         await this.tellOfFailure(tx, claim, followed, error);
         return this.nextReadMs(tx, followed.instruction, begunMs);
       });
@@ -121,6 +122,7 @@ export class FollowService {
       throw error;
     }
     return this.database.inEmployer(employerId, async (tx) => {
+      await fence(tx, claim);
       if (read.unread) await this.tellOfFailure(tx, claim, followed, read.unread);
       else if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
       if (read.unshown.length === 0) {
