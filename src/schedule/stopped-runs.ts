@@ -107,8 +107,7 @@ function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
              WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL), r.created_at) AS "approvedAt",
          s.submits_off OR NOT database_is_known() AS installation,
          e.stopped_at IS NOT NULL AS employer, r.stopped_at IS NOT NULL AS run,
-         greatest(r.stopped_at, e.stopped_at, CASE WHEN s.submits_off THEN least(s.changed_at,
-           (SELECT min(stopped_at) FROM service_stop WHERE lifted_at IS NULL)) END) AS "stoppedAt",
+         greatest(r.stopped_at, e.stopped_at, CASE WHEN s.submits_off THEN s.off_since END) AS "stoppedAt",
          r.stopped_reason AS "stoppedReason", may_be_forgotten($1, r.id) OR EXISTS (
            SELECT FROM forgotten_instruction f
            WHERE f.employer_id = $1 AND f.pay_run_id = r.id AND f.adopted_at IS NULL) AS forgotten

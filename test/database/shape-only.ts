@@ -105,6 +105,8 @@ export const SHAPE_ONLY: readonly string[] = [
   'moved_instruction.moved_instruction_pkey',
   'reconciler_pass.reconciler_pass_pkey',
   'restore_check.restore_check_pkey',
+  // It refuses nothing: it keeps since when.
+  'service_switch.keep_since_when_off',
   // An id or a number beside the time by which the table is partitioned.
   'bank_call.bank_call_pkey',
   'state_change.state_change_pkey',

@@ -228,6 +228,12 @@ it('does not ask again what was decided where somebody throws the switch too', a
   await acknowledged();
   await submitsOff();
   expect(await look()).toEqual([]);
+  // What threw it first is decided, and it stays where it is.
+  await execute(
+    store.superuserUrl,
+    `SET session_replication_role = replica; UPDATE service_stop SET lifted_at = now()`,
+  );
+  expect(await look()).toEqual([]);
 });
 
 const certain = async () => {
