@@ -255,7 +255,8 @@ export class Builder {
       case 'wait':
         return waitingAfter(path, outcome, next.ms);
       case 'credentials':
-        if (!(await stands(tx, claim))) return 'never';
+        // The next step finds out whether it is another's now, or only was held for too long.
+        if (!(await stands(tx, claim))) return 0;
         await this.abandonment.park(
           tx,
           work,

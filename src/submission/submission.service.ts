@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   BankClientError,
@@ -54,6 +55,9 @@ const DRIFT_PAUSE_MS = 30_000;
 
 /** However long the bank asks to wait, so soon it is seen that the cut-off has passed; nothing is sent before it may be. */
 const LIMITED_PAUSE_MS = 15_000;
+
+/** How soon a submit that turns out not to have been sent is written down as such while the process ends. */
+const UNSENT_AGAIN_MS = 250;
 
 const CERTAIN_OF_HIDDEN =
   'Nothing of this run was submitted. It goes on by itself once the bank shows the account again.';
@@ -114,13 +118,19 @@ export class SubmissionService {
     return this.unsent.takeBack();
   }
 
-  /** Takes no more work, waits for what is under way, and writes down what only this process knows, at once and after it. */
+  /** Takes no more work, waits for what is under way, and writes down what only this process knows, meanwhile and after it. */
   async drain(): Promise<void> {
     this.adder.stop();
     this.submitter.stop();
+    const drained = Promise.all([this.runs.drain(), this.builds.drain(), this.others.drain()]);
+    const isOver = drained.then(
+      () => true,
+      () => true,
+    );
     // A call may hang for longer than it is waited for; what fails here is tried again after it.
-    const known = this.unsent.drain().catch(() => undefined);
-    await Promise.all([known, this.runs.drain(), this.builds.drain(), this.others.drain()]);
+    while (!(await Promise.race([isOver, sleep(UNSENT_AGAIN_MS, false)])))
+      await this.unsent.takeBack().catch(() => undefined);
+    await drained;
     await this.unsent.drain();
   }
 

@@ -61,8 +61,8 @@ const LEAVES_WITHIN_MS = 5_000;
 const READ_LASTS_MS = 2_000;
 
 /**
- * All of an instruction may be read twice more for one submit, where others had its turn; the last look is short, or one too
- * large for its bank would never be sent.
+ * All of an instruction may be read twice more for one submit, where others had its turn; the last look is as short as can be
+ * and is taken, or one too large for its bank, or its limit, would never be sent.
  */
 const MOST_LOOKS = 3;
 
@@ -182,8 +182,9 @@ export class Submitter {
   }
 
   /**
-   * Somebody else may have submitted it meanwhile, or added to it, or what it pays again may have been executed: all of it is
-   * read again, with the turn kept. What takes longer than a turn is kept is followed by a short look, and the submit by that.
+   * What it pays again may have been executed meanwhile, or somebody else may have submitted it or added to it: the former is
+   * looked at again, and then all of it is read again, with the turn kept. What takes longer than a turn is kept is followed
+   * by a short look, and the submit by that.
    */
   private async afterLooks(
     claim: Claim,
@@ -191,26 +192,28 @@ export class Submitter {
     rows: readonly PayableRow[],
   ): Promise<Allowed | Otherwise | 'look again'> {
     let paymentsStand = () => false;
-    for (let left = MOST_LOOKS; left > 0; left -= 1) {
+    for (let left = MOST_LOOKS; ; left -= 1) {
       if (this.stopping) return { mayLeave: () => false };
-      let isShort = true;
+      if (!(await this.replaced.standsBeforeSubmit(claim, work, rows))) return 'look again';
+      const replacedStand = this.clock.within(READ_LASTS_MS);
+      const isLast = left === 1;
+      let isShort = isLast;
       const { turn, answer } = await this.gateway.turnToSubmitAfter(async (its) => {
         const isQuick = this.clock.within(READ_LASTS_MS);
-        const isLess = left === 1 || paymentsStand();
-        const otherwise = await this.reader.readAgain(work, rows, its, isLess);
-        if (otherwise) return otherwise;
-        paymentsStand = this.clock.within(LEAVES_WITHIN_MS);
-        isShort = isLess || isQuick();
-        if (!isShort || (await this.replaced.standsBeforeSubmit(claim, work, rows))) return undefined;
-        return 'look again';
+        isShort ||= paymentsStand();
+        const otherwise = await this.reader.readAgain(work, rows, its, isShort);
+        isShort ||= isQuick();
+        return otherwise;
       });
       if (answer !== undefined) return answer;
+      paymentsStand = this.clock.within(LEAVES_WITHIN_MS);
       if (!isShort) continue;
       const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
       const itsTurn = turn ?? (await this.gateway.turnToSubmit());
-      if (mayLeave()) return { turn: itsTurn, mayLeave };
+      if (mayLeave() && (isLast || replacedStand())) return { turn: itsTurn, mayLeave };
+      // It would never be sent where its turn always comes so late.
+      if (isLast) return { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
     }
-    return 'look again';
   }
 
   private async submit(claim: Claim, work: Work, allowed: Allowed): Promise<StepEnd> {

@@ -1,5 +1,6 @@
 import axios from 'axios';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import type { SandboxOptions } from '../../src/bank-sandbox/sandbox';
 import { BankGateway } from '../../src/bank/gateway';
 import type { BankInstruction } from '../../src/bank/records';
 import { addDays } from '../../src/domain/calendar';
@@ -10,6 +11,8 @@ import { payFile, payRows } from '../support/pay-rows';
 import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll } from '../support/payroll';
+
+type Shown = Awaited<ReturnType<BankReads['payments']>>;
 
 /** Ten turns a second, less the tenth that is kept back. */
 const PER_MINUTE = 600;
@@ -294,12 +297,10 @@ describe('a submit that waits for its turn longer than what was read before it h
     expect(await submits()).toEqual([]);
   });
 
-  it.each([
-    ['', undefined],
-    [', once all was read again for long', 2_500],
-  ])('is not sent where what it pays again was executed meanwhile%s', async (_when, readMs) => {
+  /** A run that pays again what failed, not approved yet, and the instruction that it replaces. */
+  async function payingAgain(sandbox?: SandboxOptions) {
     const FAILS = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')!.iban;
-    payroll = await Payroll.start({ settings: { FOLLOW_DELAYS_MS: '600000' } });
+    payroll = await Payroll.start({ settings: { FOLLOW_DELAYS_MS: '600000' }, sandbox });
     const parent = await payroll.paid(payFile(payRows(1).map((row) => ({ ...row, iban: FAILS }))));
     await eventually(async () => {
       const follow = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
@@ -312,23 +313,53 @@ describe('a submit that waits for its turn longer than what was read before it h
     });
     // Only the look before the submit is to meet what was executed.
     await payroll.letRest('FOLLOW');
-    const replaced = await itsId(parent);
-    const { waits, letGo } = readMs === undefined ? holdsTurn(payroll) : readsFor(readMs);
-    await payroll.approve(run);
-    await waits();
+    return { run, replaced: await itsId(parent) };
+  }
+  /** From now on what is shown of an instruction's payments passes through this. */
+  const paymentsOf = (id: string, through: (shown: Shown) => Shown | Promise<Shown>) => {
     const reads = payroll.services[0]!.app.get(BankReads);
     const { payments } = reads;
     jest.spyOn(reads, 'payments').mockImplementation(async (account, instruction) => {
       const shown = await payments.call(reads, account, instruction);
-      if (instruction.bankInstructionId !== replaced) return shown;
-      return shown.map((one) => ({ ...one, status: 'SETTLED' }));
+      return instruction.bankInstructionId === id ? through(shown) : shown;
     });
+  };
+
+  it.each([
+    ['', undefined],
+    [', once all was read again for long', 2_500],
+  ])('is not sent where what it pays again was executed meanwhile%s', async (_when, readMs) => {
+    const { run, replaced } = await payingAgain();
+    const { waits, letGo } = readMs === undefined ? holdsTurn(payroll) : readsFor(readMs);
+    await payroll.approve(run);
+    await waits();
+    paymentsOf(replaced, (shown) => shown.map((one) => ({ ...one, status: 'SETTLED' })));
     await pause(3_000);
     letGo();
     const tried = async () => (await attempts()).length > 1 || (await payroll.run(run.id)).stopped !== null;
     await eventually(tried, 15_000);
     expect(await attempts()).toHaveLength(1);
     await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
+  });
+
+  it('is not sent where somebody submitted it while what it pays again was looked at for long', async () => {
+    const { run, replaced } = await payingAgain({ variants: { secondSubmit: 'executed' } });
+    const { waits, letGo } = holdsTurn(payroll);
+    await payroll.approve(run);
+    await waits();
+    let isLooking = false;
+    paymentsOf(replaced, async (shown) => {
+      if (isLooking) return shown;
+      isLooking = true;
+      await submitted(run.id);
+      await pause(6_000);
+      return shown;
+    });
+    await pause(3_000);
+    letGo();
+    await payroll.askedAbout(run.id, 'UNRECORDED_SUBMIT');
+    expect(isLooking).toBe(true);
+    expect(await attempts()).toHaveLength(1);
   });
 
   /**
@@ -403,6 +434,24 @@ describe('a submit that waits for its turn longer than what was read before it h
     letGo();
     await payroll.until(id, ['SETTLED']);
     expect([await attempts(), await submits(), reads()]).toEqual([[{ outcome: 'EXECUTED' }], [1], 3]);
+  });
+
+  it('is sent once where nothing but its payments is shown, and a turn of its own comes too late each time', async () => {
+    payroll = await Payroll.start();
+    await payroll.letsRead('INSTRUCTION_PAYMENTS');
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { turnToSubmit, turnToSubmitAfter } = gateway;
+    jest.spyOn(gateway, 'turnToSubmit').mockImplementation(async () => {
+      await pause(6_000);
+      return turnToSubmit.call(gateway);
+    });
+    jest.spyOn(gateway, 'turnToSubmitAfter').mockImplementation(async (read) => {
+      const { answer } = await turnToSubmitAfter.call(gateway, read);
+      return { answer };
+    });
+    const id = await payroll.paid(payFile(payRows(2)));
+    await payroll.until(id, ['SETTLED'], 20_000);
+    expect([await attempts(), await submits()]).toEqual([[{ outcome: 'EXECUTED' }], [1]]);
   });
 
   it('leaves open what is asked about it until its turn has come, where it is not shown whole then', async () => {
