@@ -2,6 +2,7 @@ import type { AmountCodec } from './amount-codec';
 import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
 import { ContractDrift, NotAllowed, NotFound } from './errors';
+import { isPathId } from './link';
 import { checked, type Outcome } from './outcome';
 import type { ListSize } from './pager';
 import type { PaymentIds } from './payment-ids';
@@ -190,7 +191,7 @@ export class BankGateway {
    */
   async getPayment(ids: PaymentIds): Promise<BankPayment> {
     let failure: unknown = new ContractDrift(['id']);
-    for (const id of ids.filter((one) => one !== undefined)) {
+    for (const id of ids.filter((one) => one !== undefined).filter(isPathId)) {
       try {
         const record = await this.client.paymentTransactions.get(id);
         if (idOfPayment(record) === ids[0]) return paymentOf(record, this.client.amounts);

@@ -1,5 +1,6 @@
 import { isLosslessNumber } from 'lossless-json';
 import type { AmountText } from './amount-codec';
+import { isPathId } from './link';
 
 /** What a record of a payment says of which one it is and whose; absent where it does not say, or not readably. */
 export interface PaymentMarks {
@@ -31,9 +32,10 @@ export function marksOf(record: unknown): PaymentMarks {
   const identification = fieldOf(information, 'paymentTransactionIdentification');
   const messageId = textOf(fieldOf(identification, 'messageId'));
   const direction = textOf(fieldOf(information, 'direction'));
+  const transactionId = textOf(fieldOf(identification, 'id'));
   return {
     bankPaymentId: textOf(fieldOf(fieldOf(record, 'paymentTransactionInternalInformation'), 'id')),
-    bankTransactionId: textOf(fieldOf(identification, 'id')),
+    bankTransactionId: transactionId !== undefined && isPathId(transactionId) ? transactionId : undefined,
     bankInstructionId:
       textOf(fieldOf(record, 'customerInstructionId')) ??
       textOf(fieldOf(identification, 'customerInstructionId')),

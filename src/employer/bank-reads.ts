@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import {
   BankClientError,
+  BankUnreachable,
   ContractDrift,
+  isAnswerUnusable,
   isBankError,
   isNotShown,
   isPerhapsNone,
@@ -15,7 +17,7 @@ import {
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
-import type { KnownIds } from '../bank/payment-ids';
+import type { KnownIds, PaymentIds } from '../bank/payment-ids';
 import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import { type BankInstruction, type BankPayment, isFee } from '../bank/records';
 import type { Turn } from '../bank/session';
@@ -52,8 +54,11 @@ export interface InstructionAtBank {
   onIncoming?: (marks: PaymentMarks) => void;
   /** Told where another read than a list of all payments shows them. */
   onShown?: (by: ShownBy) => void;
-  /** Told why a list was not read, once another was that shows none: what is only followed may be in it all the same. */
-  onUnread?: (failure: BankClientError) => void;
+  /**
+   * Told why a list was not read, once another was that shows none: what is only followed may be in it all the same; and
+   * of `one` that is only followed and answered, by itself, so that it cannot be used.
+   */
+  onUnread?: (failure: BankClientError, of?: 'one') => void;
   /** Told why no more were read each by itself, where some are shown: of what is only followed these are not taken back. */
   onCutShort?: (failure: BankClientError) => void;
 }
@@ -108,6 +113,8 @@ export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
   /** How often in a row the bank failed to answer a read for a fault of its own. */
   private readonly faults = new Map<string, number>();
+  /** Which payment of an instruction was tried last, each by itself, where not all were: the next read begins after it. */
+  private readonly triedLast = new Map<string, string>();
 
   constructor(
     private readonly gateway: BankGateway,
@@ -237,38 +244,83 @@ export class BankReads {
   async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
     const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
-    const found: BankPayment[] = [];
-    try {
-      await this.addUnlisted(instruction, found);
-    } catch (error) {
-      if (!isOnlyFollowed || !isBankError(error) || !(isShown || found.length > 0)) throw error;
-      instruction.onCutShort?.(error);
-    }
+    const found = isOnlyFollowed
+      ? await this.followedAlone(instruction, isShown)
+      : await this.untilUnshown(instruction);
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
-  /** A payment that is refused is answered at once; what is not answered is waited for, and so only a few times. */
-  private async addUnlisted(instruction: InstructionAtBank, found: BankPayment[]): Promise<void> {
-    const { bankIds, isOnlyFollowed = false } = instruction;
+  private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const isOurs = mayBeOf(instruction);
-    let [unshown, faults] = [0, 0];
-    for (const ids of bankIds) {
+    const found: BankPayment[] = [];
+    for (const ids of instruction.bankIds) {
       if (ids.length === 0) continue;
-      try {
-        const payment = await this.gateway.getPayment(ids);
-        if (isOurs(payment)) {
-          found.push(payment);
-          continue;
-        }
-      } catch (error) {
-        if (isOnlyFollowed && isServersFault(error)) faults += 1;
-        else if (!isRefusedRead(error)) throw error;
-      }
-      unshown += 1;
-      const inVain = found.length === 0 ? unshown : faults;
-      if (!isOnlyFollowed || inVain === MOST_IN_VAIN) return;
+      const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
+      if (payment === undefined || !isOurs(payment)) break;
+      found.push(payment);
     }
+    return found;
+  }
+
+  /** @param isOnlyWay whether no list was found to be allowed: then any failure is told but that there is no such payment */
+  private async followedAlone(
+    instruction: InstructionAtBank,
+    isShown: boolean,
+    isOnlyWay = false,
+  ): Promise<BankPayment[]> {
+    const found: BankPayment[] = [];
+    const failure = await this.addFollowed(instruction, found, isOnlyWay).catch((error: unknown) => {
+      if (isBankError(error) && (isShown || found.length > 0)) return error;
+      throw error;
+    });
+    if (failure && isOnlyWay && found.length === 0) throw failure;
+    if (failure) instruction.onCutShort?.(failure);
+    return found;
+  }
+
+  /**
+   * A payment that is refused is answered at once; what is not answered is waited for, and so only a few times.
+   * @returns what kept others from being read, where some were
+   */
+  private async addFollowed(
+    instruction: InstructionAtBank,
+    found: BankPayment[],
+    isOnlyWay: boolean,
+  ): Promise<BankClientError | undefined> {
+    const { bankInstructionId, onUnread } = instruction;
+    const isOurs = mayBeOf(instruction);
+    let failure: BankClientError | undefined;
+    let [unshown, faults, unanswered] = [0, 0, 0];
+    for (const ids of this.inTurn(instruction)) {
+      const read = await this.gateway.getPayment(ids).catch((error: unknown) => {
+        if (isServersFault(error) || isRefusedRead(error)) return error;
+        throw error;
+      });
+      this.triedLast.set(bankInstructionId, ids[0]);
+      faults = isServersFault(read) ? faults + 1 : 0;
+      if (read instanceof BankUnreachable) unanswered += 1;
+      if (!isBankError(read) && (isOnlyWay || isOurs(read))) {
+        found.push(read);
+        continue;
+      }
+      if (isAnswerUnusable(read)) onUnread?.(read, 'one');
+      if (isOnlyWay && read instanceof NotFound) continue;
+      if (isBankError(read)) failure = read;
+      unshown += 1;
+      const inVain = found.length === 0 ? unshown : Math.max(faults, unanswered);
+      if (inVain === MOST_IN_VAIN) return isOnlyWay || found.length > 0 ? failure : undefined;
+    }
+    this.triedLast.delete(bankInstructionId);
+    return isOnlyWay ? failure : undefined;
+  }
+
+  /** Its known payments, from where the last read of them was given up. */
+  private inTurn({ bankInstructionId, bankIds }: InstructionAtBank): PaymentIds[] {
+    const known = bankIds.filter((ids): ids is PaymentIds => ids.length > 0);
+    const last = this.triedLast.get(bankInstructionId);
+    const from = known.findIndex(([id]) => id === last) + 1;
+    return [...known.slice(from), ...known.slice(0, from)];
   }
 
   /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
@@ -395,8 +447,9 @@ export class BankReads {
   }
 
   private async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const found: BankPayment[] = [];
     instruction.onShown?.('itself');
+    if (instruction.isOnlyFollowed) return this.followedAlone(instruction, false, true);
+    const found: BankPayment[] = [];
     for (const ids of instruction.bankIds) {
       if (ids.length === 0) continue;
       try {

@@ -41,8 +41,9 @@ export class BalanceLook {
   /**
    * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
    * Answers whether the balance could not be read for now, and is worth another look soon, before the last.
+   * @param isRead whether the instruction was read just now: else charges may be unknown, and no look is the last
    */
-  async at(claim: Claim, followed: Followed): Promise<boolean> {
+  async at(claim: Claim, followed: Followed, isRead: boolean): Promise<boolean> {
     const { instruction, run, account } = followed;
     const { balanceBeforeMinor: beforeMinor, balanceReadAt } = run;
     const nowMs = this.clock.now().getTime();
@@ -61,7 +62,7 @@ export class BalanceLook {
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const mayComeBack = found === 'not-yet';
     const again = mayComeBack ? [] : found;
-    if (again.length === 0 && look === 'repeated') return false;
+    if (again.length === 0 && (look === 'repeated' || !isRead)) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
@@ -73,11 +74,7 @@ export class BalanceLook {
       if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
-      await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
-      await tx.query(
-        `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
-        [tx.employerId, run.id],
-      );
+      if (isRead) await conclude(tx, run);
       await accountLostAgain(tx, again);
     });
     return false;
@@ -113,6 +110,15 @@ export class BalanceLook {
       throw error;
     }
   }
+}
+
+/** Looks no more. */
+async function conclude(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
+  await tx.query(
+    `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, run.id],
+  );
 }
 
 /** The account stays short of what payments may have taken that should be back, for longer than it takes to give it back. */

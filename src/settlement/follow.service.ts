@@ -171,10 +171,11 @@ export class FollowService {
   /** What its account lost is looked at whatever the bank shows of the instruction: it may tell alone of a second submit. */
   private async readClosed(claim: Claim, followed: Followed): Promise<Read> {
     const step = await this.follower.step(claim, followed).catch(async (error: unknown) => {
-      if (isBankError(error)) await this.balances.at(claim, followed);
+      if (isBankError(error)) await this.balances.at(claim, followed, false);
       throw error;
     });
-    return { ...step, lookSoon: await this.balances.at(claim, followed) };
+    const isRead = step.unread === undefined;
+    return { ...step, lookSoon: await this.balances.at(claim, followed, isRead) };
   }
 
   /**

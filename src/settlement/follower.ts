@@ -80,7 +80,7 @@ interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
 export interface Step {
   /** The ids the bank has given to payments that it does not show. */
   unshown: readonly string[];
-  /** Why a list answers nothing that can be used, where no other shows any payment. */
+  /** Why a list answers nothing that can be used, where no other shows any payment, or a payment by itself does not. */
   unread?: BankClientError;
 }
 
@@ -151,6 +151,7 @@ export class Follower {
     try {
       let by: ShownBy | undefined;
       let unread: BankClientError | undefined;
+      let garbled: BankClientError | undefined;
       let cutShort: BankClientError | undefined;
       const seen = await this.source.paymentsOf(account, asked, {
         bankInstructionId: instruction.bankInstructionId ?? '',
@@ -166,12 +167,13 @@ export class Follower {
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
         onShown: (way) => (by = way),
-        onUnread: (failure) => {
-          if (isAnswerUnusable(failure) && !isPerhapsEmpty(failure)) unread = failure;
+        onUnread: (failure, of) => {
+          if (of === 'one') garbled = failure;
+          else if (isAnswerUnusable(failure) && !isPerhapsEmpty(failure)) unread = failure;
         },
         onCutShort: (failure) => (cutShort = failure),
       });
-      return { seen, by, unread: seen.length === 0 ? unread : undefined, cutShort };
+      return { seen, by, unread: garbled ?? (seen.length === 0 ? unread : undefined), cutShort };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);

@@ -177,6 +177,21 @@ describe('payments that the list of their instruction does not show', () => {
   const gone = new NotFound(404, { raw: '' });
   const shown = ([id]: KnownIds) =>
     Promise.resolve({ bankPaymentId: id, bankInstructionId: '4711', status: 'SETTLED' });
+  /** Reads of one process: as `readBy`. */
+  function readsBy(
+    alone: (ids: KnownIds) => Promise<unknown> = () => Promise.reject(gone),
+    allowed = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'],
+  ) {
+    const gateway = { listInstructionPayments: emptyList, listPayments: emptyList, getPayment: alone };
+    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+    const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+    const at = { bankInstructionId: '4711', createdAt: new Date(), isNamedBy: namesOf(OURS), ...FOLLOWED };
+    return async (more: Pick<InstructionAtBank, 'bankIds'> & Partial<InstructionAtBank>) => {
+      const account = { reads: allowed } as unknown as EmployerAccount;
+      const found = await reads.payments(account, { ...at, ...more });
+      return found.map(({ bankPaymentId }) => bankPaymentId);
+    };
+  }
   /** What is read, by which way, how often the general list and each by itself were asked, as `at` says and the bank answers. */
   async function readBy(
     at: Partial<InstructionAtBank>,
@@ -277,6 +292,80 @@ describe('payments that the list of their instruction does not show', () => {
     expect(await readBy(many, general())).toMatchObject({ found: ['901'], asked: [1, 5] });
   });
 
+  const idsOf = (count: number) => Array.from({ length: count }, (_, n) => [String(901 + n)] as const);
+  const numbers = (ids: readonly KnownIds[]) => ids.map(([id]) => id);
+
+  it.each([
+    ['one here and there', (n: number) => n % 4 === 1, 1],
+    ['one after the other', (n: number) => n >= 3 && n < 8, 2],
+    ['the first ones', (n: number) => n < 5, 2],
+  ])(
+    'are all found at the latest by the next read where a few fail lastingly: %s',
+    async (_, isBad, times) => {
+      const [bankIds, broken, onCutShort] = [idsOf(20), new BankError(500, { raw: '' }), jest.fn()];
+      const isBadId = ([id]: KnownIds) => isBad(Number(id) - 901);
+      const read = readsBy((ids) => (isBadId(ids) ? Promise.reject(broken) : shown(ids)));
+      const found = new Set<string>();
+      for (let n = 0; n < times; n += 1) for (const id of await read({ bankIds, onCutShort })) found.add(id);
+      expect([...found].sort()).toEqual(numbers(bankIds.filter((ids) => !isBadId(ids))));
+      expect(onCutShort.mock.calls).toEqual(
+        Array.from({ length: onCutShort.mock.calls.length }, () => [broken]),
+      );
+      expect(onCutShort.mock.calls.length > 0).toBe(times > 1);
+    },
+  );
+
+  it('are read on from where the bank turned away', async () => {
+    const bankIds = idsOf(7);
+    let left = 0;
+    const read = readsBy((ids) => ((left -= 1) < 0 ? Promise.reject(new RateLimited(1)) : shown(ids)));
+    const found: string[][] = [];
+    for (let n = 0; n < 3; n += 1) {
+      left = 3;
+      found.push(await read({ bankIds }));
+    }
+    const [a, b, c, d, e, f, g] = numbers(bankIds);
+    expect(found).toEqual([
+      [a, b, c],
+      [d, e, f],
+      [g, a, b],
+    ]);
+  });
+
+  it.each([
+    [new BankError(500, { raw: '' }), 4],
+    [new NotAllowed(403, { raw: '' }), 4],
+    [new ContractDrift(['id']), 4],
+    [new BankUnreachable('total-timeout', true), 4],
+    [new RateLimited(1), 2],
+  ])('are kept where they are shown only so, and one is not (%s)', async (failure, count) => {
+    const [bankIds, onCutShort] = [idsOf(5), jest.fn()];
+    const alone = (ids: KnownIds) => (ids[0] === '903' ? Promise.reject(failure) : shown(ids));
+    const read = readsBy(alone, ['PAYMENT']);
+    expect(await read({ bankIds, onCutShort })).toHaveLength(count);
+    expect(onCutShort.mock.calls).toEqual([[failure]]);
+    await expect(read({ bankIds, isOnlyFollowed: false })).rejects.toBe(failure);
+    const none = jest.fn(() => Promise.reject(failure));
+    await expect(readsBy(none, ['PAYMENT'])({ bankIds: idsOf(1_000) })).rejects.toBe(failure);
+    expect(none.mock.calls.length).toBeLessThanOrEqual(5);
+  });
+
+  it('that are not found hide no others where they are shown only so', async () => {
+    const [bankIds, onCutShort] = [idsOf(20), jest.fn()];
+    const alone = (ids: KnownIds) => (Number(ids[0]) < 911 ? Promise.reject(gone) : shown(ids));
+    expect(await readsBy(alone, ['PAYMENT'])({ bankIds, onCutShort })).toHaveLength(10);
+    expect(onCutShort).not.toHaveBeenCalled();
+  });
+
+  it('that are answered so that it cannot be used are told, of what is only followed', async () => {
+    const [onUnread, drift] = [jest.fn(), new ContractDrift(['status'])];
+    const read = readsBy((ids) => (ids[0] === '902' ? Promise.reject(drift) : shown(ids)));
+    expect(await read({ bankIds: idsOf(3), onUnread })).toEqual(['901', '903']);
+    expect(onUnread.mock.calls).toEqual([[drift, 'one']]);
+    await read({ bankIds: idsOf(3), onUnread, isOnlyFollowed: false });
+    expect(onUnread).toHaveBeenCalledTimes(1);
+  });
+
   it.each([
     new RateLimited(1),
     new BankUnreachable('ECONNREFUSED', false),
@@ -349,6 +438,17 @@ describe('what came in and names an instruction', () => {
     });
     expect([...seen.values()]).toEqual(told);
     expect(payments.map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901']);
+  });
+});
+
+describe('a payment with another id that no path can hold', () => {
+  const long = 'x'.repeat(129);
+
+  it('is not asked for by it, whether it was stored or is read', async () => {
+    bank.handler = (_request, response) => answer(response, 404, {});
+    await expect(new BankGateway(client).getPayment(['901', long])).rejects.toThrow(NotFound);
+    bank.handler = (_request, response) => answer(response, 200, record({ id: 901, other: long as never }));
+    expect(await new BankGateway(client).getPayment(['901'])).toMatchObject({ ids: ['901'] });
   });
 });
 

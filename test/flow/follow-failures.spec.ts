@@ -593,6 +593,15 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     }, 20_000);
   });
 
+  it('is asked about where each is answered, by itself, so that it cannot be used', async () => {
+    await following();
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    jest.spyOn(bank, 'listPayments').mockImplementation(emptyList);
+    jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
+    await payroll.fault({ operation: 'getPaymentTransaction', kind: 'garbage', every: 1 });
+    await eventually(async () => (await kinds()).includes('CONTRACT_DRIFT'), 20_000);
+  });
+
   it('its end is seen in the general list where its own shows none once it was submitted', async () => {
     payroll = await Payroll.start({ sandbox: { variants: { linkReads: 'allowed' } } });
     const bank = payroll.services[0]!.app.get(BankGateway);

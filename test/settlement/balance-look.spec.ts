@@ -58,7 +58,12 @@ async function close(): Promise<void> {
 }
 
 /** Looks once at the balance over a run, by default the first, by the instruction of it that ended last. */
-async function look(lostMinor: bigint, meanwhile = () => Promise.resolve(), nth = 0): Promise<void> {
+async function look(
+  lostMinor: bigint,
+  meanwhile = () => Promise.resolve(),
+  nth = 0,
+  isRead = true,
+): Promise<void> {
   await sql(`UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL`);
   const waits = { ...DEFAULT_WAITS, DATABASE_POOL_SIZE: 4 };
   const database = new BackgroundDatabase(source, waits, new Database(source));
@@ -77,7 +82,7 @@ async function look(lostMinor: bigint, meanwhile = () => Promise.resolve(), nth 
   };
   const gateway = Object.assign(Object.create(BankGateway.prototype) as BankGateway, { getAccount });
   const looks = new BalanceLook(database, gateway, lateness, payroll.clock, { SUBMIT_DOUBT_MS: 0 });
-  expect(await looks.at(claim, followed)).toBe(false);
+  expect(await looks.at(claim, followed, isRead)).toBe(false);
 }
 
 describe('a run whose account has lost as much again as it paid', () => {
@@ -127,6 +132,39 @@ describe('a run whose account has lost as much again as it paid', () => {
     expect(await select(payroll.database.superuserUrl, beyond)).toEqual([
       { payments: 2, minor: String(2n * AMOUNT_MINOR) },
     ]);
+  });
+});
+
+describe('a run that was executed twice, for whose payments the bank books charges after their end', () => {
+  beforeAll(() => settled(1, 10));
+  beforeEach(async () => {
+    payroll.clock.offsetMs = DAY_MS;
+    await sql(`
+      DELETE FROM attention;
+      UPDATE payment SET charges_minor = 0;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+  });
+  afterAll(close);
+
+  const CHARGE = 70n;
+  const TWICE = 4n * (AMOUNT_MINOR + CHARGE);
+  const failed = (lostMinor: bigint) => look(lostMinor, undefined, 0, false);
+
+  it('is asked about by the first look after they are read, however often a read failed before', async () => {
+    for (let n = 0; n < 2; n += 1) await failed(TWICE);
+    await failed(2n * AMOUNT_MINOR);
+    expect(await asked()).toEqual([]);
+    await sql(`UPDATE payment SET charges_minor = ${CHARGE}`);
+    await look(TWICE);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
+
+  it('is asked about while they cannot be read where what was read before tells of it, and once', async () => {
+    for (let n = 0; n < 2; n += 1) await failed(4n * AMOUNT_MINOR);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+    await sql(`UPDATE payment SET charges_minor = ${CHARGE}`);
+    await look(TWICE);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 });
 

@@ -253,6 +253,7 @@ describe('where the list of an instruction shows none of it', () => {
       ownPayments: own,
       unlisted,
       faults: new Map(),
+      triedLast: new Map(),
       gateway: { getPayment: () => Promise.reject(alone as Error) },
     });
     const gateway = {
