@@ -273,7 +273,8 @@ describe('where the list of an instruction shows none of it', () => {
       ),
     );
     const seen = (await Promise.all(all)).at(-1)?.map((one) => one.bankPaymentId);
-    const ids = unlisted.mock.lastCall?.[0].bankIds;
+    const ofLast = unlisted.mock.calls.filter(([{ bankInstructionId }]) => bankInstructionId === last);
+    const ids = ofLast.at(-1)?.[0].bankIds;
     return { seen, by, ids };
   }
 
