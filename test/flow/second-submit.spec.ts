@@ -129,7 +129,11 @@ describe('a submit that the bank executes a second time, which shows in the bala
     const wake = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`;
     await execute(payroll.database.superuserUrl, wake);
     await eventually(isAsked, 5_000);
-    expect((await payroll.attention()).map(({ kind }) => kind)).toContain('CONTRACT_DRIFT');
+    // It is told after the account was looked at.
+    await eventually(
+      async () => (await payroll.attention()).some(({ kind }) => kind === 'CONTRACT_DRIFT'),
+      5_000,
+    );
     if (garbled === 'listPaymentTransactions') await payroll.restsForADay();
   });
 
