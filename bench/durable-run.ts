@@ -18,9 +18,9 @@ const AT_ONCE = 32;
 /** How much longer each flush of the write-ahead log is made to take. */
 const SLOWER_FLUSH_US = 2_000;
 
-/** Of the bare loop's rows a second by the bank's latency, and of the run's own with slower flushes. */
-const LEAST_OF_BARE: Record<(typeof LATENCIES_MS)[number], number> = { 20: 0.97, 0: 0.75 };
-const LEAST_WITH_SLOWER_FLUSHES = 0.95;
+/** Per cent of the bare loop's rows a second by the bank's latency, and of the run's own with slower flushes. */
+const LEAST_OF_BARE: Record<(typeof LATENCIES_MS)[number], number> = { 20: 97, 0: 75 };
+const LEAST_WITH_SLOWER_FLUSHES = 95;
 const MOST_IN_DOUBT = 200;
 /** Of a payment, while the rows are added. */
 const MOST_DATABASE_US = 12;
@@ -260,9 +260,9 @@ function sayRatios(
   const toAdds = ratio((one, fast) => one.addSeconds / fast.addSeconds);
   const toCalls = ratio((one, fast) => (one.addSeconds + one.readSeconds) / fast.addSeconds);
   const toFast = ratio((_, fast, slow) => fast.addSeconds / slow.addSeconds);
-  sayLimit('rows a second, % of the bare adds', toAdds, 'least', 100 * LEAST_OF_BARE[latencyMs]);
+  sayLimit('rows a second, % of the bare adds', toAdds, 'least', LEAST_OF_BARE[latencyMs]);
   process.stdout.write(`rows a second, % of the bare adds and one reading: ${toCalls.toFixed(1)}\n`);
-  sayLimit('with flushes 2 ms slower, % of without', toFast, 'least', 100 * LEAST_WITH_SLOWER_FLUSHES);
+  sayLimit('with flushes 2 ms slower, % of without', toFast, 'least', LEAST_WITH_SLOWER_FLUSHES);
 }
 
 main().catch((error: unknown) => {

@@ -123,14 +123,10 @@ export class SubmissionService {
     this.adder.stop();
     this.submitter.stop();
     const drained = Promise.all([this.runs.drain(), this.builds.drain(), this.others.drain()]);
-    const isOver = drained.then(
-      () => true,
-      () => true,
-    );
+    const isOver = drained.then(() => true);
     // A call may hang for longer than it is waited for; what fails here is tried again after it.
     while (!(await Promise.race([isOver, sleep(UNSENT_AGAIN_MS, false)])))
       await this.unsent.takeBack().catch(() => undefined);
-    await drained;
     await this.unsent.drain();
   }
 
