@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import {
   BankClientError,
-  BankUnreachable,
   ContractDrift,
-  isAnswerUnusable,
   isBankError,
   isNotShown,
   isPerhapsNone,
@@ -17,54 +15,16 @@ import {
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { ListSize } from '../bank/pager';
-import type { KnownIds, PaymentIds } from '../bank/payment-ids';
-import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
-import { type BankInstruction, type BankPayment, isFee } from '../bank/records';
+import { isIncoming } from '../bank/payment-marks';
+import type { BankInstruction, BankPayment } from '../bank/records';
 import type { Turn } from '../bank/session';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
 import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../domain/bank-status';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
-
-/** An instruction at the bank, and the ids its payments are known by. */
-export interface InstructionAtBank {
-  bankInstructionId: string;
-  /** When it was initiated: nothing of it is older. */
-  createdAt: Date;
-  bankIds: readonly KnownIds[];
-  /** Whether it is looked for in every other list where its own is hidden, or shows none, however long those are. */
-  byAnyList?: boolean;
-  /**
-   * Whether its payments are asked for each by itself where no list shows one: some show none before the submit, and what
-   * comes back, or ends otherwise after all, is seen nowhere else at a bank that shows no list.
-   */
-  evenUnlisted?: boolean;
-  /**
-   * Whether it is only followed, and read again: absence proves nothing, so that where a list of it shows none, what cannot
-   * be read besides shows none either. Else a decision may rest on it.
-   */
-  isOnlyFollowed?: boolean;
-  /** Whether a message id names a row of this instruction. */
-  isNamedBy: (messageId: string) => boolean;
-  /**
-   * Told of what a list shows that came in and names the instruction, each time it is shown: the other side of a transfer
-   * within the bank, or money that comes back. It is none of the instruction's payments.
-   */
-  onIncoming?: (marks: PaymentMarks) => void;
-  /** Told where another read than a list of all payments shows them. */
-  onShown?: (by: ShownBy) => void;
-  /**
-   * Told why a list was not read, once another was that shows none: what is only followed may be in it all the same; and
-   * of `one` that is only followed and answered, by itself, so that it cannot be used.
-   */
-  onUnread?: (failure: BankClientError, of?: 'one') => void;
-  /** Told why no more were read each by itself, where some are shown: of what is only followed these are not taken back. */
-  onCutShort?: (failure: BankClientError) => void;
-}
-
-/** A read that shows payments: the list of their instruction, or of each by itself, which shows none too many. */
-export type ShownBy = 'own-list' | 'itself';
+import { type InstructionAtBank, knownTo, mayBeOf, withoutFees } from './instruction-at-bank';
+import { PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
 export interface Standing {
@@ -86,18 +46,6 @@ export function isUnclear(statuses: readonly string[]): boolean {
   return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
 }
 
-/** What of an instruction's payments tells whether it was submitted: a fee that the bank booked in it does not. */
-export function withoutFees(paid: readonly BankPayment[], bankIds: readonly KnownIds[]): BankPayment[] {
-  const known = knownTo(bankIds);
-  return paid.filter((one) => !isFee(one) || known(one.bankPaymentId));
-}
-
-/** Payments read one by one: a minute or so at a bank that answers ten in a second. */
-const MOST_ALONE = 1_000;
-
-/** So many in vain, one by one: none is shown so, or the bank does not answer. */
-const MOST_IN_VAIN = 5;
-
 /** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
 const PASSING_FAULTS = 4;
 
@@ -113,11 +61,10 @@ export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
   /** How often in a row the bank failed to answer a read for a fault of its own. */
   private readonly faults = new Map<string, number>();
-  /** Which payment of an instruction was tried last, each by itself, where not all were: the next read begins after it. */
-  private readonly triedLast = new Map<string, string>();
 
   constructor(
     private readonly gateway: BankGateway,
+    private readonly alone: PaymentsAlone,
     private readonly lists: BankLists,
     private readonly clock: Clock,
   ) {}
@@ -208,7 +155,7 @@ export class BankReads {
       may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
       may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
       may(account, 'PAYMENT') &&
-        (() => (isNone ? this.firstUnlisted(instruction) : this.oneByOne(instruction))),
+        (() => (isNone ? this.alone.firstUnlisted(instruction) : this.alone.oneByOne(instruction))),
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
     for (const way of ways) {
@@ -224,120 +171,14 @@ export class BankReads {
       }
       if (found.length > 0) {
         const isLess = isNone || (instruction.isOnlyFollowed && failure instanceof NotFound);
-        return isLess ? this.completed(instruction, found) : found;
+        return isLess ? this.alone.completed(instruction, found) : found;
       }
       isNone = true;
       if (!byAnyList) break;
     }
-    const unlisted = isNone || isPerhapsNone(failure) ? await this.unlisted(instruction) : [];
+    const unlisted = isNone || isPerhapsNone(failure) ? await this.alone.unlisted(instruction) : [];
     if (isNone || unlisted.length > 0) return unlisted;
     throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
-  }
-
-  /**
-   * Payments that no list shows, each by itself, up to the first that is not shown so either; of what is only followed that
-   * says nothing of others, and some of them are tried before it is taken for how the bank answers all: whether it is allowed
-   * is not known of an account that was onboarded before there was a payment.
-   * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
-   * @throws BankClientError
-   */
-  async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
-    const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
-    if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
-    const found = isOnlyFollowed
-      ? await this.followedAlone(instruction, isShown)
-      : await this.untilUnshown(instruction);
-    if (found.length > 0) instruction.onShown?.('itself');
-    return found;
-  }
-
-  private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const isOurs = mayBeOf(instruction);
-    const found: BankPayment[] = [];
-    for (const ids of instruction.bankIds) {
-      if (ids.length === 0) continue;
-      const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
-      if (payment === undefined || !isOurs(payment)) break;
-      found.push(payment);
-    }
-    return found;
-  }
-
-  /** @param isOnlyWay whether no list was found to be allowed: then any failure is told but that there is no such payment */
-  private async followedAlone(
-    instruction: InstructionAtBank,
-    isShown: boolean,
-    isOnlyWay = false,
-  ): Promise<BankPayment[]> {
-    const found: BankPayment[] = [];
-    const failure = await this.addFollowed(instruction, found, isOnlyWay).catch((error: unknown) => {
-      if (isBankError(error) && (isShown || found.length > 0)) return error;
-      throw error;
-    });
-    if (failure && isOnlyWay && found.length === 0) throw failure;
-    if (failure) instruction.onCutShort?.(failure);
-    return found;
-  }
-
-  /**
-   * A payment that is refused is answered at once; what is not answered is waited for, and so only a few times.
-   * @returns what kept others from being read, where some were
-   */
-  private async addFollowed(
-    instruction: InstructionAtBank,
-    found: BankPayment[],
-    isOnlyWay: boolean,
-  ): Promise<BankClientError | undefined> {
-    const { bankInstructionId, onUnread } = instruction;
-    const isOurs = mayBeOf(instruction);
-    let failure: BankClientError | undefined;
-    let [unshown, faults, unanswered] = [0, 0, 0];
-    for (const ids of this.inTurn(instruction)) {
-      const read = await this.gateway.getPayment(ids).catch((error: unknown) => {
-        if (isServersFault(error) || isRefusedRead(error)) return error;
-        throw error;
-      });
-      this.triedLast.set(bankInstructionId, ids[0]);
-      faults = isServersFault(read) ? faults + 1 : 0;
-      if (read instanceof BankUnreachable) unanswered += 1;
-      if (!isBankError(read) && (isOnlyWay || isOurs(read))) {
-        found.push(read);
-        continue;
-      }
-      if (isAnswerUnusable(read)) onUnread?.(read, 'one');
-      if (isOnlyWay && read instanceof NotFound) continue;
-      if (isBankError(read)) failure = read;
-      unshown += 1;
-      const inVain = found.length === 0 ? unshown : Math.max(faults, unanswered);
-      if (inVain === MOST_IN_VAIN) return isOnlyWay || found.length > 0 ? failure : undefined;
-    }
-    this.triedLast.delete(bankInstructionId);
-    return isOnlyWay ? failure : undefined;
-  }
-
-  /** Its known payments, from where the last read of them was given up. */
-  private inTurn({ bankInstructionId, bankIds }: InstructionAtBank): PaymentIds[] {
-    const known = bankIds.filter((ids): ids is PaymentIds => ids.length > 0);
-    const last = this.triedLast.get(bankInstructionId);
-    const from = known.findIndex(([id]) => id === last) + 1;
-    return [...known.slice(from), ...known.slice(0, from)];
-  }
-
-  /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
-  private async firstUnlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    if (instruction.evenUnlisted) return [];
-    const bankIds = instruction.bankIds.slice(0, MOST_ALONE);
-    return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
-  }
-
-  /**
-   * What the general list shows, and as `unlisted` what it lacks: where that of the instruction shows none, no list tells
-   * of more. @throws BankClientError
-   */
-  async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
-    const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
-    const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
-    return [...listed, ...(await this.unlisted({ ...instruction, bankIds }, true))];
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
@@ -395,29 +236,6 @@ export class BankReads {
     return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
   }
 
-  /**
-   * Payments as they were listed, those without a message id with the one that a read of them alone shows, where the bank
-   * allows that; more than `MOST_ALONE` are left as they are. @throws BankClientError
-   */
-  async withMessageIds(listed: readonly BankPayment[]): Promise<BankPayment[]> {
-    const lacking = listed.filter(({ messageId }) => messageId === undefined).length;
-    if (lacking > MOST_ALONE) return [...listed];
-    const payments: BankPayment[] = [];
-    for (const payment of listed)
-      payments.push(payment.messageId === undefined ? await this.alone(payment) : payment);
-    return payments;
-  }
-
-  /** Whether it may be read alone is not known of an account that was onboarded before there was a payment. */
-  private async alone(listed: BankPayment): Promise<BankPayment> {
-    try {
-      return await this.gateway.getPayment(listed.ids);
-    } catch (error) {
-      if (isNotShown(error)) return listed;
-      throw error;
-    }
-  }
-
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const isOurs = mayBeOf(instruction);
     const from = new Date(instruction.createdAt.getTime() - CLOCK_MARGIN_MS);
@@ -445,46 +263,10 @@ export class BankReads {
       this.told.set(list, { what: told, atMs: this.clock.now().getTime() });
     }
   }
-
-  private async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    instruction.onShown?.('itself');
-    if (instruction.isOnlyFollowed) return this.followedAlone(instruction, false, true);
-    const found: BankPayment[] = [];
-    for (const ids of instruction.bankIds) {
-      if (ids.length === 0) continue;
-      try {
-        found.push(await this.gateway.getPayment(ids));
-      } catch (error) {
-        if (!(error instanceof NotFound)) throw error;
-      }
-    }
-    return found;
-  }
-}
-
-/** What says that a payment is of the instruction, or may be: its id alone only where the payment names none. */
-function mayBeOf(instruction: InstructionAtBank): (marks: PaymentMarks) => boolean {
-  const known = knownTo(instruction.bankIds);
-  return (marks) => {
-    const { bankInstructionId, bankPaymentId, messageId } = marks;
-    const named =
-      bankInstructionId === instruction.bankInstructionId ||
-      (messageId !== undefined && instruction.isNamedBy(messageId));
-    if (isIncoming(marks, known)) {
-      if (named) instruction.onIncoming?.(marks);
-      return false;
-    }
-    return named || (bankInstructionId === undefined && (known(bankPaymentId ?? '') || isUnmarked(marks)));
-  };
 }
 
 function listOf(bankInstructionId: string): string {
   return `payments of ${bankInstructionId}`;
-}
-
-function knownTo(bankIds: readonly KnownIds[]): (bankPaymentId: string) => boolean {
-  const known = new Set(bankIds.flatMap(([id]) => id ?? []));
-  return (bankPaymentId) => known.has(bankPaymentId);
 }
 
 function may(account: EmployerAccount, read: BankRead): boolean {

@@ -15,6 +15,7 @@ import { HookService } from './hook.service';
 import { KillSwitch } from './kill-switch';
 import { EmployerSwitchController, ServiceSwitchController } from './kill-switch.controller';
 import { Onboarding } from './onboarding';
+import { PaymentsAlone } from './payments-alone';
 import { PeopleController } from './people.controller';
 import { ProbeCalls } from './probe-calls';
 import { UnitCheck } from './unit-check';
@@ -42,9 +43,10 @@ import { UnitCheck } from './unit-check';
     HookService,
     KillSwitch,
     Onboarding,
+    PaymentsAlone,
     ProbeCalls,
     UnitCheck,
   ],
-  exports: [BankReads, HookService],
+  exports: [BankReads, HookService, PaymentsAlone],
 })
 export class EmployerModule {}

@@ -13,7 +13,8 @@ import {
 import { firstFew } from '../domain/first-few';
 import { lookAgain } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
-import { BankReads, InstructionAtBank, Standing } from '../employer/bank-reads';
+import { BankReads, Standing } from '../employer/bank-reads';
+import type { InstructionAtBank } from '../employer/instruction-at-bank';
 import { EmployerAccount } from '../employer/employer.entity';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';

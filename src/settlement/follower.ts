@@ -16,7 +16,7 @@ import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { readBankStatus } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
-import type { ShownBy } from '../employer/bank-reads';
+import type { ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';

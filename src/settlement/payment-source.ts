@@ -3,8 +3,10 @@ import { Lanes } from '../config/lanes';
 import { isNotShown, isPerhapsNone, isRequestRefused, isServersFault, unless } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
-import { BankReads, InstructionAtBank } from '../employer/bank-reads';
+import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
+import type { InstructionAtBank } from '../employer/instruction-at-bank';
+import { PaymentsAlone } from '../employer/payments-alone';
 import { Sweeps } from './sweeps';
 
 /** With more instructions open than this, one pass over the general listing is cheaper than a read of each. */
@@ -42,6 +44,7 @@ export class PaymentSource {
 
   constructor(
     private readonly reads: BankReads,
+    private readonly alone: PaymentsAlone,
     gateway: BankGateway,
   ) {
     this.ofOpen = new Sweeps(gateway, 'recent');
@@ -83,7 +86,7 @@ export class PaymentSource {
     const linked = own !== 'empty' && isLinked(account);
     const swept = await this.swept(account, asked, at, linked);
     if (swept.length === 0) return this.unswept(account, at, linked);
-    return own === 'not-read' ? swept : this.ownLists.run(() => this.reads.completed(at, swept));
+    return own === 'not-read' ? swept : this.ownLists.run(() => this.alone.completed(at, swept));
   }
 
   private async swept(
@@ -119,7 +122,7 @@ export class PaymentSource {
   }
 
   private eachByItself(at: InstructionAtBank): Promise<BankPayment[]> {
-    return this.ownLists.run(() => this.reads.unlisted(at));
+    return this.ownLists.run(() => this.alone.unlisted(at));
   }
 
   /** One too many is shown by the list of the instruction alone, where the general one does not say whose its payments are. */

@@ -2,7 +2,8 @@ import type { ContractDrift } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
-import { CLOCK_MARGIN_MS, type InstructionAtBank } from '../employer/bank-reads';
+import { CLOCK_MARGIN_MS } from '../employer/bank-reads';
+import type { InstructionAtBank } from '../employer/instruction-at-bank';
 import { readMessageId } from '../pay-run/message-id';
 
 /** How long a sweep waits for others to join it. */

@@ -3,7 +3,7 @@ import { type BankInstruction, type BankPayment, namesItsInstruction } from '../
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import type { EmployerTransaction } from '../database/database';
-import type { ShownBy } from '../employer/bank-reads';
+import type { ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { groupsDiffer } from '../pay-run/stop';

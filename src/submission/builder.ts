@@ -33,6 +33,7 @@ import {
   withAnswers,
   Work,
 } from './work';
+import { RowsChanged } from './tampering';
 import { Verifier } from './verifier';
 import { waitingAfter } from './waits-for';
 
@@ -43,9 +44,6 @@ const MOST_FRUITLESS = 5;
 
 /** What a bank that stays down costs at most: an empty instruction each five minutes. */
 const LONGEST_PAUSE_MS = 300_000;
-
-/** The payments of an instruction are not those that were planned. */
-export class RowsChanged extends Error {}
 
 /** Fills an instruction at the bank: initiate, add every row, then have it verified (rules 1 to 6). */
 @Injectable()

@@ -10,9 +10,9 @@ import { movePaymentSet } from '../pay-run/payment.store';
 import { resumeRepayingRun } from '../pay-run/stop';
 import { intendAdds } from './add-record';
 import { BATCH_ROWS } from './add-window';
-import { RowsChanged } from './builder';
 import { addOf, initiateOf, referenceOf } from './prepared-calls';
 import { recordExecuted } from './submit-record';
+import { RowsChanged } from './tampering';
 import type { PayableRow, Work } from './work';
 
 /**

@@ -6,7 +6,9 @@ import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isBeforeSubmit, isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
-import { BankReads, InstructionAtBank, isUnclear, Standing, withoutFees } from '../employer/bank-reads';
+import { BankReads, isUnclear, Standing } from '../employer/bank-reads';
+import { InstructionAtBank, withoutFees } from '../employer/instruction-at-bank';
+import { PaymentsAlone } from '../employer/payments-alone';
 import { ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { Concluded, conclude, judgeTotals, judgeUnsubmitted } from './decision';
@@ -41,6 +43,7 @@ export class InstructionReader {
   constructor(
     private readonly database: Database,
     private readonly reads: BankReads,
+    private readonly alone: PaymentsAlone,
     private readonly personal: PersonalData,
   ) {}
 
@@ -157,7 +160,7 @@ export class InstructionReader {
     const known = rowsById(expected);
     const isKnown = ({ bankPaymentId }: BankPayment): boolean => known.has(bankPaymentId);
     const others = seen.filter((one) => !isKnown(one));
-    return [...seen.filter(isKnown), ...(await this.reads.withMessageIds(others))];
+    return [...seen.filter(isKnown), ...(await this.alone.withMessageIds(others))];
   }
 
   /**

@@ -9,6 +9,7 @@ import { isPastSubmit, statusesShown } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
 import { PayRunStatus } from '../domain/pay-run';
 import { BankReads } from '../employer/bank-reads';
+import { PaymentsAlone } from '../employer/payments-alone';
 import { EmployerAccount } from '../employer/employer.entity';
 import { clearAttempt } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -104,6 +105,7 @@ export class RestoreAdoption {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly reads: BankReads,
+    private readonly alone: PaymentsAlone,
     private readonly personal: PersonalData,
     private readonly clock: Clock,
   ) {}
@@ -149,7 +151,7 @@ export class RestoreAdoption {
     // What the bank books by itself pays nobody: whoever follows the instruction asks what it is.
     const payments = listed.filter((one) => known.has(one.bankPaymentId) || !isOwnEntry(one));
     const isKnown = payments.every(({ bankPaymentId }) => known.has(bankPaymentId));
-    const seen = isKnown ? payments : await this.reads.withMessageIds(payments);
+    const seen = isKnown ? payments : await this.alone.withMessageIds(payments);
     const ofPayments = seen.flatMap((one) => statusesShown(one.status, one.wasSettled));
     const statuses = [shown?.status, ...ofPayments, instruction.bankStatus];
     const submitted = statuses.find((status) => isPastSubmit(status ?? ''));

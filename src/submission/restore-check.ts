@@ -11,13 +11,13 @@ import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
-import { RowsChanged } from './builder';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isWhole } from './restore-words';
 import type { Sweep } from './restore-sweep';
 import { auditWithdrawn, lapseRestored, withdrawRestored } from './restored-approvals';
 import { tellUnrecorded } from './unrecorded-submits';
+import { RowsChanged } from './tampering';
 import { loadWork, Work } from './work';
 
 /** What a restore was told as. */

@@ -31,7 +31,7 @@ import { afterSubmitAnswer, TURNED_AWAY } from './decision';
 import { InstructionReader, Otherwise } from './read-back';
 import { ReplacedLook } from './replaced-look';
 import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway } from './submit-record';
-import { reportTampering } from './tampering';
+import { RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
 import { IS_GONE, Verifier } from './verifier';
 import { UNREMEMBERED, waitingAfter } from './waits-for';
@@ -112,11 +112,14 @@ export class Submitter {
   /**
    * Reads the instruction whole once more and, when it equals what was approved, submits it. Past the cut-off it is
    * released, also where the bank cannot be read or shows too little.
+   * @throws RowsChanged; BankClientError; Fenced, Halted
    */
   async step(claim: Claim, work: Work): Promise<StepEnd> {
     const rows = await this.rowsOf(work);
-    if (!hashOfRows(rows).equals(work.planned.rowHash))
-      return this.cutOff.isTooLate(work) ? this.cutOff.giveUp(claim, work) : this.tampered(claim, work);
+    if (!hashOfRows(rows).equals(work.planned.rowHash)) {
+      if (this.cutOff.isTooLate(work)) return this.cutOff.giveUp(claim, work);
+      throw new RowsChanged();
+    }
     if (!this.cutOff.isTooLate(work) && !(await this.replaced.standsBeforeSubmit(claim, work, rows)))
       return LOOK_AGAIN_MS;
     const age = { lasts: this.clock.within(READ_LASTS_MS), mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
@@ -412,13 +415,5 @@ export class Submitter {
     const what = 'The database lost the intent of a submit, which it had committed.';
     if ((await obstacleOf(tx, work.run)) !== 'RESTORED') await recordRestore(tx, what, 'unknown');
     return READ_AGAIN_MS;
-  }
-
-  private async tampered(claim: Claim, work: Work): Promise<'never'> {
-    await this.database.inEmployer(claim.employerId, async (tx) => {
-      await fence(tx, claim);
-      await reportTampering(tx, work.planned, work.instruction.id);
-    });
-    return 'never';
   }
 }

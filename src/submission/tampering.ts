@@ -4,6 +4,9 @@ import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { stopEmployer } from '../pay-run/stop';
 
+/** The payments of an instruction are not those that were planned. */
+export class RowsChanged extends Error {}
+
 /** The stored rows are not what was approved: nothing more of this employer is sent, and a person is told. */
 export async function reportTampering(
   tx: EmployerTransaction,

@@ -12,13 +12,12 @@ import {
 } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import type { KnownIds } from '../../src/bank/payment-ids';
-import { Clock } from '../../src/config/clock';
-import type { BankLists } from '../../src/database/bank-lists';
-import { BankReads, type InstructionAtBank } from '../../src/employer/bank-reads';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
+import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
 import { messageIdOf, namesOf } from '../../src/pay-run/message-id';
 import { answer, PAYMENT_BODY, ScriptedBank } from '../bank/scripted-bank';
 import { emptyList } from '../support/empty-list';
+import { readsOf } from '../support/reads-of';
 
 const OURS = '018f0000-0000-7000-8000-000000000001';
 /** How what was submitted is looked for while it is followed. */
@@ -39,8 +38,7 @@ afterEach(async () => {
 async function readIn(...items: unknown[]): Promise<string[]> {
   bank.handler = (_request, response) =>
     answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
-  const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
-  const reads = new BankReads(new BankGateway(client), lists, new Clock());
+  const reads = readsOf(new BankGateway(client));
   const account = { reads: ['PAYMENT_LIST'] } as unknown as EmployerAccount;
   const at = {
     bankInstructionId: '4711',
@@ -119,9 +117,8 @@ describe('payments that no list shows', () => {
   const shown = (id: string) => ({ bankPaymentId: id, bankInstructionId: '4711', status: 'INITIATED' });
   const readOf = (ids: readonly string[], list: () => AsyncIterable<unknown>, alone: jest.Mock) => {
     const gateway = { listInstructionPayments: list, getPayment: alone } as unknown as BankGateway;
-    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
     const account = { reads: ['INSTRUCTION_PAYMENTS'] } as unknown as EmployerAccount;
-    return new BankReads(gateway, lists, new Clock()).payments(account, {
+    return readsOf(gateway).payments(account, {
       bankInstructionId: '4711',
       createdAt: new Date(),
       bankIds: ids.map((id) => [id] as const),
@@ -183,8 +180,7 @@ describe('payments that the list of their instruction does not show', () => {
     allowed = ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'],
   ) {
     const gateway = { listInstructionPayments: emptyList, listPayments: emptyList, getPayment: alone };
-    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
-    const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+    const reads = readsOf(gateway);
     const at = { bankInstructionId: '4711', createdAt: new Date(), isNamedBy: namesOf(OURS), ...FOLLOWED };
     return async (more: Pick<InstructionAtBank, 'bankIds'> & Partial<InstructionAtBank>) => {
       const account = { reads: allowed } as unknown as EmployerAccount;
@@ -202,22 +198,18 @@ describe('payments that the list of their instruction does not show', () => {
     const listPayments = jest.fn(() => general);
     const getPayment = jest.fn(alone);
     const gateway = { listInstructionPayments: own, listPayments, getPayment };
-    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
     const account = {
       reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST', 'PAYMENT'],
     } as unknown as EmployerAccount;
     const onShown = jest.fn();
-    const found = await new BankReads(gateway as unknown as BankGateway, lists, new Clock()).payments(
-      account,
-      {
-        bankInstructionId: '4711',
-        createdAt: new Date(),
-        bankIds: [['901'], ['902']],
-        isNamedBy: namesOf(OURS),
-        onShown,
-        ...at,
-      },
-    );
+    const found = await readsOf(gateway).payments(account, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: [['901'], ['902']],
+      isNamedBy: namesOf(OURS),
+      onShown,
+      ...at,
+    });
     const asked = [listPayments, getPayment].map(({ mock }) => mock.calls.length);
     return { found: found.map(({ bankPaymentId }) => bankPaymentId), asked, by: onShown.mock.calls.flat() };
   }
@@ -425,9 +417,8 @@ describe('what came in and names an instruction', () => {
     const items = read === 'PAYMENT_LIST' ? incoming : [incoming[0], incoming[2], incoming[3]];
     bank.handler = (_request, response) =>
       answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
-    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
     const seen = new Map<string, (string | undefined)[]>();
-    const reads = new BankReads(new BankGateway(client), lists, new Clock());
+    const reads = readsOf(new BankGateway(client));
     const payments = await reads.payments({ reads: [read] } as unknown as EmployerAccount, {
       bankInstructionId: '4711',
       createdAt: new Date(),
@@ -479,8 +470,7 @@ describe('whether an instruction was submitted', () => {
       listInstructionPayments: () => listed(own),
       listPayments: () => listed(general),
     };
-    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
-    const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+    const reads = readsOf(gateway);
     const account = { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
     const read = () =>
       reads.standing(account as unknown as EmployerAccount, at).then(
@@ -565,8 +555,7 @@ describe('the payments of an instruction whose own list fails', () => {
       listInstructionPayments: () => listed(own(), 'by its own'),
       listPayments: () => listed(general, 'by the general'),
     };
-    const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
-    const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+    const reads = readsOf(gateway);
     const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] } as unknown as EmployerAccount;
     const found: unknown[] = [];
     for (let n = 0; n < times; n += 1)

@@ -1,11 +1,9 @@
 import { NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
-import { Clock } from '../../src/config/clock';
-import type { BankLists } from '../../src/database/bank-lists';
 import type { Database } from '../../src/database/database';
-import { BankReads } from '../../src/employer/bank-reads';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
+import { readsOf } from '../support/reads-of';
 
 const released = {
   instructionId: '018f0000-0000-7000-8000-000000000001',
@@ -35,15 +33,12 @@ function lookAt(status: string | undefined, asked = released, wasSettled = false
 }
 
 function lookWith(gateway: BankGateway, asked: EndedInstruction) {
-  const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
   const account = { id: 'account', reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
   } as unknown as Database;
-  return new SecondLook(database, new BankReads(gateway, lists, new Clock())).at('employer', () =>
-    Promise.resolve([asked]),
-  );
+  return new SecondLook(database, readsOf(gateway)).at('employer', () => Promise.resolve([asked]));
 }
 
 describe('what was given up before its submit, read again before it is paid otherwise', () => {

@@ -9,8 +9,10 @@ import {
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { BankPayment } from '../../src/bank/records';
-import { BankReads, type InstructionAtBank, type ShownBy } from '../../src/employer/bank-reads';
+import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
+import type { InstructionAtBank, ShownBy } from '../../src/employer/instruction-at-bank';
+import { PaymentsAlone } from '../../src/employer/payments-alone';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { emptyList } from '../support/empty-list';
 
@@ -20,6 +22,12 @@ const FEW = 5;
 
 /** A payment of the list that cannot be read, told to whoever reads it. */
 type Unreadable = (tell: Parameters<BankGateway['listPayments']>[3]) => void;
+
+/** @param alone what reads each by itself otherwise than against the bank */
+function sourceOf(reads: BankReads, bank: object, alone: Partial<PaymentsAlone> = {}): PaymentSource {
+  const gateway = bank as BankGateway;
+  return new PaymentSource(reads, Object.assign(new PaymentsAlone(gateway), alone), gateway);
+}
 
 /** Instructions of a size, read all at once from a bank that counts its calls. */
 async function readAll(instructions: number, rows: number, reads = READS, unreadable?: Error | Unreadable) {
@@ -42,8 +50,8 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
     if (rows === GONE_ROWS) throw new NotFound(404, { raw: 'gone' });
     return found;
   };
-  const { mayBeReadOtherwise, completed, unlisted } = BankReads.prototype;
-  const own = { payments, ownPayments, mayBeReadOtherwise, completed, unlisted, faults: new Map() };
+  const { mayBeReadOtherwise } = BankReads.prototype;
+  const own = { payments, ownPayments, mayBeReadOtherwise, faults: new Map() };
   const gateway = {
     listPayments: async function* (...[, , , tell]: Parameters<BankGateway['listPayments']>) {
       bank.sweeps += 1;
@@ -52,7 +60,7 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
       for (let n = 0; n < instructions; n += 1) yield await Promise.resolve(payment(n));
     },
   };
-  const source = new PaymentSource(own as unknown as BankReads, gateway as unknown as BankGateway);
+  const source = sourceOf(own as unknown as BankReads, gateway);
   const account = { reads } as EmployerAccount;
   const found = await Promise.allSettled(
     Array.from({ length: instructions }, (_, n) => {
@@ -150,7 +158,7 @@ describe('where a sweep does not say of which instruction a payment is', () => {
       ownPayments,
       faults: new Map([['payments of lasting', 2]]),
     });
-    const source = new PaymentSource(reads, gateway as unknown as BankGateway);
+    const source = sourceOf(reads, gateway);
     let by: ShownBy | undefined;
     const all = Array.from({ length: FEW + 1 }, (_, n) =>
       source.paymentsOf(
@@ -205,7 +213,7 @@ describe('where the general list shows none of an instruction', () => {
     const payments = () => Promise.resolve(paid(['few']));
     const fake = Object.assign(Object.create(BankReads.prototype) as BankReads, { payments, ownPayments });
     const gateway = { listPayments: emptyList };
-    const source = new PaymentSource(Object.assign(fake, { unlisted }), gateway as unknown as BankGateway);
+    const source = sourceOf(fake, gateway, { unlisted });
     const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false };
     const all = Array.from({ length: FEW + 1 }, (_, n) =>
       source.paymentsOf(
@@ -236,25 +244,18 @@ describe('where the list of an instruction shows none of it', () => {
   ) {
     let by: ShownBy | undefined;
     const last = `bank-${count - 1}`;
-    const bare = Object.create(BankReads.prototype) as BankReads;
+    const refused = new PaymentsAlone({ getPayment: jest.fn().mockRejectedValue(alone) } as never);
     const unlisted = jest.fn((at: InstructionAtBank, isShown?: boolean) => {
       if (alone instanceof Error)
-        return BankReads.prototype.unlisted.call(
-          bare,
-          at.bankInstructionId === last ? at : { ...at, bankIds: [] },
-          isShown,
-        );
+        return refused.unlisted(at.bankInstructionId === last ? at : { ...at, bankIds: [] }, isShown);
       if (alone.length > 0) at.onShown?.('itself');
       return Promise.resolve(alone.map((bankPaymentId) => ({ bankPaymentId }) as BankPayment));
     });
     const payments = (_: EmployerAccount, at: InstructionAtBank) => unlisted(at);
-    const reads = Object.assign(bare, {
+    const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
       payments,
       ownPayments: own,
-      unlisted,
       faults: new Map(),
-      triedLast: new Map(),
-      gateway: { getPayment: () => Promise.reject(alone as Error) },
     });
     const gateway = {
       listPayments: async function* () {
@@ -263,7 +264,7 @@ describe('where the list of an instruction shows none of it', () => {
           yield await Promise.resolve({ bankPaymentId, bankInstructionId: last });
       },
     };
-    const source = new PaymentSource(reads, gateway as unknown as BankGateway);
+    const source = sourceOf(reads, gateway, { unlisted });
     const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false, ...how };
     const all = Array.from({ length: count }, (_, n) =>
       source.paymentsOf(
@@ -359,10 +360,7 @@ describe('where the general list refuses the bound it is asked with', () => {
         for (let n = 0; n < instructions.length; n += 1) yield await Promise.resolve(payment(n));
       },
     };
-    const source = new PaymentSource(
-      { payments: own, ownPayments: own } as unknown as BankReads,
-      gateway as unknown as BankGateway,
-    );
+    const source = sourceOf({ payments: own, ownPayments: own } as unknown as BankReads, gateway);
     const readOnce = () =>
       Promise.allSettled(
         instructions.map(({ days, ended = false }, n) => {

@@ -8,17 +8,16 @@ import {
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Config } from '../../src/config/env';
-import { Clock } from '../../src/config/clock';
-import type { BankLists } from '../../src/database/bank-lists';
 import type { Database } from '../../src/database/database';
 import type { Claim } from '../../src/database/leases';
-import { BankReads } from '../../src/employer/bank-reads';
 import type { PersonalData } from '../../src/database/personal-data';
 import { Abandonment } from '../../src/submission/abandonment';
 import { InstructionReader } from '../../src/submission/read-back';
 import { referenceOf } from '../../src/submission/prepared-calls';
 import type { PayableRow, Work } from '../../src/submission/work';
 import type { BankInstruction, BankPayment } from '../../src/bank/records';
+import { PaymentsAlone } from '../../src/employer/payments-alone';
+import { readsOf } from '../support/reads-of';
 
 /** What is sealed is the text itself. */
 const personal = { open: (sealed: string) => sealed } as unknown as PersonalData;
@@ -50,12 +49,12 @@ function reading(
     listInstructionPayments: () => listed(own),
     listPayments: () => listed(general),
   };
-  const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
-  const reads = new BankReads(gateway as unknown as BankGateway, lists, new Clock());
+  const reads = readsOf(gateway);
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) => work({ query: () => Promise.resolve([]) }),
   } as unknown as Database;
-  return new InstructionReader(database, reads, personal);
+  const alone = new PaymentsAlone(gateway as unknown as BankGateway);
+  return new InstructionReader(database, reads, alone, personal);
 }
 
 const work = {

@@ -1,0 +1,71 @@
+import type { BankClientError } from '../bank/errors';
+import type { KnownIds } from '../bank/payment-ids';
+import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
+import { type BankPayment, isFee } from '../bank/records';
+
+/** An instruction at the bank, and the ids its payments are known by. */
+export interface InstructionAtBank {
+  bankInstructionId: string;
+  /** When it was initiated: nothing of it is older. */
+  createdAt: Date;
+  bankIds: readonly KnownIds[];
+  /** Whether it is looked for in every other list where its own is hidden, or shows none, however long those are. */
+  byAnyList?: boolean;
+  /**
+   * Whether its payments are asked for each by itself where no list shows one: some show none before the submit, and what
+   * comes back, or ends otherwise after all, is seen nowhere else at a bank that shows no list.
+   */
+  evenUnlisted?: boolean;
+  /**
+   * Whether it is only followed, and read again: absence proves nothing, so that where a list of it shows none, what cannot
+   * be read besides shows none either. Else a decision may rest on it.
+   */
+  isOnlyFollowed?: boolean;
+  /** Whether a message id names a row of this instruction. */
+  isNamedBy: (messageId: string) => boolean;
+  /**
+   * Told of what a list shows that came in and names the instruction, each time it is shown: the other side of a transfer
+   * within the bank, or money that comes back. It is none of the instruction's payments.
+   */
+  onIncoming?: (marks: PaymentMarks) => void;
+  /** Told where another read than a list of all payments shows them. */
+  onShown?: (by: ShownBy) => void;
+  /**
+   * Told why a list was not read, once another was that shows none: what is only followed may be in it all the same; and
+   * of `one` that is only followed and answered, by itself, so that it cannot be used.
+   */
+  onUnread?: (failure: BankClientError, of?: 'one') => void;
+  /** Told why no more were read each by itself, where some are shown: of what is only followed these are not taken back. */
+  onCutShort?: (failure: BankClientError) => void;
+}
+
+/** A read that shows payments: the list of their instruction, or of each by itself, which shows none too many. */
+export type ShownBy = 'own-list' | 'itself';
+
+/** What of an instruction's payments tells whether it was submitted: a fee that the bank booked in it does not. */
+export function withoutFees(paid: readonly BankPayment[], bankIds: readonly KnownIds[]): BankPayment[] {
+  const known = knownTo(bankIds);
+  return paid.filter((one) => !isFee(one) || known(one.bankPaymentId));
+}
+
+/** Whether a payment is one of those that are known. */
+export function knownTo(bankIds: readonly KnownIds[]): (bankPaymentId: string) => boolean {
+  const known = new Set(bankIds.flatMap(([id]) => id ?? []));
+  return (bankPaymentId) => known.has(bankPaymentId);
+}
+
+/** What says that a payment is of the instruction, or may be: its id alone only where the payment names none. */
+export function mayBeOf(instruction: InstructionAtBank): (marks: PaymentMarks) => boolean {
+  const known = knownTo(instruction.bankIds);
+  return (marks) => {
+    const { bankInstructionId, bankPaymentId, messageId } = marks;
+    const named =
+      bankInstructionId === instruction.bankInstructionId ||
+      (messageId !== undefined && instruction.isNamedBy(messageId));
+    if (isIncoming(marks, known)) {
+      if (named) instruction.onIncoming?.(marks);
+      return false;
+    }
+    return named || (bankInstructionId === undefined && (known(bankPaymentId ?? '') || isUnmarked(marks)));
+  };
+}

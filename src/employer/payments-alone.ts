@@ -1,0 +1,179 @@
+import { Injectable } from '@nestjs/common';
+import {
+  BankClientError,
+  BankUnreachable,
+  isAnswerUnusable,
+  isBankError,
+  isNotShown,
+  isRefusedRead,
+  isServersFault,
+  NotFound,
+  unless,
+} from '../bank/errors';
+import { BankGateway } from '../bank/gateway';
+import type { PaymentIds } from '../bank/payment-ids';
+import type { BankPayment } from '../bank/records';
+import { type InstructionAtBank, mayBeOf } from './instruction-at-bank';
+
+/** Payments read one by one: a minute or so at a bank that answers ten in a second. */
+const MOST_ALONE = 1_000;
+
+/** So many in vain, one by one: none is shown so, or the bank does not answer. */
+const MOST_IN_VAIN = 5;
+
+/** Reads of payments each by itself: what no list shows, or shows without what names it. */
+@Injectable()
+export class PaymentsAlone {
+  /** Which payment of an instruction was tried last, each by itself, where not all were: the next read begins after it. */
+  private readonly triedLast = new Map<string, string>();
+
+  constructor(private readonly gateway: BankGateway) {}
+
+  /**
+   * Payments that no list shows, each by itself, up to the first that is not shown so either; of what is only followed that
+   * says nothing of others, and some of them are tried before it is taken for how the bank answers all: whether it is allowed
+   * is not known of an account that was onboarded before there was a payment.
+   * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
+   * @throws BankClientError
+   */
+  async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
+    const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
+    if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
+    const found = isOnlyFollowed
+      ? await this.followedAlone(instruction, isShown)
+      : await this.untilUnshown(instruction);
+    if (found.length > 0) instruction.onShown?.('itself');
+    return found;
+  }
+
+  private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    const isOurs = mayBeOf(instruction);
+    const found: BankPayment[] = [];
+    for (const ids of instruction.bankIds) {
+      if (ids.length === 0) continue;
+      const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
+      if (payment === undefined || !isOurs(payment)) break;
+      found.push(payment);
+    }
+    return found;
+  }
+
+  /** @param isOnlyWay whether no list was found to be allowed: then any failure is told but that there is no such payment */
+  private async followedAlone(
+    instruction: InstructionAtBank,
+    isShown: boolean,
+    isOnlyWay = false,
+  ): Promise<BankPayment[]> {
+    const found: BankPayment[] = [];
+    const failure = await this.addFollowed(instruction, found, isOnlyWay).catch((error: unknown) => {
+      if (isBankError(error) && (isShown || found.length > 0)) return error;
+      throw error;
+    });
+    if (failure && isOnlyWay && found.length === 0) throw failure;
+    if (failure) instruction.onCutShort?.(failure);
+    return found;
+  }
+
+  /**
+   * A payment that is refused is answered at once; what is not answered is waited for, and so only a few times.
+   * @returns what kept others from being read, where some were
+   */
+  private async addFollowed(
+    instruction: InstructionAtBank,
+    found: BankPayment[],
+    isOnlyWay: boolean,
+  ): Promise<BankClientError | undefined> {
+    const { bankInstructionId, onUnread } = instruction;
+    const isOurs = mayBeOf(instruction);
+    let failure: BankClientError | undefined;
+    let [unshown, faults, unanswered] = [0, 0, 0];
+    for (const ids of this.inTurn(instruction)) {
+      const read = await this.gateway.getPayment(ids).catch((error: unknown) => {
+        if (isServersFault(error) || isRefusedRead(error)) return error;
+        throw error;
+      });
+      this.triedLast.set(bankInstructionId, ids[0]);
+      faults = isServersFault(read) ? faults + 1 : 0;
+      if (read instanceof BankUnreachable) unanswered += 1;
+      if (!isBankError(read) && (isOnlyWay || isOurs(read))) {
+        found.push(read);
+        continue;
+      }
+      if (isAnswerUnusable(read)) onUnread?.(read, 'one');
+      if (isOnlyWay && read instanceof NotFound) continue;
+      if (isBankError(read)) failure = read;
+      unshown += 1;
+      const inVain = found.length === 0 ? unshown : Math.max(faults, unanswered);
+      if (inVain === MOST_IN_VAIN) return isOnlyWay || found.length > 0 ? failure : undefined;
+    }
+    this.triedLast.delete(bankInstructionId);
+    return isOnlyWay ? failure : undefined;
+  }
+
+  /** Its known payments, from where the last read of them was given up. */
+  private inTurn({ bankInstructionId, bankIds }: InstructionAtBank): PaymentIds[] {
+    const known = bankIds.filter((ids): ids is PaymentIds => ids.length > 0);
+    const last = this.triedLast.get(bankInstructionId);
+    const from = known.findIndex(([id]) => id === last) + 1;
+    return [...known.slice(from), ...known.slice(0, from)];
+  }
+
+  /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
+  async firstUnlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    if (instruction.evenUnlisted) return [];
+    const bankIds = instruction.bankIds.slice(0, MOST_ALONE);
+    return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
+  }
+
+  /**
+   * What the general list shows, and as `unlisted` what it lacks: where that of the instruction shows none, no list tells
+   * of more. @throws BankClientError
+   */
+  async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
+    const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
+    const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
+    return [...listed, ...(await this.unlisted({ ...instruction, bankIds }, true))];
+  }
+
+  /**
+   * Payments as they were listed, those without a message id with the one that a read of them alone shows, where the bank
+   * allows that; more than `MOST_ALONE` are left as they are. @throws BankClientError
+   */
+  async withMessageIds(listed: readonly BankPayment[]): Promise<BankPayment[]> {
+    const lacking = listed.filter(({ messageId }) => messageId === undefined).length;
+    if (lacking > MOST_ALONE) return [...listed];
+    const payments: BankPayment[] = [];
+    for (const payment of listed)
+      payments.push(payment.messageId === undefined ? await this.alone(payment) : payment);
+    return payments;
+  }
+
+  /** Whether it may be read alone is not known of an account that was onboarded before there was a payment. */
+  private async alone(listed: BankPayment): Promise<BankPayment> {
+    try {
+      return await this.gateway.getPayment(listed.ids);
+    } catch (error) {
+      if (isNotShown(error)) return listed;
+      throw error;
+    }
+  }
+
+  /**
+   * Payments where no list was found to be allowed, each by itself; what there is none of is left out.
+   * @throws BankClientError
+   */
+  async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    instruction.onShown?.('itself');
+    if (instruction.isOnlyFollowed) return this.followedAlone(instruction, false, true);
+    const found: BankPayment[] = [];
+    for (const ids of instruction.bankIds) {
+      if (ids.length === 0) continue;
+      try {
+        found.push(await this.gateway.getPayment(ids));
+      } catch (error) {
+        if (!(error instanceof NotFound)) throw error;
+      }
+    }
+    return found;
+  }
+}
