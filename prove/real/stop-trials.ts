@@ -9,13 +9,19 @@ import { saidAgain } from './said-again';
 import { LEASE_MS, type Stand } from './stand';
 import type { Trial } from './trial';
 
+/** What a replica holds where it is stopped. */
+type Kind = 'RUN' | 'INSTRUCTION' | 'FOLLOW';
+
 /** Where a replica is stopped, and what it holds there. */
-const STOPS: readonly { point: CrashPoint; holds: 'RUN' | 'INSTRUCTION' }[] = [
+const STOPS: readonly { point: CrashPoint; holds: Kind }[] = [
+  { point: 'build.initiated', holds: 'INSTRUCTION' },
   { point: 'build.adds-intended', holds: 'INSTRUCTION' },
   { point: 'build.adds-sent', holds: 'INSTRUCTION' },
   { point: 'gate.passed', holds: 'RUN' },
   { point: 'submit.intended', holds: 'INSTRUCTION' },
   { point: 'submit.sent', holds: 'INSTRUCTION' },
+  { point: 'follow.read', holds: 'FOLLOW' },
+  { point: 'follow.recorded', holds: 'FOLLOW' },
 ];
 /** A replica passes any of these points soon after the approval. */
 const STOPS_WITHIN_MS = 15_000;
@@ -80,7 +86,7 @@ async function stoppedAt(
   stand: Stand,
   rows: readonly Row[],
   point: CrashPoint,
-  holds: 'RUN' | 'INSTRUCTION',
+  holds: Kind,
 ): Promise<{ id: string; stopped: ServiceProcess }> {
   const { payroll } = stand;
   await payroll.endProcesses();
@@ -122,11 +128,7 @@ function isStopped({ process: { pid } }: ServiceProcess): boolean {
 }
 
 /** What it holds, run out or not: nobody else is there yet who takes it over. @throws where it is no lease of the kind */
-async function heldBy(
-  { payroll }: Stand,
-  { process: { pid } }: ServiceProcess,
-  kind: 'RUN' | 'INSTRUCTION',
-): Promise<Held> {
+async function heldBy({ payroll }: Stand, { process: { pid } }: ServiceProcess, kind: Kind): Promise<Held> {
   const [held] = await select<{ subject: string; epoch: string }>(
     payroll.database.superuserUrl,
     `SELECT subject_id AS subject, epoch FROM lease
