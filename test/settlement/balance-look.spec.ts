@@ -219,6 +219,22 @@ describe('a run whose account has lost one of its instructions twice, while anot
     await look(AMOUNT_MINOR);
     expect(await asked()).toEqual([]);
   });
+
+  it('is asked about also while it cannot be read, until just the money came back, and is looked at again', async () => {
+    await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+    await endsAs('EXT_REFUSED');
+    const unread = (lostMinor: bigint) => look(lostMinor, undefined, 0, false);
+    await unread(TWICE);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    await unread(AMOUNT_MINOR + 500n);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    await unread(AMOUNT_MINOR);
+    expect(await asked()).toEqual([]);
+    await unread(3n * AMOUNT_MINOR);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
+  });
 });
 
 describe('a run of which a payment came back, while its instruction was executed twice', () => {
