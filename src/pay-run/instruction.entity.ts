@@ -34,6 +34,8 @@ export class Instruction {
   /** When the bank's count and sum of the submitted instruction were found equal to the plan. */
   @Column('timestamptz', { nullable: true }) totalsCheckedAt!: Date | null;
   @Column('timestamptz', { nullable: true }) closedAt!: Date | null;
+  /** When the last read after its end began that showed all its payments. */
+  @Column('timestamptz', { nullable: true }) paymentsReadAt!: Date | null;
   @Column('text', { nullable: true }) outcome!: 'SETTLED' | 'PARTLY_SETTLED' | 'FAILED' | null;
   @Column('text', { nullable: true }) endedReason!: string | null;
   @Column('timestamptz') createdAt!: Date;

@@ -20,7 +20,7 @@ import { lockRun } from '../pay-run/pay-run.store';
 import { accountLostAgain } from '../pay-run/stop';
 import { Followed } from './followed';
 import { Lateness } from './lateness';
-import { balanceLookAt, watchOf } from './looks';
+import { balanceLookAt, type Watch, watchOf } from './looks';
 
 /**
  * Compares what an account lost since a run began with what the payments of the run took, and of those after it, soon
@@ -41,16 +41,18 @@ export class BalanceLook {
   /**
    * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
    * Answers whether the balance could not be read for now, and is worth another look soon, before the last.
-   * @param isRead whether the instruction was read just now: else charges may be unknown, and no look is the last
+   * No look is the last while charges may be unknown of what ended.
    */
-  async at(claim: Claim, followed: Followed, isRead: boolean): Promise<boolean> {
+  async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
     const { balanceBeforeMinor: beforeMinor, balanceReadAt } = run;
     const nowMs = this.clock.now().getTime();
-    const look = balanceLookAt(instruction.closedAt?.getTime(), nowMs, watchOf(this.config));
+    const watch = watchOf(this.config);
+    const look = balanceLookAt(instruction.closedAt?.getTime(), nowMs, watch);
     if (beforeMinor === null || balanceReadAt === null || look === 'early') return false;
-    const paid = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, followed));
-    if (paid === undefined) return false;
+    const taken = await this.database.inEmployer(claim.employerId, (tx) => takenSince(tx, followed, watch));
+    if (taken === undefined) return false;
+    const { paid, isKnown } = taken;
     const nowMinor = await this.balanceOf(account.bankAccountId);
     if (nowMinor === 'unreadable') return look === 'repeated';
     if (nowMinor === undefined) return false;
@@ -62,19 +64,20 @@ export class BalanceLook {
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const mayComeBack = found === 'not-yet';
     const again = mayComeBack ? [] : found;
-    if (again.length === 0 && (look === 'repeated' || !isRead)) return false;
+    if (again.length === 0 && (look === 'repeated' || !(isKnown || mayComeBack || isEven))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await lockInstruction(tx, instruction.id);
       await fence(tx, claim);
       // What another run was submitted for while the bank was asked may be in its answer.
-      const unchanged = isDeepStrictEqual(await takenSince(tx, followed), paid);
+      const unchanged = isDeepStrictEqual((await takenSince(tx, followed, watch))?.paid, paid);
       if (now.balanceBeforeMinor === null || !unchanged) return;
       if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
-      if (isRead) await conclude(tx, run);
+      if (isKnown || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD_BY_BALANCE);
+      if (isKnown) await lookNoMore(tx, run);
       await accountLostAgain(tx, again);
     });
     return false;
@@ -112,9 +115,9 @@ export class BalanceLook {
   }
 }
 
-/** Looks no more. */
-async function conclude(tx: EmployerTransaction, run: PayRun): Promise<void> {
-  await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
+const TOLD_BY_BALANCE = 'the balance of the account tells what it lost';
+
+async function lookNoMore(tx: EmployerTransaction, run: PayRun): Promise<void> {
   await tx.query(
     `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],
@@ -158,6 +161,12 @@ interface TakenByInstruction extends PaidByInstruction {
   lastEndAt: Date;
 }
 
+interface Taken {
+  paid: TakenByInstruction[];
+  /** Whether all payments of each were read since a day after its end: the bank may have booked charges until then. */
+  isKnown: boolean;
+}
+
 /**
  * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
  * may have been detached and attached again. Undefined while one of them is open,
@@ -166,7 +175,8 @@ interface TakenByInstruction extends PaidByInstruction {
 async function takenSince(
   tx: EmployerTransaction,
   { instruction, run, account }: Followed,
-): Promise<TakenByInstruction[] | undefined> {
+  { againMs }: Watch,
+): Promise<Taken | undefined> {
   const [beside] = await tx.query(
     `SELECT FROM pay_run r JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id
      WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND CASE WHEN r.id = $3
@@ -181,15 +191,19 @@ async function takenSince(
     Record<`${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges'}_minor` | 'id', string> & {
       pay_run_id: string;
       payments: number;
+      is_known: boolean;
       last_end_at: Date;
     }
   >(
     tx,
     `WITH took AS MATERIALIZED (
-       SELECT o.id, o.pay_run_id, o.closed_at FROM pay_run r
+       SELECT o.id, o.pay_run_id, o.closed_at,
+         coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
+       FROM pay_run r
        JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status = 'CLOSED'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND (r.id = $3 OR o.submitted_at >= $4))
-     SELECT b.instruction_id AS id, (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
+     SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
+       (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        greatest((SELECT closed_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
        count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
@@ -203,9 +217,9 @@ async function takenSince(
        AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
      WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
      GROUP BY b.instruction_id ORDER BY b.instruction_id`,
-    [tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED],
+    [tx.employerId, account.bankAccountId, run.id, run.balanceReadAt, NEVER_DEBITED, againMs],
   );
-  return rows.map((row) => ({
+  const paid = rows.map((row) => ({
     payRunId: row.pay_run_id,
     instructionId: row.id,
     payments: row.payments,
@@ -216,4 +230,5 @@ async function takenSince(
     unpaidMinor: BigInt(row.unpaid_minor),
     unpaidChargesMinor: BigInt(row.unpaid_charges_minor),
   }));
+  return { paid, isKnown: rows.every((row) => row.is_known) };
 }

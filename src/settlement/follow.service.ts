@@ -123,20 +123,32 @@ export class FollowService {
     }
     return this.database.inEmployer(employerId, async (tx) => {
       await fence(tx, claim);
-      if (read.unread) await this.tellOfFailure(tx, claim, followed, read.unread);
-      else if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
-      if (read.unshown.length === 0) {
-        await isThere(tx, claim, ENDED);
-        if (claim.missing?.what === ENDED) await nowRead(tx, followed.run);
-      } else {
-        const message = wordsOfMissing(read.unshown, followed.known.length);
-        await this.tellOfMissing(tx, claim, followed, { message });
-      }
+      await this.tellOfRead(tx, claim, followed, read);
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
       return this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
     });
+  }
+
+  /** What a read that was answered tells of itself; one that asked for no payments says nothing of what was missing. */
+  private async tellOfRead(
+    tx: EmployerTransaction,
+    claim: Claim,
+    followed: Followed,
+    { unshown, unread }: Step,
+  ): Promise<void> {
+    if (unshown === undefined) return;
+    const { instruction, run, known } = followed;
+    if (unread) await this.tellOfFailure(tx, claim, followed, unread);
+    else if (isRead(instruction)) await clear(tx, ['CONTRACT_DRIFT'], instruction.id, READ_AGAIN);
+    if (unshown.length === 0) {
+      await isThere(tx, claim, ENDED);
+      if (claim.missing?.what === ENDED) await nowRead(tx, run);
+    } else {
+      const message = wordsOfMissing(unshown, known.length);
+      await this.tellOfMissing(tx, claim, followed, { message });
+    }
   }
 
   /** A process that is set otherwise than the account was checked would read other amounts than there are. */
@@ -171,11 +183,10 @@ export class FollowService {
   /** What its account lost is looked at whatever the bank shows of the instruction: it may tell alone of a second submit. */
   private async readClosed(claim: Claim, followed: Followed): Promise<Read> {
     const step = await this.follower.step(claim, followed).catch(async (error: unknown) => {
-      if (isBankError(error)) await this.balances.at(claim, followed, false);
+      if (isBankError(error)) await this.balances.at(claim, followed);
       throw error;
     });
-    const isRead = step.unread === undefined;
-    return { ...step, lookSoon: await this.balances.at(claim, followed, isRead) };
+    return { ...step, lookSoon: await this.balances.at(claim, followed) };
   }
 
   /**

@@ -229,6 +229,15 @@ export async function recordBehind(
   );
 }
 
+/** Remembers of what ended when a read began that showed all its payments; undefined where none did. */
+export async function recordWhole(
+  { employerId, manager }: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+  paymentsReadAt: Date | undefined,
+): Promise<void> {
+  if (paymentsReadAt) await manager.update(Instruction, { employerId, id }, { paymentsReadAt });
+}
+
 /**
  * Every read shows it again: a successor that was sent is asked about as long as not each payment it pays again was named
  * in what two people decided.

@@ -25,6 +25,7 @@ import { namesOf } from '../pay-run/message-id';
 import type { PayRun } from '../pay-run/pay-run.entity';
 import { instructionsReplacedIn } from '../pay-run/replaced.store';
 import {
+  ENDED,
   tellOfDifference,
   tellOfEntries,
   tellOfForeign,
@@ -52,6 +53,7 @@ import {
   recordBehind,
   recordOtherwise,
   recordProgress,
+  recordWhole,
 } from './follow.store';
 import type { Followed } from './followed';
 import { type Glance, InstructionGlance } from './instruction-glance';
@@ -68,6 +70,8 @@ interface Seen extends Sight {
   isSecond: boolean;
   /** When the read began, as `performance.now()`. */
   begunAt: number;
+  /** The same by the clock; undefined where something kept payments from being read. */
+  wholeAt: Date | undefined;
 }
 
 /** The payments that a read showed, by which way, and what kept more of them from being read. */
@@ -78,8 +82,8 @@ interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
 
 /** What a step leaves to be told of what ended. */
 export interface Step {
-  /** The ids the bank has given to payments that it does not show. */
-  unshown: readonly string[];
+  /** The ids the bank has given to payments that it does not show; undefined where none was asked for. */
+  unshown?: readonly string[];
   /** Why a list answers nothing that can be used, where no other shows any payment, or a payment by itself does not. */
   unread?: BankClientError;
 }
@@ -115,12 +119,13 @@ export class Follower {
    */
   async step(claim: Claim, followed: Followed): Promise<Step> {
     const { instruction, account } = followed;
-    const begunAt = performance.now();
+    const [begunAt, now] = [performance.now(), this.clock.now()];
     const isSecond = this.totals.isSecondLook(instruction);
     const glance = await this.glance.beforePayments(followed);
-    if (isSecond && claim.wokenAt === null && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
+    const isGlanceEnough = isSecond && claim.wokenAt === null && claim.missing?.what !== ENDED;
+    if (isGlanceEnough && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       await this.recordShown(claim, followed, glance.shown);
-      return { unshown: [] };
+      return {};
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
     const { seen, by, unread, cutShort } = await this.paymentsOf(claim, followed, cameBack, glance);
@@ -129,8 +134,10 @@ export class Follower {
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
+    const wholeAt = unread === undefined && cutShort === undefined ? now : undefined;
+    const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt, wholeAt };
     const unshown = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.record(tx, claim, followed, { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt }),
+      this.record(tx, claim, followed, read),
     );
     crashPoint('follow.recorded');
     const failed = failure ?? cutShort ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
@@ -179,7 +186,7 @@ export class Follower {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
         const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
-        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0 };
+        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0, wholeAt: undefined };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -251,7 +258,10 @@ export class Follower {
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
-    if (instruction.status !== 'SUBMITTED') return unshown;
+    if (instruction.status !== 'SUBMITTED') {
+      if (unshown.length === 0) await recordWhole(tx, instruction, read.wholeAt);
+      return unshown;
+    }
     const isShown = shown !== undefined || seen.length > 0;
     if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');

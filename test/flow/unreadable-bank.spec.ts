@@ -1,5 +1,5 @@
 import axios from 'axios';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
@@ -259,4 +259,30 @@ describe('answers to reads that cannot be read', () => {
     await closed();
     expect(await everAsked()).toEqual([{ kind: 'CONTRACT_DRIFT', resolution }]);
   });
+});
+
+describe('what ended, of which a list answers what cannot be used', () => {
+  it('is asked about until a list is read again, whatever the instruction itself shows', async () => {
+    await start({
+      settings: { SUBMIT_DOUBT_MS: '3600000', FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    await payroll.until(await payroll.paid(payFile(payRows(4))), ['SETTLED'], 20_000);
+    await eventually(async () => (await leases('holder IS NULL AND woken_at IS NULL')).length === 1, 5_000);
+    await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
+    await payroll.fault({ operation: 'listInstructionPaymentTransactions', kind: 'garbage', every: 1 });
+    payroll.clock.offsetMs += 7_200_000;
+    await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW'`);
+    await asked(['CONTRACT_DRIFT']);
+    await payroll.clearFaults();
+    await eventually(async () => (await leases('holder IS NULL')).length === 1, 5_000);
+    await execute(payroll.database.superuserUrl, `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW'`);
+    await payroll.restsForADay();
+    expect(await kinds()).toEqual(['CONTRACT_DRIFT']);
+    await payroll.aDayLater();
+    expect(await kinds()).toEqual([]);
+  });
+
+  const leases = (are: string) =>
+    select(payroll.database.superuserUrl, `SELECT FROM lease WHERE kind = 'FOLLOW' AND ${are}`);
 });

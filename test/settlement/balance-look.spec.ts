@@ -64,7 +64,9 @@ async function look(
   nth = 0,
   isRead = true,
 ): Promise<void> {
-  await sql(`UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL`);
+  await sql(`
+    UPDATE lease SET wake_at = now(), leased_until = NULL, holder = NULL;
+    UPDATE instruction SET payments_read_at = ${isRead ? `closed_at + interval '1 day'` : 'NULL'}`);
   const waits = { ...DEFAULT_WAITS, DATABASE_POOL_SIZE: 4 };
   const database = new BackgroundDatabase(source, waits, new Database(source));
   const claims = await new Leases(database).claim('FOLLOW', 'test', 10, 60_000);
@@ -82,7 +84,7 @@ async function look(
   };
   const gateway = Object.assign(Object.create(BankGateway.prototype) as BankGateway, { getAccount });
   const looks = new BalanceLook(database, gateway, lateness, payroll.clock, { SUBMIT_DOUBT_MS: 0 });
-  expect(await looks.at(claim, followed, isRead)).toBe(false);
+  expect(await looks.at(claim, followed)).toBe(false);
 }
 
 describe('a run whose account has lost as much again as it paid', () => {
@@ -216,6 +218,22 @@ describe('a run whose account has lost one of its instructions twice, while anot
     }
     await look(AMOUNT_MINOR);
     expect(await asked()).toEqual([]);
+  });
+
+  it('is asked about also while it cannot be read, until just the money came back, and is looked at again', async () => {
+    await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`);
+    await endsAs('EXT_REFUSED');
+    const unread = (lostMinor: bigint) => look(lostMinor, undefined, 0, false);
+    await unread(TWICE);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    await unread(AMOUNT_MINOR + 500n);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    await unread(AMOUNT_MINOR);
+    expect(await asked()).toEqual([]);
+    await unread(3n * AMOUNT_MINOR);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 });
 
