@@ -88,14 +88,17 @@ export function estimateSubmits(shape: SendShape, pace: SendPace): SendEstimate 
   return estimate(reads + shape.instructions, unpacedMs, pace);
 }
 
+/** What a submit rests on is looked at so often more where a look, or the turn after it, takes long each time. */
+export const MOST_LOOKS = 3;
+
 /**
- * What each submit rests on: its instruction, and what its payments replace. Both are read once more where the reading, or
- * its turn, took long: all of the instruction, as a bank may not show its totals, and then the least that can be read.
+ * What each submit rests on: its instruction, and what its payments replace. Both may be looked at `MOST_LOOKS` times more: at
+ * all of the instruction, as a bank may not show its totals, and at last at the least that can be read of it.
  */
 function beforeSubmitsOf(shape: SendShape, pace: SendPace): number {
   const reads = readsOf(shape, pace);
   const least = pace.statusIsRead ? shape.instructions : reads;
-  return 2 * reads + least + 2 * looksOf(shape.replaced?.beforeSubmits, pace);
+  return MOST_LOOKS * reads + least + (1 + MOST_LOOKS) * looksOf(shape.replaced?.beforeSubmits, pace);
 }
 
 /** One reading of every instruction: itself, and its payments in pages or one by one. */

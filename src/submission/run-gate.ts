@@ -67,7 +67,10 @@ export class RunGate {
       tx.manager.findOneByOrFail(EmployerAccount, { employerId: claim.employerId, id: run.accountId }),
     );
     if (!isUnitConfirmed(account, this.config)) {
-      await this.database.inEmployer(claim.employerId, (tx) => raiseNotReady(tx, run, account, this.config));
+      await this.database.inEmployer(claim.employerId, async (tx) => {
+        await fence(tx, claim);
+        await raiseNotReady(tx, run, account, this.config);
+      });
       return TRY_AGAIN_MS;
     }
     const replaced = await this.replaced.of(run);

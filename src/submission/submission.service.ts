@@ -179,7 +179,7 @@ export class SubmissionService {
       case 'SUBMIT_REFUSED':
         return isUnitConfirmed(work.account, this.config)
           ? this.recovery.step(claim, work)
-          : this.inAnotherUnit(work);
+          : this.inAnotherUnit(claim, work);
       case 'SUBMITTED':
       case 'CLOSED':
       case 'ABANDONED':
@@ -195,15 +195,18 @@ export class SubmissionService {
     const late = this.cutOff.isTooLate(work);
     if (obstacle !== undefined && !(obstacle === 'STOPPED' && late)) return STOPPED_PAUSE_MS;
     if (!isUnitConfirmed(work.account, this.config))
-      return late ? this.cutOff.giveUp(claim, work) : this.inAnotherUnit(work);
+      return late ? this.cutOff.giveUp(claim, work) : this.inAnotherUnit(claim, work);
     if (work.instruction.status !== 'VERIFIED')
       return late ? this.cutOff.giveUp(claim, work) : this.builder.step(claim, work);
     return work.run.status === 'SUBMITTING' ? this.submitter.step(claim, work) : 'never';
   }
 
   /** A process that is set otherwise than the account was checked would write, or read, other amounts than there are. */
-  private async inAnotherUnit({ run, account }: Work): Promise<WakeIn> {
-    await this.database.inEmployer(run.employerId, (tx) => raiseNotReady(tx, run, account, this.config));
+  private async inAnotherUnit(claim: Claim, { run, account }: Work): Promise<WakeIn> {
+    await this.database.inEmployer(run.employerId, async (tx) => {
+      await fence(tx, claim);
+      await raiseNotReady(tx, run, account, this.config);
+    });
     return STOPPED_PAUSE_MS;
   }
 

@@ -16,6 +16,8 @@ import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
+import { MINUTE_MS } from '../domain/durations';
+import { MOST_LOOKS } from '../domain/send-estimate';
 import { writeOutcome } from '../employer/bank-calls';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
@@ -60,11 +62,8 @@ const LEAVES_WITHIN_MS = 5_000;
 /** What was read back so long ago when its turn has come leaves the submit too little of that: it is read once more. */
 const READ_LASTS_MS = 2_000;
 
-/**
- * All of an instruction may be read twice more for one submit, where others had its turn; the last look is as short as can be
- * and is taken, or one too large for its bank, or its limit, would never be sent.
- */
-const MOST_LOOKS = 3;
+/** What is paid again ended long ago: where no turn comes within five seconds of a look at it, one of the last minute will do. */
+const REPLACED_LASTS_MS = MINUTE_MS;
 
 const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent';
 
@@ -187,19 +186,22 @@ export class Submitter {
   /**
    * What it pays again may have been executed meanwhile, or somebody else may have submitted it or added to it: the former is
    * looked at again, and then all of it is read again, with the turn kept. What takes longer than a turn is kept is followed
-   * by a short look, and the submit by that.
+   * by a short look, and the submit by that. The last look is as short as can be and is taken, or an instruction too large for
+   * its bank, or its limit, would never be sent.
    */
   private async afterLooks(
     claim: Claim,
     work: Work,
     rows: readonly PayableRow[],
   ): Promise<Allowed | Otherwise | 'look again'> {
+    const paysAgain = rows.some(({ replacesPaymentId }) => replacesPaymentId !== null);
     let paymentsStand = () => false;
     for (let left = MOST_LOOKS; ; left -= 1) {
       if (this.stopping) return { mayLeave: () => false };
       if (!(await this.replaced.standsBeforeSubmit(claim, work, rows))) return 'look again';
-      const replacedStand = this.clock.within(READ_LASTS_MS);
       const isLast = left === 1;
+      const lastsMs = isLast ? REPLACED_LASTS_MS : LEAVES_WITHIN_MS;
+      const replacedStand = paysAgain ? this.clock.within(lastsMs) : () => true;
       let isShort = isLast;
       const { turn, answer } = await this.gateway.turnToSubmitAfter(async (its) => {
         const isQuick = this.clock.within(READ_LASTS_MS);
@@ -213,9 +215,12 @@ export class Submitter {
       if (!isShort) continue;
       const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
       const itsTurn = turn ?? (await this.gateway.turnToSubmit());
-      if (mayLeave() && (isLast || replacedStand())) return { turn: itsTurn, mayLeave };
+      if (mayLeave() && replacedStand()) return { turn: itsTurn, mayLeave };
+      if (!isLast) continue;
       // It would never be sent where its turn always comes so late.
-      if (isLast) return { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
+      return replacedStand()
+        ? { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) }
+        : 'look again';
     }
   }
 
@@ -233,7 +238,7 @@ export class Submitter {
         if (error instanceof NotDurable) unsent(NOT_DURABLE);
         throw error;
       });
-    if (intended === 'unapproved') await this.unapproved(claim, work);
+    if (intended === 'unapproved') return this.unapproved(claim, work);
     if (typeof intended !== 'bigint') return intended === 'paid already' ? LOOK_AGAIN_MS : 'never';
     crashPoint('submit.intended');
     const outcome = await this.sendRemembered(prepared, intended, allowed);
@@ -314,18 +319,21 @@ export class Submitter {
   }
 
   /** The gate was passed, and yet too few approvals stand now: the number required was raised, or one is gone. */
-  private async unapproved(claim: Claim, work: Work): Promise<void> {
+  private async unapproved(claim: Claim, work: Work): Promise<StepEnd> {
     const happened =
       'The run is being submitted, but fewer approvals stand than its employer requires. Once another approver has approved it as it stands, it can be resumed.';
-    await this.database.inEmployer(claim.employerId, async (tx) => {
-      await lockRun(tx, work.run.id);
+    return this.database.inEmployer(claim.employerId, async (tx) => {
+      const run = await lockRun(tx, work.run.id);
       await fence(tx, claim);
+      // Somebody may have approved it since.
+      if (!(await lacksApprovals(tx, run))) return 0;
       await stopRunByService(tx, work.run.id, happened);
       await raise(tx, {
         kind: 'INVARIANT_BREACH',
         ...aboutInstruction(work.instruction, work.planned),
         happened,
       });
+      return 'never';
     });
   }
 

@@ -72,7 +72,7 @@ class ListedBank {
 }
 
 describe('what sending a run takes', () => {
-  it('reads what is paid again once for the gate and twice more before the submits', () => {
+  it('reads what is paid again once for the gate and up to four times before each submit', () => {
     const shape = { rows: 40, instructions: 2 };
     const replaced = {
       atGate: { statuses: 1, lists: 2, payments: 50 },
@@ -81,23 +81,23 @@ describe('what sending a run takes', () => {
     const [gate, submits] = [1 + 3 + 2 * 3, 2 + 5 + 4 * 3];
     const more = (estimate: typeof estimateSend, pace: SendPace) =>
       estimate({ ...shape, replaced }, pace).requests - estimate(shape, pace).requests;
-    expect(more(estimateSend, PACE)).toBe(gate + 2 * submits);
-    expect(more(estimateSubmits, PACE)).toBe(2 * submits);
+    expect(more(estimateSend, PACE)).toBe(gate + 4 * submits);
+    expect(more(estimateSubmits, PACE)).toBe(4 * submits);
     const oneByOne: SendPace = { ...PACE, reading: { by: 'PAYMENT' } };
-    expect(more(estimateSend, oneByOne)).toBe(1 + 50 + 2 * (2 + 100));
-    expect(more(estimateSubmits, oneByOne)).toBe(2 * (2 + 100));
+    expect(more(estimateSend, oneByOne)).toBe(1 + 50 + 4 * (2 + 100));
+    expect(more(estimateSubmits, oneByOne)).toBe(4 * (2 + 100));
   });
 
   const READING = 2 + (2 + 2 * 3);
   it.each([
-    ['then each instruction itself', true, READING + 2],
-    ['twice where each shows its payments alone', false, 2 * READING],
-  ])('reads all once more in the turn of its submit, as a bank without totals has it, %s', (...told) => {
+    ['then each instruction itself', true, 2 * READING + 2],
+    ['three times where each shows its payments alone', false, 3 * READING],
+  ])('reads all twice more in the turn of its submit, as a bank without totals has it, %s', (...told) => {
     const [, statusIsRead, more] = told;
     const shape = { rows: 40, instructions: 2 };
     const beforeSubmits = { statuses: 2, lists: 4, payments: 100 };
     const replaced = { atGate: { statuses: 0, lists: 0, payments: 0 }, beforeSubmits };
-    const looks = 2 * (2 + 5 + 4 * 3);
+    const looks = 4 * (2 + 5 + 4 * 3);
     for (const limit of [undefined, 600]) {
       const pace = { ...PACE, statusIsRead, requestsPerMinute: limit };
       const [alone, again] = [estimateSubmits(shape, pace), estimateSubmits({ ...shape, replaced }, pace)];
@@ -108,21 +108,21 @@ describe('what sending a run takes', () => {
     }
   });
 
-  it('reads every payment three times where the bank shows them one by one only', () => {
+  it('reads every payment four times where the bank shows them one by one only', () => {
     const shape = { rows: 1_000, instructions: 2 };
     const { requests } = estimateSend(shape, { ...PACE, reading: { by: 'PAYMENT' } });
-    expect(requests).toBe(2 + 1_000 + 3 * (2 + 1_000) + 2 + 1 + 2);
+    expect(requests).toBe(2 + 1_000 + 4 * (2 + 1_000) + 2 + 1 + 2);
   });
 
   it('pages through the whole general list for each reading where the bank lists payments there only', () => {
     const reading: PaymentReading = { by: 'PAYMENT_LIST', otherRows: 60 };
     const each = 1 + (5 + 2);
     expect(estimateSend({ rows: 40, instructions: 2 }, { ...PACE, reading }).requests).toBe(
-      2 + 40 + 3 * 2 * each + 2 + 2 + 1 + 2,
+      2 + 40 + 4 * 2 * each + 2 + 2 + 1 + 2,
     );
     const small = { ...reading, pageRows: 1 };
     expect(estimateSubmits({ rows: 40, instructions: 2 }, { ...PACE, reading: small }).requests).toBe(
-      2 * 2 * (1 + 100 + 2) + 2 + 2,
+      3 * 2 * (1 + 100 + 2) + 2 + 2,
     );
   });
 

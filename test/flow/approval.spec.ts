@@ -1,4 +1,5 @@
 import { readId } from '../../src/http/prefixed-id';
+import { Submitter } from '../../src/submission/submitter';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
@@ -250,6 +251,33 @@ describe('nothing is paid that was not approved', () => {
     await payroll.until(run.id, ['SETTLED'], 20_000);
     expect(await submits(run.id)).toHaveLength(1);
     await execute(superuserUrl, 'UPDATE employer SET approvals_required = 1');
+  });
+
+  it('goes on where the approval that lacked was given before anybody was told that it lacks', async () => {
+    const { superuserUrl } = payroll.database;
+    await execute(
+      superuserUrl,
+      `CREATE TRIGGER require_another AFTER UPDATE ON pay_run
+         FOR EACH ROW WHEN (NEW.status = 'SUBMITTING' AND OLD.status = 'VERIFIED') EXECUTE FUNCTION require_another()`,
+    );
+    const run = await payroll.uploaded(payFile(payRows(3, 75)), { submitAt: new Date().toISOString() });
+    type Telling = Record<'unapproved', (...of: unknown[]) => Promise<unknown>>;
+    const submitter: Telling = payroll.services[0]!.app.get(Submitter);
+    const { unapproved } = submitter;
+    const told = jest.spyOn(submitter, 'unapproved').mockImplementation(async (...of) => {
+      const { rootHash, total } = run;
+      await payroll.as('second').post(payroll.path(`/pay-runs/${run.id}/approvals`), { rootHash, total });
+      return unapproved.apply(submitter, of);
+    });
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SETTLED'], 20_000);
+    expect(told).toHaveBeenCalledTimes(1);
+    expect((await payroll.attention()).filter(({ payRunId }) => payRunId === run.id)).toEqual([]);
+    told.mockRestore();
+    await execute(
+      superuserUrl,
+      'DROP TRIGGER require_another ON pay_run; UPDATE employer SET approvals_required = 1',
+    );
   });
 
   it('an amendment voids the approval, and what it takes out is not paid', async () => {

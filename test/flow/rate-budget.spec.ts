@@ -334,12 +334,58 @@ describe('a submit that waits for its turn longer than what was read before it h
     await payroll.approve(run);
     await waits();
     paymentsOf(replaced, (shown) => shown.map((one) => ({ ...one, status: 'SETTLED' })));
-    await pause(3_000);
+    await pause(6_000);
     letGo();
     const tried = async () => (await attempts()).length > 1 || (await payroll.run(run.id)).stopped !== null;
     await eventually(tried, 15_000);
     expect(await attempts()).toHaveLength(1);
     await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
+  });
+
+  /** Each pair of turns is waited for so long from now on. */
+  const pairsTake = (ms: number) => {
+    const gateway = payroll.services[0]!.app.get(BankGateway);
+    const { turnToSubmitAfter } = gateway;
+    return jest.spyOn(gateway, 'turnToSubmitAfter').mockImplementation(async (read) => {
+      await pause(ms);
+      return turnToSubmitAfter.call(gateway, read);
+    });
+  };
+
+  it.each([
+    ['nobody again', async () => (payroll = await Payroll.start()).uploaded(payFile(payRows(1)))],
+    ['again what another did not', async () => (await payingAgain()).run],
+  ])('is looked at once where its turns come within three seconds, and it pays %s', async (_whom, made) => {
+    const run = await made();
+    const pairs = pairsTake(3_000);
+    const { waits, letGo } = holdsTurn(payroll);
+    await payroll.approve(run);
+    await waits();
+    await pause(3_000);
+    letGo();
+    await eventually(
+      async () => ['FOLLOWING', 'SETTLED'].includes((await payroll.run(run.id)).status),
+      20_000,
+    );
+    expect(pairs).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not sent on a look at what it pays again of a minute ago, and waits for one that is later', async () => {
+    const { run, replaced } = await payingAgain();
+    const { clock } = payroll;
+    const { within } = clock;
+    // A minute passes in four seconds.
+    jest.spyOn(clock, 'within').mockImplementation((ms) => within.call(clock, ms === 60_000 ? 4_000 : ms));
+    const pairs = pairsTake(5_500);
+    const { waits, letGo } = holdsTurn(payroll);
+    await payroll.approve(run);
+    await waits();
+    await pause(3_000);
+    letGo();
+    await eventually(() => Promise.resolve(pairs.mock.calls.length === 3), 30_000);
+    paymentsOf(replaced, (shown) => shown.map((one) => ({ ...one, status: 'SETTLED' })));
+    await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
+    expect(await attempts()).toHaveLength(1);
   });
 
   it('is not sent where somebody submitted it while what it pays again was looked at for long', async () => {
