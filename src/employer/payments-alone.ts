@@ -13,7 +13,7 @@ import {
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
-import { type InstructionAtBank, mayBeOf } from './instruction-at-bank';
+import { type InstructionAtBank, mayBeOf, notAmong } from './instruction-at-bank';
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
 const MOST_ALONE = 1_000;
@@ -30,30 +30,35 @@ export class PaymentsAlone {
   constructor(private readonly gateway: BankGateway) {}
 
   /**
-   * Payments that no list shows, each by itself, up to the first that is not shown so either; of what is only followed that
-   * says nothing of others, and some of them are tried before it is taken for how the bank answers all: whether it is allowed
-   * is not known of an account that was onboarded before there was a payment.
+   * Payments that no list shows, each by itself, up to the first that is not shown so either, or a few where they are sought;
+   * of what is only followed that says nothing of others, and some of them are tried before it is taken for how the bank
+   * answers all: whether it is allowed is not known of an account that was onboarded before there was a payment. Where they
+   * are more than `MOST_ALONE` none is read, but where each of them may tell what is asked: then the first.
    * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
    * @throws BankClientError
    */
   async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
-    const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
-    if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
+    const { bankIds, byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
+    const isEachTelling = byAnyList && !isOnlyFollowed;
+    if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return [];
     const found = isOnlyFollowed
       ? await this.followedAlone(instruction, isShown)
-      : await this.untilUnshown(instruction);
+      : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, MOST_ALONE) });
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
   private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const isOurs = mayBeOf(instruction);
+    const most = instruction.isSought ? MOST_IN_VAIN : 1;
     const found: BankPayment[] = [];
-    for (const ids of instruction.bankIds) {
-      if (ids.length === 0) continue;
+    let unshown = 0;
+    for (const ids of this.inTurn(instruction)) {
       const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
-      if (payment === undefined || !isOurs(payment)) break;
-      found.push(payment);
+      if (payment && isOurs(payment)) {
+        found.push(payment);
+        unshown = 0;
+      } else if ((unshown += 1) === most) break;
     }
     return found;
   }
@@ -118,20 +123,11 @@ export class PaymentsAlone {
     return [...known.slice(from), ...known.slice(0, from)];
   }
 
-  /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
-  async firstUnlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    if (instruction.evenUnlisted) return [];
-    const bankIds = instruction.bankIds.slice(0, MOST_ALONE);
-    return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
-  }
-
   /**
-   * What the general list shows, and as `unlisted` what it lacks: where that of the instruction shows none, no list tells
-   * of more. @throws BankClientError
+   * What a list shows, and as `unlisted` what it lacks, where no other list tells of more. @throws BankClientError
    */
   async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
-    const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
-    const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
+    const bankIds = notAmong(listed, instruction.bankIds);
     return [...listed, ...(await this.unlisted({ ...instruction, bankIds }, true))];
   }
 

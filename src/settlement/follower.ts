@@ -16,7 +16,7 @@ import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { readBankStatus } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
-import type { ShownBy } from '../employer/instruction-at-bank';
+import { type InstructionAtBank, knownTo, type ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -163,6 +163,7 @@ export class Follower {
           instruction.status === 'SUBMITTED' ||
           glance?.shown !== undefined ||
           !this.totals.areDue(instruction),
+        isSought: this.soughtOf(followed),
         isOnlyFollowed: true,
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
@@ -184,6 +185,17 @@ export class Follower {
       }
       throw error;
     }
+  }
+
+  /**
+   * What is open, and all of what ended, is looked for by every read where a list shows others of the instruction; not while
+   * it was submitted just now, since that list may lag.
+   */
+  private soughtOf({ instruction, known }: Followed): InstructionAtBank['isSought'] {
+    if (!this.lateness.isOld(instruction)) return undefined;
+    if (instruction.status !== 'SUBMITTED') return () => true;
+    const open = known.filter(({ bankStatus }) => bankStatus === null || !hasEnded(bankStatus));
+    return knownTo(open.map(({ bankIds }) => bankIds));
   }
 
   /** What time alone tells of an instruction while nothing of it can be read, or recorded. @param why in words */
@@ -364,9 +376,14 @@ export class Follower {
  * A step on the way to its end does not, since none of its steps was recorded.
  */
 function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: SeenStatus): boolean {
-  const { kind } = readBankStatus(status);
-  const hasEnded = wasSettled === true || kind === 'terminal' || kind === 'returned';
-  return alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && hasEnded;
+  const isEnd = wasSettled === true || hasEnded(status);
+  return alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && isEnd;
+}
+
+/** Whether a status says what became of a payment. */
+function hasEnded(bankStatus: string): boolean {
+  const { kind } = readBankStatus(bankStatus);
+  return kind === 'terminal' || kind === 'returned';
 }
 
 /** Which fields stay shown otherwise: what a read leaves out it does not show as it was sent. */

@@ -183,7 +183,7 @@ describe('the probe', () => {
     const probe = async (bankTransactionId?: string) => {
       const marks = { bankPaymentId: 'x'.repeat(129), bankTransactionId };
       listed.mockImplementation(async function* () {
-        yield await Promise.resolve({ marks });
+        yield await Promise.resolve({ id: '1', marks });
       });
       const again = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
       return [again.status, again.body.findings?.PAYMENT];
