@@ -24,7 +24,7 @@ const MOST_IN_VAIN = 5;
 /** Reads of payments each by itself: what no list shows, or shows without what names it. */
 @Injectable()
 export class PaymentsAlone {
-  /** Which payment of an instruction was tried last, each by itself, where not all were: the next read begins after it. */
+  /** After which payment of an instruction the next read of each by itself begins: the one tried last, where not all were. */
   private readonly triedLast = new Map<string, string>();
 
   constructor(private readonly gateway: BankGateway) {}
@@ -63,7 +63,7 @@ export class PaymentsAlone {
     return found;
   }
 
-  /** @param isOnlyWay whether no list was found to be allowed: then any failure is told but that there is no such payment */
+  /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
   private async followedAlone(
     instruction: InstructionAtBank,
     isShown: boolean,
@@ -81,7 +81,7 @@ export class PaymentsAlone {
 
   /**
    * A payment that is refused is answered at once; what is not answered is waited for, and so only a few times.
-   * @returns what kept others from being read, where some were
+   * @returns what kept others from being tried, where some were read
    */
   private async addFollowed(
     instruction: InstructionAtBank,
@@ -92,7 +92,8 @@ export class PaymentsAlone {
     const isOurs = mayBeOf(instruction);
     let failure: BankClientError | undefined;
     let [unshown, faults, unanswered] = [0, 0, 0];
-    for (const ids of this.inTurn(instruction)) {
+    const inTurn = this.inTurn(instruction);
+    for (const ids of inTurn) {
       const read = await this.gateway.getPayment(ids).catch((error: unknown) => {
         if (isServersFault(error) || isRefusedRead(error)) return error;
         throw error;
@@ -109,10 +110,22 @@ export class PaymentsAlone {
       if (isBankError(read)) failure = read;
       unshown += 1;
       const inVain = found.length === 0 ? unshown : Math.max(faults, unanswered);
-      if (inVain === MOST_IN_VAIN) return isOnlyWay || found.length > 0 ? failure : undefined;
+      if (inVain === MOST_IN_VAIN && ids !== inTurn.at(-1))
+        return isOnlyWay || found.length > 0 ? failure : undefined;
     }
-    this.triedLast.delete(bankInstructionId);
-    return isOnlyWay ? failure : undefined;
+    this.beginNextWith(found[0], instruction);
+    return isOnlyWay && found.length === 0 ? failure : undefined;
+  }
+
+  /** Those before the first that is shown may be shown no more, so that a read which begins with them is given up. */
+  private beginNextWith(
+    first: BankPayment | undefined,
+    { bankInstructionId, bankIds }: InstructionAtBank,
+  ): void {
+    const known = bankIds.flatMap(([id]) => id ?? []);
+    const before = first && known[known.indexOf(first.bankPaymentId) - 1];
+    if (before === undefined) this.triedLast.delete(bankInstructionId);
+    else this.triedLast.set(bankInstructionId, before);
   }
 
   /** Its known payments, from where the last read of them was given up. */

@@ -123,8 +123,10 @@ export class FollowService {
     }
     return this.database.inEmployer(employerId, async (tx) => {
       await fence(tx, claim);
-      if (read.unread) await this.tellOfFailure(tx, claim, followed, read.unread);
-      else if (isRead(followed.instruction)) await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
+      if (read.cutShort) await this.tellOf(tx, claim, followed, read.cutShort);
+      if (read.unread) await this.tellOf(tx, claim, followed, read.unread);
+      else if (!read.cutShort && isRead(followed.instruction))
+        await clear(tx, ['CONTRACT_DRIFT'], id, READ_AGAIN);
       if (read.unshown.length === 0) {
         await isThere(tx, claim, ENDED);
         if (claim.missing?.what === ENDED) await nowRead(tx, followed.run);
@@ -135,7 +137,9 @@ export class FollowService {
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
-      return this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
+      const nextMs = await this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
+      if (read.cutShort && hasEnded(followed.instruction)) return this.nextTryMs(nextMs, read.cutShort);
+      return read.cutShort instanceof RateLimited ? read.cutShort.retryAfterMs : nextMs;
     });
   }
 
@@ -148,8 +152,7 @@ export class FollowService {
   private async read(claim: Claim, followed: Followed): Promise<Read> {
     switch (followed.instruction.status) {
       case 'SUBMITTED':
-        await this.follower.step(claim, followed);
-        return NOTHING_MORE;
+        return { ...NOTHING_MORE, ...(await this.follower.step(claim, followed)), unshown: [] };
       case 'CLOSED':
         return this.readClosed(claim, followed);
       case 'ABANDONED':
@@ -174,7 +177,7 @@ export class FollowService {
       if (isBankError(error)) await this.balances.at(claim, followed, false);
       throw error;
     });
-    const isRead = step.unread === undefined;
+    const isRead = step.unread === undefined && step.cutShort === undefined;
     return { ...step, lookSoon: await this.balances.at(claim, followed, isRead) };
   }
 
@@ -183,6 +186,17 @@ export class FollowService {
    * interface, of access that is refused, of what ended and was not read for a day, and of what time alone says.
    */
   private async tellOfFailure(
+    tx: EmployerTransaction,
+    claim: Claim,
+    followed: Followed,
+    error: BankClientError,
+  ): Promise<void> {
+    await this.tellOf(tx, claim, followed, error);
+    await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
+  }
+
+  /** As `tellOfFailure`, but of what time alone says: other payments of the instruction were seen. */
+  private async tellOf(
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
@@ -210,7 +224,6 @@ export class FollowService {
     } else if (hasEnded(instruction) && !isAnswerUnusable(error)) {
       await this.tellOfMissing(tx, claim, followed, error);
     }
-    await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
   }
 
   /** What ended and cannot be read, or is not shown in full, is asked about once that has lasted for a day. */

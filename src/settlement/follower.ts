@@ -73,15 +73,18 @@ interface Seen extends Sight {
 /** The payments that a read showed, by which way, and what kept more of them from being read. */
 interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
   unread?: BankClientError;
+  garbled?: BankClientError;
   cutShort?: BankClientError;
 }
 
-/** What a step leaves to be told of what ended. */
+/** What a step leaves to be told. */
 export interface Step {
   /** The ids the bank has given to payments that it does not show. */
   unshown: readonly string[];
   /** Why a list answers nothing that can be used, where no other shows any payment, or a payment by itself does not. */
   unread?: BankClientError;
+  /** Why not all payments were tried each by itself, where some were seen. */
+  cutShort?: BankClientError;
 }
 
 /** What a read means for the payments of an instruction. */
@@ -123,7 +126,7 @@ export class Follower {
       return { unshown: [] };
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, by, unread, cutShort } = await this.paymentsOf(claim, followed, cameBack, glance);
+    const { seen, by, unread, garbled, cutShort } = await this.paymentsOf(claim, followed, cameBack, glance);
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
     const { shown, failure, gone = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
@@ -133,10 +136,10 @@ export class Follower {
       this.record(tx, claim, followed, { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt }),
     );
     crashPoint('follow.recorded');
-    const failed = failure ?? cutShort ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
+    const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
     if (failed) throw failed;
-    await this.leases.answer(claim);
-    return { unshown, unread };
+    if (!cutShort) await this.leases.answer(claim);
+    return { unshown, unread: garbled ?? unread, cutShort };
   }
 
   /** @throws BankClientError as the reads do, once what they say of the instruction, and what a glance at it showed, is told */
@@ -174,7 +177,7 @@ export class Follower {
         },
         onCutShort: (failure) => (cutShort = failure),
       });
-      return { seen, by, unread: garbled ?? (seen.length === 0 ? unread : undefined), cutShort };
+      return { seen, by, unread: seen.length === 0 ? unread : undefined, garbled, cutShort };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
