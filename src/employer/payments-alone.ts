@@ -13,7 +13,7 @@ import {
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
-import { type InstructionAtBank, mayBeOf, notAmong } from './instruction-at-bank';
+import { type InstructionAtBank, knownTo, mayBeOf, notAmong } from './instruction-at-bank';
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
 const MOST_ALONE = 1_000;
@@ -26,6 +26,9 @@ const MOST_IN_VAIN = 5;
 export class PaymentsAlone {
   /** After which payment of an instruction the next read of each by itself begins: the one tried last, where not all were. */
   private readonly triedLast = new Map<string, string>();
+
+  /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
+  private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
   constructor(private readonly gateway: BankGateway) {}
 
@@ -74,6 +77,8 @@ export class PaymentsAlone {
       if (isBankError(error) && (isShown || found.length > 0)) return error;
       throw error;
     });
+    const garbled = this.garbled.get(instruction.bankInstructionId);
+    if (garbled && knownTo(instruction.bankIds)(garbled.id)) instruction.onUnread?.(garbled.failure, 'one');
     if (failure && isOnlyWay && found.length === 0) throw failure;
     if (failure) instruction.onCutShort?.(failure);
     return found;
@@ -88,7 +93,7 @@ export class PaymentsAlone {
     found: BankPayment[],
     isOnlyWay: boolean,
   ): Promise<BankClientError | undefined> {
-    const { bankInstructionId, onUnread } = instruction;
+    const { bankInstructionId } = instruction;
     const isOurs = mayBeOf(instruction);
     let failure: BankClientError | undefined;
     let [unshown, faults, unanswered] = [0, 0, 0];
@@ -99,13 +104,14 @@ export class PaymentsAlone {
         throw error;
       });
       this.triedLast.set(bankInstructionId, ids[0]);
+      if (isAnswerUnusable(read)) this.garbled.set(bankInstructionId, { id: ids[0], failure: read });
+      else if (this.garbled.get(bankInstructionId)?.id === ids[0]) this.garbled.delete(bankInstructionId);
       faults = isServersFault(read) ? faults + 1 : 0;
       if (read instanceof BankUnreachable) unanswered += 1;
       if (!isBankError(read) && (isOnlyWay || isOurs(read))) {
         found.push(read);
         continue;
       }
-      if (isAnswerUnusable(read)) onUnread?.(read, 'one');
       if (isOnlyWay && read instanceof NotFound) continue;
       if (isBankError(read)) failure = read;
       unshown += 1;

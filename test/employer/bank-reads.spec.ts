@@ -369,6 +369,20 @@ describe('payments that the list of their instruction does not show', () => {
     expect(onUnread).toHaveBeenCalledTimes(1);
   });
 
+  it('is told by each read of one that is answered so, until that one is answered otherwise', async () => {
+    const drift = new ContractDrift(['status']);
+    let odd = '902';
+    const read = readsBy((ids) => Promise.reject(ids[0] === odd ? drift : gone));
+    const told: number[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      if (n === 4) odd = 'none';
+      const onUnread = jest.fn();
+      await read({ bankIds: idsOf(20), onUnread });
+      told.push(onUnread.mock.calls.length);
+    }
+    expect(told).toEqual([1, 1, 1, 1, 0, 0, 0, 0]);
+  });
+
   it.each([
     new RateLimited(1),
     new BankUnreachable('ECONNREFUSED', false),
