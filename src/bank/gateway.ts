@@ -1,7 +1,7 @@
 import type { AmountCodec } from './amount-codec';
 import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
-import { ContractDrift, NotAllowed, NotFound } from './errors';
+import { BankError, ContractDrift, isNotShown, NotFound } from './errors';
 import { isPathId } from './link';
 import { checked, type Outcome } from './outcome';
 import type { ListSize } from './pager';
@@ -187,20 +187,21 @@ export class BankGateway {
 
   /**
    * One payment. Which of its ids the path takes is not shown (Paths exposed only as links): the other one is asked for
-   * where the first gives no payment, or somebody else's.
+   * where the first gives no payment, or somebody else's. @throws NotFound where the bank says so of either: the number may
+   * be another customer's as the other id, and how it is refused says nothing of this payment
    */
   async getPayment(ids: PaymentIds): Promise<BankPayment> {
-    let failure: unknown = new ContractDrift(['id']);
+    let failure: BankError | undefined;
     for (const id of ids.filter((one) => one !== undefined).filter(isPathId)) {
       try {
         const record = await this.client.paymentTransactions.get(id);
         if (idOfPayment(record) === ids[0]) return paymentOf(record, this.client.amounts);
       } catch (error) {
-        if (!(error instanceof NotFound || error instanceof NotAllowed)) throw error;
-        failure = error;
+        if (!(error instanceof BankError && isNotShown(error))) throw error;
+        if (failure === undefined || error instanceof NotFound) failure = error;
       }
     }
-    throw failure;
+    throw failure ?? new ContractDrift(['id']);
   }
 
   async *listAccounts(): AsyncGenerator<BankAccount, void, undefined> {

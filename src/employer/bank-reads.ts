@@ -23,7 +23,7 @@ import { BankList, BankLists } from '../database/bank-lists';
 import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../domain/bank-status';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
-import { type InstructionAtBank, knownTo, mayBeOf, withoutFees } from './instruction-at-bank';
+import { type InstructionAtBank, knownTo, lackingIn, mayBeOf, withoutFees } from './instruction-at-bank';
 import { PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
@@ -145,20 +145,24 @@ export class BankReads {
   /**
    * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
    * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
-   * by itself what that lacks. Absence of one proves nothing.
+   * by itself what that lacks; what is sought, by every way. Absence of one proves nothing.
    * @throws BankClientError where no way can: NotFound where every way says so
    */
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const { byAnyList = false } = instruction;
+    const { byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     let isNone = false;
+    const general = () => this.fromGeneralList(instruction);
+    const alone = async (): Promise<BankPayment[]> => {
+      if (!isNone) return this.alone.oneByOne(instruction);
+      return evenUnlisted ? [] : this.alone.unlisted({ ...instruction, evenUnlisted: true });
+    };
     const ways = [
       may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
-      may(account, 'PAYMENT_LIST') && (() => this.fromGeneralList(instruction)),
-      may(account, 'PAYMENT') &&
-        (() => (isNone ? this.alone.firstUnlisted(instruction) : this.alone.oneByOne(instruction))),
+      may(account, 'PAYMENT_LIST') && general,
+      may(account, 'PAYMENT') && alone,
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
-    for (const way of ways) {
+    for (const [n, way] of ways.entries()) {
       let found: BankPayment[];
       try {
         found = await way();
@@ -170,8 +174,10 @@ export class BankReads {
         continue;
       }
       if (found.length > 0) {
-        const isLess = isNone || (instruction.isOnlyFollowed && failure instanceof NotFound);
-        return isLess ? this.alone.completed(instruction, found) : found;
+        if (way === alone) return found;
+        const isLess = isNone || (isOnlyFollowed && failure instanceof NotFound);
+        if (isLess) return this.alone.completed(instruction, found);
+        return this.withSought(instruction, found, ways[n + 1] === general ? general : undefined);
       }
       isNone = true;
       if (!byAnyList) break;
@@ -179,6 +185,33 @@ export class BankReads {
     const unlisted = isNone || isPerhapsNone(failure) ? await this.alone.unlisted(instruction) : [];
     if (isNone || unlisted.length > 0) return unlisted;
     throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+  }
+
+  /**
+   * What a list shows, and by every other read what of that is sought it lacks.
+   * @param other list, where one may be read
+   * @throws BankClientError what the other one fails with, where some are shown nowhere and a decision may rest on them
+   */
+  async withSought(
+    instruction: InstructionAtBank,
+    listed: BankPayment[],
+    other?: () => Promise<BankPayment[]>,
+  ): Promise<BankPayment[]> {
+    if (lackingIn(instruction, listed).length === 0) return listed;
+    const found = [...listed];
+    let failure: BankClientError | undefined;
+    try {
+      const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
+      found.push(...((await other?.()) ?? []).filter(({ bankPaymentId }) => !shown.has(bankPaymentId)));
+      if (found.length > listed.length) instruction.onShown?.(undefined);
+    } catch (error) {
+      if (!isBankError(error)) throw error;
+      if (this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
+      else failure = error;
+    }
+    const all = await this.alone.completed({ ...instruction, bankIds: lackingIn(instruction, found) }, found);
+    if (failure && lackingIn(instruction, all).length > 0) throw failure;
+    return all;
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */

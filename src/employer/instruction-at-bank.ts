@@ -17,6 +17,11 @@ export interface InstructionAtBank {
    */
   evenUnlisted?: boolean;
   /**
+   * Of a payment whether it is looked for by every other read where a list shows others of the instruction and not this one:
+   * a bank may list only what is not finished yet. None is unless it is said, since a list may lag.
+   */
+  isSought?: (bankPaymentId: string) => boolean;
+  /**
    * Whether it is only followed, and read again: absence proves nothing, so that where a list of it shows none, what cannot
    * be read besides shows none either. Else a decision may rest on it.
    */
@@ -28,8 +33,8 @@ export interface InstructionAtBank {
    * within the bank, or money that comes back. It is none of the instruction's payments.
    */
   onIncoming?: (marks: PaymentMarks) => void;
-  /** Told where another read than a list of all payments shows them. */
-  onShown?: (by: ShownBy) => void;
+  /** Told where another read than a list of all payments shows them; of nothing once such a list shows more than that. */
+  onShown?: (by: ShownBy | undefined) => void;
   /**
    * Told why a list was not read, once another was that shows none: what is only followed may be in it all the same; and
    * of `one` that is only followed and answered, by itself, so that it cannot be used.
@@ -52,6 +57,20 @@ export function withoutFees(paid: readonly BankPayment[], bankIds: readonly Know
 export function knownTo(bankIds: readonly KnownIds[]): (bankPaymentId: string) => boolean {
   const known = new Set(bankIds.flatMap(([id]) => id ?? []));
   return (bankPaymentId) => known.has(bankPaymentId);
+}
+
+/** Its known payments that are sought, and not among those that were found. */
+export function lackingIn(
+  { bankIds, isSought = () => false }: InstructionAtBank,
+  found: readonly BankPayment[],
+): KnownIds[] {
+  return notAmong(found, bankIds).filter(([id]) => id !== undefined && isSought(id));
+}
+
+/** Of the ids of payments those that were not found. */
+export function notAmong(found: readonly BankPayment[], bankIds: readonly KnownIds[]): KnownIds[] {
+  const shown = new Set(found.map(({ bankPaymentId }) => bankPaymentId));
+  return bankIds.filter(([id]) => !shown.has(id ?? ''));
 }
 
 /** What says that a payment is of the instruction, or may be: its id alone only where the payment names none. */

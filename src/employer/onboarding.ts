@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { append } from '../audit/audit';
 import { BankClient } from '../bank/client';
 import { BankClientError, BankError, isNotShown, isPerhapsEmpty, NotFound } from '../bank/errors';
+import { isPathId } from '../bank/link';
 import type { PaymentMarks } from '../bank/payment-marks';
 import type { Account } from '../bank/schema';
 import { Clock } from '../config/clock';
@@ -99,13 +100,16 @@ export class Onboarding {
     return payments;
   }
 
-  private async singlePayment(payment: PaymentMarks | undefined): Promise<Finding> {
-    const { bankPaymentId: id, bankTransactionId: other } = payment ?? {};
-    if (id === undefined) return 'unknown';
-    const asked = await ask(() => this.client.paymentTransactions.get(id));
-    if (asked.finding !== 'refused' || other === undefined || other === id) return asked.finding;
-    // Which of its two ids the path takes is not shown.
-    return (await ask(() => this.client.paymentTransactions.get(other))).finding;
+  /** Which of its two ids the path takes is not shown: what the first is answered says nothing of the other. */
+  private async singlePayment({ bankPaymentId, bankTransactionId }: PaymentMarks = {}): Promise<Finding> {
+    const findings: Finding[] = [];
+    for (const id of new Set([bankPaymentId, bankTransactionId])) {
+      if (id === undefined || !isPathId(id)) continue;
+      const { finding } = await ask(() => this.client.paymentTransactions.get(id));
+      if (finding === 'allowed') return finding;
+      findings.push(finding);
+    }
+    return findings.length > 0 && findings.every((finding) => finding === 'refused') ? 'refused' : 'unknown';
   }
 
   private async readsOfInstruction(account: EmployerAccount): Promise<OfInstruction> {

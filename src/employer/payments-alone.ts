@@ -13,7 +13,7 @@ import {
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
-import { type InstructionAtBank, mayBeOf } from './instruction-at-bank';
+import { type InstructionAtBank, knownTo, mayBeOf, notAmong } from './instruction-at-bank';
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
 const MOST_ALONE = 1_000;
@@ -24,41 +24,49 @@ const MOST_IN_VAIN = 5;
 /** Reads of payments each by itself: what no list shows, or shows without what names it. */
 @Injectable()
 export class PaymentsAlone {
-  /** Which payment of an instruction was tried last, each by itself, where not all were: the next read begins after it. */
+  /** After which payment of an instruction the next read of each by itself begins: the one tried last, where not all were. */
   private readonly triedLast = new Map<string, string>();
+
+  /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
+  private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
   constructor(private readonly gateway: BankGateway) {}
 
   /**
-   * Payments that no list shows, each by itself, up to the first that is not shown so either; of what is only followed that
-   * says nothing of others, and some of them are tried before it is taken for how the bank answers all: whether it is allowed
-   * is not known of an account that was onboarded before there was a payment.
+   * Payments that no list shows, each by itself, up to the first that is not shown so either, or a few where they are sought;
+   * of what is only followed that says nothing of others, and some of them are tried before it is taken for how the bank
+   * answers all: whether it is allowed is not known of an account that was onboarded before there was a payment. Where they
+   * are more than `MOST_ALONE` none is read, but where each of them may tell what is asked: then the first.
    * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
    * @throws BankClientError
    */
   async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
-    const { bankIds, evenUnlisted = false, isOnlyFollowed = false } = instruction;
-    if (!evenUnlisted || bankIds.length > MOST_ALONE) return [];
+    const { bankIds, byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
+    const isEachTelling = byAnyList && !isOnlyFollowed;
+    if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return [];
     const found = isOnlyFollowed
       ? await this.followedAlone(instruction, isShown)
-      : await this.untilUnshown(instruction);
+      : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, MOST_ALONE) });
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
   private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const isOurs = mayBeOf(instruction);
+    const most = instruction.isSought ? MOST_IN_VAIN : 1;
     const found: BankPayment[] = [];
-    for (const ids of instruction.bankIds) {
-      if (ids.length === 0) continue;
+    let unshown = 0;
+    for (const ids of this.inTurn(instruction)) {
       const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
-      if (payment === undefined || !isOurs(payment)) break;
-      found.push(payment);
+      if (payment && isOurs(payment)) {
+        found.push(payment);
+        unshown = 0;
+      } else if ((unshown += 1) === most) break;
     }
     return found;
   }
 
-  /** @param isOnlyWay whether no list was found to be allowed: then any failure is told but that there is no such payment */
+  /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
   private async followedAlone(
     instruction: InstructionAtBank,
     isShown: boolean,
@@ -69,6 +77,8 @@ export class PaymentsAlone {
       if (isBankError(error) && (isShown || found.length > 0)) return error;
       throw error;
     });
+    const garbled = this.garbled.get(instruction.bankInstructionId);
+    if (garbled && knownTo(instruction.bankIds)(garbled.id)) instruction.onUnread?.(garbled.failure, 'one');
     if (failure && isOnlyWay && found.length === 0) throw failure;
     if (failure) instruction.onCutShort?.(failure);
     return found;
@@ -76,38 +86,52 @@ export class PaymentsAlone {
 
   /**
    * A payment that is refused is answered at once; what is not answered is waited for, and so only a few times.
-   * @returns what kept others from being read, where some were
+   * @returns what kept others from being tried, where some were read
    */
   private async addFollowed(
     instruction: InstructionAtBank,
     found: BankPayment[],
     isOnlyWay: boolean,
   ): Promise<BankClientError | undefined> {
-    const { bankInstructionId, onUnread } = instruction;
+    const { bankInstructionId } = instruction;
     const isOurs = mayBeOf(instruction);
     let failure: BankClientError | undefined;
     let [unshown, faults, unanswered] = [0, 0, 0];
-    for (const ids of this.inTurn(instruction)) {
+    const inTurn = this.inTurn(instruction);
+    for (const ids of inTurn) {
       const read = await this.gateway.getPayment(ids).catch((error: unknown) => {
         if (isServersFault(error) || isRefusedRead(error)) return error;
         throw error;
       });
       this.triedLast.set(bankInstructionId, ids[0]);
+      if (isAnswerUnusable(read)) this.garbled.set(bankInstructionId, { id: ids[0], failure: read });
+      else if (this.garbled.get(bankInstructionId)?.id === ids[0]) this.garbled.delete(bankInstructionId);
       faults = isServersFault(read) ? faults + 1 : 0;
       if (read instanceof BankUnreachable) unanswered += 1;
       if (!isBankError(read) && (isOnlyWay || isOurs(read))) {
         found.push(read);
         continue;
       }
-      if (isAnswerUnusable(read)) onUnread?.(read, 'one');
       if (isOnlyWay && read instanceof NotFound) continue;
       if (isBankError(read)) failure = read;
       unshown += 1;
       const inVain = found.length === 0 ? unshown : Math.max(faults, unanswered);
-      if (inVain === MOST_IN_VAIN) return isOnlyWay || found.length > 0 ? failure : undefined;
+      if (inVain === MOST_IN_VAIN && ids !== inTurn.at(-1))
+        return isOnlyWay || found.length > 0 ? failure : undefined;
     }
-    this.triedLast.delete(bankInstructionId);
-    return isOnlyWay ? failure : undefined;
+    this.beginNextWith(found[0], instruction);
+    return isOnlyWay && found.length === 0 ? failure : undefined;
+  }
+
+  /** Those before the first that is shown may be shown no more, so that a read which begins with them is given up. */
+  private beginNextWith(
+    first: BankPayment | undefined,
+    { bankInstructionId, bankIds }: InstructionAtBank,
+  ): void {
+    const known = bankIds.flatMap(([id]) => id ?? []);
+    const before = first && known[known.indexOf(first.bankPaymentId) - 1];
+    if (before === undefined) this.triedLast.delete(bankInstructionId);
+    else this.triedLast.set(bankInstructionId, before);
   }
 
   /** Its known payments, from where the last read of them was given up. */
@@ -118,20 +142,11 @@ export class PaymentsAlone {
     return [...known.slice(from), ...known.slice(0, from)];
   }
 
-  /** As `unlisted`, the first `MOST_ALONE` where not every one is asked for: each of them tells of a submit. */
-  async firstUnlisted(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    if (instruction.evenUnlisted) return [];
-    const bankIds = instruction.bankIds.slice(0, MOST_ALONE);
-    return this.unlisted({ ...instruction, bankIds, evenUnlisted: true });
-  }
-
   /**
-   * What the general list shows, and as `unlisted` what it lacks: where that of the instruction shows none, no list tells
-   * of more. @throws BankClientError
+   * What a list shows, and as `unlisted` what it lacks, where no other list tells of more. @throws BankClientError
    */
   async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
-    const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
-    const bankIds = instruction.bankIds.filter(([id]) => !shown.has(id ?? ''));
+    const bankIds = notAmong(listed, instruction.bankIds);
     return [...listed, ...(await this.unlisted({ ...instruction, bankIds }, true))];
   }
 

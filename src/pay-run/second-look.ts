@@ -94,7 +94,7 @@ export class SecondLook {
   /** Each payment must be shown with the end it had. */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, bankInstructionId, payments } = instruction;
-    const shown = await this.reads.payments(account, { ...atBank(instruction), evenUnlisted: true });
+    const shown = await this.reads.payments(account, atBank(instruction));
     const byId = statusesBy(shown, (one) => one.bankPaymentId);
     const byMessage = statusesBy(shown, (one) => one.messageId ?? '');
     const reading: SecondReading = { moved: [], unseen: [] };
@@ -157,6 +157,8 @@ function atBank({
     createdAt,
     bankIds: payments.map((payment) => payment.bankIds),
     byAnyList: true,
+    evenUnlisted: true,
+    isSought: () => true,
     isNamedBy: namesOf(instructionId),
   };
 }

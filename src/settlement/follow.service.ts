@@ -127,7 +127,9 @@ export class FollowService {
       if (read.lookSoon) return this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS;
       const after = await readById(tx, Instruction, id);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
-      return this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
+      const nextMs = await this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
+      if (read.cutShort && hasEnded(followed.instruction)) return this.nextTryMs(nextMs, read.cutShort);
+      return read.cutShort instanceof RateLimited ? read.cutShort.retryAfterMs : nextMs;
     });
   }
 
@@ -136,12 +138,14 @@ export class FollowService {
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    { unshown, unread }: Step,
+    { unshown, unread, cutShort }: Step,
   ): Promise<void> {
     if (unshown === undefined) return;
     const { instruction, run, known } = followed;
-    if (unread) await this.tellOfFailure(tx, claim, followed, unread);
-    else if (isRead(instruction)) await clear(tx, ['CONTRACT_DRIFT'], instruction.id, READ_AGAIN);
+    if (cutShort) await this.tellOf(tx, claim, followed, cutShort);
+    if (unread) await this.tellOf(tx, claim, followed, unread);
+    else if (!cutShort && isRead(instruction))
+      await clear(tx, ['CONTRACT_DRIFT'], instruction.id, READ_AGAIN);
     if (unshown.length === 0) {
       await isThere(tx, claim, ENDED);
       if (claim.missing?.what === ENDED) await nowRead(tx, run);
@@ -160,8 +164,7 @@ export class FollowService {
   private async read(claim: Claim, followed: Followed): Promise<Read> {
     switch (followed.instruction.status) {
       case 'SUBMITTED':
-        await this.follower.step(claim, followed);
-        return NOTHING_MORE;
+        return { ...NOTHING_MORE, ...(await this.follower.step(claim, followed)), unshown: [] };
       case 'CLOSED':
         return this.readClosed(claim, followed);
       case 'ABANDONED':
@@ -199,6 +202,17 @@ export class FollowService {
     followed: Followed,
     error: BankClientError,
   ): Promise<void> {
+    await this.tellOf(tx, claim, followed, error);
+    await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
+  }
+
+  /** As `tellOfFailure`, but of what time alone says: other payments of the instruction were seen. */
+  private async tellOf(
+    tx: EmployerTransaction,
+    claim: Claim,
+    followed: Followed,
+    error: BankClientError,
+  ): Promise<void> {
     const { instruction, planned, run } = followed;
     if (isAnswerUnusable(error)) {
       // With its status: what was decided while it was open does not hide a drift once it has ended.
@@ -221,7 +235,6 @@ export class FollowService {
     } else if (hasEnded(instruction) && !isAnswerUnusable(error)) {
       await this.tellOfMissing(tx, claim, followed, error);
     }
-    await this.follower.judgeUnread(tx, claim, followed, 'Nothing can be read from the bank at present.');
   }
 
   /** What ended and cannot be read, or is not shown in full, is asked about once that has lasted for a day. */

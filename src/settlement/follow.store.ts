@@ -41,10 +41,11 @@ interface StoredPayment {
   charges_minor: string | null;
 }
 
-/** A payment as the bank was told of it, and the ids the bank gave it. */
+/** A payment as the bank was told of it, the ids the bank gave it, and how far it was seen. */
 export interface KnownAtBank {
   paymentId: string;
   bankIds: KnownIds;
+  bankStatus: string | null;
 }
 
 /** What is known of an instruction's payments at the bank, in row order, without reading the payments. */
@@ -52,13 +53,17 @@ export async function knownAtBank(
   tx: EmployerTransaction,
   { id: instructionId }: Pick<Instruction, 'id'>,
 ): Promise<KnownAtBank[]> {
-  const records = await tx.query<StoredIds & { payment_id: string }>(
-    `SELECT payment_id, bank_payment_id, bank_transaction_id FROM bank_payment
+  const records = await tx.query<StoredIds & { payment_id: string; bank_status: string | null }>(
+    `SELECT payment_id, bank_payment_id, bank_transaction_id, bank_status FROM bank_payment
      WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
     [tx.employerId, instructionId],
     'kept',
   );
-  return records.map((record) => ({ paymentId: record.payment_id, bankIds: idsOf(record) }));
+  return records.map((record) => ({
+    paymentId: record.payment_id,
+    bankIds: idsOf(record),
+    bankStatus: record.bank_status,
+  }));
 }
 
 function idsOf({ bank_payment_id: payment, bank_transaction_id: transaction }: StoredIds): KnownIds {

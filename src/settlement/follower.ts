@@ -16,7 +16,7 @@ import { Claim, fence, Leases, wake } from '../database/leases';
 import { PersonalData } from '../database/personal-data';
 import { readBankStatus } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
-import type { ShownBy } from '../employer/instruction-at-bank';
+import { type InstructionAtBank, knownTo, type ShownBy } from '../employer/instruction-at-bank';
 import { clear } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -77,15 +77,18 @@ interface Seen extends Sight {
 /** The payments that a read showed, by which way, and what kept more of them from being read. */
 interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
   unread?: BankClientError;
+  garbled?: BankClientError;
   cutShort?: BankClientError;
 }
 
-/** What a step leaves to be told of what ended. */
+/** What a step leaves to be told. */
 export interface Step {
   /** The ids the bank has given to payments that it does not show; undefined where none was asked for. */
   unshown?: readonly string[];
   /** Why a list answers nothing that can be used, where no other shows any payment, or a payment by itself does not. */
   unread?: BankClientError;
+  /** Why not all payments were tried each by itself, where some were seen. */
+  cutShort?: BankClientError;
 }
 
 /** What a read means for the payments of an instruction. */
@@ -128,7 +131,7 @@ export class Follower {
       return {};
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, by, unread, cutShort } = await this.paymentsOf(claim, followed, cameBack, glance);
+    const { seen, by, unread, garbled, cutShort } = await this.paymentsOf(claim, followed, cameBack, glance);
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
     const { shown, failure, gone = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
@@ -140,10 +143,10 @@ export class Follower {
       this.record(tx, claim, followed, read),
     );
     crashPoint('follow.recorded');
-    const failed = failure ?? cutShort ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
+    const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
     if (failed) throw failed;
-    await this.leases.answer(claim);
-    return { unshown, unread };
+    if (!cutShort) await this.leases.answer(claim);
+    return { unshown, unread: garbled ?? unread, cutShort };
   }
 
   /** @throws BankClientError as the reads do, once what they say of the instruction, and what a glance at it showed, is told */
@@ -170,6 +173,7 @@ export class Follower {
           instruction.status === 'SUBMITTED' ||
           glance?.shown !== undefined ||
           !this.totals.areDue(instruction),
+        isSought: this.soughtOf(followed),
         isOnlyFollowed: true,
         isNamedBy: namesOf(instruction.id),
         onIncoming: (marks) => cameBack.add(marks),
@@ -180,7 +184,7 @@ export class Follower {
         },
         onCutShort: (failure) => (cutShort = failure),
       });
-      return { seen, by, unread: garbled ?? (seen.length === 0 ? unread : undefined), cutShort };
+      return { seen, by, unread: seen.length === 0 ? unread : undefined, garbled, cutShort };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
@@ -191,6 +195,17 @@ export class Follower {
       }
       throw error;
     }
+  }
+
+  /**
+   * What is open, and all of what ended, is looked for by every read where a list shows others of the instruction; not while
+   * it was submitted just now, since that list may lag.
+   */
+  private soughtOf({ instruction, known }: Followed): InstructionAtBank['isSought'] {
+    if (!this.lateness.isOld(instruction)) return undefined;
+    if (instruction.status !== 'SUBMITTED') return () => true;
+    const open = known.filter(({ bankStatus }) => bankStatus === null || !hasEnded(bankStatus));
+    return knownTo(open.map(({ bankIds }) => bankIds));
   }
 
   /** What time alone tells of an instruction while nothing of it can be read, or recorded. @param why in words */
@@ -374,9 +389,14 @@ export class Follower {
  * A step on the way to its end does not, since none of its steps was recorded.
  */
 function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: SeenStatus): boolean {
-  const { kind } = readBankStatus(status);
-  const hasEnded = wasSettled === true || kind === 'terminal' || kind === 'returned';
-  return alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && hasEnded;
+  const isEnd = wasSettled === true || hasEnded(status);
+  return alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && isEnd;
+}
+
+/** Whether a status says what became of a payment. */
+function hasEnded(bankStatus: string): boolean {
+  const { kind } = readBankStatus(bankStatus);
+  return kind === 'terminal' || kind === 'returned';
 }
 
 /** Which fields stay shown otherwise: what a read leaves out it does not show as it was sent. */

@@ -5,7 +5,7 @@ import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
 import { BankReads } from '../employer/bank-reads';
 import { EmployerAccount } from '../employer/employer.entity';
-import type { InstructionAtBank } from '../employer/instruction-at-bank';
+import { type InstructionAtBank, lackingIn } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { Sweeps } from './sweeps';
 
@@ -62,7 +62,8 @@ export class PaymentSource {
       if (isPassedOver) return await this.ofGeneralList(account, asked, at, 'not-read');
       const own = isFew ? await this.reads.payments(account, at) : await this.ownList(account, at);
       if (own === undefined) return await this.ofGeneralList(account, asked, at, 'unshown');
-      if (own.length > 0 || (isFew && at.byAnyList)) return own;
+      if (isFew && (own.length > 0 || at.byAnyList)) return own;
+      if (own.length > 0) return await this.withSwept(asked, at, own);
       // What its own list shows none of the general one may show; of what is followed, that it cannot be read is no worse.
       const isNoWorse = (error: unknown): boolean => {
         if (!this.reads.mayBeReadOtherwise(error, at, true)) return false;
@@ -86,22 +87,27 @@ export class PaymentSource {
     const linked = own !== 'empty' && isLinked(account);
     const swept = await this.swept(account, asked, at, linked);
     if (swept.length === 0) return this.unswept(account, at, linked);
-    return own === 'not-read' ? swept : this.ownLists.run(() => this.alone.completed(at, swept));
+    if (own !== 'not-read') return this.ownLists.run(() => this.alone.completed(at, swept));
+    if (lackingIn(at, swept).length === 0) return swept;
+    const ownList = () => this.reads.ownPayments(account, { ...at, onShown: undefined });
+    return this.ownLists.run(() => this.reads.withSought(at, swept, linked ? ownList : undefined));
   }
 
   private async swept(
     account: EmployerAccount,
-    { id, ended }: Asked,
+    asked: Asked,
     at: InstructionAtBank,
     linked: boolean,
   ): Promise<BankPayment[]> {
-    const sweeps = ended ? this.ofEnded : this.ofOpen;
+    const sweeps = this.sweepsOf(asked);
     try {
-      const swept = await sweeps.join(id, at);
+      const swept = await sweeps.join(asked.id, at);
       return linked && !swept.every(namesItsInstruction) ? await this.named(account, at, swept) : swept;
     } catch (error) {
       if (isRequestRefused(error))
-        return (linked ? await this.ownList(account, at) : undefined) ?? (await this.ofAll.join(id, at));
+        return (
+          (linked ? await this.ownList(account, at) : undefined) ?? (await this.ofAll.join(asked.id, at))
+        );
       // What is wrong with everybody's list need not be wrong with that of this instruction.
       if (linked && (isNotShown(error) || (isServersFault(error) && sweeps.failLastingly)))
         return await this.ownLists.run(() => this.reads.payments(account, at));
@@ -109,6 +115,24 @@ export class PaymentSource {
       if (alone.length > 0) return alone;
       throw error;
     }
+  }
+
+  /** What its own list shows, and what of that is sought it lacks. */
+  private async withSwept(asked: Asked, at: InstructionAtBank, own: BankPayment[]): Promise<BankPayment[]> {
+    if (lackingIn(at, own).length === 0) return own;
+    const swept = this.sweepsOf(asked)
+      .join(asked.id, at)
+      .catch((error: unknown) => {
+        if (isRequestRefused(error)) return this.ofAll.join(asked.id, at);
+        throw error;
+      });
+    // Others who are swept for would wait for a lane.
+    await swept.catch(() => undefined);
+    return this.ownLists.run(() => this.reads.withSought(at, own, () => swept));
+  }
+
+  private sweepsOf({ ended }: Asked): Sweeps {
+    return ended ? this.ofEnded : this.ofOpen;
   }
 
   /** What the general list shows none of may be shown by the list of the instruction, or each by itself. */

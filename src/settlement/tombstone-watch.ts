@@ -53,6 +53,7 @@ export class TombstoneWatch {
         createdAt,
         bankIds: known.map((one) => one.bankIds),
         byAnyList: true,
+        evenUnlisted: true,
         isNamedBy: namesOf(id),
       };
       // Many of them may be gone: each by itself would go through everything the bank lists.

@@ -75,6 +75,8 @@ export class EndedInstruction {
         createdAt: instruction.createdAt,
         bankIds,
         byAnyList: true,
+        evenUnlisted: true,
+        isSought: () => true,
         isNamedBy: namesOf(instruction.id),
       });
       const payments = withoutFees((await unless(isHidden, reading)) ?? [], bankIds);

@@ -198,6 +198,8 @@ export class InstructionReader {
       createdAt: instruction.createdAt,
       bankIds,
       byAnyList: true,
+      evenUnlisted: true,
+      isSought: () => true,
       isNamedBy: namesOf(instruction.id),
     };
   }

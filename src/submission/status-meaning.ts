@@ -170,6 +170,8 @@ export class StatusMeaning {
           knownIds(bankPaymentId, bankTransactionId),
         ),
         byAnyList: true,
+        evenUnlisted: true,
+        isSought: () => true,
         isNamedBy: namesOf(instruction.id),
       });
       const payments = (await unless(isHidden, reading)) ?? [];

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { LosslessNumber, parse } from 'lossless-json';
 import type { AmountUnit } from '../../src/bank/amount-codec';
 import { BankClient } from '../../src/bank/client';
-import { ContractDrift } from '../../src/bank/errors';
+import { BankError, ContractDrift, NotFound } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import type { PaymentMarks } from '../../src/bank/payment-marks';
 import type { AddPayment, InitiateInstruction } from '../../src/bank/prepared';
@@ -279,6 +279,31 @@ describe('the gateway', () => {
     expect(await gateway.getPayment(['901', '900'])).toMatchObject({ bankPaymentId: '901' });
     await expect(gateway.getPayment(['901'])).rejects.toThrow(ContractDrift);
   });
+
+  it.each([
+    [404, 403, NotFound],
+    [403, 404, NotFound],
+    [400, 404, NotFound],
+    [400, 403, BankError],
+    [404, 500, BankError],
+  ])(
+    'says that a payment is not found where one of its ids is not, whatever else is refused (%i, %i)',
+    async (first, other, expected) => {
+      bank.handler = (request, response) =>
+        answer(response, request.url.endsWith('/901') ? first : other, {});
+      const failure: unknown = await gateway.getPayment(['901', '900']).catch((error: unknown) => error);
+      expect((failure as Error).constructor).toBe(expected);
+    },
+  );
+
+  it.each([400, 403, 404, 422])(
+    'asks for a payment by its other id where the first is answered %i',
+    async (status) => {
+      bank.handler = (request, response) =>
+        request.url.endsWith('/901') ? answer(response, status, {}) : answer(response, 200, PAYMENT_BODY);
+      expect(await gateway.getPayment(['901', '900'])).toMatchObject({ bankPaymentId: '901' });
+    },
+  );
 
   it('calls an initiation in doubt when control totals come back different', async () => {
     answering(JSON.stringify(INSTRUCTION_BODY).replace('300050', '300051'));

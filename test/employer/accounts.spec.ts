@@ -164,6 +164,34 @@ describe('the probe', () => {
     expect(again.body.reads).toContain('PAYMENT');
   });
 
+  it.each(['404', '422'])(
+    'reads one payment by its other id where the first is answered %s',
+    async (kind) => {
+      const { desk, company, answer } = await attached({}, { variants: { paymentIds: 'two-sequences' } });
+      for (let n = 0; n < 52; n += 1)
+        await desk.sandbox('POST', '/sandbox/incoming-payments', { iban: IBANS[0], amountMinor: '1' });
+      await desk.sandbox('POST', '/sandbox/faults', { operation: 'getPaymentTransaction', kind, nth: 1 });
+      const again = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+      expect(again.body).toMatchObject({ findings: { PAYMENT: 'allowed' } });
+      expect((await desk.sandbox('GET', '/sandbox/calls')).getPaymentTransaction).toBe(2);
+    },
+  );
+
+  it('asks for no payment by an id that no path can hold', async () => {
+    const { desk, company, answer } = await attached();
+    const listed = jest.spyOn(desk.app.get(BankClient).paymentTransactions, 'listed');
+    const probe = async (bankTransactionId?: string) => {
+      const marks = { bankPaymentId: 'x'.repeat(129), bankTransactionId };
+      listed.mockImplementation(async function* () {
+        yield await Promise.resolve({ id: '1', marks });
+      });
+      const again = await company.as('operator', 'POST', `/accounts/${answer.body.id}/probe`);
+      return [again.status, again.body.findings?.PAYMENT];
+    };
+    expect(await probe()).toEqual([200, 'unknown']);
+    expect(await probe('900')).toEqual([200, 'refused']);
+  });
+
   it('marks what the bank answers with 403 as not allowed', async () => {
     const { answer } = await attached({}, { variants: { linkReads: 'refused' } });
     expect(answer.body.findings).toEqual({

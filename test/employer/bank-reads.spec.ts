@@ -288,24 +288,34 @@ describe('payments that the list of their instruction does not show', () => {
   const numbers = (ids: readonly KnownIds[]) => ids.map(([id]) => id);
 
   it.each([
-    ['one here and there', (n: number) => n % 4 === 1, 1],
-    ['one after the other', (n: number) => n >= 3 && n < 8, 2],
-    ['the first ones', (n: number) => n < 5, 2],
+    ['one here and there', (n: number) => n % 4 === 1, 1, 0],
+    ['one after the other', (n: number) => n >= 3 && n < 8, 2, 1],
+    ['the first ones', (n: number) => n < 5, 2, 0],
+    ['the last ones', (n: number) => n >= 15, 1, 0],
   ])(
     'are all found at the latest by the next read where a few fail lastingly: %s',
-    async (_, isBad, times) => {
+    async (_, isBad, times, cuts) => {
       const [bankIds, broken, onCutShort] = [idsOf(20), new BankError(500, { raw: '' }), jest.fn()];
       const isBadId = ([id]: KnownIds) => isBad(Number(id) - 901);
       const read = readsBy((ids) => (isBadId(ids) ? Promise.reject(broken) : shown(ids)));
       const found = new Set<string>();
       for (let n = 0; n < times; n += 1) for (const id of await read({ bankIds, onCutShort })) found.add(id);
       expect([...found].sort()).toEqual(numbers(bankIds.filter((ids) => !isBadId(ids))));
-      expect(onCutShort.mock.calls).toEqual(
-        Array.from({ length: onCutShort.mock.calls.length }, () => [broken]),
-      );
-      expect(onCutShort.mock.calls.length > 0).toBe(times > 1);
+      expect(onCutShort.mock.calls).toEqual(Array.from({ length: cuts }, () => [broken]));
+      // From then on each read tries all of them.
+      for (let n = 0; n < 3; n += 1)
+        expect((await read({ bankIds, onCutShort })).sort()).toEqual([...found].sort());
+      expect(onCutShort).toHaveBeenCalledTimes(cuts);
     },
   );
+
+  it('are all found by each read, once one of them was, where those before them are shown no more', async () => {
+    const bankIds = idsOf(100);
+    const read = readsBy((ids) => (Number(ids[0]) < 981 ? Promise.reject(gone) : shown(ids)));
+    const counts: number[] = [];
+    for (let n = 0; n < 40; n += 1) counts.push((await read({ bankIds })).length);
+    expect(counts).toEqual([...Array<number>(16).fill(0), ...Array<number>(24).fill(20)]);
+  });
 
   it('are read on from where the bank turned away', async () => {
     const bankIds = idsOf(7);
@@ -330,12 +340,13 @@ describe('payments that the list of their instruction does not show', () => {
     [new ContractDrift(['id']), 4],
     [new BankUnreachable('total-timeout', true), 4],
     [new RateLimited(1), 2],
+    [new Unauthorised(401, { raw: '' }), 2],
   ])('are kept where they are shown only so, and one is not (%s)', async (failure, count) => {
     const [bankIds, onCutShort] = [idsOf(5), jest.fn()];
     const alone = (ids: KnownIds) => (ids[0] === '903' ? Promise.reject(failure) : shown(ids));
     const read = readsBy(alone, ['PAYMENT']);
     expect(await read({ bankIds, onCutShort })).toHaveLength(count);
-    expect(onCutShort.mock.calls).toEqual([[failure]]);
+    expect(onCutShort.mock.calls).toEqual(count === 2 ? [[failure]] : []);
     await expect(read({ bankIds, isOnlyFollowed: false })).rejects.toBe(failure);
     const none = jest.fn(() => Promise.reject(failure));
     await expect(readsBy(none, ['PAYMENT'])({ bankIds: idsOf(1_000) })).rejects.toBe(failure);
@@ -356,6 +367,20 @@ describe('payments that the list of their instruction does not show', () => {
     expect(onUnread.mock.calls).toEqual([[drift, 'one']]);
     await read({ bankIds: idsOf(3), onUnread, isOnlyFollowed: false });
     expect(onUnread).toHaveBeenCalledTimes(1);
+  });
+
+  it('is told by each read of one that is answered so, until that one is answered otherwise', async () => {
+    const drift = new ContractDrift(['status']);
+    let odd = '902';
+    const read = readsBy((ids) => Promise.reject(ids[0] === odd ? drift : gone));
+    const told: number[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      if (n === 4) odd = 'none';
+      const onUnread = jest.fn();
+      await read({ bankIds: idsOf(20), onUnread });
+      told.push(onUnread.mock.calls.length);
+    }
+    expect(told).toEqual([1, 1, 1, 1, 0, 0, 0, 0]);
   });
 
   it.each([

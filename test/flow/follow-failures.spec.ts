@@ -1,4 +1,5 @@
 import axios from 'axios';
+import { ContractDrift } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
@@ -600,6 +601,37 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
     await payroll.fault({ operation: 'getPaymentTransaction', kind: 'garbage', every: 1 });
     await eventually(async () => (await kinds()).includes('CONTRACT_DRIFT'), 20_000);
+  });
+
+  it('the others are read no more often than they would have been where one is answered so', async () => {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '600000' },
+      sandbox: { stepMs: 600_000, variants: { linkReads: 'allowed', submitRuns: 'at-once' } },
+    });
+    const { superuserUrl } = payroll.database;
+    const id = await payroll.paid(payFile(payRows(3)));
+    await payroll.until(id, ['FOLLOWING'], 20_000);
+    const bank = payroll.services[0]!.app.get(BankGateway);
+    const { getPayment } = bank;
+    jest.spyOn(bank, 'listPayments').mockImplementation(emptyList);
+    jest.spyOn(bank, 'listInstructionPayments').mockImplementation(emptyList);
+    let odd: string | undefined;
+    jest.spyOn(bank, 'getPayment').mockImplementation(async (ids) => {
+      odd ??= ids[0];
+      if (ids[0] === odd) throw new ContractDrift(['status']);
+      return getPayment.call(bank, ids);
+    });
+    await axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: 6 * 3_600_000 });
+    await eventually(async () => {
+      const wake = `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL AND NOT EXISTS
+        (SELECT FROM payment WHERE status = 'SETTLED')`;
+      await execute(superuserUrl, wake);
+      return (await kinds()).includes('CONTRACT_DRIFT');
+    }, 20_000);
+    const settled = `SELECT FROM payment WHERE status = 'SETTLED'`;
+    expect(await select(superuserUrl, settled)).toHaveLength(2);
+    const later = `SELECT FROM lease WHERE kind = 'FOLLOW' AND holder IS NULL AND wake_at > now() + interval '5 minutes'`;
+    await eventually(async () => (await select(superuserUrl, later)).length === 1, 10_000);
   });
 
   it('its end is seen in the general list where its own shows none once it was submitted', async () => {

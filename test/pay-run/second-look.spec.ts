@@ -28,6 +28,7 @@ function lookAt(status: string | undefined, asked = released, wasSettled = false
     getInstruction: gone,
     listInstructionPayments: listed,
     listPayments: listed,
+    getPayment: () => Promise.reject(new NotFound(404, { raw: '' })),
   } as unknown as BankGateway;
   return lookWith(gateway, asked);
 }
@@ -121,5 +122,37 @@ describe('what ended unpaid after its submit, read again before it is paid other
       payments: [{ ...released.payments[0]!, status: 'FAILED' }],
     } as EndedInstruction;
     expect(await lookWith(gateway, ended)).toEqual({ moved: [], unseen: [] });
+  });
+});
+
+describe('what a list shows no more once it has ended, while it shows others of the instruction', () => {
+  const others = { status: 'EXCHANGED', bankInstructionId: '4711', bankPaymentId: '814' };
+  /** What is found of 815, which is shown so in the general list, or by itself, and in its own list no more. */
+  async function look(asked: EndedInstruction, status: string, by: 'general list' | 'itself') {
+    async function* own() {
+      yield* await Promise.resolve([others]);
+    }
+    const one = { ...others, status, bankPaymentId: '815' };
+    async function* general() {
+      yield* await Promise.resolve(by === 'general list' ? [others, one] : [others]);
+    }
+    const gateway = {
+      getInstruction: () => Promise.resolve({ status: 'INITIATED' }),
+      listInstructionPayments: own,
+      listPayments: general,
+      getPayment: () =>
+        by === 'itself' ? Promise.resolve(one) : Promise.reject(new NotFound(404, { raw: '' })),
+    } as unknown as BankGateway;
+    return lookWith(gateway, asked);
+  }
+  const ended = {
+    ...released,
+    status: 'CLOSED',
+    payments: [{ ...released.payments[0]!, status: 'FAILED' }],
+  } as EndedInstruction;
+
+  it.each(['general list', 'itself'] as const)('is seen as it ended by the other reads (%s)', async (by) => {
+    expect(await look(ended, 'FAILED', by)).toEqual({ moved: [], unseen: [] });
+    expect(await look(ended, 'SETTLED', by)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
 });

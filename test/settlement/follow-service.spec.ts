@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { BankError, type BankClientError, ContractDrift, RateLimited } from '../../src/bank/errors';
 import { Clock } from '../../src/config/clock';
 import type { Config } from '../../src/config/env';
 import type { BackgroundDatabase } from '../../src/database/background-database';
@@ -6,7 +7,7 @@ import { Leases } from '../../src/database/leases';
 import type { BalanceLook } from '../../src/settlement/balance-look';
 import { ENDED } from '../../src/settlement/follow-alarms';
 import { FollowService } from '../../src/settlement/follow.service';
-import type { Follower } from '../../src/settlement/follower';
+import type { Follower, Step } from '../../src/settlement/follower';
 import type { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
@@ -23,13 +24,22 @@ afterEach(async () => {
   await office.close();
 });
 
-/** Takes up once what ended, where a defect of ours keeps what is read of it from being recorded. */
-async function follow(): Promise<void> {
+/** Takes up what is due once, which reads so; unless it is said, a defect of ours keeps that from being recorded. */
+async function follow(step?: () => Promise<Step>, delayMs = 50): Promise<void> {
   const database = office.database as unknown as BackgroundDatabase;
   const defect = () => Promise.reject(new Error('a defect'));
-  const follower = { step: defect, judgeUnread: () => Promise.resolve() } as unknown as Follower;
+  const follower = {
+    step: step ?? defect,
+    judgeUnread: () => Promise.resolve(),
+  } as unknown as Follower;
   const tombstones = { step: defect } as unknown as TombstoneWatch;
-  const config = { LEASE_MS: 60_000, BANK_AMOUNT_UNIT: 'minor', WATCH_DAYS: 30, FOLLOW_DELAYS_MS: [50] };
+  const config = {
+    LEASE_MS: 60_000,
+    BANK_AMOUNT_UNIT: 'minor',
+    WATCH_DAYS: 30,
+    FOLLOW_DELAYS_MS: [delayMs],
+    FOLLOW_STEP_MS: 1,
+  };
   const service = new FollowService(
     database,
     new Leases(database),
@@ -80,3 +90,51 @@ it.each([
     expect(await asked()).toEqual([{ kind: 'ROW_UNSEEN', payments: 3, happened }]);
   },
 );
+
+describe('what is open, and of which some payments were seen while others could not be read', () => {
+  const HOUR_S = 3_600;
+  const broken = new BankError(500, { raw: '' });
+  const garbled = new ContractDrift(['status']);
+
+  async function readOnce(failures: Pick<Step, 'cutShort' | 'unread'>): Promise<number> {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE instruction SET status = 'SUBMITTED', bank_instruction_id = '4711', submitted_at = now()
+       WHERE id = '${ours.instruction[1]}';
+       DELETE FROM lease;
+       INSERT INTO lease (subject_id, employer_id, kind, wake_at) VALUES ('${ours.instruction[1]}', '${ours.employer}', 'FOLLOW', now())`,
+    );
+    await follow(() => Promise.resolve({ unshown: [], ...failures }), HOUR_S * 1_000);
+    const [{ s = 0 } = {}] = await select<{ s: number }>(
+      office.server.superuserUrl,
+      'SELECT round(extract(epoch FROM wake_at - clock_timestamp()))::int AS s FROM lease',
+    );
+    return s;
+  }
+  const kinds = async () => (await asked()).map(({ kind }) => kind as string);
+
+  it.each<[string, BankClientError]>([
+    ['fail', broken],
+    ['are answered so that it cannot be used', garbled],
+  ])('is read again when it would have been, where those %s', async (_, failure) => {
+    const s = await readOnce(failure === garbled ? { unread: failure } : { cutShort: failure });
+    expect(s).toBeGreaterThan(HOUR_S - 60);
+    expect(await kinds()).toEqual(failure === garbled ? ['CONTRACT_DRIFT'] : []);
+  });
+
+  it('is read again as soon as the bank asks for that', async () => {
+    const s = await readOnce({ cutShort: new RateLimited(60_000) });
+    expect(s).toBeGreaterThan(30);
+    expect(s).toBeLessThan(90);
+  });
+
+  it('is asked about where one is answered so, whatever keeps others from being read, until all are read', async () => {
+    await readOnce({ cutShort: broken, unread: garbled });
+    expect(await kinds()).toEqual(['CONTRACT_DRIFT']);
+    await readOnce({ cutShort: broken });
+    expect(await kinds()).toEqual(['CONTRACT_DRIFT']);
+    await readOnce({});
+    expect(await kinds()).toEqual([]);
+  });
+});

@@ -8,6 +8,7 @@ import {
   RateLimited,
 } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
+import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
@@ -15,6 +16,7 @@ import type { InstructionAtBank, ShownBy } from '../../src/employer/instruction-
 import { PaymentsAlone } from '../../src/employer/payments-alone';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { emptyList } from '../support/empty-list';
+import { readsOf } from '../support/reads-of';
 
 const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
 /** So many are read one by one whatever their size. */
@@ -332,6 +334,97 @@ describe('where the list of an instruction shows none of it', () => {
   it('does not take what must not have been paid for unpaid where the general one fails', async () => {
     const failure = new BankError(500, { raw: 'oops' });
     await expect(lastSeen(FEW + 1, 100, failure, [], { byAnyList: true })).rejects.toBe(failure);
+  });
+});
+
+describe('what a list lacks that shows others of an instruction, and is sought', () => {
+  /** What is seen of the last of several of a size, by which read, and the calls of each way, where these show so much. */
+  async function lastSeen(
+    { count, rows }: { count: number; rows: number },
+    { own, general, alone }: { own: string[]; general: string[]; alone: string[] },
+    isSought: InstructionAtBank['isSought'] = () => true,
+  ) {
+    const last = `bank-${count - 1}`;
+    const record = (bankPaymentId?: string) => ({
+      bankPaymentId,
+      bankInstructionId: last,
+      status: 'SETTLED',
+    });
+    const calls = { own: 0, general: 0, alone: 0 };
+    const gateway = {
+      listInstructionPayments: async function* (id: string) {
+        calls.own += id === last ? 1 : 0;
+        const shown = id === last ? own.map(record) : [{ ...record(id), bankInstructionId: id }];
+        yield* await Promise.resolve(shown);
+      },
+      listPayments: async function* () {
+        calls.general += 1;
+        yield* await Promise.resolve(general.map(record));
+        for (let n = 0; n < count - 1; n += 1)
+          yield { ...record(`bank-${n}`), bankInstructionId: `bank-${n}` };
+      },
+      getPayment: ([id]: KnownIds) => {
+        calls.alone += 1;
+        return alone.includes(id ?? '') ? Promise.resolve(record(id)) : Promise.reject(gone);
+      },
+    };
+    const source = sourceOf(readsOf(gateway), gateway);
+    const shownBy: (ShownBy | undefined)[] = [];
+    const all = Array.from({ length: count }, (_, n) => {
+      const bankIds: KnownIds[] = n === count - 1 ? [['901'], ['902'], ['903']] : [[`bank-${n}`]];
+      return source.paymentsOf(
+        { reads: READS } as EmployerAccount,
+        { id: `ours-${n}`, rows, ended: false },
+        {
+          bankInstructionId: `bank-${n}`,
+          createdAt: new Date(0),
+          bankIds,
+          evenUnlisted: true,
+          isOnlyFollowed: true,
+          isNamedBy: () => false,
+          isSought,
+          ...(n === count - 1 && { onShown: (way) => shownBy.push(way) }),
+        },
+      );
+    });
+    const seen = (await Promise.all(all)).at(-1)?.map((one) => one.bankPaymentId);
+    return { seen, by: shownBy.at(-1), calls };
+  }
+  const gone = new NotFound(404, { raw: '' });
+  const few = { count: 1, rows: 3 };
+  const large = { count: FEW + 1, rows: 100 };
+  const small = { count: FEW + 1, rows: 3 };
+
+  it.each([
+    ['few', few, 1],
+    ['many large ones', large, 1],
+  ])('is looked for in the general list and each by itself, of %s', async (_, size, sweeps) => {
+    const bank = { own: ['901'], general: ['901', '902'], alone: ['903'] };
+    expect(await lastSeen(size, bank)).toEqual({
+      seen: ['901', '902', '903'],
+      by: 'itself',
+      calls: { own: 1, general: sweeps, alone: 1 },
+    });
+    const all = ['901', '902', '903'];
+    expect(await lastSeen(size, { ...bank, general: all })).toMatchObject({ by: undefined });
+    const whole = { seen: all, by: 'own-list', calls: { own: 1, general: 0, alone: 0 } };
+    expect(await lastSeen(size, { ...bank, own: all })).toEqual(whole);
+    const some = await lastSeen(size, bank, (id) => id === '901');
+    expect(some).toEqual({ ...whole, seen: ['901'] });
+  });
+
+  it('is looked for in its own list and each by itself where the general one is swept', async () => {
+    const bank = { own: ['902'], general: ['901'], alone: ['903'] };
+    expect(await lastSeen(small, bank)).toEqual({
+      seen: ['901', '902', '903'],
+      by: 'itself',
+      calls: { own: 1, general: 1, alone: 1 },
+    });
+    const all = ['901', '902', '903'];
+    const whole = { seen: all, by: undefined, calls: { own: 0, general: 1, alone: 0 } };
+    expect(await lastSeen(small, { ...bank, general: all })).toEqual(whole);
+    const some = await lastSeen(small, bank, (id) => id === '901');
+    expect(some).toEqual({ ...whole, seen: ['901'] });
   });
 });
 

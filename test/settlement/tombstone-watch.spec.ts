@@ -36,6 +36,20 @@ const asked = () =>
     `SELECT kind, happened FROM attention WHERE resolved_at IS NULL AND instruction_id = '${ours.unmoved}'`,
   );
 
+it('what was given up is asked for by itself too where no list shows it, whether or not an account is known to allow that', async () => {
+  const standing = jest.fn(() => Promise.resolve({ statuses: [], isUnclear: false }));
+  const watch = new TombstoneWatch(
+    office.database as unknown as BackgroundDatabase,
+    { standing } as unknown as BankReads,
+    {} as PaymentSource,
+  );
+  await watch.step(
+    (await office.database.inEmployer(ours.employer, (tx) => loadFollowed(tx, ours.unmoved)))!,
+  );
+  const evenUnlisted = expect.objectContaining({ byAnyList: true, evenUnlisted: true }) as unknown;
+  expect(standing).toHaveBeenCalledWith(expect.anything(), evenUnlisted, expect.anything());
+});
+
 describe('what was given up, and is shown in a status that no document names', () => {
   it('is asked about once, since it may have been paid', async () => {
     expect(
