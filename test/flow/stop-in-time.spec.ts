@@ -64,6 +64,16 @@ describe('a stop does not wait', () => {
     expect((await payroll.as('finance').get(payroll.path(''))).data.stopped.reason).toBe(REASON);
   });
 
+  it('for the rows that an upload keeps back for their faults', async () => {
+    await payroll.as('administrator').patch(payroll.path(''), { faultPolicy: { policy: 'hold' } });
+    const [first, second] = payRows(2);
+    const file = payFile([first!, { ...second!, amount: '1.234' }]);
+    let uploaded: ReturnType<Payroll['upload']> | undefined;
+    const upload = () => (uploaded = payroll.upload(file, payroll.later()));
+    expect(await heldUp('faulty_row', upload, stopped)).toBe(200);
+    expect(await uploaded).toMatchObject({ status: 201, data: { payments: 1 } });
+  });
+
   it('for an amendment of a run that was being built', async () => {
     await payroll.fault({ operation: 'add', kind: '422', nth: 1 });
     const id = await payroll.paid(payFile(payRows(3)));
