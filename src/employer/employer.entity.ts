@@ -25,7 +25,7 @@ export class Employer {
   @Column('integer', { nullable: true }) increaseLimitBp!: number | null;
   /** How many days ahead of today a run may be executed; null: a year. */
   @Column('integer', { nullable: true }) daysAheadLimit!: number | null;
-  /** The employer's kill switch: nothing is sent to the bank while it is set. */
+  /** The employer's kill switch: nothing of its pay runs is intended at the bank while it is set. */
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) stoppedReason!: string | null;
   @Column('timestamptz') createdAt!: Date;

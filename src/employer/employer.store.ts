@@ -10,11 +10,14 @@ export async function findEmployer(tx: EmployerTransaction): Promise<Employer> {
   return employer;
 }
 
-/** The transaction's employer, locked: who switches or sets it takes turns. @throws Problem 404 */
+/**
+ * The transaction's employer, locked: who switches or sets it takes turns, and waits for nobody who only refers to it, as an
+ * upload does until it is stored. @throws Problem 404
+ */
 export async function lockEmployer(tx: EmployerTransaction): Promise<Employer> {
   const employer = await tx.manager.findOne(Employer, {
     where: { id: tx.employerId },
-    lock: { mode: 'pessimistic_write' },
+    lock: { mode: 'for_no_key_update' },
   });
   if (employer === null) throw notFound('emp');
   return employer;

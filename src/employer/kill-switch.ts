@@ -29,8 +29,8 @@ export interface ServiceStop {
 const MOST_TOLD = 100;
 
 /**
- * The kill switches. They are read inside the transaction of every intent and kept to its commit, so that nothing
- * new is sent to the bank once a stop has been answered; what was sent before takes its course.
+ * The kill switches. They are read inside the transaction of every intent and kept to its commit, so that nothing is
+ * intended once a stop has been answered; what was intended before may still leave, a submit within five seconds.
  */
 @Injectable()
 export class KillSwitch {

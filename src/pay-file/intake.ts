@@ -117,9 +117,11 @@ export class PayFileIntake {
     if (read.faults.refuseFile || refusesFile(faultPolicy, read)) {
       return refusePayFile(read.faults, await keepRefusedFile(tx, faulty, this.clock.now()));
     }
-    const { payFileId, run } = await makeRun(tx, this.personal, {
+    const opened = draft ?? { payRunId: await openRun(tx, { personId: delivery.personId, terms }) };
+    await keepFaultyRows(tx, faulty, opened.payRunId);
+    const { payFileId } = await makeRun(tx, this.personal, {
       ...delivery,
-      ...(draft ?? { payRunId: await openRun(tx, { personId: delivery.personId, terms }) }),
+      ...opened,
       fileName: delivery.fields.fileName,
       faultPolicy,
       terms,
@@ -127,7 +129,6 @@ export class PayFileIntake {
       replayable: true,
       audited: read.faultyRows > 0 ? { keptBack: read.faultyRows } : {},
     });
-    await keepFaultyRows(tx, faulty, run.id);
     return payFileId;
   }
 

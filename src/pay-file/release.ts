@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { lockPayKey } from '../pay-run/pay-key';
 import {
+  auditRelease,
   grantRelease,
   Release,
   RELEASE_STANDS,
@@ -21,7 +22,9 @@ export async function releaseFurtherPay(
 ): Promise<Release> {
   await lockPayKey(tx, request);
   await assertReleasable(tx, request);
-  return grantRelease(tx, personId, request);
+  const made = await grantRelease(tx, personId, request);
+  await auditRelease(tx, made);
+  return made;
 }
 
 /**

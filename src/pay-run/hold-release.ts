@@ -5,7 +5,7 @@ import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../d
 import { showId } from '../http/prefixed-id';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBeside, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
-import { grantRelease, RELEASE_STANDS, unusedRelease } from './pay-release';
+import { auditRelease, grantRelease, MadeRelease, RELEASE_STANDS, unusedRelease } from './pay-release';
 import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
@@ -43,7 +43,7 @@ export async function releaseHold(
   await lockPayKey(tx, run);
   const held = await readHeld(tx, run.id, choice.paymentId);
   if (!held || held.still_held) return;
-  await takePlace(tx, run, choice.paymentId, held);
+  const made = await takePlace(tx, run, choice.paymentId, held);
   const { preparedBy } = await currentVersion(tx, run);
   const actor = `person:${decision.personId}` as const;
   await moveRun(tx, run, 'DRAFT', actor, decision.reason);
@@ -56,15 +56,19 @@ export async function releaseHold(
   );
   run.runVersion += 1;
   await planRun(tx, personal, run, { by: preparedBy, reason: decision.reason, actor });
+  if (made) await auditRelease(tx, made);
 }
 
-/** Gives the payment the place among those of its employee that it is paid in, or refuses it. */
+/**
+ * Gives the payment the place among those of its employee that it is paid in, or refuses it.
+ * @returns the release that was made for it
+ */
 async function takePlace(
   tx: EmployerTransaction,
   run: PayRun,
   paymentId: string,
   held: HeldPayment,
-): Promise<void> {
+): Promise<MadeRelease | undefined> {
   const secondPay =
     (await releasedBy(tx, run.id, paymentId, SECOND_PAY_CODES)) ??
     (await releasedBeside(tx, run.id, paymentId));
@@ -73,20 +77,26 @@ async function takePlace(
     hasRelease: held.release_stands && !held.place_taken,
     secondPayReleased: secondPay !== undefined,
   });
-  if (joining === 'AS_IT_IS') return assertPassesOverNone(tx, run, held, OWN_PLACE);
+  if (joining === 'AS_IT_IS') {
+    await assertPassesOverNone(tx, run, held, OWN_PLACE);
+    return undefined;
+  }
   if (joining === 'REFUSED' || !secondPay || (await isPaidUnseen(tx, run, paymentId, held)))
     throw outdated('The employee is paid by another run since the row was held', 'upload it as a supplement');
   await assertPassesOverNone(tx, run, held, OPEN_PLACE_ABOVE);
   const key = { employeeId: held.employee_id, period: run.period, kindOfPay: run.kindOfPay };
   // One that was given beforehand is used up: left open, it would let a later file pay the employee once more.
-  const sequence =
-    (await unusedRelease(tx, key)) ??
-    (await grantRelease(tx, secondPay.personId, { ...key, reason: secondPay.reason }, paymentId)).sequence;
+  const unused = await unusedRelease(tx, key);
+  const made =
+    unused === undefined
+      ? await grantRelease(tx, secondPay.personId, { ...key, reason: secondPay.reason }, paymentId)
+      : undefined;
   await tx.query(`UPDATE payment SET release_sequence = $3 WHERE employer_id = $1 AND id = $2`, [
     tx.employerId,
     paymentId,
-    sequence,
+    made?.sequence ?? unused,
   ]);
+  return made;
 }
 
 /**

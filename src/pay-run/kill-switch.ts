@@ -14,9 +14,10 @@ import { DECIDED_BY_RESUMING, RESTORED_UNCLEAR, whoStoppedRun } from './stop';
 const UNSUBMITTED: readonly InstructionStatus[] = ['PLANNED', 'BUILDING', 'VERIFIED', 'SUBMIT_INTENT'];
 
 /**
- * The run's kill switch: from the commit on nothing is sent to the bank for it. What the bank has stays there. A stop
- * that the service threw becomes the person's too, so that resolving the attention alone does not take it back; that a
- * restore left the run unclear stays its reason until it is resumed, also after its end.
+ * The run's kill switch: from the commit on nothing that changes something at the bank is intended for it; what was
+ * intended before may still leave, a submit within five seconds. What the bank has stays there. A stop that the service
+ * threw becomes the person's too, so that resolving the attention alone does not take it back; that a restore left the run
+ * unclear stays its reason until it is resumed, also after its end.
  * @throws DomainError RUN_IS_FINISHED, ALREADY_STOPPED where a person did it
  */
 export async function stopRun(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {

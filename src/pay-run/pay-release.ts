@@ -22,6 +22,9 @@ export interface Release {
   releasedAt: Date;
 }
 
+/** A release with who made it, and of what. */
+export type MadeRelease = Release & ReleaseRequest & { personId: string };
+
 /**
  * Whether a release `r` allows a payment still: it was not withdrawn, and the payment it was made with, if with one, was
  * neither left out nor cancelled with its run. Sought by key: joined, the planner may read every payment.
@@ -42,7 +45,8 @@ export const RELEASE_IS_BACKED = `coalesce((
   false)`;
 
 /**
- * Makes the next release of an employee, period and kind of pay, whose key is locked, with its audit entry.
+ * Makes the next release of an employee, period and kind of pay, whose key is locked; `auditRelease` is called for it once
+ * the rest of the transaction is done.
  * @param paymentId the payment that it is made with; beforehand, for whichever file comes next, it is of none
  */
 export async function grantRelease(
@@ -50,7 +54,7 @@ export async function grantRelease(
   personId: string,
   request: ReleaseRequest,
   paymentId?: string,
-): Promise<Release> {
+): Promise<MadeRelease> {
   const { employeeId, period, kindOfPay, reason } = request;
   const [made] = await tx.query<{ sequence: number; released_at: Date }>(
     `INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by,
@@ -61,14 +65,16 @@ export async function grantRelease(
     [tx.employerId, newId(), period, kindOfPay, employeeId, reason, personId, paymentId ?? null],
   );
   if (!made) throw new Error('the release was not inserted');
-  const { sequence, released_at: releasedAt } = made;
-  await append(tx, {
-    personId,
-    action: 'pay.released',
-    subject: employeeId,
-    detail: { period, kindOfPay, sequence, reason },
-  });
-  return { sequence, releasedAt };
+  return { ...request, personId, sequence: made.sequence, releasedAt: made.released_at };
+}
+
+/** Appends to the audit chain, whose head every stop of the employer needs, that a release was made. */
+export async function auditRelease(
+  tx: EmployerTransaction,
+  { personId, employeeId, period, kindOfPay, sequence, reason }: MadeRelease,
+): Promise<void> {
+  const detail = { period, kindOfPay, sequence, reason };
+  await append(tx, { personId, action: 'pay.released', subject: employeeId, detail });
 }
 
 /** The first release of an employee, period and kind of pay, whose key is locked, that no payment was ever made by. */

@@ -5,7 +5,7 @@ import { PersonalData } from '../database/personal-data';
 import { Problem } from '../http/problem';
 import { approvedFields, StoredFields } from './approved-fields';
 import { PayKey } from './pay-key';
-import { grantRelease, unusedRelease } from './pay-release';
+import { grantRelease, MadeRelease, unusedRelease } from './pay-release';
 import { Candidate } from './replaced.store';
 import { rowHash } from './run-hash';
 
@@ -29,16 +29,20 @@ interface StoredRow extends StoredFields {
 
 /**
  * Inserts a READY payment for each that is replaced: the same employee, name, IBAN, amount and text, and the payment it
- * replaces under its hash. @throws Problem 409 ROW_CHANGED when a stored row is not the one that was approved
+ * replaces under its hash.
+ * @returns the releases that were made for them, to be audited
+ * @throws Problem 409 ROW_CHANGED when a stored row is not the one that was approved
  */
 export async function copyPayments(
   tx: EmployerTransaction,
   personal: PersonalData,
   copies: Copies,
-): Promise<void> {
+): Promise<MadeRelease[]> {
+  const made: MadeRelease[] = [];
   for (let from = 0; from < copies.replaced.length; from += COPIED_AT_ONCE) {
-    await copyPart(tx, personal, copies, from);
+    made.push(...(await copyPart(tx, personal, copies, from)));
   }
+  return made;
 }
 
 async function copyPart(
@@ -46,18 +50,20 @@ async function copyPart(
   personal: PersonalData,
   copies: Copies,
   from: number,
-): Promise<void> {
+): Promise<MadeRelease[]> {
   const part = copies.replaced.slice(from, from + COPIED_AT_ONCE);
   const hashes = await successorHashes(tx, personal, part);
   const ids = part.map(() => newId());
   // What is made is released before it is inserted.
   await tx.query('SET CONSTRAINTS release_is_of_a_payment DEFERRED');
   const releases: number[] = [];
+  const made: MadeRelease[] = [];
   const taken = new Set<string>();
   for (const [index, one] of part.entries()) {
-    const release = await releaseOf(tx, copies, one, ids[index], taken);
-    taken.add(placeOf(one.employeeId, release));
-    releases.push(release);
+    const place = await placeFor(tx, copies, one, ids[index], taken);
+    if (place.made) made.push(place.made);
+    taken.add(placeOf(one.employeeId, place.sequence));
+    releases.push(place.sequence);
   }
   await tx.query(
     `INSERT INTO payment (employer_id, id, pay_run_id, row_no, line, period, kind_of_pay, employee_id, name_sealed,
@@ -80,6 +86,7 @@ async function copyPart(
       copies.reason ?? null,
     ],
   );
+  return made;
 }
 
 /** The hash of each row as it will be paid now: its own fields and what it replaces. */
@@ -110,20 +117,21 @@ function placeOf(employeeId: string, release: number): string {
 }
 
 /** What was never paid keeps its place; what was paid and came back still holds it, so that it takes a release. */
-async function releaseOf(
+async function placeFor(
   tx: EmployerTransaction,
   copies: Copies,
   replaced: Candidate,
   madeWith: string | undefined,
   taken: ReadonlySet<string>,
-): Promise<number> {
-  if (replaced.status !== 'SETTLED') return replaced.releaseSequence;
+): Promise<{ sequence: number; made?: MadeRelease }> {
+  if (replaced.status !== 'SETTLED') return { sequence: replaced.releaseSequence };
   const { period, kindOfPay } = copies.key;
   const { employeeId } = replaced;
   // A place that a payment had which ended unpaid is kept for what replaces that one.
   const unused = await unusedRelease(tx, { employeeId, period, kindOfPay });
-  if (unused !== undefined && !taken.has(placeOf(employeeId, unused))) return unused;
+  if (unused !== undefined && !taken.has(placeOf(employeeId, unused))) return { sequence: unused };
   const reason = copies.reason ?? '';
   const request = { employeeId, period, kindOfPay, reason };
-  return (await grantRelease(tx, copies.personId, request, madeWith)).sequence;
+  const made = await grantRelease(tx, copies.personId, request, madeWith);
+  return { sequence: made.sequence, made };
 }

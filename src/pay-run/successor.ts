@@ -30,7 +30,7 @@ import { readRun, RunRecord } from './pay-run.reads';
 import { findRun } from './pay-run.store';
 import { Candidate, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
-import { withoutRelease } from './pay-release';
+import { auditRelease, withoutRelease } from './pay-release';
 import { namesOfUnseen, SecondLook, UnseenPayment } from './second-look';
 import { SendSettings } from './send-outlook';
 import { tellOfMoved } from './stop-successors';
@@ -116,7 +116,7 @@ export class Successors {
       parentRunId: parent.id,
       createdBy: personId,
     });
-    await copyPayments(tx, this.personal, {
+    const releases = await copyPayments(tx, this.personal, {
       payRunId: id,
       key: parent,
       replaced: chosen,
@@ -125,6 +125,7 @@ export class Successors {
     });
     const run = await finishDraft(tx, this.personal, id);
     await clear(tx, ['REPLACED_UNSEEN'], parent.id, 'a successor was made');
+    for (const release of releases) await auditRelease(tx, release);
     await append(tx, {
       personId,
       action: 'pay-run.succeeded',

@@ -98,7 +98,7 @@ function levelsOf({ installation, employer, run }: StoppedRun, why = ''): string
   ];
 }
 
-/** By the switches of `run_state`, which would keep them locked. After a restore `RESTORED` says more, and nothing lapses. */
+/** By the switches of `run_state`, of all runs at once. After a restore `RESTORED` says more, and nothing lapses. */
 function heldBack(tx: EmployerTransaction): Promise<StoppedRun[]> {
   return tx.query<StoppedRun>(
     `SELECT * FROM (

@@ -5,8 +5,9 @@ import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { Claim, fence, wake } from '../database/leases';
+import { Claim, fence, Fenced, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
+import { isOfDatabase } from '../database/outage';
 import { isPastSubmit, mayBeSubmitted } from '../domain/bank-status';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
@@ -28,7 +29,11 @@ interface Evidence {
   unknown?: string;
   /** Why nothing could be read. */
   unread?: BankClientError;
+  /** Whether a defect of ours keeps what is shown from being read or recorded. */
+  isUnrecorded?: boolean;
 }
+
+const UNRECORDED: Evidence = { executed: false, stillInitiated: false, isUnrecorded: true };
 
 /**
  * A submit without an answer: read until the bank shows that it was executed, and parked for people when it does
@@ -46,9 +51,7 @@ export class Recovery {
 
   /** @throws BankClientError that of the read, once what time alone decides is written down; not of what is hidden from us */
   async step(claim: Claim, work: Work): Promise<WakeIn> {
-    const begunMs = performance.now();
-    const evidence = await this.evidenceOf(work);
-    const wakeIn = await this.conclude(claim, work, evidence, begunMs);
+    const { evidence, wakeIn } = await this.readAndConclude(claim, work);
     crashPoint('recovery.recorded');
     if (evidence.unread instanceof NotAllowed) {
       const { message } = evidence.unread;
@@ -61,6 +64,19 @@ export class Recovery {
     return wakeIn;
   }
 
+  /** A defect of ours must not keep from people what time alone tells; the database's own faults pass by themselves. */
+  private async readAndConclude(claim: Claim, work: Work): Promise<{ evidence: Evidence; wakeIn: WakeIn }> {
+    const begunMs = performance.now();
+    try {
+      const evidence = await this.evidenceOf(work);
+      return { evidence, wakeIn: await this.conclude(claim, work, evidence, begunMs) };
+    } catch (error) {
+      if (!(error instanceof Fenced) && !isOfDatabase(error))
+        await this.conclude(claim, work, UNRECORDED, begunMs).catch(() => undefined);
+      throw error;
+    }
+  }
+
   /** @param begunMs when the read began, as `performance.now()` */
   private conclude(claim: Claim, work: Work, evidence: Evidence, begunMs: number): Promise<WakeIn> {
     return this.database.inEmployer(claim.employerId, async (tx) => {
@@ -68,7 +84,8 @@ export class Recovery {
       await fence(tx, claim);
       // Armed again, or declared, while the bank was read.
       if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 0;
-      if (!evidence.unread) await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
+      if (!evidence.unread && !evidence.isUnrecorded)
+        await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
       const attempt = await standingAttempt(tx, instruction);
       const ageMs = await ageOf(tx, attempt);
@@ -159,7 +176,7 @@ export class Recovery {
     instruction: Instruction,
     attempt: SubmitAttempt,
     before: number,
-    { unread, unknown }: Evidence,
+    { unread, isUnrecorded, unknown }: Evidence,
   ): Promise<void> {
     const why = inWords(attempt.outcomeDetail ?? 'no answer was recorded');
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
@@ -169,6 +186,7 @@ export class Recovery {
       happened:
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
         (unread ? ` The bank could not be read either: ${unread.message}.` : '') +
+        (isUnrecorded ? ' What the bank shows of it cannot be recorded.' : '') +
         (unknown === undefined ? '' : ` The bank shows ${unknown}, which no document names.`),
       ...(before > 0 && {
         certain: `${sentAgain(before)} It is never sent again. No other instruction pays these people.`,

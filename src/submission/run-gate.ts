@@ -31,7 +31,7 @@ import { ReplacedLook } from './replaced-look';
 import { submitWindow } from './submit-window';
 import { reportTampering } from './tampering';
 import { raiseNotReady } from '../pay-run/waits-for-account';
-import { hashOfRows, obstacleOf, payableRows, raiseUnusable } from './work';
+import { hashOfRows, lockSwitches, obstacleOf, payableRows, raiseUnusable } from './work';
 
 /** How often a run that waits for money or for its account is tried again. */
 const TRY_AGAIN_MS = 15_000;
@@ -82,6 +82,7 @@ export class RunGate {
     const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
+      await lockSwitches(tx);
       if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
       // Two people may have had one of them built again while the bank was read.
       if (!(await everyInstructionIs(tx, now, ['VERIFIED']))) return 0;

@@ -53,8 +53,9 @@ interface RunState {
 }
 
 /**
- * The obstacle that stands in the way of sending anything for this run. Before all others: that the database was
- * restored and the bank not read since, for then nothing is known that could be ended or sent.
+ * The obstacle that stands in the way of sending anything for this run, as read at this moment: what is sent asks again
+ * (`assertMayCall`). Before all others: that the database was restored and the bank not read since, for then nothing is
+ * known that could be ended or sent.
  */
 export async function obstacleOf(tx: EmployerTransaction, run: PayRun): Promise<Obstacle | undefined> {
   const [now] = await tx.query<RunState>(
@@ -63,6 +64,11 @@ export async function obstacleOf(tx: EmployerTransaction, run: PayRun): Promise<
     'kept',
   );
   return obstacleIn(now);
+}
+
+/** Keeps the switches as they are to the commit; a stop waits for it. What is read of them is read after it. */
+export async function lockSwitches(tx: EmployerTransaction): Promise<void> {
+  await tx.query('SELECT lock_switches($1)', [tx.employerId]);
 }
 
 function obstacleIn(now: RunState | undefined): Obstacle | undefined {

@@ -1,0 +1,56 @@
+import { InstructionReader } from '../../src/submission/read-back';
+import { execute, select } from '../support/database';
+import { payFile, payRows } from '../support/pay-rows';
+import { Payroll } from '../support/payroll';
+
+/** Ends a hindrance of what follows a submit without an answer. */
+type Mend = () => Promise<void> | void;
+
+describe('a submit without an answer, where a defect of the service hinders what follows it', () => {
+  let payroll: Payroll;
+  beforeEach(async () => {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '700' } });
+  });
+  afterEach(() => payroll.close());
+
+  function failsToRead(): Mend {
+    const reader = payroll.services[0]!.app.get(InstructionReader);
+    const standing = reader.standing.bind(reader);
+    const read = jest.spyOn(reader, 'standing').mockImplementation((work) => {
+      if (work.instruction.status.startsWith('SUBMIT_')) throw new TypeError('a defect');
+      return standing(work);
+    });
+    return () => read.mockRestore();
+  }
+
+  async function failsToRecord(): Promise<Mend> {
+    const { superuserUrl } = payroll.database;
+    await execute(
+      superuserUrl,
+      `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a defect'; END $$;
+       CREATE TRIGGER fail BEFORE UPDATE ON submit_attempt FOR EACH ROW
+         WHEN (NEW.outcome = 'EXECUTED') EXECUTE FUNCTION fail()`,
+    );
+    return () => execute(superuserUrl, 'DROP TRIGGER fail ON submit_attempt');
+  }
+
+  it.each([
+    ['no read can be understood', failsToRead],
+    ['what was read cannot be recorded', failsToRecord],
+  ])('is asked about once its time is up, and found executed afterwards: %s', async (_what, hinder) => {
+    const mend = await hinder();
+    await payroll.fault({ operation: 'submit', kind: 'answer-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    const { happened } = (await payroll.as('operator').get(path)).data;
+    expect(happened).toMatch(/What the bank shows of it cannot be recorded\.$/);
+    await mend();
+    await payroll.wakeAll();
+    await payroll.untilSettled(id);
+    expect(await payroll.attention()).toEqual([]);
+    expect(await select(payroll.database.superuserUrl, 'SELECT outcome FROM submit_attempt')).toEqual([
+      { outcome: 'EXECUTED' },
+    ]);
+    expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+});
