@@ -4,7 +4,7 @@ import { MigrationInterface, QueryRunner } from 'typeorm';
  * What stands in the way of a run is read without locks, so that long work which sends nothing holds up no stop; a call to
  * the bank locks the switches by itself.
  */
-export class ReadARunWithoutLocks1795132859600 implements MigrationInterface {
+export class ReadARunWithoutLocks1795132859700 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
     await db.query(runState(''));
     await db.query(
