@@ -30,18 +30,35 @@ export interface ChainPosition {
 /** Before the first entry of any chain. */
 export const CHAIN_START: ChainPosition = { seq: 0n, hash: GENESIS };
 
+/** Where a chain is broken. */
+export interface ChainBreak {
+  /** The number of the entry that is missing, changed or out of place. */
+  readonly at: bigint;
+  /** How many are, from this one on: of missing ones all up to the next that is there. */
+  readonly entries: number;
+}
+
 /** What a verification of a part found, and where the next one goes on: at the start again once the head was met. */
-export interface SliceVerdict extends ChainVerdict {
+export interface SliceVerdict {
+  readonly entries: number;
+  /** In order, and at most one of an entry. What follows a broken entry is held against its hash as it is stored. */
+  readonly breaks: readonly ChainBreak[];
   readonly next: ChainPosition;
 }
 
 /**
  * Computes a chain again from its first entry to its head, and sees any entry changed, taken out, put in or cut off
- * the end. Entries appended while it runs are left to the next time.
+ * the end.
  */
 export async function verifyChain(tx: Transaction, chainId: string): Promise<ChainVerdict> {
-  const { entries, brokenAt } = await verifySlice(tx, chainId, CHAIN_START, Infinity);
-  return brokenAt === undefined ? { entries } : { entries, brokenAt };
+  let from = CHAIN_START;
+  for (;;) {
+    const { entries, breaks, next } = await verifySlice(tx, chainId, from, BATCH);
+    const [first] = breaks;
+    if (first) return { entries: Math.min(entries, Number(first.at) - 1), brokenAt: first.at };
+    if (next === CHAIN_START) return { entries };
+    from = next;
+  }
 }
 
 /**
@@ -55,35 +72,46 @@ export async function verifySlice(
   atMost: number,
 ): Promise<SliceVerdict> {
   const head = await headOf(tx, chainId);
-  let verified = from.seq;
-  let hash = from.hash;
+  const breaks: ChainBreak[] = [];
+  let last = from;
   for (let read = 0; read < atMost; read += BATCH) {
-    const rows = await batchAfter(tx, chainId, verified, head.seq);
+    const rows = await batchAfter(tx, chainId, last.seq, head.seq);
     for (const row of rows) {
-      if (!follows(chainId, row, verified, hash)) return broken(verified, from);
-      verified += 1n;
-      hash = row.entry_hash;
+      breaks.push(...breaksAt(chainId, row, last));
+      last = { seq: BigInt(row.seq), hash: row.entry_hash };
     }
     if (rows.length < BATCH) {
-      const whole =
-        verified === head.seq && hash.equals(head.hash) && !(await hasEntryBeyondHead(tx, chainId));
-      return whole ? { entries: Number(verified), next: CHAIN_START } : broken(verified, from);
+      breaks.push(...(await breaksAtEnd(tx, chainId, last, head)));
+      return { entries: Number(last.seq), breaks, next: CHAIN_START };
     }
   }
-  return { entries: Number(verified), next: { seq: verified, hash } };
+  return { entries: Number(last.seq), breaks, next: last };
 }
 
-function broken(verified: bigint, next: ChainPosition): SliceVerdict {
-  return { entries: Number(verified), brokenAt: verified + 1n, next };
-}
-
-function follows(chainId: string, row: Row, previousSeq: bigint, previousHash: Buffer): boolean {
+function breaksAt(chainId: string, row: Row, previous: ChainPosition): ChainBreak[] {
+  const { at, person_id: personId, action, subject, detail, previous_hash: previousHash } = row;
   const seq = BigInt(row.seq);
-  if (seq !== previousSeq + 1n || !row.previous_hash.equals(previousHash)) return false;
-  const { at, person_id: personId, action, subject, detail } = row;
-  return hashOfEntry(previousHash, { chainId, seq, at, personId, action, subject, detail }).equals(
-    row.entry_hash,
-  );
+  const missing = Number(seq - previous.seq) - 1;
+  const own = hashOfEntry(previousHash, { chainId, seq, at, personId, action, subject, detail });
+  const follows = missing > 0 || previousHash.equals(previous.hash);
+  return [
+    ...(missing > 0 ? [{ at: previous.seq + 1n, entries: missing }] : []),
+    ...(follows && own.equals(row.entry_hash) ? [] : [{ at: seq, entries: 1 }]),
+  ];
+}
+
+/** Cut off before its head, or of another hash than that, or with an entry beyond it. */
+async function breaksAtEnd(
+  tx: Transaction,
+  chainId: string,
+  last: ChainPosition,
+  head: ChainPosition,
+): Promise<ChainBreak[]> {
+  const [from, to] = last.seq < head.seq ? [last.seq, head.seq] : [head.seq, last.seq];
+  if (from !== to || !last.hash.equals(head.hash))
+    return [{ at: from + 1n, entries: Math.max(Number(to - from), 1) }];
+  const beyond = await firstBeyondHead(tx, chainId);
+  return beyond === undefined ? [] : [{ at: beyond, entries: 1 }];
 }
 
 function batchAfter(tx: Transaction, chainId: string, after: bigint, upTo: bigint): Promise<Row[]> {
@@ -94,7 +122,7 @@ function batchAfter(tx: Transaction, chainId: string, after: bigint, upTo: bigin
   );
 }
 
-async function headOf(tx: Transaction, chainId: string): Promise<{ seq: bigint; hash: Buffer }> {
+async function headOf(tx: Transaction, chainId: string): Promise<ChainPosition> {
   const [head] = await tx.query<{ last_seq: string; last_hash: Buffer }>(
     'SELECT last_seq, last_hash FROM audit_head WHERE chain_id = $1',
     [chainId],
@@ -105,11 +133,11 @@ async function headOf(tx: Transaction, chainId: string): Promise<{ seq: bigint; 
 }
 
 /** One statement, hence one moment: an honest append is never seen half. */
-async function hasEntryBeyondHead(tx: Transaction, chainId: string): Promise<boolean> {
-  const beyond = await tx.query(
-    `SELECT FROM audit_entry WHERE chain_id = $1
-       AND seq > coalesce((SELECT last_seq FROM audit_head WHERE chain_id = $1), 0) LIMIT 1`,
+async function firstBeyondHead(tx: Transaction, chainId: string): Promise<bigint | undefined> {
+  const [beyond] = await tx.query<{ seq: string }>(
+    `SELECT seq FROM audit_entry WHERE chain_id = $1
+       AND seq > coalesce((SELECT last_seq FROM audit_head WHERE chain_id = $1), 0) ORDER BY seq LIMIT 1`,
     [chainId],
   );
-  return beyond.length > 0;
+  return beyond && BigInt(beyond.seq);
 }

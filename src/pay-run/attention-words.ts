@@ -253,6 +253,17 @@ export const ATTENTION_WORDS = {
 
 export type AttentionKind = keyof typeof ATTENTION_WORDS;
 
+/** What is asked about while nothing of a run waits for the answer: what was sent, or let go, is as it is. */
+export const HOLDS_NOTHING: readonly AttentionKind[] = [
+  'NAME_DIFFERS',
+  'TOTALS_UNSEEN',
+  'ENTRY_OF_THE_BANK',
+  'CONTRADICTION',
+  'POSSIBLE_RETURN',
+  'STALE_DATE',
+  'UNKNOWN_EVENT',
+];
+
 /** What two people decide a status means that does not say so itself. */
 export const MEANINGS: readonly AttentionAction[] = ['PAID', 'NOT_PAID'];
 

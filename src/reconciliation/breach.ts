@@ -1,25 +1,33 @@
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { showId } from '../http/prefixed-id';
-import { raise } from '../pay-run/attention.store';
+import { Alarm, raiseNaming } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { stopEmployer, stopEverything } from '../pay-run/stop';
-import { Finding, Invariant, MOST_FINDINGS } from './invariant';
+import { Finding, Invariant, Looked } from './invariant';
+
+/** More breaches of one invariant than these in one pass say nothing new to a person: the next pass tells of others. */
+const MOST_TOLD = 20;
 
 /**
  * Tells people of what breaks an invariant and stops what it concerns. What was told before and still lasts is not
- * told again, also after people resolved it; what went away and came back is.
+ * told again, also after people resolved it, unless it grew; what went away and came back is.
  * @returns what was told now.
  */
 export async function tellOf(
   tx: EmployerTransaction,
   invariant: Invariant,
-  payRunIds: readonly string[],
-  findings: readonly Finding[],
+  { broken, lookedAt }: Looked,
 ): Promise<Finding[]> {
-  await letGo(tx, invariant, payRunIds, findings);
-  const ids = await keep(tx, invariant, findings);
-  const told = findings.filter(({ subjectId }) => ids.has(subjectId));
+  const standing = await standingOf(tx, invariant);
+  const found = new Set(broken.map(({ subjectId }) => subjectId));
+  await letGo(
+    tx,
+    invariant,
+    standing.filter((one) => !found.has(one.subjectId) && lookedAt(one)),
+  );
+  const ids = await keep(tx, invariant, newIn(broken, standing));
+  const told = broken.filter(({ subjectId }) => ids.has(subjectId));
   if (told.length > 0 && invariant.scope === 'internal') await stopEmployer(tx, 'INVARIANT_BREACH');
   for (const finding of told) {
     const breachId = ids.get(finding.subjectId) ?? newId();
@@ -30,34 +38,50 @@ export async function tellOf(
   return told;
 }
 
-/** Marks what this pass looked at and did not find any more. */
-async function letGo(
-  tx: EmployerTransaction,
-  { name, sliced }: Invariant,
-  payRunIds: readonly string[],
-  findings: readonly Finding[],
-): Promise<void> {
-  if (sliced || findings.length >= MOST_FINDINGS) return;
-  await tx.query(
-    `UPDATE invariant_breach SET gone_at = clock_timestamp()
-     WHERE employer_id = $1 AND invariant = $2 AND gone_at IS NULL AND pay_run_id = ANY ($3)
-       AND subject_id <> ALL ($4)`,
-    [tx.employerId, name, payRunIds, findings.map(({ subjectId }) => subjectId)],
+/** What was told and lasts, as far as is known; `found` is how much of it was told at the most. */
+type Standing = Pick<Finding, 'subjectId' | 'payRunId' | 'found'>;
+
+function standingOf(tx: EmployerTransaction, { name }: Invariant): Promise<Standing[]> {
+  return tx.query<Standing>(
+    `SELECT subject_id AS "subjectId", pay_run_id AS "payRunId", found FROM invariant_breach
+     WHERE employer_id = $1 AND invariant = $2 AND gone_at IS NULL`,
+    [tx.employerId, name],
   );
 }
 
-/** Writes new breaches down; answers their ids by subject. */
+/** What nobody was told of, and then what is more than was told. */
+function newIn(broken: readonly Finding[], standing: readonly Standing[]): Finding[] {
+  const known = new Map(standing.map(({ subjectId, found }) => [subjectId, found]));
+  const fresh = broken.filter(({ subjectId }) => !known.has(subjectId));
+  const grown = broken.filter(({ subjectId, found }) => found > (known.get(subjectId) ?? found));
+  return [...fresh, ...grown].slice(0, MOST_TOLD);
+}
+
+/** Marks what a pass looked at and did not find any more. */
+async function letGo(tx: EmployerTransaction, { name }: Invariant, gone: readonly Standing[]): Promise<void> {
+  if (gone.length === 0) return;
+  await tx.query(
+    `UPDATE invariant_breach SET gone_at = clock_timestamp()
+     WHERE employer_id = $1 AND invariant = $2 AND gone_at IS NULL AND subject_id = ANY ($3)`,
+    [tx.employerId, name, gone.map(({ subjectId }) => subjectId)],
+  );
+}
+
+/** Writes breaches down that are new or grew; answers the ids of those by subject. What grew keeps its id. */
 async function keep(
   tx: EmployerTransaction,
   { name }: Invariant,
   findings: readonly Finding[],
 ): Promise<Map<string, string>> {
   const rows = await tx.query<{ subject_id: string; id: string }>(
-    `INSERT INTO invariant_breach AS b (employer_id, invariant, subject_id, id, pay_run_id)
-     SELECT $1, $2, f.subject_id, f.id, f.pay_run_id
-     FROM unnest($3::uuid[], $4::uuid[], $5::uuid[]) AS f(subject_id, id, pay_run_id) ORDER BY f.subject_id
-     ON CONFLICT (employer_id, invariant, subject_id)
-       DO UPDATE SET id = excluded.id, found_at = clock_timestamp(), gone_at = NULL WHERE b.gone_at IS NOT NULL
+    `INSERT INTO invariant_breach AS b (employer_id, invariant, subject_id, id, pay_run_id, found)
+     SELECT $1, $2, f.subject_id, f.id, f.pay_run_id, f.found
+     FROM unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::int[]) AS f(subject_id, id, pay_run_id, found)
+     ORDER BY f.subject_id
+     ON CONFLICT (employer_id, invariant, subject_id) DO UPDATE
+       SET id = CASE WHEN b.gone_at IS NULL THEN b.id ELSE excluded.id END,
+         found_at = clock_timestamp(), gone_at = NULL, found = excluded.found
+       WHERE b.gone_at IS NOT NULL OR b.found < excluded.found
      RETURNING subject_id, id`,
     [
       tx.employerId,
@@ -65,6 +89,7 @@ async function keep(
       findings.map(({ subjectId }) => subjectId),
       findings.map(() => newId()),
       findings.map(({ payRunId }) => payRunId),
+      findings.map(({ found }) => found),
     ],
   );
   return new Map(rows.map(({ subject_id, id }) => [subject_id, id]));
@@ -92,7 +117,8 @@ async function tell(
   );
   const where = payRunId === null ? 'this employer' : `run ${showId('run', payRunId)}`;
   const more = detail === undefined ? '' : `: ${detail}`;
-  await raise(tx, {
+  const count = `(${found} found`;
+  const alarm: Alarm = {
     kind: 'INVARIANT_BREACH',
     // Two broken invariants of one run are two things to look at.
     subjectId: breachId,
@@ -100,8 +126,9 @@ async function tell(
     instructionId: instructionId ?? undefined,
     bankReference: run?.at_bank,
     askBank: run?.at_bank ? undefined : NOTHING_TO_ASK,
-    happened: `The standing reconciler found ${name} broken in ${where} (${found} found${more}). It should hold that: ${sentence}`,
+    happened: `The standing reconciler found ${name} broken in ${where} ${count}${more}). It should hold that: ${sentence}`,
     payments: run?.row_count,
     amountMinor: run === undefined ? undefined : BigInt(run.total_minor),
-  });
+  };
+  await raiseNaming(tx, alarm, [count], 'over');
 }

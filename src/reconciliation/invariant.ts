@@ -6,13 +6,20 @@ export type Scope = 'money moved' | 'internal';
 
 /** Something that breaks an invariant. Ids are UUIDs; `found` counts rows, payments or entries. */
 export interface Finding {
-  /** What it is told of once: the run, the instruction, or the employer. */
+  /** What it is told of once: the run, the instruction, or the entry of an audit chain. */
   subjectId: string;
   payRunId: string | null;
   instructionId: string | null;
   found: number;
   /** What more can be said of it without personal data. */
   detail?: string;
+}
+
+/** What a pass over an invariant found. */
+export interface Looked {
+  broken: Finding[];
+  /** Whether this pass looked at what was told once: where it did and found nothing, that is gone. */
+  lookedAt: (told: Pick<Finding, 'subjectId' | 'payRunId'>) => boolean;
 }
 
 /** How far the invariants that are asserted in slices have got; kept from one pass to the next. */
@@ -48,16 +55,19 @@ export interface Invariant {
   /** What holds, for people. */
   readonly sentence: string;
   readonly scope: Scope;
-  /** Asserted over another part of the data in each pass: what this one did not find may be there all the same. */
+  /** Asserted over another part of the data in each pass, whatever its runs are. */
   readonly sliced: boolean;
   /** Asserted over what belongs to no employer; each employer is told of a breach. */
   readonly ofInstallation?: true;
-  /** At most `MOST_FINDINGS`. */
-  find(pass: Pass): Promise<Finding[]>;
+  /** Everything that breaks it in this pass, told or not. */
+  find(pass: Pass): Promise<Looked>;
 }
 
-/** More breaches of one invariant than these in one pass say nothing new to a person. */
-export const MOST_FINDINGS = 20;
+/** What was found in all the runs of a pass. */
+export function inRuns(payRunIds: readonly string[], broken: Finding[]): Looked {
+  const looked = new Set<string | null>(payRunIds);
+  return { broken, lookedAt: ({ payRunId }) => looked.has(payRunId) };
+}
 
 /**
  * What the statements read: the runs of the pass ($2) of the employer ($1) and what belongs to them. Each table is
@@ -108,18 +118,19 @@ interface Found {
 export function inSql(of: Pick<Invariant, 'name' | 'sentence' | 'scope'>, breaking: string): Invariant {
   const sql = `WITH ${STORED}, broken (pay_run_id, instruction_id, found) AS (${breaking})
     SELECT coalesce(instruction_id, pay_run_id) AS subject_id, pay_run_id, instruction_id, sum(found)::int AS found
-    FROM broken GROUP BY pay_run_id, instruction_id ORDER BY 1 LIMIT ${MOST_FINDINGS}`;
+    FROM broken GROUP BY pay_run_id, instruction_id ORDER BY 1`;
   return {
     ...of,
     sliced: false,
     find: async ({ tx, payRunIds }) => {
       const rows = await tx.query<Found>(sql, [tx.employerId, payRunIds]);
-      return rows.map((row) => ({
+      const broken = rows.map((row) => ({
         subjectId: row.subject_id,
         payRunId: row.pay_run_id,
         instructionId: row.instruction_id,
         found: row.found,
       }));
+      return inRuns(payRunIds, broken);
     },
   };
 }

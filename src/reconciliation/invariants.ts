@@ -1,5 +1,6 @@
 import { INSTALLATION_CHAIN } from '../audit/audit';
-import { CHAIN_START, ChainPosition, ChainVerdict, verifySlice } from '../audit/verify-chain';
+import { CHAIN_START, ChainPosition, verifySlice } from '../audit/verify-chain';
+import { Transaction } from '../database/database';
 import { BEFORE_ALL } from '../database/new-id';
 import {
   approvedFields,
@@ -11,7 +12,7 @@ import {
 import { rootHash, rowHash } from '../pay-run/run-hash';
 import { readAggregates } from './aggregates';
 import { FOLLOWING_INVARIANTS } from './following-invariants';
-import { Finding, Invariant, MOST_FINDINGS, Pass, words } from './invariant';
+import { Finding, inRuns, Invariant, Looked, Pass, words } from './invariant';
 import { MONEY_INVARIANTS } from './money-invariants';
 import { APPROVED, RECORD_INVARIANTS } from './record-invariants';
 import { drawUp, ReportLine } from './report';
@@ -68,11 +69,11 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-async function notConserved({ tx, payRunIds }: Pass): Promise<Finding[]> {
+async function notConserved({ tx, payRunIds }: Pass): Promise<Looked> {
   const findings: Finding[] = [];
   for (const [payRunId, aggregates] of await readAggregates(tx, payRunIds)) {
     const { lines, contradictions, explained } = drawUp(aggregates);
-    if (explained || findings.length === MOST_FINDINGS) continue;
+    if (explained) continue;
     const names = lines.filter(differs).map(({ name }) => name);
     findings.push({
       subjectId: payRunId,
@@ -82,7 +83,7 @@ async function notConserved({ tx, payRunIds }: Pass): Promise<Finding[]> {
       detail: names.length > 0 ? `lines ${names.join(', ')}` : 'rows contradict the bank',
     });
   }
-  return findings;
+  return inRuns(payRunIds, findings);
 }
 
 function differs({ differenceCount, differenceMinor }: ReportLine): boolean {
@@ -109,14 +110,14 @@ const TERMS = `
   WHERE r.employer_id = $1 AND r.id = ANY ($2) AND r.status IN (${words(APPROVED)}) ORDER BY r.id`;
 
 /** What was approved is one hash over everything: whoever makes the hashes below it anew does not have that one. */
-async function otherRoots({ tx, personal, payRunIds }: Pass): Promise<Finding[]> {
+async function otherRoots({ tx, personal, payRunIds }: Pass): Promise<Looked> {
   const runs = await tx.query<HashedRun>(TERMS, [tx.employerId, payRunIds]);
   const rootOf = (run: HashedRun): Buffer =>
     rootHash(approvedTerms(personal, { ...run, totalMinor: BigInt(run.totalMinor) }, run), run.rowHashes);
-  return runs
+  const broken = runs
     .filter((run) => run.rootHash?.equals(rootOf(run)) !== true)
-    .slice(0, MOST_FINDINGS)
     .map(({ id }) => ({ subjectId: id, payRunId: id, instructionId: null, found: 1 }));
+  return inRuns(payRunIds, broken);
 }
 
 interface HashedRow extends StoredFields {
@@ -147,7 +148,7 @@ const HASHED = `
   ORDER BY p.id <= $2, p.id`;
 
 /** What is stored of each row is hashed again: an edited amount or account shows, whatever hash lies beside it. */
-async function changedRows({ tx, personal, position }: Pass): Promise<Finding[]> {
+async function changedRows({ tx, personal, position }: Pass): Promise<Looked> {
   const rows = await tx.query<HashedRow>(HASHED, [tx.employerId, position.rowsOfPlan]);
   position.rowsOfPlan = rows.at(-1)?.plan_id ?? BEFORE_ALL;
   const changed = new Map<string, Finding>();
@@ -155,24 +156,25 @@ async function changedRows({ tx, personal, position }: Pass): Promise<Finding[]>
     const now = rowHash(approvedFields(personal, row));
     if (now.equals(row.row_hash)) continue;
     const { instruction_id: instructionId, pay_run_id: payRunId } = row;
-    const found = (changed.get(row.plan_id)?.found ?? 0) + 1;
-    changed.set(row.plan_id, { subjectId: instructionId, payRunId, instructionId, found });
+    const found = (changed.get(instructionId)?.found ?? 0) + 1;
+    changed.set(instructionId, { subjectId: instructionId, payRunId, instructionId, found });
   }
-  return [...changed.values()].slice(0, MOST_FINDINGS);
+  const looked = new Set(rows.map((row) => row.instruction_id));
+  return { broken: [...changed.values()], lookedAt: ({ subjectId }) => looked.has(subjectId) };
 }
 
-async function brokenChain({ tx, position }: Pass): Promise<Finding[]> {
+async function brokenChain({ tx, position }: Pass): Promise<Looked> {
   const from = positionOf(position.auditSeq, position.auditHash);
-  const verdict = await verifySlice(tx, tx.employerId, from, AUDIT_ENTRIES);
-  [position.auditSeq, position.auditHash] = textsOf(verdict.next);
-  return brokenIn(tx.employerId, verdict);
+  const { next, looked } = await brokenIn(tx, tx.employerId, from);
+  [position.auditSeq, position.auditHash] = textsOf(next);
+  return looked;
 }
 
-async function brokenInstallationChain({ tx, position }: Pass): Promise<Finding[]> {
+async function brokenInstallationChain({ tx, position }: Pass): Promise<Looked> {
   const from = positionOf(position.installationSeq, position.installationHash);
-  const verdict = await verifySlice(tx, INSTALLATION_CHAIN, from, AUDIT_ENTRIES);
-  [position.installationSeq, position.installationHash] = textsOf(verdict.next);
-  return brokenIn(tx.employerId, verdict);
+  const { next, looked } = await brokenIn(tx, INSTALLATION_CHAIN, from);
+  [position.installationSeq, position.installationHash] = textsOf(next);
+  return looked;
 }
 
 function positionOf(seq: string, hash: string): ChainPosition {
@@ -183,8 +185,25 @@ function textsOf({ seq, hash }: ChainPosition): [seq: string, hash: string] {
   return [seq.toString(), seq === 0n ? '' : hash.toString('hex')];
 }
 
-function brokenIn(employerId: string, { brokenAt }: ChainVerdict): Finding[] {
-  if (brokenAt === undefined) return [];
-  const detail = `at entry ${brokenAt}`;
-  return [{ subjectId: employerId, payRunId: null, instructionId: null, found: 1, detail }];
+async function brokenIn(
+  tx: Transaction,
+  chainId: string,
+  from: ChainPosition,
+): Promise<{ next: ChainPosition; looked: Looked }> {
+  const { breaks, next } = await verifySlice(tx, chainId, from, AUDIT_ENTRIES);
+  const broken = breaks.map(({ at, entries: found }) => {
+    return { subjectId: idOfEntry(at), payRunId: null, instructionId: null, found, detail: `at entry ${at}` };
+  });
+  // The last slice looks at what is beyond the head, too.
+  const last = next.seq === 0n ? AFTER_ALL : idOfEntry(next.seq);
+  const first = idOfEntry(from.seq);
+  return { next, looked: { broken, lookedAt: ({ subjectId: id }) => id > first && id <= last } };
+}
+
+/** After every entry of a chain. */
+const AFTER_ALL = 'f';
+
+/** An entry of a chain has no id of its own: its number, as one. Ids are in the order of the numbers. */
+function idOfEntry(seq: bigint): string {
+  return `${BEFORE_ALL.slice(0, -12)}${seq.toString(16).padStart(12, '0')}`;
 }

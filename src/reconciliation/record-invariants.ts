@@ -2,6 +2,7 @@ import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-stat
 import { INSTRUCTION_INITIAL, InstructionStatus } from '../domain/instruction';
 import { PAY_RUN_INITIAL, PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
+import { HOLDS_NOTHING } from '../pay-run/attention-words';
 import { inSql, Invariant, words } from './invariant';
 import { CALLS_KEPT } from './money-invariants';
 
@@ -25,14 +26,9 @@ const WORKING: readonly PayRunStatus[] = [
   'CANCELLING',
 ];
 /** The states of an instruction in which it has work of its own; a verified one waits for its run. */
-const WORKED_ON: readonly InstructionStatus[] = [
-  'PLANNED',
-  'BUILDING',
-  'SUBMIT_INTENT',
-  'SUBMIT_REFUSED',
-  'SUBMIT_UNKNOWN',
-  'SUBMITTED',
-];
+const BUILT: readonly InstructionStatus[] = ['PLANNED', 'BUILDING'];
+/** Those in which the bank is read, whoever is asked and whatever is stopped. */
+const READ: readonly InstructionStatus[] = ['SUBMIT_INTENT', 'SUBMIT_REFUSED', 'SUBMIT_UNKNOWN', 'SUBMITTED'];
 const ENDED_BY_BANK: readonly PaymentStatus[] = ['SETTLED', 'FAILED', 'REJECTED', 'CANCELLED'];
 
 /** The states the live instructions of a run may be in, by the state of the run. */
@@ -278,7 +274,8 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   inSql(
     {
       name: 'never-stuck',
-      sentence: 'What is being worked on is due some time, stopped, or waits for people who were told.',
+      sentence:
+        'What is being worked on is due some time, stopped, or waits for people who were told; what was sent is due some time.',
       scope: 'internal',
     },
     `WITH due AS (
@@ -287,15 +284,17 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
          AND (leased_until IS NOT NULL OR wake_at < 'infinity')),
      told AS (
        SELECT r.id FROM run r JOIN attention a ON a.employer_id = $1 AND a.resolved_at IS NULL
-         AND (a.pay_run_id = r.id OR a.subject_id IN (r.id, r.account_id, $1))),
+         AND a.kind NOT IN (${words(HOLDS_NOTHING)}) AND (a.pay_run_id = r.id OR a.subject_id IN (r.id, r.account_id, $1))),
      waiting AS (
        SELECT r.* FROM run r WHERE r.status IN (${words(WORKING)}) AND r.stopped_at IS NULL
          AND r.id NOT IN (SELECT id FROM told)
          AND NOT EXISTS (SELECT FROM employer e CROSS JOIN service_switch s
            WHERE e.id = $1 AND (e.stopped_at IS NOT NULL OR s.submits_off))),
      work AS (
-       SELECT i.* FROM ins i JOIN waiting r ON r.id = i.pay_run_id
-       WHERE i.status IN (${words(WORKED_ON)}) OR i.status = 'VERIFIED' AND r.status = 'SUBMITTING')
+       SELECT id, pay_run_id FROM ins WHERE status IN (${words(READ)})
+       UNION ALL
+       SELECT i.id, i.pay_run_id FROM ins i JOIN waiting r ON r.id = i.pay_run_id
+       WHERE i.status IN (${words(BUILT)}) OR i.status = 'VERIFIED' AND r.status = 'SUBMITTING')
      SELECT pay_run_id, id, 1 FROM work WHERE id NOT IN (SELECT subject_id FROM due)
      UNION ALL
      SELECT r.id, NULL::uuid, 1 FROM waiting r

@@ -7,7 +7,7 @@ import { PersonalData } from '../database/personal-data';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { describeError } from '../config/describe-error';
 import { tellOf } from './breach';
-import { Finding, Invariant, Position, words } from './invariant';
+import { Finding, Invariant, Looked, Position, words } from './invariant';
 import { INVARIANTS } from './invariants';
 import { ReconcilerMetrics } from './reconciler-metrics';
 
@@ -110,8 +110,8 @@ export class StandingReconciler {
       if (payRunIds.length === 0 && !invariant.sliced) continue;
       try {
         const found = await this.find(employerId, invariant, position, payRunIds);
-        if (found.length === 0 && !standing.has(invariant.name)) continue;
-        const findings = await this.tell(employerId, invariant, payRunIds, found);
+        if (found.broken.length === 0 && !standing.has(invariant.name)) continue;
+        const findings = await this.tell(employerId, invariant, found);
         told.push(...findings.map((finding) => ({ ...finding, invariant: invariant.name })));
       } catch (error) {
         // An outage is told once, for all work.
@@ -133,7 +133,7 @@ export class StandingReconciler {
     invariant: Invariant,
     position: Position,
     payRunIds: readonly string[],
-  ): Promise<Finding[]> {
+  ): Promise<Looked> {
     const find = async (tx: EmployerTransaction) => {
       await tx.query(READING);
       return invariant.find({ tx, personal: this.personal, payRunIds, position });
@@ -143,15 +143,8 @@ export class StandingReconciler {
       : this.database.inEmployer(employerId, find);
   }
 
-  private async tell(
-    employerId: string,
-    invariant: Invariant,
-    payRunIds: readonly string[],
-    findings: readonly Finding[],
-  ): Promise<Finding[]> {
-    const told = await this.database.inEmployer(employerId, (tx) =>
-      tellOf(tx, invariant, payRunIds, findings),
-    );
+  private async tell(employerId: string, invariant: Invariant, looked: Looked): Promise<Finding[]> {
+    const told = await this.database.inEmployer(employerId, (tx) => tellOf(tx, invariant, looked));
     if (told.length === 0) return told;
     const { name } = invariant;
     this.metrics.breaches.inc({ invariant: name }, told.length);

@@ -11,7 +11,7 @@ import { LAST_CALL_MS, sendingCloses, sendingOpens } from '../domain/send-window
 import { showId } from '../http/prefixed-id';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
 import { Alarm, isDecided, raise } from '../pay-run/attention.store';
-import { AttentionKind, NOTHING_TO_ASK, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
+import { AttentionKind, HOLDS_NOTHING, NOTHING_TO_ASK, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { sendOutlook } from '../pay-run/send-outlook';
@@ -27,9 +27,6 @@ const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', '
 const QUEUED = `interval '1 minute'`;
 
 const LAST_CALL = 'is not submitted yet, though the time for that is nearly over';
-
-/** What is asked of a run and holds nothing back. */
-const HOLDS_NOTHING: readonly AttentionKind[] = ['NAME_DIFFERS'];
 
 const TOO_SLOW = 'gets to the bank too slowly';
 

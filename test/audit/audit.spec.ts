@@ -88,18 +88,51 @@ describe('an audit chain', () => {
     const employerId = await chainOf(4);
     const slice = (from: typeof CHAIN_START, atMost: number) =>
       running.database.inEmployer(employerId, (tx) => verifySlice(tx, employerId, from, atMost));
-    expect(await slice(CHAIN_START, 0)).toEqual({ entries: 0, next: CHAIN_START });
-    expect(await slice(CHAIN_START, 1)).toEqual({ entries: 4, next: CHAIN_START });
+    const whole = { entries: 4, breaks: [], next: CHAIN_START };
+    expect(await slice(CHAIN_START, 0)).toEqual({ ...whole, entries: 0 });
+    expect(await slice(CHAIN_START, 1)).toEqual(whole);
     const [second] = await running.database.inEmployer(employerId, (tx) =>
       tx.query<{ entry_hash: Buffer }>('SELECT entry_hash FROM audit_entry WHERE seq = 2'),
     );
     const middle = { seq: 2n, hash: second!.entry_hash };
-    expect(await slice(middle, 1)).toEqual({ entries: 4, next: CHAIN_START });
+    expect(await slice(middle, 1)).toEqual(whole);
     await tamper(employerId, `UPDATE audit_entry SET subject = 'x' WHERE chain_id = $1 AND seq = 1`);
-    expect(await slice(middle, 1)).toEqual({ entries: 4, next: CHAIN_START });
-    expect(await slice(CHAIN_START, 1)).toEqual({ entries: 0, brokenAt: 1n, next: CHAIN_START });
+    expect(await slice(middle, 1)).toEqual(whole);
+    expect(await slice(CHAIN_START, 1)).toEqual({ ...whole, breaks: [{ at: 1n, entries: 1 }] });
     await tamper(employerId, `UPDATE audit_entry SET subject = 'x' WHERE chain_id = $1 AND seq = 4`);
-    expect(await slice(middle, 1)).toEqual({ entries: 3, brokenAt: 4n, next: middle });
+    expect(await slice(middle, 1)).toEqual({ ...whole, breaks: [{ at: 4n, entries: 1 }] });
+  });
+
+  it('is verified on behind each break, of which it says how many entries are missing', async () => {
+    const employerId = await chainOf(12);
+    const breaks = () =>
+      running.database.inEmployer(employerId, async (tx) => {
+        const verdict = await verifySlice(tx, employerId, CHAIN_START, 1);
+        return verdict.breaks.map(({ at, entries }) => [Number(at), entries]);
+      });
+    await tamper(
+      employerId,
+      `UPDATE audit_entry SET subject = 'x' WHERE chain_id = $1 AND seq IN (2, 6);
+       DELETE FROM audit_entry WHERE chain_id = $1 AND seq IN (4, 5, 11, 12);
+       UPDATE audit_entry SET previous_hash = sha256('x') WHERE chain_id = $1 AND seq = 8`,
+    );
+    const found = [
+      [2, 1],
+      [4, 2],
+      [6, 1],
+      [8, 1],
+      [11, 2],
+    ];
+    expect(await breaks()).toEqual(found);
+    await record(employerId, 13);
+    expect(await breaks()).toEqual(found);
+    await tamper(
+      employerId,
+      `UPDATE audit_entry SET seq = 20 WHERE chain_id = $1 AND seq = 13;
+       UPDATE audit_head SET last_seq = 10, last_hash = (
+         SELECT entry_hash FROM audit_entry WHERE chain_id = $1 AND seq = 10) WHERE chain_id = $1`,
+    );
+    expect(await breaks()).toEqual([...found.slice(0, -1), [20, 1]]);
   });
 
   it('cannot be changed by the service', async () => {

@@ -88,6 +88,48 @@ describe('the schema', () => {
     }
   });
 
+  it('knows of breaches that lasted before how much was told of them, and of which entry of a chain', async () => {
+    const older = await testDatabase();
+    try {
+      await execute(older.superuserUrl, twoEmployers());
+      while ((await revertMigration(older.adminUrl)) !== 'KnowHowMuchOfABreachWasTold1795132859600');
+      const { employer } = idsOf(1);
+      const told = (invariant: string, subject: string, words: string) => `
+        INSERT INTO invariant_breach (employer_id, invariant, subject_id, id)
+        VALUES ('${employer}', '${invariant}', ${subject}, gen_random_uuid());
+        INSERT INTO attention (employer_id, id, kind, subject_id, happened, certain, ask_bank)
+        SELECT employer_id, gen_random_uuid(), 'INVARIANT_BREACH', id, '${words}', '-', '-'
+        FROM invariant_breach WHERE employer_id = '${employer}' AND invariant = '${invariant}';`;
+      await execute(
+        older.superuserUrl,
+        told(
+          'settled-by-match',
+          'gen_random_uuid()',
+          'found it broken in run_1 (17 found). It holds (1 found) that',
+        ) +
+          told(
+            'audit-chain',
+            `'${employer}'`,
+            'found it broken in this employer (1 found: at entry 300). It',
+          ) +
+          told('conservation', `'${employer}'`, 'otherwise'),
+      );
+      await runMigrations(older.adminUrl);
+      const known = await select<{ invariant: string; found: number; entry: boolean }>(
+        older.superuserUrl,
+        `SELECT invariant, found, subject_id = '00000000-0000-0000-0000-00000000012c' AS entry FROM invariant_breach
+         WHERE employer_id = '${employer}' AND invariant <> 'never-stuck' ORDER BY invariant`,
+      );
+      expect(known).toEqual([
+        { invariant: 'audit-chain', found: 1, entry: true },
+        { invariant: 'conservation', found: 1, entry: false },
+        { invariant: 'settled-by-match', found: 17, entry: false },
+      ]);
+    } finally {
+      await older.drop();
+    }
+  });
+
   it('has a column for every property of every entity, with its type and nullability, and no other', async () => {
     const source = await new DataSource(dataSourceOptions(database.url, ENTITIES, 2)).initialize();
     try {

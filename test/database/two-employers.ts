@@ -389,6 +389,7 @@ export function firstRows(n: number) {
       invariant: 'never-stuck',
       subject_id: ids.run,
       id: ids.breach,
+      found: 1,
       pay_run_id: ids.run,
     },
     reconciler_pass: { employer_id, position: '{}' },

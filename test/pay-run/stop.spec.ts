@@ -21,7 +21,7 @@ import {
   stopUnlessDecided,
 } from '../../src/pay-run/stop';
 import { tellOf } from '../../src/reconciliation/breach';
-import type { Finding, Invariant } from '../../src/reconciliation/invariant';
+import { Finding, inRuns, Invariant } from '../../src/reconciliation/invariant';
 import { tellOfForeign } from '../../src/settlement/follow-alarms';
 import { reportTampering } from '../../src/submission/tampering';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
@@ -235,15 +235,16 @@ describe('two questions that are decided at the same moment', () => {
       await raise(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId, happened: 'a test' });
     });
     const finding: Finding = { subjectId: ours.run, payRunId: ours.run, instructionId: null, found: 1 };
+    const looked = inRuns([ours.run], [finding]);
     const invariant: Invariant = {
       name: 'a_test',
       sentence: 'nothing is found',
       scope: 'internal',
       sliced: false,
-      find: () => Promise.resolve([finding]),
+      find: () => Promise.resolve(looked),
     };
     await decidedWhile('INVARIANT_BREACH', breachId, () =>
-      database.inEmployer(ours.employer, (tx) => tellOf(tx, invariant, [ours.run], [finding])),
+      database.inEmployer(ours.employer, (tx) => tellOf(tx, invariant, looked)),
     );
     expect(await stoppedEmployer()).toBe('INVARIANT_BREACH');
   });
@@ -261,9 +262,10 @@ describe('what a breach asks the bank', () => {
   const found = (scope: Invariant['scope'], where: Partial<Finding>) =>
     database.inEmployer(ours.employer, async (tx) => {
       const finding = { subjectId: ours.run, payRunId: null, instructionId: null, found: 1, ...where };
-      const find = () => Promise.resolve([finding]);
+      const looked = inRuns([], [finding]);
+      const find = () => Promise.resolve(looked);
       const sentence = 'It is as it should be.';
-      await tellOf(tx, { name: 'of-the-test', sentence, scope, sliced: false, find }, [], [finding]);
+      await tellOf(tx, { name: 'of-the-test', sentence, scope, sliced: false, find }, looked);
     });
   const tampered = (of?: string) =>
     database.inEmployer(ours.employer, async (tx) => {

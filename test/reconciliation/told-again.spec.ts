@@ -1,0 +1,140 @@
+import { readId } from '../../src/http/prefixed-id';
+import { execute, select } from '../support/database';
+import { Mixed, MIXED, mixedPayrolls, startMixedPayroll } from '../support/mixed-payrolls';
+import { Payroll } from '../support/payroll';
+import { PayrollsCopy } from './payrolls-copy';
+
+describe('what the standing reconciler tells beside what lasts', () => {
+  let payroll: Payroll;
+  let template: string;
+  let employerId: string;
+  let runs: Record<keyof Mixed, string>;
+  let copy: PayrollsCopy;
+  beforeAll(async () => {
+    payroll = await startMixedPayroll();
+    const shown = await mixedPayrolls(payroll);
+    runs = Object.fromEntries(MIXED.map((name) => [name, readId('run', shown[name])])) as typeof runs;
+    employerId = readId('emp', payroll.employer);
+    await payroll.stopServices();
+    template = new URL(payroll.database.superuserUrl).pathname.slice(1);
+    await execute(payroll.database.superuserUrl, 'DELETE FROM reconciler_pass');
+  });
+  afterAll(() => payroll?.close());
+  beforeEach(async () => {
+    copy = await PayrollsCopy.of(template, employerId);
+  });
+  afterEach(() => copy.close());
+
+  const told = async (name: string) => (await copy.check()).filter((one) => one === name).length;
+
+  it.each([
+    ['approved-as-it-stands', `root_hash = sha256('x')`],
+    ['conservation', 'row_count = row_count + 1'],
+    ['approved-root-is-whole', `root_hash = sha256('x')`],
+  ])('is what of %s came after twenty others, and each of those once', async (name, change) => {
+    // Older by their ids than whatever breaks after them.
+    await copy.tamper(
+      `INSERT INTO pay_run SELECT (jsonb_populate_record(r, jsonb_build_object('sequence', 100 + n, 'parent_run_id', r.id, 'id',
+         '00000000-0000-7000-8000-' || lpad(n::text, 12, '0')))).*
+       FROM pay_run r, generate_series(1, 25) AS n WHERE id = '${runs.approved}'`,
+    );
+    const passes = [await told(name), await told(name), await told(name)];
+    expect(passes).toEqual([20, 5, 0]);
+    await copy.tamper(`UPDATE pay_run SET ${change} WHERE id = '${runs.settled}'`);
+    expect([await told(name), await told(name)]).toEqual([1, 0]);
+    await copy.tamper(
+      `UPDATE pay_run SET status = 'CANCELLED', row_count = 0, total_minor = 0 WHERE id::text LIKE '00000000-%'`,
+    );
+    expect(await told(name)).toBe(0);
+    const lasting = await select<{ pay_run_id: string }>(
+      copy.store.superuserUrl,
+      `SELECT pay_run_id FROM invariant_breach WHERE invariant = '${name}' AND gone_at IS NULL`,
+    );
+    expect(lasting).toEqual([{ pay_run_id: runs.settled }]);
+  });
+
+  it('is that more of a run is in two submits than people resumed, and how much', async () => {
+    const nth = (n: number) =>
+      `(SELECT id FROM instruction WHERE pay_run_id = '${runs.settled}' ORDER BY id OFFSET ${n} LIMIT 1)`;
+    const submitAgain = (n: number) =>
+      `INSERT INTO submit_attempt SELECT employer_id, gen_random_uuid(), planned_instruction_id, instruction_id,
+         bank_instruction_id, row_hash, epoch, attempted_at, 'IN_DOUBT' FROM submit_attempt
+       WHERE instruction_id = ${nth(n)} LIMIT 1`;
+    await copy.tamper('DROP INDEX one_submit_per_planned_instruction', submitAgain(0));
+    expect(await told('rows-are-submitted-once')).toBe(1);
+    expect(await told('rows-are-submitted-once')).toBe(0);
+    await copy.resume();
+    expect(await copy.stopped()).toEqual([]);
+    await copy.tamper(submitAgain(1));
+    expect(await told('rows-are-submitted-once')).toBe(1);
+    expect(await copy.stopped()).toContain('everything');
+    await copy.tamper(submitAgain(2));
+    expect(await told('rows-are-submitted-once')).toBe(1);
+    const ofIt = (await copy.attentions()).filter(({ happened }) =>
+      happened.includes('submitted-once broken'),
+    );
+    expect(ofIt.map(({ happened }) => /\((\d+) found/.exec(happened)?.[1])).toEqual(['10']);
+    await copy.resume();
+    expect([await told('rows-are-submitted-once'), await copy.stopped()]).toEqual([0, []]);
+    await copy.tamper(`DELETE FROM submit_attempt WHERE instruction_id = ${nth(2)} AND outcome = 'IN_DOUBT'`);
+    expect(await told('rows-are-submitted-once')).toBe(0);
+    await copy.tamper(submitAgain(2));
+    expect(await told('rows-are-submitted-once')).toBe(0);
+  });
+
+  it('is a row that was changed, made right and changed again', async () => {
+    const change = (iban: string) =>
+      `UPDATE payment SET iban_sealed = ${iban} WHERE pay_run_id = '${runs.settled}' AND row_no = 2`;
+    const [row] = await select<{ iban_sealed: string }>(
+      copy.store.superuserUrl,
+      `SELECT iban_sealed FROM payment WHERE pay_run_id = '${runs.settled}' AND row_no = 2`,
+    );
+    await copy.tamper(change(`'0:DE89370400440532013000'`));
+    expect(await copy.check()).toEqual(['rows-as-approved']);
+    expect(await copy.check()).toEqual([]);
+    await copy.resume();
+    await copy.tamper(change(`'${row!.iban_sealed}'`));
+    expect(await copy.check()).toEqual([]);
+    await copy.tamper(change(`'0:DE89370400440532013000'`));
+    expect(await copy.check()).toEqual(['rows-as-approved']);
+    expect(await copy.stopped()).toEqual([employerId]);
+  });
+
+  it('is each entry of the audit chain that was changed or taken out, beside one that was before', async () => {
+    const change = (seq: number) =>
+      `UPDATE audit_entry SET subject = subject || 'x' WHERE chain_id = '${employerId}' AND seq = ${seq}`;
+    const where = async () =>
+      (await copy.attentions()).map(({ happened }) => /at entry \d+/.exec(happened)?.[0]).sort();
+    await copy.tamper(change(5));
+    expect(await copy.check()).toEqual(['audit-chain']);
+    expect(await copy.check()).toEqual([]);
+    await copy.resume();
+    await copy.tamper(
+      change(3),
+      change(8),
+      `DELETE FROM audit_entry WHERE chain_id = '${employerId}' AND seq = 9`,
+    );
+    expect(await copy.check()).toEqual(['audit-chain', 'audit-chain', 'audit-chain']);
+    expect(await where()).toEqual(['at entry 3', 'at entry 8', 'at entry 9']);
+    expect(await copy.stopped()).toEqual([employerId]);
+    await copy.resume();
+    await copy.tamper(
+      `UPDATE audit_entry SET subject = left(subject, -1) WHERE chain_id = '${employerId}' AND seq = 3`,
+      `DELETE FROM audit_entry WHERE chain_id = '${employerId}' AND seq = 10`,
+    );
+    expect(await copy.check()).toEqual(['audit-chain']);
+    expect(await where()).toEqual(['at entry 9']);
+    await copy.tamper(change(3));
+    expect(await copy.check()).toEqual(['audit-chain']);
+  });
+
+  it('is no entry that was put in beyond the head of the audit chain and stays, while the chain grows', async () => {
+    await copy.tamper(
+      `INSERT INTO audit_entry SELECT chain_id, 100000, at, person_id, action, subject, detail, previous_hash, entry_hash
+       FROM audit_entry WHERE chain_id = '${employerId}' AND seq = 1`,
+    );
+    expect(await copy.check()).toEqual(['audit-chain']);
+    await copy.append();
+    expect(await copy.check()).toEqual([]);
+  });
+});
