@@ -92,7 +92,7 @@ describe('the schema', () => {
     const older = await testDatabase();
     try {
       await execute(older.superuserUrl, twoEmployers());
-      while ((await revertMigration(older.adminUrl)) !== 'KnowHowMuchOfABreachWasTold1795132859600');
+      while ((await revertMigration(older.adminUrl)) !== 'KnowHowMuchOfABreachWasTold1795132859800');
       const { employer } = idsOf(1);
       const told = (invariant: string, subject: string, words: string) => `
         INSERT INTO invariant_breach (employer_id, invariant, subject_id, id)

@@ -1,7 +1,7 @@
 import { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** How much of a breach people were told of, so that more of it is told again; a broken entry of a chain is told by its number. */
-export class KnowHowMuchOfABreachWasTold1795132859600 implements MigrationInterface {
+export class KnowHowMuchOfABreachWasTold1795132859800 implements MigrationInterface {
   async up(db: QueryRunner): Promise<void> {
     await db.query(`
       ALTER TABLE invariant_breach ADD COLUMN found integer NOT NULL DEFAULT 1;
