@@ -1,6 +1,5 @@
 import { EmployerTransaction } from '../database/database';
 import type { Instruction } from './instruction.entity';
-import type { PayRun } from './pay-run.entity';
 import { RunOfKey } from './pay-key';
 
 /**
@@ -39,18 +38,6 @@ export async function mayBePaidByAnother(
     [tx.employerId, paymentIds],
   );
   return new Set(paid.map(({ id }) => id));
-}
-
-/** Whether a submit may be forgotten of which nobody knows whom it paid, among whom the run pays: no successor pays these. */
-export async function restoreLeavesInDoubt(
-  tx: EmployerTransaction,
-  { createdAt }: Pick<PayRun, 'createdAt'>,
-): Promise<boolean> {
-  const [run] = await tx.query<{ doubted: boolean }>('SELECT restore_leaves_in_doubt($1, $2) AS doubted', [
-    tx.employerId,
-    createdAt,
-  ]);
-  return run?.doubted ?? true;
 }
 
 /** Whether the run pays whom a submit that is not in the record, of it or of another run, may have paid. */

@@ -2,6 +2,7 @@ import { EmployerTransaction } from '../database/database';
 import type { PayRunStatus } from '../domain/pay-run';
 import { voidApprovals } from './approval';
 import { clearBuilding, raise } from './attention.store';
+import { tellOfPaidAlready } from './paid-already';
 import { PayRun } from './pay-run.entity';
 
 /** In which a run can still be cancelled, amended or given back by its approvers: nothing of it is submitted. */
@@ -40,13 +41,14 @@ export async function lapseRun(
   if (run.status === 'APPROVED') await backToReady(tx, run, reason);
 }
 
-/** A lapsed run, of which nothing is at the bank any more, can be approved again. */
+/** A lapsed run, of which nothing is at the bank any more, can be approved again; whom it may pay twice is asked still. */
 export async function backToReady(tx: EmployerTransaction, run: PayRun, reason: string): Promise<void> {
   await voidApprovals(tx, run, 'service', reason);
   await clearBuilding(tx, run.id, `the approval lapsed: ${reason}`);
+  await tellOfPaidAlready(tx, run.id);
 }
 
-/** As `lapseRun`, of a run that a restore left unclear and people resume: nothing of it is submitted, by their word. */
+/** As `lapseRun`, once people resume a run that a restore left unclear, or all: nothing of it is submitted, by their word. */
 export async function lapseOnceClear(tx: EmployerTransaction, run: PayRun): Promise<void> {
   if (!MAY_BE_TAKEN_BACK.includes(run.status) || run.lapseReason !== null) return;
   const older = await tx.query(

@@ -16,7 +16,7 @@ const GOING_ON: readonly PayRunStatus[] = ['APPROVED', 'BUILDING', 'VERIFIED', '
 
 /** What is certain of a run that is stopped while it is being submitted. */
 const IN_MID_RUN =
-  'What of this run was submitted before the stop is paid; the rest is not submitted. The rest goes on by itself once everything named here is resumed; what is not submitted by the cut-off of its execution date becomes VOID and can be paid by a successor.';
+  'What of this run was submitted before the stop is paid; the rest is not submitted. The rest goes on by itself once everything named here is resumed; what is not submitted by the cut-off of its execution date becomes VOID, and its STALE_DATE says what can pay it.';
 
 /** What is certain, and what the stop of the run is told with, where the bank may have submits that are not in the record. */
 const FORGOTTEN = {

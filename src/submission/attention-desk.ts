@@ -18,6 +18,7 @@ import { resumeAfter } from '../pay-run/stop';
 import { Burial } from './burial';
 import { ExecutedWord } from './executed-word';
 import { lockOpen, openAction, requireAction } from './open-attention';
+import { lapseHidden } from './restored-approvals';
 import { assertReconciled } from './restores';
 import { StatusMeaning } from './status-meaning';
 import { recordExecuted } from './submit-record';
@@ -237,7 +238,10 @@ export class AttentionDesk {
       case 'GO_ON':
         return wake(tx, 'RUN', tx.employerId, [attention.subjectId]);
       case 'RESUME':
-        if (attention.kind === 'RESTORED') await assertReconciled(tx, attention.subjectId, action.evidence);
+        if (attention.kind === 'RESTORED') {
+          await assertReconciled(tx, attention.subjectId, action.evidence);
+          await lapseHidden(tx, attention.subjectId);
+        }
         return resumeAfter(tx, attention);
     }
   }

@@ -9,10 +9,10 @@ import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
-import { aboutInstruction, clear, clearAttempt, raise } from '../pay-run/attention.store';
-import type { AttentionKind } from '../pay-run/attention-words';
-import { isSaidExecuted, repaysForgotten, restoreLeavesInDoubt } from '../pay-run/forgotten-pay';
-import { Instruction } from '../pay-run/instruction.entity';
+import { aboutInstruction, type Alarm, clear, clearAttempt, raise } from '../pay-run/attention.store';
+import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
+import { isSaidExecuted, mayBePaidByAnother, repaysForgotten } from '../pay-run/forgotten-pay';
+import { Instruction, type PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
 import { closeOpenAdds } from '../pay-run/open-adds';
 import { findRun, lockRun } from '../pay-run/pay-run.store';
@@ -27,21 +27,13 @@ import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } fro
 /** What people are asked about an instruction that is to be submitted: pointless once it never is. */
 const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = ['REPLACED_UNSEEN', 'REBUILD_LIMIT'];
 
-/**
- * What people are told of a released instruction, where its run may be of an older version than was approved last, and
- * where a submit that is not in the record may have paid its rows.
- */
-const UNPAID = {
-  happened:
-    'The cut-off of the execution date passed before this instruction was submitted. Make a successor of the run, which pays its rows.',
-};
-const UNPAID_OF_OLDER = {
-  happened: `${UNPAID.happened} The restored record may lack a later version of it: leave out whom that left out.`,
-};
+const PASSED = 'The cut-off of the execution date passed before this instruction was submitted.';
+const NEVER_SUBMITTED = 'We did not submit this instruction, and it is never submitted any more.';
+const OF_LATER_VERSION = ' The restored record may lack a later version of it: leave out whom that left out.';
 const PAID_ALREADY = {
   happened:
     'The cut-off of the execution date passed. A submit that is not in the record may have paid the rows of this instruction: no successor pays them.',
-  certain: 'We did not submit this instruction, and it is never submitted any more.',
+  certain: NEVER_SUBMITTED,
 };
 
 /** The cut-off that passes in mid-run: what was not submitted by then is released, and another run pays its rows. */
@@ -125,7 +117,7 @@ export class CutOff {
   async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
     const reason = 'the cut-off passed before its submit';
     // Of live payments: what is released is not any more.
-    const told = await toldOf(tx, work.run.id);
+    const told = await toldOf(tx, work.planned);
     if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
     await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
@@ -146,12 +138,32 @@ export class CutOff {
   }
 }
 
+/** What people are told of a released instruction, and with it of what can pay its rows: each of them, some or none. */
 async function toldOf(
   tx: EmployerTransaction,
-  payRunId: string,
-): Promise<{ happened: string; certain?: string }> {
-  if (await repaysForgotten(tx, payRunId)) return PAID_ALREADY;
-  const run = await findRun(tx, payRunId);
-  if (run.stoppedReason !== RESTORED_UNCLEAR) return UNPAID;
-  return (await restoreLeavesInDoubt(tx, run)) ? PAID_ALREADY : UNPAID_OF_OLDER;
+  planned: PlannedInstruction,
+): Promise<Pick<Alarm, 'happened' | 'certain' | 'askBank'>> {
+  if (await repaysForgotten(tx, planned.payRunId)) return PAID_ALREADY;
+  const { stoppedReason } = await findRun(tx, planned.payRunId);
+  const version = stoppedReason === RESTORED_UNCLEAR ? OF_LATER_VERSION : '';
+  const doubted = await mayBePaidByAnother(tx, await paymentsOf(tx, planned));
+  if (doubted.size === 0)
+    return { happened: `${PASSED} Make a successor of the run, which pays its rows.${version}` };
+  const others = doubted.size < planned.rowCount ? ` A successor of the run pays the others.${version}` : '';
+  return {
+    happened: `${PASSED} A run that a restored database has forgotten, or had and that is cancelled, may have paid ${doubted.size} of its ${planned.rowCount} payments: no successor pays these. Upload the rows of those whom the bank did not pay with supplementOf: they are held until an approver releases them.${others}`,
+    certain: NEVER_SUBMITTED,
+    askBank: ATTENTION_WORDS.RESTORED.askBank,
+  };
+}
+
+async function paymentsOf(
+  tx: EmployerTransaction,
+  { payRunId, firstRow, lastRow }: PlannedInstruction,
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT id FROM payment WHERE employer_id = $1 AND pay_run_id = $2 AND row_no BETWEEN $3 AND $4 AND live`,
+    [tx.employerId, payRunId, firstRow, lastRow],
+  );
+  return rows.map(({ id }) => id);
 }

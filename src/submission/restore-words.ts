@@ -112,7 +112,7 @@ function resting(payRunIds: readonly string[]): string {
 function unread(ids: readonly string[]): string {
   if (ids.length === 0) return '';
   const named = textOfFirstFew(ids, MOST_NAMED);
-  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. None of them is submitted before its payments are read; where its word is that one was submitted, or its run was cancelled or amended since, cancel that run first.`;
+  return `The bank does not let ${ids.length} instructions be read that were not submitted yet (${named}): resuming takes the bank's written word. Where that is that one was submitted, cancel its run first. Where nothing of a run is submitted, its older approvals lapse when people resume: it may have been cancelled or amended since, or its approval taken back. None of the others is submitted before its payments are read.`;
 }
 
 function told(findings: readonly Finding[], as: string): string {

@@ -2,7 +2,8 @@ import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { showId } from '../http/prefixed-id';
 import { voidApprovals } from '../pay-run/approval';
-import { lapseRun, MAY_BE_TAKEN_BACK, RESTORE_FORGOT } from '../pay-run/lapse';
+import { repaysForgotten } from '../pay-run/forgotten-pay';
+import { lapseOnceClear, lapseRun, MAY_BE_TAKEN_BACK, RESTORE_FORGOT } from '../pay-run/lapse';
 import { type KeyedRelease, withdrawReleasesBefore } from '../pay-run/pay-release';
 import { findRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
@@ -46,7 +47,7 @@ export interface MaybeSubmitted {
 /**
  * Lets the approvals lapse that are older than a restore, of runs of which nothing is submitted, there or at the bank; of
  * those that lack approvals still, the ones they have. Approved runs stay as they are that a restore left unclear, or that pay
- * whom a forgotten submit may have paid: people decide each of them.
+ * whom a forgotten submit may have paid: people decide each of them; and those of hidden instructions, until people resume.
  * @returns the runs
  */
 export async function lapseRestored(
@@ -71,4 +72,24 @@ export async function lapseRestored(
     else await lapseRun(tx, run, RESTORE_FORGOT, 'decide');
   }
   return rows.map(({ id }) => id);
+}
+
+/**
+ * As `lapseRestored`, of what the bank lets nobody read, once people resume by its word that nobody submitted it: with the
+ * last restore that they decide, since the word on one says nothing of another.
+ */
+export async function lapseHidden(tx: EmployerTransaction, restoreId: string): Promise<void> {
+  const runs = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status = ANY ($2) AND stopped_reason IS DISTINCT FROM $3
+     ORDER BY id FOR NO KEY UPDATE`,
+    [tx.employerId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR],
+  );
+  // Of two restores that are decided at once, who comes second waited for the runs, and sees that the first is.
+  const others = await tx.query(
+    `SELECT FROM attention WHERE employer_id = $1 AND kind = 'RESTORED' AND subject_id <> $2 AND resolved_at IS NULL LIMIT 1`,
+    [tx.employerId, restoreId],
+  );
+  if (others.length > 0) return;
+  for (const { id } of runs)
+    if (!(await repaysForgotten(tx, id))) await lapseOnceClear(tx, await findRun(tx, id));
 }

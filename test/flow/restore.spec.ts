@@ -815,7 +815,7 @@ describe('after a restore', () => {
     expect((await resume('letter of the bank, 4711')).status).toBe(200);
   });
 
-  it('people go on by the word of the bank where it lets one instruction that was built be read by nobody', async () => {
+  it('people go on by the word of the bank, and approve anew, where it lets one instruction that was built be read by nobody', async () => {
     await start();
     await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
     const id = await payroll.paid(payFile(payRows(2)));
@@ -830,6 +830,8 @@ describe('after a restore', () => {
     await payroll.as('operator').delete(`${path}/actions`);
     expect((await resume('letter of the bank, 4711')).status).toBe(200);
     await payroll.clearFaults();
+    await payroll.until(id, ['READY'], 30_000);
+    await payroll.approve(await payroll.run(id));
     await payroll.until(id, ['SETTLED'], 30_000);
     expect(await timesPaid()).toEqual([1, 1]);
   });

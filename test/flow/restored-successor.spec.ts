@@ -111,3 +111,57 @@ describe('a successor that was paid after the backup', () => {
     expect((await successorOf(parent)).status).toBe(201);
   });
 });
+
+describe('what is left at its cut-off of a run from before a restore', () => {
+  /** Ends a run before anything of it is submitted. @returns what people are told */
+  const cutOff = async (id: string) => {
+    await payroll.until(id, ['SUBMITTING'], 20_000);
+    payroll.clock.set(new Date(`${payroll.executionDate()}T23:59:30Z`));
+    await payroll.until(id, ['FAILED'], 30_000);
+    const { data } = await payroll.as('operator').get(await payroll.askedAbout(id, 'STALE_DATE'));
+    return data as { happened: string; askBank: string };
+  };
+
+  it('is told to be paid by no successor where the bank did not show everything, but by an upload that is held', async () => {
+    await start({ linkReads: 'allowed' });
+    const run = await payroll.uploaded(payFile(rows));
+    await restoring.backUp();
+    await payroll.fault({ operation: 'listPaymentTransactions', kind: '403', every: 1 });
+    await restoring.restore();
+    await restoring.answered();
+    expect(await restoring.resume('letter of the bank, 4712')).toBe('RESUMED');
+    await payroll.clearFaults();
+    await payroll.stopPastTheGate();
+    await payroll.approve(await payroll.run(run.id));
+    const { happened, askBank } = await cutOff(run.id);
+    expect(happened).toContain('may have paid 2 of its 2 payments: no successor pays these');
+    expect(happened).not.toContain('successor of the run');
+    expect(askBank).toContain('since the time of the backup');
+    expect(await refusalsOf(run.id)).toEqual(REFUSED);
+    expect(happened).toContain('supplementOf');
+    const again = await payroll.upload(payFile(rows), { supplementOf: run.id });
+    expect(again.data.held.holds).toMatchObject({ EMPLOYEE_MAY_BE_PAID: 2 });
+  });
+
+  it('is told to be paid by a successor but for whom a run that was cancelled after it may have paid', async () => {
+    await start({ linkReads: 'allowed' });
+    const older = await payroll.uploaded(payFile(rows));
+    await restoring.backUp();
+    await restoring.restore();
+    await restoring.answered();
+    expect(await restoring.resume()).toBe('RESUMED');
+    await payroll.as('preparer').post(payroll.path(`/pay-runs/${older.id}/cancellation`), { reason });
+    const { data: run } = await payroll.upload(payFile(payRows(2, 2)));
+    const holds = payroll.path(`/pay-runs/${run.id}/holds`);
+    const { items } = (await payroll.as('approver').get(holds)).data;
+    for (const { code, payment } of items)
+      await payroll.as('approver').post(`${holds}/release`, { code, paymentId: payment?.id, reason });
+    await payroll.stopPastTheGate();
+    await payroll.approve(await payroll.run(run.id));
+    const { happened } = await cutOff(run.id);
+    expect(happened).toContain('may have paid 1 of its 2 payments: no successor pays these');
+    expect(happened).toContain('A successor of the run pays the others');
+    const made = await successorOf(run.id);
+    expect([made.status, made.data.payments]).toEqual([201, 1]);
+  });
+});

@@ -1,7 +1,6 @@
 import axios from 'axios';
 import type { Variants } from '../../src/bank-sandbox/variants';
 import { payFile, payRows } from '../support/pay-rows';
-import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
 import { Restoring } from '../support/restoring';
 
@@ -18,6 +17,7 @@ afterEach(() => restoring.close());
 
 const lasting = (operation: string, kind: string) => payroll.fault({ operation, kind, every: 1 });
 const timesPaid = async () => (await payroll.ledger()).payees.map(({ count }) => count);
+const asked = async (kind: string) => (await payroll.attention()).filter((one) => one.kind === kind);
 const submits = async () => (await payroll.calls()).submit;
 
 /** A run of four that the database knows as verified, and the bank as paid, or as something else since. */
@@ -158,21 +158,24 @@ describe('a restored database, at a bank where submitted payments rest as they w
     'takes the word of the bank, and pays nobody again: the instructions are %s',
     async (onceSubmitted) => {
       await start({ onceSubmitted, submitWaitsFor: 'approval' });
-      await forgotten('FOLLOWING');
+      const id = await forgotten('FOLLOWING');
       const waiting = (await payroll.ledger()).instructions.filter(({ submits }) => submits > 0);
       await restoring.restore();
       expect(await restoring.answered()).toContain("takes the bank's written word");
       await goOn();
+      // Its older approvals lapse; it is given up once the bank shows what became of it.
       await new Promise((resolve) => setTimeout(resolve, 1_500));
-      for (const { id } of waiting)
-        await axios.post(`${payroll.bank.url}/sandbox/instructions/${id}/release`);
-      // What is told of one stops everything, so that the other may not be read before people go on.
-      await eventually(async () => {
-        const asked = await payroll.attention();
-        for (const { id: breach } of asked.filter(({ kind }) => kind === 'INVARIANT_BREACH'))
-          await payroll.decide(payroll.path(`/attention/${breach}`), { action: 'RESUME', reason: EVIDENCE });
-        return asked.filter(({ kind }) => kind === 'UNRECORDED_SUBMIT').length === 2;
-      }, 10_000);
+      expect((await payroll.run(id)).status).toBe('VERIFIED');
+      for (const { id: one } of waiting)
+        await axios.post(`${payroll.bank.url}/sandbox/instructions/${one}/release`);
+      await restoring.change('UPDATE lease SET wake_at = now()');
+      await payroll.until(id, ['READY'], 20_000);
+      for (const { id: breach } of await asked('INVARIANT_BREACH'))
+        await payroll.decide(payroll.path(`/attention/${breach}`), { action: 'RESUME', reason: EVIDENCE });
+      expect((await payroll.approve(await payroll.run(id))).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      expect((await asked('POSSIBLE_DUPLICATE_PAY')).map(({ payRunId }) => payRunId)).toEqual([id]);
+      expect((await payroll.run(id)).stopped).toMatchObject({ reason: 'POSSIBLE_DUPLICATE_PAY' });
       expect(await timesPaid()).toEqual([1, 1, 1, 1]);
     },
   );
