@@ -41,7 +41,7 @@ export class BalanceLook {
   /**
    * Looks where the instruction is the last of its run to end, and ended so long ago that a late submit may have shown.
    * Answers whether the balance could not be read for now, and is worth another look soon, before the last.
-   * No look is the last while charges may be unknown of what ended.
+   * No look is the last while the account lacks something and charges may be unknown of what ended, but after some days.
    */
   async at(claim: Claim, followed: Followed): Promise<boolean> {
     const { instruction, run, account } = followed;
@@ -64,7 +64,8 @@ export class BalanceLook {
     const found = paidAgain(paid, beforeMinor - nowMinor, unpaidMinor, unpaidChargesMinor);
     const mayComeBack = found === 'not-yet';
     const again = mayComeBack ? [] : found;
-    if (again.length === 0 && (look === 'repeated' || !(isKnown || mayComeBack || isEven))) return false;
+    const isLast = isKnown || isEven || look === 'over';
+    if (again.length === 0 && (look === 'repeated' || !(isLast || mayComeBack))) return false;
     if (mayComeBack && !this.shouldBeBack(run, paid)) return false;
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
@@ -76,8 +77,7 @@ export class BalanceLook {
       if (mayComeBack) return tellOfNotComeBack(tx, run, lackMinor);
       // Other traffic of the account says nothing of what people were asked about.
       if (again.length === 0 && !isEven && (await isAsked(tx, run))) return;
-      if (isKnown || isEven) await clear(tx, ['TOTALS_UNSEEN'], run.id, TOLD_BY_BALANCE);
-      if (isKnown) await lookNoMore(tx, run);
+      if (isLast) await conclude(tx, run);
       await accountLostAgain(tx, again);
     });
     return false;
@@ -115,9 +115,9 @@ export class BalanceLook {
   }
 }
 
-const TOLD_BY_BALANCE = 'the balance of the account tells what it lost';
-
-async function lookNoMore(tx: EmployerTransaction, run: PayRun): Promise<void> {
+/** Looks no more. */
+async function conclude(tx: EmployerTransaction, run: PayRun): Promise<void> {
+  await clear(tx, ['TOTALS_UNSEEN'], run.id, 'the balance of the account tells what it lost');
   await tx.query(
     `UPDATE pay_run SET balance_before_minor = NULL, balance_read_at = NULL WHERE employer_id = $1 AND id = $2`,
     [tx.employerId, run.id],

@@ -57,15 +57,20 @@ export function nextLookMs(closedMs: number, nowMs: number, watch: Watch, begunM
   return Math.max(1, untilSecondLookMs(closedMs, nowMs, watch));
 }
 
+/** So many times `againMs` what ended may be waited for whose charges are not known. */
+const MOST_LOOKS = 3;
+
 /**
  * Whether the balance is to be compared with what the payments of a run took, by the end of its last instruction: soon
- * after it, and for the `last` time once `againMs` have passed. Later other traffic of the account says more than a submit.
+ * after it, and for the `last` time once `againMs` have passed, or where charges are waited for, soon. Once that is `over`
+ * other traffic of the account says more than a submit.
  */
 export function balanceLookAt(
   closedMs: number | undefined,
   nowMs: number,
   { doubtMs, againMs }: Watch,
-): 'early' | 'repeated' | 'last' {
+): 'early' | 'repeated' | 'last' | 'over' {
   if (closedMs === undefined || nowMs < closedMs + doubtMs) return 'early';
-  return nowMs < closedMs + againMs ? 'repeated' : 'last';
+  if (nowMs < closedMs + againMs) return 'repeated';
+  return nowMs < closedMs + MOST_LOOKS * againMs ? 'last' : 'over';
 }
