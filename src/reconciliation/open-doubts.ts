@@ -26,8 +26,8 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
  * submit; while an instruction is built it is told of the instruction. What a status means is a doubt where it is asked of
  * what had ended: what is open no sum counts yet.
  *
- * Four doubts outlast what people decide: that the bank has shown a payment both as paid and as not paid, of which sums
- * count one; that something given up has moved; that something was submitted without being in the record, or may have
+ * Four doubts outlast what people decide: that the bank shows of a payment what contradicts its end, or people's word, of
+ * which sums count what stood first; that something given up has moved; that something was submitted without being in the record, or may have
  * been until the run that a restore left unclear is resumed, unless all that the bank has of it was taken back; and a
  * payment that the bank goes on to show otherwise than it was sent, unless they have its word that it is not paid.
  */
