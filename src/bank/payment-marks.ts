@@ -12,6 +12,8 @@ export interface PaymentMarks {
   messageId?: string;
   /** `INWARD` or `OUTWARD`. */
   direction?: string;
+  /** The words of its remittance, where what comes back may name what it was; read of what came in only. */
+  remittanceWords?: readonly string[];
   /** Creditor's account; read of what came in only. */
   creditorIban?: string;
   /** Its amount as received; read of what came in only. */
@@ -42,13 +44,23 @@ export function marksOf(record: unknown): PaymentMarks {
     // Ours are in small letters: that a bank writes them in capitals tells nothing apart.
     messageId: messageId === NOT_PROVIDED ? undefined : messageId?.toLowerCase(),
     direction,
-    ...(direction === INWARD && { creditorIban: creditorIbanOf(record), ...amountOf(record) }),
+    ...(direction === INWARD && {
+      creditorIban: creditorIbanOf(record),
+      remittanceWords: remittanceWordsOf(record),
+      ...amountOf(record),
+    }),
   };
 }
 
 function creditorIbanOf(record: unknown): string | undefined {
   const creditor = fieldOf(fieldOf(record, 'paymentTransactionParties'), 'creditor');
   return textOf(fieldOf(fieldOf(creditor, 'accountId'), 'value'));
+}
+
+function remittanceWordsOf(record: unknown): string[] | undefined {
+  const information = fieldOf(record, 'paymentTransactionDedicatedInformations');
+  const remittance = textOf(fieldOf(fieldOf(information, 'remittanceInformation'), 'value'));
+  return remittance?.toLowerCase().split(/[^0-9a-z-]+/);
 }
 
 function amountOf(record: unknown): Pick<PaymentMarks, 'amount'> {
@@ -79,6 +91,11 @@ export function isIncoming(
   isOurs: (bankPaymentId: string) => boolean,
 ): boolean {
   return direction === INWARD && !isOurs(bankPaymentId ?? '');
+}
+
+/** What may be the message id of a payment that it names: its own, and the words of its remittance. */
+export function namesIn({ messageId, remittanceWords = [] }: PaymentMarks): readonly string[] {
+  return messageId === undefined ? remittanceWords : [messageId, ...remittanceWords];
 }
 
 /** Whether nothing says whose it is, so that it may be anybody's. */

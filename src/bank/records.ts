@@ -15,6 +15,8 @@ export interface BankPaymentStatus {
   messageId?: string;
   /** `INWARD` or `OUTWARD`. */
   direction?: string;
+  /** The words of its remittance; read of what came in only. */
+  remittanceWords?: readonly string[];
   status: string;
 }
 
@@ -98,9 +100,18 @@ export function namesItsInstruction(one: Pick<BankPayment, 'bankInstructionId'>)
 /** A payment without its amounts, which nothing of this depends on. */
 export function paymentStatusOf(record: PaymentTransaction): BankPaymentStatus {
   const { id, status } = record.paymentTransactionInternalInformation;
-  const { bankTransactionId: other, bankInstructionId, messageId, direction } = marksOf(record);
+  const marks = marksOf(record);
+  const { bankTransactionId: other, bankInstructionId, messageId, direction, remittanceWords } = marks;
   const ids: PaymentIds = other === undefined || other === id ? [id] : [id, other];
-  return { bankPaymentId: id, ids, bankInstructionId, messageId, direction, status: status.value };
+  return {
+    bankPaymentId: id,
+    ids,
+    bankInstructionId,
+    messageId,
+    direction,
+    remittanceWords,
+    status: status.value,
+  };
 }
 
 /** Marks with their amount in minor units, where they have one that can be read. */

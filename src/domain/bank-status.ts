@@ -229,6 +229,16 @@ export function isBeforeTaken(value: string): boolean {
   return reading.kind === 'progress' && reading.rank < BANK_LADDER.SUBMITTED;
 }
 
+/**
+ * Whether a status is a step after the submit, further than the rank a payment had. Once its instruction was seen to have
+ * ended, the bank goes on with it all the same: no such move is shown (Customer instruction and payment transaction).
+ * Of one that was never seen after its submit, rank 0, nobody can tell.
+ */
+export function isStepFurther(value: string, rank: number): boolean {
+  const reading = readBankStatus(value);
+  return rank > 0 && reading.kind === 'progress' && reading.rank > Math.max(rank, BANK_LADDER.INITIATED);
+}
+
 /** Whether it is such a status in which the bank waits for nobody. */
 export function isLeftBeforeTaken(value: string): boolean {
   return readBankStatus(value).kind === 'progress' && isBeforeTaken(value);

@@ -14,7 +14,8 @@ export const REPLACEMENT_REFUSALS = {
   PAYMENT_NOT_FINISHED: 'The payment may still be paid: it has not reached its end.',
   PAYMENT_STATUS_UNCLEAR:
     'The bank shows a status of the payment that does not say whether it was paid, or shows it otherwise than it was sent.',
-  PAYMENT_CONTRADICTED: 'The bank has shown the payment both as paid and as not paid: it is never replaced.',
+  PAYMENT_CONTRADICTED:
+    'What the bank shows contradicts its end, or what two people declared: it is never replaced.',
   PAYMENT_SETTLED: 'The payment was paid.',
   PAYMENT_ALREADY_REPLACED: 'Another payment replaces this one and may pay it.',
   SUCCESSOR_ENDED:
@@ -43,7 +44,7 @@ export interface ReplaceablePayment {
   bankStatus: string | null;
   /** The status whose meaning two people decided for it; null where they did not. */
   decidedStatus: string | null;
-  /** Whether it was ever shown both as paid and as not paid. */
+  /** Whether the bank ever showed what contradicts its end, or what two people declared. */
   contradicted: boolean;
   /** Whether an attention about its status or its content is open, or a submit that is not in the record may have paid it. */
   doubted: boolean;

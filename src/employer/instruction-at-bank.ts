@@ -1,6 +1,6 @@
 import type { BankClientError } from '../bank/errors';
 import type { KnownIds } from '../bank/payment-ids';
-import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
+import { isIncoming, isUnmarked, namesIn, type PaymentMarks } from '../bank/payment-marks';
 import { type BankPayment, isFee } from '../bank/records';
 
 /** An instruction at the bank, and the ids its payments are known by. */
@@ -77,10 +77,9 @@ export function notAmong(found: readonly BankPayment[], bankIds: readonly KnownI
 export function mayBeOf(instruction: InstructionAtBank): (marks: PaymentMarks) => boolean {
   const known = knownTo(instruction.bankIds);
   return (marks) => {
-    const { bankInstructionId, bankPaymentId, messageId } = marks;
+    const { bankInstructionId, bankPaymentId } = marks;
     const named =
-      bankInstructionId === instruction.bankInstructionId ||
-      (messageId !== undefined && instruction.isNamedBy(messageId));
+      bankInstructionId === instruction.bankInstructionId || namesIn(marks).some(instruction.isNamedBy);
     if (isIncoming(marks, known)) {
       if (named) instruction.onIncoming?.(marks);
       return false;

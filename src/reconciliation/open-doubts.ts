@@ -24,10 +24,10 @@ const RESTORED_IS_OPEN = `EXISTS (SELECT FROM attention
  * The kinds of such attention that are open, by run: while there is one, sums that agree explain nothing. After a restore
  * nothing is explained until people have answered for it. A difference told of a single payment is one found after the
  * submit; while an instruction is built it is told of the instruction. What a status means is a doubt where it is asked of
- * what had ended: what is open no sum counts yet.
+ * what had ended: what is open no sum counts yet; an answer that cannot be used, where it is one of what was submitted.
  *
- * Four doubts outlast what people decide: that the bank has shown a payment both as paid and as not paid, of which sums
- * count one; that something given up has moved; that something was submitted without being in the record, or may have
+ * Four doubts outlast what people decide: that the bank shows of a payment what contradicts its end, or people's word, of
+ * which sums count what stood first; that something given up has moved; that something was submitted without being in the record, or may have
  * been until the run that a restore left unclear is resumed, unless all that the bank has of it was taken back; and a
  * payment that the bank goes on to show otherwise than it was sent, unless they have its word that it is not paid.
  */
@@ -47,7 +47,9 @@ export async function openDoubts(
        SELECT pay_run_id, kind FROM attention
        WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND resolved_at IS NULL
          AND (kind = ANY ($3) OR kind = 'ECHO_MISMATCH' AND payment_id IS NOT NULL
-           OR kind = 'UNKNOWN_STATUS' AND subject_id <> instruction_id)
+           OR kind = 'UNKNOWN_STATUS' AND subject_id <> instruction_id
+           OR kind = 'CONTRACT_DRIFT' AND EXISTS (SELECT FROM instruction i
+             WHERE i.employer_id = $1 AND i.id = instruction_id AND i.submitted_at IS NOT NULL))
        UNION ALL
        SELECT unnest($2), 'RESTORED' WHERE ${RESTORED_IS_OPEN}
        UNION ALL

@@ -1,36 +1,59 @@
 import { EmployerTransaction } from '../database/database';
-import { isBeforeTaken, isEndedUnpaid } from '../domain/bank-status';
+import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
 import { isPaymentFinal } from '../domain/payment';
 import { aboutInstruction, clear, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
-import { FollowedPayment } from './follow-plan';
+import { FollowedPayment, Progress } from './follow-plan';
+
+/** What a read showed of an instruction beside its payments as they stand. */
+interface ReadOfEnded {
+  /** The instruction's status before its payments were read: what ended meanwhile may show an older state. */
+  before: string | null;
+  progress: readonly Progress[];
+  /** Whether the bank executes nothing more on the execution date. */
+  isDayOver: boolean;
+}
+
+const WENT_ON = 'the bank went on with its payments';
 
 /**
  * The bank has ended a submitted instruction unpaid, such as for a strong authentication that somebody refused, and
  * leaves its payments where they were before it took them: nothing it shows from now on says more, so a person is told.
- * @param before the instruction's status before its payments were read: what ended meanwhile may show an older state
+ * Not while it takes them further after that end, nor, once it did, before its day is over: it may pay them yet.
  */
 export async function tellOfEnded(
   tx: EmployerTransaction,
   instruction: Instruction,
   payments: readonly FollowedPayment[],
-  before: string | null,
+  { before, progress, isDayOver }: ReadOfEnded,
 ): Promise<void> {
   const { bankStatus } = instruction;
   if (bankStatus === null || !isEndedUnpaid(bankStatus)) return;
   const open = payments.filter(({ status }) => !isPaymentFinal(status));
   const left = open.every((payment) => payment.bankStatus === null || isBeforeTaken(payment.bankStatus));
-  if (open.length === 0 || !left)
-    return clear(tx, ['ENDED_BY_BANK'], instruction.id, 'the bank went on with its payments');
+  if (open.length === 0 || !left) return clear(tx, ['ENDED_BY_BANK'], instruction.id, WENT_ON);
   if (before === null || !isEndedUnpaid(before)) return;
+  const goesOn = progress.some(({ payment, shown }) => isStepFurther(shown, payment.rank));
+  if (goesOn) await recordWentOn(tx, instruction);
+  const wentOn = instruction.wentOnAt !== null;
+  if (goesOn || (wentOn && !isDayOver)) return clear(tx, ['ENDED_BY_BANK'], instruction.id, WENT_ON);
   const alarm = {
     kind: 'ENDED_BY_BANK',
     ...aboutInstruction(instruction),
-    happened: `The bank ended the submitted instruction as ${bankStatus}, and did not end ${open.length} of its payments.`,
+    happened:
+      `The bank ended the submitted instruction as ${bankStatus}, and did not end ${open.length} of its payments.` +
+      (wentOn ? ' It went on with payments of it after that.' : ''),
     payments: open.length,
     amountMinor: open.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
   } as const;
   await raiseNaming(tx, alarm, [` ${bankStatus},`]);
+}
+
+async function recordWentOn(
+  { employerId, manager }: EmployerTransaction,
+  { id }: Instruction,
+): Promise<void> {
+  await manager.update(Instruction, { employerId, id }, { wentOnAt: () => 'clock_timestamp()' });
 }
 
 const GONE = 'The bank shows neither the submitted instruction any more nor a payment of it';

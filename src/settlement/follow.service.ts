@@ -27,6 +27,7 @@ import { raiseNotReady } from '../pay-run/waits-for-account';
 import { accessRefused, hiddenFromUs } from '../pay-run/stop';
 import { BalanceLook } from './balance-look';
 import { ENDED, nowRead, tellOfHidden, tellOfUnread, wordsOfMissing } from './follow-alarms';
+import { contradictedForMs } from './follow.store';
 import { Followed, loadFollowed } from './followed';
 import { Follower, type Step } from './follower';
 import { nextLookMs, watchOf } from './looks';
@@ -271,7 +272,8 @@ export class FollowService {
 
   /**
    * Open instructions, and what never was submitted from its end on, by the configured delays, what closed once more soon
-   * after; then once a day as long as it is watched. What people declare not executed may be days old, and move yet.
+   * after; then once a day as long as it is watched. What people declare not executed may be days old, and move yet: while
+   * an open CONTRADICTION says so, it is read by these delays too.
    */
   private async nextReadMs(
     tx: EmployerTransaction,
@@ -287,10 +289,14 @@ export class FollowService {
       : (instruction.submittedAt ?? instruction.createdAt);
     const ageMs = Math.max(0, now - since.getTime());
     if (watched && ageMs > WATCH_DAYS * DAY_MS) return 'never';
-    if (instruction.status === 'CLOSED')
-      return nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config), begunMs);
-    const step = Math.min(Math.floor(ageMs / Math.max(stepMs, 1)), delays.length - 1);
-    return watched && step === delays.length - 1 ? DAY_MS : (delays[step] ?? DAY_MS);
+    const stepAt = (forMs: number) => Math.min(Math.floor(forMs / Math.max(stepMs, 1)), delays.length - 1);
+    const delayAt = (forMs: number) => delays[stepAt(forMs)] ?? DAY_MS;
+    if (instruction.status === 'CLOSED') {
+      const lookMs = nextLookMs(instruction.closedAt?.getTime() ?? 0, now, watchOf(this.config), begunMs);
+      const forMs = await contradictedForMs(tx, instruction);
+      return forMs === undefined ? lookMs : Math.min(lookMs, delayAt(forMs));
+    }
+    return watched && stepAt(ageMs) === delays.length - 1 ? DAY_MS : delayAt(ageMs);
   }
 }
 

@@ -3,7 +3,7 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { NOT_PROCESSABLE } from '../domain/bank-status';
+import { NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { showId } from '../http/prefixed-id';
@@ -188,6 +188,25 @@ async function recordReturned(
      WHERE employer_id = $1 AND instruction_id = $2 AND row_no = ANY ($3) AND behind_since IS NOT NULL`,
     [tx.employerId, id, payments.map(({ rowNo }) => rowNo)],
   );
+}
+
+/**
+ * For how long, in milliseconds, the latest open CONTRADICTION of an instruction has been about a payment that the bank was
+ * not seen to end; undefined where none is: the bank may end it at any time.
+ */
+export async function contradictedForMs(
+  tx: EmployerTransaction,
+  { id }: Pick<Instruction, 'id'>,
+): Promise<number | undefined> {
+  const [latest] = await tx.query<{ for_ms: string }>(
+    `SELECT extract(epoch FROM clock_timestamp() - a.opened_at) * 1000 AS for_ms FROM attention a
+     WHERE a.employer_id = $1 AND a.instruction_id = $2 AND a.kind = 'CONTRADICTION' AND a.resolved_at IS NULL
+       AND EXISTS (SELECT FROM bank_payment b
+         WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.payment_id = a.payment_id AND b.bank_rank < $3)
+     ORDER BY a.opened_at DESC LIMIT 1`,
+    [tx.employerId, id, TERMINAL_RANK],
+  );
+  return latest === undefined ? undefined : Number(latest.for_ms);
 }
 
 /** What the bank adds to a payment that has ended: its charges, in minor units, and the date it was settled on. */

@@ -269,7 +269,9 @@ export class Follower {
     // Also of what is gone: only by this question can people say that it was paid.
     await tellOfStatuses(tx, instruction, payments, late);
     await tellOfShownAfterEnd(tx, instruction, before, payments);
-    await tellOfEnded(tx, instruction, payments, followed.instruction.bankStatus);
+    const { bankStatus } = followed.instruction;
+    const isDayOver = late.shouldHaveMoved;
+    await tellOfEnded(tx, instruction, payments, { before: bankStatus, progress, isDayOver });
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);

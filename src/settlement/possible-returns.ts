@@ -1,4 +1,4 @@
-import type { PaymentMarks } from '../bank/payment-marks';
+import { namesIn, type PaymentMarks } from '../bank/payment-marks';
 import { EmployerTransaction } from '../database/database';
 import { isNeverDebited } from '../domain/bank-status';
 import { firstFew } from '../domain/first-few';
@@ -29,11 +29,13 @@ export class CameBack {
 
   constructor(readonly debtorIban: string) {}
 
-  add({ bankPaymentId, messageId, creditorIban, amountMinor, currency }: PaymentMarks): void {
+  add(marks: PaymentMarks): void {
+    const { bankPaymentId, messageId, creditorIban, amountMinor, currency } = marks;
     const record = bankPaymentId ?? messageId;
     if (record === undefined || creditorIban === undefined || !sameIban(creditorIban, this.debtorIban))
       return;
-    this.records.set(record, { rowNo: readMessageId(messageId ?? '')?.rowNo, amountMinor, currency });
+    const [rowNo] = namesIn(marks).flatMap((name) => readMessageId(name)?.rowNo ?? []);
+    this.records.set(record, { rowNo, amountMinor, currency });
   }
 }
 
@@ -98,7 +100,7 @@ export async function tellOfPossibleReturns(
     ...aboutInstruction(instruction),
     happened:
       `Money came in to the account of the submitted instruction and ${which.join(', or ')}, ` +
-      `${records.length} in all: record ${named.join(', ')}.` +
+      `${records.length} in all: record ${withRows(named, records).join(', ')}.` +
       (hasOther ? `${ANOTHER_AMOUNT}${namesOf(others.map(([record]) => record)).join(', ')}.` : ''),
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
@@ -200,7 +202,18 @@ function wordsOfAmounts([record, { amountMinor, currency }, payment]: OfPayment)
 /** Empty where it does not say what it brought. */
 function wordsOfUnnamed([record, { amountMinor, currency }]: Recorded): string[] {
   if (amountMinor === undefined) return [];
-  return [`Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment.`];
+  return [
+    `Record "${record}" brought ${formatMoney(amountMinor, currency)}, and names no payment by its message id or in its remittance.`,
+  ];
+}
+
+/** Names of records, each with the row of the payment that it names. */
+function withRows(names: readonly string[], records: readonly Recorded[]): string[] {
+  const rows = new Map(records.map(([record, { rowNo }]) => [`"${record}"`, rowNo]));
+  return names.map((name) => {
+    const rowNo = rows.get(name);
+    return rowNo === undefined ? name : `${name} (row ${rowNo})`;
+  });
 }
 
 function namesOf(records: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 import type { ContractDrift } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
-import { isIncoming, isUnmarked, type PaymentMarks } from '../bank/payment-marks';
+import { isIncoming, isUnmarked, namesIn, type PaymentMarks } from '../bank/payment-marks';
 import type { BankPayment } from '../bank/records';
 import { CLOCK_MARGIN_MS } from '../employer/bank-reads';
 import type { InstructionAtBank } from '../employer/instruction-at-bank';
@@ -70,9 +70,15 @@ export class Sweeps {
     const byBankId = new Map(
       joiners.flatMap((joiner) => joiner.at.bankIds.map(([id]) => [id, joiner] as const)),
     );
-    const namedBy = ({ bankInstructionId, messageId }: PaymentMarks): Joiner | undefined =>
-      byBankInstruction.get(bankInstructionId ?? '') ??
-      byInstruction.get(readMessageId(messageId ?? '')?.instructionId ?? '');
+    const named = (marks: PaymentMarks): Joiner | undefined => {
+      for (const name of namesIn(marks)) {
+        const joiner = byInstruction.get(readMessageId(name)?.instructionId ?? '');
+        if (joiner) return joiner;
+      }
+      return undefined;
+    };
+    const namedBy = (marks: PaymentMarks): Joiner | undefined =>
+      byBankInstruction.get(marks.bankInstructionId ?? '') ?? named(marks);
     const joinerOf = (marks: PaymentMarks): Joiner | undefined => {
       if (isIncoming(marks, (id) => byBankId.has(id))) {
         namedBy(marks)?.at.onIncoming?.(marks);

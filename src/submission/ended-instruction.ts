@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { isHidden, isNotShown, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isBeforeTaken, isEndedUnpaid } from '../domain/bank-status';
+import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
 import { withoutFees } from '../employer/instruction-at-bank';
 import { AttentionActionRow } from '../pay-run/attention.entity';
+import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
 import { namesOf } from '../pay-run/message-id';
 import { movePaymentSet } from '../pay-run/payment.store';
@@ -63,11 +64,13 @@ export class EndedInstruction {
     bankInstructionId: string,
   ): Promise<{ ended: boolean; left: boolean }> {
     // What the bank does not show contradicts nothing that it says in writing. Where it shows instructions to nobody, or
-    // this one no longer, the end that was kept counts; where none was kept, it must show no payment either.
+    // this one no longer, the end that was kept counts; where none was kept, it must show no payment either. Nor may it have
+    // taken a payment further since that end.
     const kept = isEndedUnpaid(instruction.bankStatus ?? '');
-    const bankIds = await this.database.inEmployer(instruction.employerId, (tx) =>
-      knownPayments(tx, instruction),
-    );
+    const [bankIds, ranks] = await this.database.inEmployer(instruction.employerId, async (tx) => [
+      await knownPayments(tx, instruction),
+      await knownRanks(tx, instruction),
+    ]);
     return readToDecide(async () => {
       const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
       const reading = this.reads.payments(account, {
@@ -80,10 +83,22 @@ export class EndedInstruction {
         isNamedBy: namesOf(instruction.id),
       });
       const payments = withoutFees((await unless(isHidden, reading)) ?? [], bankIds);
-      const left = payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
+      const goesOn =
+        kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
+      const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));
       return { ended: shown ? isEndedUnpaid(shown.status) : kept || payments.length === 0, left };
     });
   }
+}
+
+/** How far each payment of an instruction was last seen, by the bank's id of it. */
+async function knownRanks(tx: EmployerTransaction, { id }: Instruction): Promise<Map<string, number>> {
+  const known = await tx.query<{ id: string; rank: number }>(
+    `SELECT bank_payment_id AS id, bank_rank AS rank FROM bank_payment
+     WHERE employer_id = $1 AND instruction_id = $2 AND bank_payment_id IS NOT NULL`,
+    [tx.employerId, id],
+  );
+  return new Map(known.map(({ id: bankId, rank }) => [bankId, rank]));
 }
 
 function notProven(why: string): DomainError {

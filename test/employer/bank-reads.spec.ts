@@ -433,13 +433,22 @@ describe('what came in and names an instruction', () => {
     record({ id: 78, messageId: messageIdOf(OURS, 3), direction: 'INWARD', amount: DOLLARS }),
     record({ id: 79, messageId: 'of somebody else', direction: 'INWARD' }),
     record({ id: 901, instruction: 4711, direction: 'INWARD' }),
+    {
+      ...record({ id: 80, messageId: 'r-80', direction: 'INWARD' }),
+      paymentTransactionDedicatedInformations: {
+        remittanceInformation: {
+          type: 'UNSTRUCTURED',
+          value: `RETURN ${messageIdOf(OURS, 4).toUpperCase()}`,
+        },
+      },
+    },
   ];
 
   it.each([
-    ['PAYMENT_LIST', [['77', 'DE70999900000000001001'], ['78']]],
-    ['INSTRUCTION_PAYMENTS', [['77', 'DE70999900000000001001'], ['79']]],
+    ['PAYMENT_LIST', [['77', 'DE70999900000000001001'], ['78'], ['80']]],
+    ['INSTRUCTION_PAYMENTS', [['77', 'DE70999900000000001001'], ['79'], ['80']]],
   ])('is told with the account it went to, and is no payment of it (%s)', async (read, told) => {
-    const items = read === 'PAYMENT_LIST' ? incoming : [incoming[0], incoming[2], incoming[3]];
+    const items = read === 'PAYMENT_LIST' ? incoming : [incoming[0], incoming[2], ...incoming.slice(3)];
     bank.handler = (_request, response) =>
       answer(response, 200, { items, count: items.length, limit: 100, offset: 0 });
     const seen = new Map<string, (string | undefined)[]>();
@@ -449,8 +458,10 @@ describe('what came in and names an instruction', () => {
       createdAt: new Date(),
       bankIds: [['901', '900'] as const],
       isNamedBy: namesOf(OURS),
-      onIncoming: ({ bankPaymentId = '', creditorIban }) =>
-        seen.set(bankPaymentId, creditorIban === undefined ? [bankPaymentId] : [bankPaymentId, creditorIban]),
+      onIncoming: ({ bankPaymentId = '', creditorIban, remittanceWords }) => {
+        seen.set(bankPaymentId, creditorIban === undefined ? [bankPaymentId] : [bankPaymentId, creditorIban]);
+        if (bankPaymentId === '80') expect(remittanceWords).toContain(messageIdOf(OURS, 4));
+      },
     });
     expect([...seen.values()]).toEqual(told);
     expect(payments.map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901']);

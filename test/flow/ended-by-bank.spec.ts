@@ -66,7 +66,15 @@ async function refused(
   });
   const id = await payroll.paid(payFile(payRows(4)));
   await payroll.askedAbout(id, 'BANK_ACTION_REQUIRED');
-  if (shownAs.length > 0) showsAs(...shownAs);
+  if (shownAs.length > 0) {
+    showsAs(...shownAs);
+    // Read once before the end, which none of them rises after.
+    const seen = `SELECT FROM bank_payment WHERE bank_status = ANY ('{${shownAs.join()}}')`;
+    await eventually(async () => {
+      await wakeFollowers();
+      return (await select(payroll.database.superuserUrl, seen)).length === 4;
+    }, 15_000);
+  }
   await atBank('refuse');
   return { id, path: await payroll.askedAbout(id, 'ENDED_BY_BANK') };
 }
@@ -168,6 +176,55 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     await wakeFollowers();
     await eventually(async () => !(await kinds()).includes('ENDED_BY_BANK'), 15_000);
     expect((await payroll.run(id)).status).toBe('FOLLOWING');
+  });
+
+  it('is neither asked about nor declared not executed while the bank takes its payments on after that end', async () => {
+    const { id, path } = await refused();
+    await payroll.letRest('FOLLOW');
+    showsAs('INITIATED', 'SUB_STARTED');
+    const moved = await decide(path, 'letter 4711 of the bank');
+    expect([moved.status, moved.data.code]).toEqual([409, 'WAS_EXECUTED']);
+    await wakeFollowers();
+    await eventually(async () => !(await kinds()).includes('ENDED_BY_BANK'), 15_000);
+    const { getInstruction = 0, listInstructionPaymentTransactions: read = 0 } = await payroll.calls();
+    await eventually(async () => {
+      await wakeFollowers();
+      const calls = await payroll.calls();
+      return (
+        (calls.listInstructionPaymentTransactions ?? 0) + (calls.getInstruction ?? 0) >
+        read + getInstruction + 4
+      );
+    }, 15_000);
+    expect(await kinds()).not.toContain('ENDED_BY_BANK');
+    // It left them there, and its day is over.
+    payroll.clock.offsetMs += 86_400_000;
+    await wakeFollowers();
+    const again = await payroll.askedAbout(id, 'ENDED_BY_BANK');
+    const { data } = await payroll.as('finance').get(again);
+    expect(data.happened).toContain('It went on with payments of it after that.');
+    expect((await decide(again, 'letter 4711 of the bank')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+  });
+
+  it('is followed as what is open while the bank goes on with what was declared not executed', async () => {
+    const { id, path } = await refused();
+    expect((await decide(path, 'letter 4711 of the bank')).status).toBe(200);
+    await payroll.until(id, ['FAILED'], 15_000);
+    await payroll.restsForADay();
+    showsAs('SUBMITTED');
+    await wakeFollowers();
+    await eventually(async () => (await kinds()).includes('CONTRADICTION'), 15_000);
+    jest.restoreAllMocks();
+    showsAs('SETTLED');
+    const paid = async () =>
+      (await payroll.attention()).filter((one) => one.happened.includes('SETTLED after'));
+    await eventually(async () => (await paid()).length === 4, 15_000);
+    for (const one of await paid()) {
+      const acknowledged = { action: 'ACKNOWLEDGE', reason: 'the bank looks into it' };
+      const about = payroll.path(`/attention/${one.id}`);
+      expect((await payroll.decide(about, acknowledged)).status).toBe(200);
+    }
+    await payroll.restsForADay();
   });
 
   it('is declared not executed, and ends, where the bank refuses to show it', async () => {

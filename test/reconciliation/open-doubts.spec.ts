@@ -32,6 +32,37 @@ it('a submit that is not in the record is a doubt, whatever people decided of it
   expect(await doubts()).toEqual([]);
 });
 
+it('an answer that cannot be used is a doubt of what was submitted, until it is read well or people have decided', async () => {
+  const [instructionId] = ours.instruction;
+  const doubts = () =>
+    office.database.inEmployer(ours.employer, async (tx) =>
+      (await openDoubts(tx, [ours.run]))(ours.run).filter((kind) => kind === 'CONTRACT_DRIFT'),
+    );
+  const submitted = (at: string) =>
+    execute(
+      office.server.superuserUrl,
+      `UPDATE instruction SET submitted_at = ${at} WHERE id = '${instructionId}'`,
+    );
+  await submitted('NULL');
+  await office.database.inEmployer(ours.employer, (tx) =>
+    raise(tx, {
+      kind: 'CONTRACT_DRIFT',
+      subjectId: instructionId,
+      instructionId,
+      payRunId: ours.run,
+      happened: 'something',
+    }),
+  );
+  expect(await doubts()).toEqual([]);
+  await submitted('now()');
+  expect(await doubts()).toEqual(['CONTRACT_DRIFT']);
+  await execute(
+    office.server.superuserUrl,
+    `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE kind = 'CONTRACT_DRIFT'`,
+  );
+  expect(await doubts()).toEqual([]);
+});
+
 it('what says that the bank did something else than any sum shows is a doubt while it is open', async () => {
   const kinds = Object.keys(ATTENTION_WORDS) as AttentionKind[];
   const doubts = await office.database.inEmployer(ours.employer, async (tx) => {

@@ -28,6 +28,16 @@ describe('what came in counts as money that may have come back', () => {
       [['7', 3]],
     ],
     ['without an id', { messageId, creditorIban: DEBTOR }, [[messageId, 3]]],
+    [
+      'named in its remittance alone',
+      { bankPaymentId: '7', creditorIban: DEBTOR, remittanceWords: ['return', messageId] },
+      [['7', 3]],
+    ],
+    [
+      'named in its remittance, with a message id of its own',
+      { bankPaymentId: '7', messageId: 'r-1', creditorIban: DEBTOR, remittanceWords: [messageId] },
+      [['7', 3]],
+    ],
     ['naming no row', { bankPaymentId: '7', creditorIban: DEBTOR }, [['7', undefined]]],
     ['not to an employee at the same bank', { bankPaymentId: '7', messageId, creditorIban: EMPLOYEE }, []],
     ['not where it is not said to whom', { bankPaymentId: '7', messageId }, []],
@@ -143,6 +153,13 @@ describe('money that came in for payments whose money is not kept', () => {
     expect(told!.happened).toContain('names payments of it of which nothing is left to come back, 1 in all');
   });
 
+  it('is asked about with the row of the payment that it names', async () => {
+    const named = { messageId: payment(1, {}).messageId, amountMinor: 10_000n };
+    const inWords = { remittanceWords: ['return', messageId], amountMinor: 19_950n };
+    const [told] = await asked([payment(1, {}), returned], named, inWords);
+    expect(told!.happened).toContain('2 in all: record "in 0" (row 1), "in 1" (row 2).');
+  });
+
   it('is asked about as what names no payment, with its amount for who may see it', async () => {
     const [told, ...others] = await asked([payment(1, {}), returned], { amountMinor: 19_950n });
     expect(others).toEqual([]);
@@ -150,7 +167,7 @@ describe('money that came in for payments whose money is not kept', () => {
       'Money came in to the account of the submitted instruction and names none of its payments, nor is it what one of them brought back, 1 in all: record "in 0".',
     );
     expect([told!.words, told!.amount]).toEqual([
-      'Record "in 0" brought 199.50 EUR, and names no payment.',
+      'Record "in 0" brought 199.50 EUR, and names no payment by its message id or in its remittance.',
       '19950',
     ]);
   });
