@@ -65,7 +65,7 @@ export class TokenUnavailable extends BankClientError {
   }
 }
 
-/** An answer that lacks a required field or cannot be read. Names fields, never their values. */
+/** An answer that lacks a required field or cannot be read. Names fields, and of their values only a sum of payments. */
 export class ContractDrift extends BankClientError {
   constructor(readonly fields: readonly string[]) {
     super(`The bank's answer does not follow its interface: ${fields.join(', ')}`);
