@@ -1,13 +1,6 @@
 import type { z } from 'zod';
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
-import {
-  BankUnreachable,
-  ContractDrift,
-  GivenUp,
-  ofRead,
-  RateLimited,
-  TokenUnavailable,
-} from './errors';
+import { BankUnreachable, ContractDrift, GivenUp, ofRead, RateLimited, TokenUnavailable } from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';

@@ -5,7 +5,7 @@ import { BankClientError, NotFound } from '../bank/errors';
 import type { Account } from '../bank/schema';
 import { PATHS } from '../bank/types';
 import { Database, EmployerTransaction } from '../database/database';
-import { parseScaledSum } from '../domain/money';
+import { parseScaled } from '../domain/money';
 import { showId } from '../http/prefixed-id';
 import { Problem } from '../http/problem';
 import { assertNoOpenRun, findAccount, keepBankStatus } from './account.store';
@@ -101,7 +101,7 @@ function assertEmpty({ balance, availableBalance }: Account): void {
   if (!balance) {
     throw new Problem(409, 'BALANCE_NOT_SHOWN', 'The bank does not show the balance of this account.');
   }
-  const isZero = (value: string) => parseScaledSum(value, 0) === 0n;
+  const isZero = (value: string) => parseScaled(value, 0) === 0n;
   if (isZero(balance.value) && isZero(availableBalance?.value ?? '0')) return;
   throw new Problem(409, 'BALANCE_NOT_ZERO', 'Only an account whose balance is zero can be closed.');
 }
