@@ -20,7 +20,7 @@ const MAJOR_FORM = /^(\d{1,9})(?:\.(\d{1,2}))?$/;
 
 /** Reads and writes `Amount.value` in the unit and type the variants ask for; inside, cents as bigint. */
 export class AmountCodec {
-  constructor(private readonly variants: Pick<Variants, 'amountUnit' | 'amountType'>) {}
+  constructor(private readonly variants: Pick<Variants, 'amountUnit' | 'amountType' | 'sums'>) {}
 
   /** Cents of a value in the bank's unit. Throws a 422 refusal for anything but a plain positive or zero decimal. */
   read(value: number | string | RawNumber): bigint {
@@ -31,7 +31,17 @@ export class AmountCodec {
   }
 
   write(minor: bigint): WireAmount {
-    const text = this.variants.amountUnit === 'minor' ? minor.toString() : decimalOf(minor);
+    return this.written(this.variants.amountUnit === 'minor' ? minor.toString() : decimalOf(minor));
+  }
+
+  /** What cents come to, added up as the variants ask for. */
+  writeSum(parts: readonly bigint[]): WireAmount {
+    if (this.variants.sums === 'exact') return this.write(parts.reduce((sum, minor) => sum + minor, 0n));
+    const euro = parts.reduce((sum, minor) => sum + Number(minor) / 100, 0);
+    return this.written(String(this.variants.amountUnit === 'minor' ? euro * 100 : euro));
+  }
+
+  private written(text: string): WireAmount {
     return { value: this.variants.amountType === 'string' ? text : new RawNumber(text), currency: CURRENCY };
   }
 }

@@ -11,6 +11,11 @@ export interface Variants {
    * a string only.
    */
   amountType: 'number' | 'string';
+  /**
+   * Whether the calculated amount of an instruction, the totals of its groups and `availableBalance` are exact, or added up
+   * in euro in binary floats, which leave their noise at the end.
+   */
+  sums: 'exact' | 'float';
   /** The number of the first page. */
   pageBase: 0 | 1;
   /** Where pages count from 1, page 0 is answered with 400, or 500. */
@@ -172,6 +177,7 @@ export interface Variants {
 export const DEFAULT_VARIANTS: Readonly<Variants> = {
   amountUnit: 'minor',
   amountType: 'number',
+  sums: 'exact',
   pageBase: 1,
   pageZero: 'refused',
   countMeans: 'total',
@@ -260,6 +266,7 @@ const MAX_CHARGE_MINOR = 99_999;
 const RULES: { readonly [K in keyof Variants]: Rule<Variants[K]> } = {
   amountUnit: choice('minor', 'major'),
   amountType: choice('number', 'string'),
+  sums: choice('exact', 'float'),
   pageBase: choice(0, 1),
   pageZero: choice('refused', 'fails'),
   countMeans: choice('page', 'total', 'everything'),

@@ -32,8 +32,9 @@ export class Accounts {
 
   /** All accounts of the distributor. Scope `account_view` (Products and accounts). */
   list(): AsyncIterable<Account> {
-    const fetch = listFetcher(this.session, PATHS.accounts(), accountList);
-    return eachItem({ fetch, idOf: (one) => one.id, habits: this.habits });
+    const path = PATHS.accounts();
+    const fetch = listFetcher(this.session, path, accountList);
+    return eachItem({ path, fetch, idOf: (one) => one.id, habits: this.habits });
   }
 
   /** Closes an account for good; its balance should be zero. Scope `account_close` (Products and accounts). */

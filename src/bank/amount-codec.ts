@@ -1,5 +1,11 @@
 import { LosslessNumber } from 'lossless-json';
-import { CURRENCY_EXPONENT, formatMinor, MAX_TOTAL_MINOR, parseScaled } from '../domain/money';
+import {
+  CURRENCY_EXPONENT,
+  formatMinor,
+  MAX_TOTAL_MINOR,
+  parseScaled,
+  parseScaledSum,
+} from '../domain/money';
 import { ContractDrift } from './errors';
 
 /** What one unit of `Amount.value` is (Conventions: not shown): a cent (`minor`) or a euro (`major`). */
@@ -17,6 +23,9 @@ export interface WireAmount {
   currency: string;
 }
 
+/** As much of a sum as is told: no amount of money is longer, nor what a float makes of it. */
+const SHOWN = 40;
+
 /** The one place that knows the unit of the bank's amounts (Conventions: Amount object). Exact both ways. */
 export class AmountCodec {
   constructor(
@@ -26,14 +35,28 @@ export class AmountCodec {
   ) {}
 
   /**
+   * @param path the field it is read from, for who is told that it cannot be.
    * @returns the amount in the currency's smallest unit; negative for a debit.
    * @throws ContractDrift when the text is no number, holds a part of a smallest unit, is beyond any sum that can be
-   * written down, or, counting in whole units, the currency's decimals are not known.
+   * written down, or, counting in whole units, the currency's decimals are not known. It does not tell the value.
    */
-  decode(amount: AmountText): { amountMinor: bigint; currency: string } {
-    const amountMinor = parseScaled(amount.value, this.shiftOf(amount.currency));
-    if (amountMinor === undefined || isBeyondAll(amountMinor)) throw new ContractDrift(['amount.value']);
-    return { amountMinor, currency: amount.currency };
+  decode({ value, currency }: AmountText, path = 'amount'): { amountMinor: bigint; currency: string } {
+    const amountMinor = parseScaled(value, this.shiftOf(currency, path));
+    if (amountMinor === undefined || isBeyondAll(amountMinor)) throw new ContractDrift([`${path}.value`]);
+    return { amountMinor, currency };
+  }
+
+  /**
+   * Of what the bank calculates, a sum or a balance: one added up in binary floats is read past what these leave at its
+   * end (Amount object: how it is calculated is not shown).
+   * @param isShown whether whoever is told that it cannot be read may see it: not what one person is paid.
+   * @returns as {@link decode}. @throws ContractDrift as {@link decode}.
+   */
+  decodeSum({ value, currency }: AmountText, path: string, isShown = false): bigint {
+    const sumMinor = parseScaledSum(value, this.shiftOf(currency, path));
+    if (sumMinor === undefined || isBeyondAll(sumMinor))
+      throw new ContractDrift([isShown ? `${path}.value (${value.slice(0, SHOWN)})` : `${path}.value`]);
+    return sumMinor;
   }
 
   /** @throws ContractDrift as {@link decode}. */
@@ -58,10 +81,10 @@ export class AmountCodec {
     return formatMinor(amountMinor, this.shiftOf(currency));
   }
 
-  private shiftOf(currency: string): number {
+  private shiftOf(currency: string, path = 'amount'): number {
     if (this.unit === 'minor') return 0;
     const exponent = Object.hasOwn(this.exponents, currency) ? this.exponents[currency] : undefined;
-    if (exponent === undefined) throw new ContractDrift(['amount.currency']);
+    if (exponent === undefined) throw new ContractDrift([`${path}.currency`]);
     return exponent;
   }
 }

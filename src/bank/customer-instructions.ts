@@ -107,7 +107,7 @@ export class CustomerInstructions {
   ): AsyncIterable<PaymentTransaction> {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
     const fetch = listFetcher(this.session, path, paymentTransactionList);
-    return eachItem({ fetch, idOf: idOfPayment, habits: this.habits, onEnd, total });
+    return eachItem({ path, fetch, idOf: idOfPayment, habits: this.habits, onEnd, total });
   }
 
   /** Changes an instruction before its submission. Body and scope not shown (Paths exposed only as links). */

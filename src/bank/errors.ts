@@ -9,6 +9,12 @@ export abstract class BankClientError extends Error {
   }
 }
 
+/** The error, with the read that it is of. */
+export function ofRead<T extends BankClientError>(path: string, error: T): T {
+  error.call = `GET ${path.split('?')[0] ?? path}`;
+  return error;
+}
+
 /** Which read an error is of, in words that the bank can look for; of a list that is read for an instruction, of which. */
 export function readOf({ call }: BankClientError, bankInstructionId: string | null = null): string {
   if (call !== undefined) return call;
@@ -65,7 +71,7 @@ export class TokenUnavailable extends BankClientError {
   }
 }
 
-/** An answer that lacks a required field or cannot be read. Names fields, never their values. */
+/** An answer that lacks a required field or cannot be read. Names fields, and of their values only a sum of payments. */
 export class ContractDrift extends BankClientError {
   constructor(readonly fields: readonly string[]) {
     super(`The bank's answer does not follow its interface: ${fields.join(', ')}`);
@@ -126,13 +132,20 @@ export class NotFound extends BankError {}
 /** The server failed to show page 0 of a list, and shows nothing as its page 1: one that is empty and counts from 1, or not. */
 export class FirstPageFailed extends BankError {}
 
+/** Why a list cannot be read to its end, and as people are told it. */
+const WHY_UNREADABLE = {
+  repeats: 'it shows the same page again',
+  'too-many-pages': 'it has more pages than are read of any',
+  'too-many-items': 'it shows more than is read of any',
+  'page-too-large': 'a page is larger than is read of any',
+  gap: 'between two pages something is left out',
+  'nothing-shown': 'it counts some and shows none',
+};
+
 /** A list that cannot be read to its end: it repeats itself, or it or one of its pages is longer than the caps. */
 export class ListUnreadable extends BankClientError {
-  constructor(
-    readonly why:
-      'repeats' | 'too-many-pages' | 'too-many-items' | 'page-too-large' | 'gap' | 'nothing-shown',
-  ) {
-    super(`The bank's list cannot be read to its end (${why})`);
+  constructor(readonly why: keyof typeof WHY_UNREADABLE) {
+    super(`The bank's list cannot be read to its end (${WHY_UNREADABLE[why]})`);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   FirstPageFailed,
   ListUnreadable,
   NotAllowed,
+  ofRead,
   Unauthorised,
 } from './errors';
 
@@ -42,6 +43,8 @@ export interface ListSize {
 }
 
 export interface PagerOptions<T> {
+  /** By which the bank knows the list, for who is told that it cannot be read. */
+  path?: string;
   fetch: (query: PageQuery) => Promise<ListPage<T>>;
   idOf: (item: T) => string;
   habits?: ListHabits;
@@ -79,7 +82,12 @@ const MAX_ITEMS = 500_000;
  */
 export async function* eachItem<T>(options: PagerOptions<T>): AsyncGenerator<T, void, undefined> {
   const walk = new ListWalk(options);
-  while (!walk.ended) yield* await walk.next();
+  try {
+    while (!walk.ended) yield* await walk.next();
+  } catch (error) {
+    if (options.path !== undefined && error instanceof ListUnreadable) throw ofRead(options.path, error);
+    throw error;
+  }
   options.onEnd?.(walk.listSize());
 }
 
@@ -289,6 +297,7 @@ class ListWalk<T> {
     const first = this.position === 0;
     if (this.asksLess && !this.answered) this.learn({ largestSize: this.askedSize, pageSize: undefined });
     if (!this.answered && this.habits.usesOffset) this.learn({ usesOffset: true });
+    else if (this.movedByOffset(ids)) this.learn({ usesOffset: true });
     this.answered = true;
     this.lastCount = answer.count ?? 0;
     if (ids.length === 0) {
@@ -309,6 +318,12 @@ class ListWalk<T> {
     this.position += ids.length;
     this.page += 1;
     this.ended = this.isLastPage(answer, ids.length, short);
+  }
+
+  /** Whether an offset past the first page showed none of it: until then a list may ignore `offset` as it did `page`. */
+  private movedByOffset(ids: readonly string[]): boolean {
+    const { usesOffset } = this.habits;
+    return Boolean(usesOffset) && this.position > 0 && !ids.some((id) => this.previous.includes(id));
   }
 
   /** The answer starts beyond what was read. Offsets that repeat the page number, or follow a short page, say nothing. */
@@ -333,7 +348,7 @@ class ListWalk<T> {
     const full = received === this.size;
     if (full) this.deliveredSize = received;
     const startedAgain = first && this.filledPages > 0;
-    const proven = (full && !startedAgain) || received === answer.limit;
+    const proven = !startedAgain && (full || received === answer.limit);
     const worthKeeping = received === this.askedSize || received >= SMALLEST_LEARNED_SIZE;
     const remembered = this.habits.pageSize ?? 0;
     const stale = full && received < Math.min(remembered, this.askedSize);
@@ -360,7 +375,8 @@ class ListWalk<T> {
       this.position += answer.items.length;
       this.page += 1;
     } else if (!this.habits.usesOffset) {
-      this.learn({ usesOffset: true, pageBase: undefined });
+      this.learn({ pageBase: undefined });
+      this.habits.usesOffset = true;
       // From the start: pages that moved meanwhile say nothing about the position.
       this.position = 0;
       this.previous = [];
@@ -374,8 +390,14 @@ class ListWalk<T> {
   private async endRepeated(answer: ListPage<T>): Promise<void> {
     const more = (answer.count ?? 0) > this.seen.size;
     if (more || (this.firstPageFull && (await this.options.total?.()) !== this.seen.size))
-      throw new ListUnreadable('repeats');
+      throw this.whyRepeated();
     this.ended = true;
+  }
+
+  /** A larger page than was remembered may hold everything the next time. */
+  private whyRepeated(): ListUnreadable {
+    this.learn({ pageSize: undefined });
+    return new ListUnreadable('repeats');
   }
 
   /** One answer is all there is to read. Fewer than a page of any list was observed to hold are no full page. */

@@ -36,8 +36,9 @@ export class PaymentTransactions {
     isTolerant = false,
   ): AsyncIterable<ListedPayment> {
     const page = pageOfPayments(isWanted, isTolerant);
-    const fetch = listFetcher(this.session, PATHS.paymentTransactions(), page, { ...filter });
-    return eachItem({ fetch, idOf: ({ id }) => id, habits: this.habits, onEnd, pagingIsShown: true });
+    const path = PATHS.paymentTransactions();
+    const fetch = listFetcher(this.session, path, page, { ...filter });
+    return eachItem({ path, fetch, idOf: ({ id }) => id, habits: this.habits, onEnd, pagingIsShown: true });
   }
 
   /** One payment transaction. Scope not shown (Paths exposed only as links). */

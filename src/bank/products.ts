@@ -13,7 +13,8 @@ export class Products {
 
   /** Every product. Scope `account_view` (Products and accounts). */
   list(): AsyncIterable<Product> {
-    const fetch = listFetcher(this.session, PATHS.products(), productList);
-    return eachItem({ fetch, idOf: (product) => product.id, habits: this.habits });
+    const path = PATHS.products();
+    const fetch = listFetcher(this.session, path, productList);
+    return eachItem({ path, fetch, idOf: (product) => product.id, habits: this.habits });
   }
 }

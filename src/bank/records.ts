@@ -132,7 +132,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
   const creditor = record.paymentTransactionParties?.creditor;
   // Not spread first: to V8 each field behind a spread is a new shape of object, at a microsecond each.
   return Object.assign(paymentStatusOf(record), {
-    amountMinor: minorOf(amounts?.instructedAmount, codec),
+    amountMinor: minorOf(amounts?.instructedAmount, 'instructedAmount', codec),
     currency: amounts?.instructedAmount?.currency,
     iban: ibanOf(creditor?.accountId),
     name: textOf(creditor?.name),
@@ -147,6 +147,7 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
 /** @throws ContractDrift for an amount that is no whole number of minor units. */
 export function instructionOf(record: CustomerInstruction, codec: AmountCodec): BankInstruction {
   const information = record.customerInstructionInformation;
+  const calculatedCount = record.calculatedNbPaymentTransactions ?? undefined;
   return {
     bankInstructionId: record.id,
     reference: textOf(information?.customerInstructionReference),
@@ -154,9 +155,14 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
     groupStatus: textOf(record.groupStatus?.value),
     executionDate: bareDateOf(information?.requestedExecutionDate),
     requestedCount: information?.requestedNbPaymentTransactions ?? undefined,
-    requestedTotalMinor: minorOf(information?.requestedTotalAmount, codec),
-    calculatedCount: record.calculatedNbPaymentTransactions ?? undefined,
-    calculatedTotalMinor: minorOf(record.calculatedAmount, codec),
+    requestedTotalMinor: minorOf(information?.requestedTotalAmount, 'requestedTotalAmount', codec),
+    calculatedCount,
+    calculatedTotalMinor: sumOf(
+      record.calculatedAmount,
+      'calculatedAmount',
+      codec,
+      isSeveral(calculatedCount),
+    ),
     currency: record.calculatedAmount?.currency ?? information?.requestedTotalAmount?.currency,
     debtorIban: ibanOf(record.customerInstructionOrderingParties?.debtor?.accountId),
     groups: record.paymentTransactionsStatus?.map((group) => groupOf(group, codec)),
@@ -168,8 +174,9 @@ function groupOf(
   { groupStatus: group, nbTransactions: count, totalAmount }: PaymentGroup,
   codec: AmountCodec,
 ): BankPaymentGroup {
-  const totalMinor = minorOf(totalAmount, codec) ?? (count === 0 ? 0n : undefined);
-  if (totalMinor === undefined) throw new ContractDrift(['paymentTransactionsStatus.totalAmount']);
+  const path = 'paymentTransactionsStatus.totalAmount';
+  const totalMinor = sumOf(totalAmount, path, codec, isSeveral(count)) ?? (count === 0 ? 0n : undefined);
+  if (totalMinor === undefined) throw new ContractDrift([path]);
   return { group, count, totalMinor };
 }
 
@@ -184,8 +191,8 @@ export function accountOf(record: Account, codec: AmountCodec): BankAccount {
     iban: textOf(record.iban),
     bic: textOf(record.bic),
     currency: record.balance?.currency ?? record.availableBalance?.currency,
-    balanceMinor: minorOf(record.balance, codec),
-    availableMinor: minorOf(record.availableBalance, codec),
+    balanceMinor: sumOf(record.balance, 'balance', codec),
+    availableMinor: sumOf(record.availableBalance, 'availableBalance', codec),
   };
 }
 
@@ -222,8 +229,19 @@ function bareDateOf(text: string | null | undefined): string | undefined {
 
 const WRITTEN_DATE = /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:$|[T ])/;
 
-function minorOf(amount: AmountText | null | undefined, codec: AmountCodec): bigint | undefined {
-  return amount ? codec.decode(amount).amountMinor : undefined;
+type MaybeAmount = AmountText | null | undefined;
+
+function minorOf(amount: MaybeAmount, path: string, codec: AmountCodec): bigint | undefined {
+  return amount ? codec.decode(amount, path).amountMinor : undefined;
+}
+
+function sumOf(amount: MaybeAmount, path: string, codec: AmountCodec, isShown = false): bigint | undefined {
+  return amount ? codec.decodeSum(amount, path, isShown) : undefined;
+}
+
+/** Whether a sum is of more than one payment, and so tells of nobody what they are paid. */
+function isSeveral(count: number | undefined): boolean {
+  return (count ?? 0) > 1;
 }
 
 /**

@@ -1,13 +1,6 @@
 import type { z } from 'zod';
 import { LONGEST_WAIT_MS } from '../domain/request-pace';
-import {
-  type BankClientError,
-  BankUnreachable,
-  ContractDrift,
-  GivenUp,
-  RateLimited,
-  TokenUnavailable,
-} from './errors';
+import { BankUnreachable, ContractDrift, GivenUp, ofRead, RateLimited, TokenUnavailable } from './errors';
 import type { BankHttp, HttpRequest, HttpResult } from './http';
 import { checked, isSuccess, type Outcome, outcomeOf, readErrorOf } from './outcome';
 import { type BankClock, type RateBudget, rateSignalOf } from './rate-budget';
@@ -226,11 +219,6 @@ function retryAfterMs(result: HttpResult): number | undefined {
 const noFaults = (): string[] => [];
 
 /** Without what it asked with, which may be an amount. */
-function ofRead(path: string, error: BankClientError): BankClientError {
-  error.call = `GET ${path.split('?')[0] ?? path}`;
-  return error;
-}
-
 function mayBeBetterAtOnce(error: unknown): boolean {
   if (error instanceof BankUnreachable) return BROKEN_CONNECTION.has(error.why);
   return error instanceof ContractDrift;

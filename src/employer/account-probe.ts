@@ -39,8 +39,8 @@ export class AccountProbe {
       const shown = withBalance && account.unitConfirmed === this.config.BANK_AMOUNT_UNIT;
       return {
         status: record.status,
-        balance: shown ? this.text(record.balance) : null,
-        availableBalance: shown ? this.text(record.availableBalance) : null,
+        balance: shown ? this.text(record, 'balance') : null,
+        availableBalance: shown ? this.text(record, 'availableBalance') : null,
       };
     } catch (error) {
       if (error instanceof BankClientError) return null;
@@ -48,7 +48,8 @@ export class AccountProbe {
     }
   }
 
-  private text(amount: Account['balance']): string | null {
-    return amount ? formatMinor(this.client.amounts.decode(amount).amountMinor) : null;
+  private text(record: Account, field: 'balance' | 'availableBalance'): string | null {
+    const amount = record[field];
+    return amount ? formatMinor(this.client.amounts.decodeSum(amount, field)) : null;
   }
 }

@@ -84,7 +84,7 @@ export class UnitCheck {
 /** Undefined where the unit does not fit: cents with decimals are no cents. */
 function minorIn(codec: AmountCodec, balance: AmountText): bigint | undefined {
   try {
-    return codec.decode(balance).amountMinor;
+    return codec.decodeSum(balance, 'balance');
   } catch (error) {
     if (error instanceof ContractDrift) return undefined;
     throw error;

@@ -8,7 +8,7 @@ const types = ['number', 'string'] as const;
 it.each(units.flatMap((unit) => types.map((type) => [unit, type] as const)))(
   'reads back every amount it writes in %s units as a %s',
   (amountUnit, amountType) => {
-    const codec = new AmountCodec({ amountUnit, amountType });
+    const codec = new AmountCodec({ amountUnit, amountType, sums: 'exact' });
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 99_999_999_999n }), (minor) => {
         const { value } = parseJson(writeJson(codec.write(minor))) as { value: number | string | RawNumber };
@@ -19,12 +19,22 @@ it.each(units.flatMap((unit) => types.map((type) => [unit, type] as const)))(
 );
 
 it('reads euros with up to two decimals and nothing finer', () => {
-  const codec = new AmountCodec({ amountUnit: 'major', amountType: 'number' });
+  const codec = new AmountCodec({ amountUnit: 'major', amountType: 'number', sums: 'exact' });
   expect(codec.read(new RawNumber('0.1'))).toBe(10n);
   expect(codec.read('1234.56')).toBe(123_456n);
   expect(codec.read(7)).toBe(700n);
   for (const value of ['1.234', '1e3', '-1', '', '.5', '1,5', ' 1'])
     expect(() => codec.read(value)).toThrow('amount value is not valid');
+});
+
+it.each([
+  ['major', 'exact', '0.30'],
+  ['major', 'float', '0.30000000000000004'],
+  ['minor', 'exact', '30'],
+  ['minor', 'float', '30.000000000000004'],
+] as const)('adds up in %s units, %s', (amountUnit, sums, text) => {
+  const codec = new AmountCodec({ amountUnit, amountType: 'number', sums });
+  expect(writeJson(codec.writeSum([10n, 20n]))).toBe(`{"value":${text},"currency":"EUR"}`);
 });
 
 it('writes cents as a decimal, negative ones too', () => {

@@ -7,6 +7,7 @@ import { Tester } from './client';
 const OTHERWISE: Variants = {
   amountUnit: 'major',
   amountType: 'string',
+  sums: 'float',
   pageBase: 0,
   pageZero: 'fails',
   countMeans: 'page',

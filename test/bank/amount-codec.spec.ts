@@ -75,4 +75,31 @@ describe('the amount codec', () => {
     expect(() => major.encode(1n, 'toString')).toThrow(ContractDrift);
     expect(minor.decode({ value: '12.00', currency: 'JPY' })).toEqual({ amountMinor: 12n, currency: 'JPY' });
   });
+
+  it('reads what a bank adds up in floats past their noise as a sum, and as the amount of no payment', () => {
+    const noisy = { value: '0.30000000000000004', currency: 'EUR' };
+    expect(new AmountCodec('major').decodeSum(noisy, 'calculatedAmount')).toBe(30n);
+    expect(new AmountCodec('minor').decodeSum({ ...noisy, value: '30.000000000000004' }, 'balance')).toBe(
+      30n,
+    );
+    expect(() => new AmountCodec('major').decode(noisy)).toThrow(ContractDrift);
+  });
+
+  it('names the field that cannot be read, and the value only of a sum that may be shown', () => {
+    const codec = new AmountCodec('major');
+    const odd = { value: '1234.567', currency: 'EUR' };
+    const drift = (field: string) => new ContractDrift([field]);
+    expect(() => codec.decode(odd, 'instructedAmount')).toThrow(drift('instructedAmount.value'));
+    expect(() => codec.decodeSum(odd, 'balance')).toThrow(drift('balance.value'));
+    expect(() => codec.decodeSum(odd, 'calculatedAmount', true)).toThrow(
+      drift('calculatedAmount.value (1234.567)'),
+    );
+    const beyond = { value: '9'.repeat(60), currency: 'EUR' };
+    expect(() => codec.decodeSum(beyond, 'calculatedAmount', true)).toThrow(
+      drift(`calculatedAmount.value (${'9'.repeat(40)})`),
+    );
+    expect(() => codec.decodeSum({ ...odd, currency: 'XXX' }, 'calculatedAmount')).toThrow(
+      drift('calculatedAmount.currency'),
+    );
+  });
 });

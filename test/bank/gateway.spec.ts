@@ -272,6 +272,50 @@ describe('the gateway', () => {
     await expect(gateway.getInstruction('4711')).rejects.toThrow(ContractDrift);
   });
 
+  it('reads sums and balances of a bank that adds up in floats', async () => {
+    open('major');
+    const noisy = { value: 0.1 + 0.2, currency: 'EUR' };
+    const groups = [{ groupStatus: 'PROCESSABLE', nbTransactions: 2, totalAmount: noisy }];
+    answering({ ...INSTRUCTION_BODY, calculatedAmount: noisy, paymentTransactionsStatus: groups });
+    expect(await gateway.getInstruction('4711')).toMatchObject({
+      calculatedTotalMinor: 30n,
+      groups: [{ totalMinor: 30n }],
+    });
+    answering({ id: '99', status: 'OPENED', balance: noisy, availableBalance: noisy });
+    expect(await gateway.getAccount('99')).toMatchObject({ balanceMinor: 30n, availableMinor: 30n });
+  });
+
+  it.each([
+    ['calculatedAmount', 2, 'calculatedAmount.value (30.005)'],
+    ['calculatedAmount', 1, 'calculatedAmount.value'],
+    ['requestedTotalAmount', 2, 'requestedTotalAmount.value'],
+    ['totalAmount', 2, 'paymentTransactionsStatus.totalAmount.value (30.005)'],
+    ['totalAmount', 1, 'paymentTransactionsStatus.totalAmount.value'],
+  ])(
+    'names an unreadable %s of %i payments, its value only where it is of several',
+    async (field, count, named) => {
+      const amount = (name: string) => ({ value: name === field ? 30.005 : 30, currency: 'EUR' });
+      open('major');
+      answering({
+        ...INSTRUCTION_BODY,
+        calculatedNbPaymentTransactions: count,
+        calculatedAmount: amount('calculatedAmount'),
+        customerInstructionInformation: { requestedTotalAmount: amount('requestedTotalAmount') },
+        paymentTransactionsStatus: [
+          { groupStatus: 'PROCESSABLE', nbTransactions: count, totalAmount: amount('totalAmount') },
+        ],
+      });
+      await expect(gateway.getInstruction('4711')).rejects.toThrow(new ContractDrift([named]));
+    },
+  );
+
+  it('names an unreadable amount of a payment, or a balance, without its value', async () => {
+    answering(change('150025', '1500.25'));
+    await expect(gateway.getPayment(['901'])).rejects.toThrow(new ContractDrift(['instructedAmount.value']));
+    answering({ id: '99', status: 'OPENED', balance: { value: 30.5, currency: 'EUR' } });
+    await expect(gateway.getAccount('99')).rejects.toThrow(new ContractDrift(['balance.value']));
+  });
+
   it('takes a payment for the one asked for by its own id alone, and asks by the other one where that shows another', async () => {
     const foreign = change('"id":901', '"id":951').replace('"id":900', '"id":901');
     bank.handler = (request, response) =>

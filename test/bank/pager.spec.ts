@@ -410,6 +410,54 @@ describe('reading a list', () => {
     },
   );
 
+  describe('that heeds the size alone, 20 without one', () => {
+    const queries: PageQuery[] = [];
+    const rows: Item[] = [];
+    const fetch = async (query: PageQuery): Promise<ListPage<Item>> => {
+      queries.push(query);
+      const limit = 'page' in query ? Math.min(query.pageSize, 100) : 20;
+      return { items: rows.slice(0, limit), count: rows.length, limit, offset: 0 };
+    };
+    const holding = (total: number): void => {
+      rows.splice(0, Infinity, ...Array.from({ length: total }, (_none, n) => ({ id: `i${n}` })));
+    };
+    const walk = async (habits: ListHabits): Promise<number> => {
+      const ids = new Set<string>();
+      for await (const { id } of eachItem({ fetch, idOf: (one: Item) => one.id, habits })) ids.add(id);
+      return ids.size;
+    };
+    beforeEach(() => queries.splice(0));
+
+    it('is read whole again once it has grown, as long as it fits one page', async () => {
+      const habits: ListHabits = {};
+      for (const total of [30, 90, 60, 100]) {
+        holding(total);
+        expect(await walk(habits)).toBe(total);
+        expect(habits).toEqual({ pageBase: undefined, ...(total === 100 && { pageSize: 100 }) });
+      }
+    });
+
+    it('is asked for a whole page again after it could not be read in the size that was remembered', async () => {
+      holding(90);
+      const habits: ListHabits = { pageBase: 1, pageSize: 20 };
+      await expect(walk(habits)).rejects.toThrow('shows the same page again');
+      expect(await walk(habits)).toBe(90);
+    });
+  });
+
+  it('remembers limit and offset once they showed another page', async () => {
+    const list = new FakeList({ ...USUAL, cap: 20, understands: 'offset' });
+    const habits: ListHabits = {};
+    const remembered: unknown[] = [];
+    const fetch = (query: PageQuery): Promise<ListPage<Item>> => {
+      if ('offset' in query) remembered.push(habits.usesOffset);
+      return list.fetch(query);
+    };
+    for await (const item of eachItem({ fetch, idOf: (one: Item) => one.id, habits }))
+      expect(item.id).toMatch(/^i/);
+    expect(remembered).toEqual([undefined, undefined, true]);
+  });
+
   it.each([
     ['as many as were seen', 20, 20],
     ['more than were seen', 21, undefined],
@@ -620,9 +668,11 @@ describe('reading a list', () => {
 
   it('stops at its caps with an error rather than a part', async () => {
     await expect(read(new FakeList({ ...USUAL, cap: 1 }), { maxPages: 10 })).rejects.toThrow(
-      'too-many-pages',
+      'it has more pages than are read of any',
     );
-    await expect(read(new FakeList(USUAL), { maxItems: 44 })).rejects.toThrow('too-many-items');
+    await expect(read(new FakeList(USUAL), { maxItems: 44 })).rejects.toThrow(
+      'it shows more than is read of any',
+    );
   });
 
   it.each([400, 404, 416, 422])('throws a %s met while the count says that more exists', async (status) => {

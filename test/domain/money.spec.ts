@@ -6,6 +6,7 @@ import {
   MIN_AMOUNT_MINOR,
   parseDecimalAmount,
   parseScaled,
+  parseScaledSum,
   sumMinor,
 } from '../../src/domain/money';
 
@@ -157,6 +158,102 @@ describe('an amount of the bank', () => {
           expect(parseScaled(`${shifted}e-${power}`, 2)).toBe(digits * 100n);
         },
       ),
+    );
+  });
+});
+
+/** What a bank that adds up euro in binary floats writes. */
+function floatSumOf(cents: readonly number[]): number {
+  return cents.reduce((sum, cent) => sum + cent / 100, 0);
+}
+
+function exactSumOf(cents: readonly number[]): bigint {
+  return sumMinor(cents.map(BigInt));
+}
+
+describe('a sum the bank calculates', () => {
+  it.each([
+    ['0.30000000000000004', 2, 30n],
+    ['430567.2500000001', 2, 43056725n],
+    ['430567.2499999999', 2, 43056725n],
+    ['0.9999999999999999', 2, 100n],
+    ['-0.30000000000000004', 2, -30n],
+    ['1e-10', 2, 0n],
+    ['-5.551115123125783e-17', 2, 0n],
+    ['4.3056725000000001e5', 2, 43056725n],
+    ['43056725.00000001', 0, 43056725n],
+    ['43056724.99999999', 0, 43056725n],
+    ['1234.56', 2, 123456n],
+    ['1234.5600', 2, 123456n],
+    ['9007199254740993', 0, 9007199254740993n],
+    ['12.34009', 2, 1234n],
+    ['12.33990001', 2, 1234n],
+  ])('reads %s with exponent %s past what a float leaves at its end', (text, exponent, amountMinor) => {
+    expect(parseScaledSum(text, exponent)).toBe(amountMinor);
+  });
+
+  it.each([
+    ['1.005', 2],
+    ['12.345', 2],
+    ['12.341', 2],
+    ['12.3401', 2],
+    ['12.3399', 2],
+    ['12.339900', 2],
+    ['0.5', 0],
+    ['0.9', 0],
+    ['12.34', 0],
+    ['1e-3', 2],
+    ['1e-4', 2],
+    ['', 2],
+    ['1,00', 2],
+    ['1e999', 2],
+    ['9'.repeat(65), 2],
+  ])('has no whole minor units in %j with exponent %s', (text, exponent) => {
+    expect(parseScaledSum(text, exponent)).toBeUndefined();
+  });
+
+  it('is what the payments come to, whichever they are', () => {
+    const cents = fc.array(fc.integer({ min: 1, max: 1_000_000 }), { minLength: 1, maxLength: 1_000 });
+    fc.assert(
+      fc.property(cents, (list) => {
+        expect(parseScaledSum(JSON.stringify(floatSumOf(list)), 2)).toBe(exactSumOf(list));
+        expect(parseScaledSum(JSON.stringify(floatSumOf(list) * 100), 0)).toBe(exactSumOf(list));
+      }),
+    );
+  });
+
+  it('is what a hundred thousand payments of ten million euro come to, also where each errs the same way', () => {
+    const largest = (cent: number) => 1_000_000_000 - 99_999 * cent;
+    const runs = fc
+      .integer({ min: 1, max: 9_999 })
+      .map((cent) => [largest(cent), ...Array<number>(99_999).fill(cent)]);
+    fc.assert(
+      fc.property(runs, (list) => {
+        expect(parseScaledSum(JSON.stringify(floatSumOf(list)), 2)).toBe(exactSumOf(list));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is refused from a hundredth of a minor unit on, and nothing is taken for another amount', () => {
+    const place = fc.integer({ min: 0, max: 99_999_999 });
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 13n }), place, (minor, millionths) => {
+        const text = `${minor}.${String(millionths).padStart(8, '0')}`;
+        const expected = millionths < 1_000_000 ? minor : millionths > 99_000_000 ? minor + 1n : undefined;
+        expect(parseScaledSum(text, 0)).toBe(expected);
+        expect(parseScaledSum(`${text}e-2`, 2)).toBe(expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is, where it is exact, what a payment of the same text is', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (amountMinor) => {
+        expect(parseScaledSum(formatMinor(amountMinor), 2)).toBe(amountMinor);
+        expect(parseScaledSum(amountMinor.toString(), 0)).toBe(amountMinor);
+      }),
     );
   });
 });

@@ -210,8 +210,13 @@ describe('a list of payments that is full and always the same, where no other re
     expect(probed.data.reads).toEqual(['INSTRUCTION_PAYMENTS', 'BALANCE']);
     const id = await payroll.paid(payFile(payRows(20)));
     await payroll.askedAbout(id, 'CONTRACT_DRIFT');
-    const happened = (await payroll.attention()).map((one) => one.happened);
-    expect(happened).toEqual([expect.stringContaining('cannot be read to its end (repeats)')]);
+    const told = await payroll.attention();
+    expect(told.map((one) => one.happened)).toEqual([
+      expect.stringContaining('it shows the same page again'),
+    ]);
+    expect(told.map((one) => one.askBank)).toEqual([
+      expect.stringMatching(/GET \S+\/customer-instructions\/\d+\/payment-transactions /),
+    ]);
     expect(await timesPaid()).toEqual([]);
   });
 });

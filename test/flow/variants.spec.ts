@@ -110,6 +110,37 @@ describe('a bank that', () => {
   });
 });
 
+describe('a bank that adds up in binary floats', () => {
+  let payroll: Payroll;
+  afterEach(() => payroll.close());
+
+  it.each(['minor', 'major'] as const)(
+    'pays all, and explains every cent, in %s units',
+    async (amountUnit) => {
+      payroll = await Payroll.start({
+        sandbox: { variants: { amountUnit, sums: 'float' }, stepMs: 10 },
+        settings: { BANK_AMOUNT_UNIT: amountUnit },
+      });
+      const rows = payRows(2);
+      // 0.1 and 0.2 are 0.30000000000000004.
+      rows[0]!.amount = '0.10';
+      rows[1]!.amount = '0.20';
+      const id = await payroll.paid(payFile(rows));
+      await payroll.until(id, ['SETTLED'], 30_000);
+      expect((await payroll.ledger()).payees.map(({ movedMinor }) => movedMinor).sort()).toEqual([
+        '10',
+        '20',
+      ]);
+      expect(await payroll.attention()).toEqual([]);
+      const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      expect(report.data).toMatchObject({
+        explained: true,
+        table: { settled: { payments: 2, amount: '0.30' } },
+      });
+    },
+  );
+});
+
 describe('a bank that answers a list of nothing with 404', () => {
   let payroll: Payroll;
   afterEach(() => payroll.close());

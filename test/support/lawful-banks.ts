@@ -13,6 +13,7 @@ type Settings = Partial<Record<keyof Config, string>>;
 const LAWFUL: { readonly [K in keyof Variants]: readonly Variants[K][] } = {
   amountUnit: ['minor', 'major'],
   amountType: ['number', 'string'],
+  sums: ['exact', 'float'],
   pageBase: [0, 1],
   pageZero: ['refused'],
   countMeans: ['page', 'total'],

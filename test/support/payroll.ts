@@ -294,7 +294,9 @@ export class Payroll {
     return (await this.as('finance').get(this.path(`/pay-runs/${id}`))).data;
   }
 
-  async attention(): Promise<{ id: string; kind: string; payRunId: string | null; happened: string }[]> {
+  async attention(): Promise<
+    { id: string; kind: string; payRunId: string | null; happened: string; askBank: string }[]
+  > {
     return (await this.as('operator').get(this.path('/attention'))).data.items;
   }
 

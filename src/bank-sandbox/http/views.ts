@@ -10,7 +10,7 @@ import { timestamp } from '../clock';
 import { electronicIban, spacedIban } from '../iban';
 import { SANDBOX_BIC } from '../seed';
 import type { Accounts } from '../state/accounts';
-import { isCounted, paymentInstructionIdOf, totalOf } from '../state/instructions';
+import { isCounted, paymentInstructionIdOf } from '../state/instructions';
 import type { AccountRecord, InstructionRecord, PaymentRecord } from '../state/records';
 import { FAILURES, groupStatusOf, isNotProcessable, statusObject } from '../state/status-sequences';
 import type { Variants } from '../variants';
@@ -42,7 +42,7 @@ export class Views {
       status: this.accounts.statusOf(record),
       label: `${product?.name ?? ''} ${record.id}`,
       balance: this.codec.write(record.balanceMinor),
-      availableBalance: this.codec.write(record.balanceMinor - record.heldMinor),
+      availableBalance: this.codec.writeSum([record.balanceMinor, -record.heldMinor]),
       createdAt: timestamp(record.createdAtMs),
       lastUsedAt: timestamp(record.lastUsedAtMs),
       ...(withIban && { iban: this.iban(record.iban), bic: SANDBOX_BIC }),
@@ -65,7 +65,7 @@ export class Views {
       groupStatus,
       history: record.history.entriesAt(asOfMs),
       calculatedNbPaymentTransactions: counted.length,
-      calculatedAmount: this.codec.write(totalOf(counted)),
+      calculatedAmount: this.codec.writeSum(counted.map(amountOf)),
       ...(grouped && { paymentTransactionsStatus: this.groups(grouped) }),
       customerInstructionInformation: {
         ...information,
@@ -238,9 +238,13 @@ export class Views {
       .map(({ groupStatus, members }) => ({
         groupStatus,
         nbTransactions: members.length,
-        totalAmount: this.codec.write(totalOf(members)),
+        totalAmount: this.codec.writeSum(members.map(amountOf)),
       }));
   }
+}
+
+function amountOf({ amountMinor }: PaymentRecord): bigint {
+  return amountMinor;
 }
 
 /** By its own checks, or with its instruction. */
