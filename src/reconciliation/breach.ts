@@ -31,9 +31,10 @@ export async function tellOf(
   if (told.length > 0 && invariant.scope === 'internal') await stopEmployer(tx, 'INVARIANT_BREACH');
   for (const finding of told) {
     const breachId = ids.get(finding.subjectId) ?? newId();
+    // In the order in which two people decide: the stop, then the question.
+    if (invariant.scope === 'money moved')
+      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId });
     await tell(tx, invariant, finding, breachId);
-    if (invariant.scope !== 'money moved') continue;
-    await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId });
   }
   return told;
 }
