@@ -36,6 +36,7 @@ export async function tellOf(
       await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId });
     await tell(tx, invariant, finding, breachId);
   }
+  await invariant.mend?.(tx, broken);
   return told;
 }
 
