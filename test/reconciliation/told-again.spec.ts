@@ -100,7 +100,9 @@ describe('what the standing reconciler tells beside what lasts', () => {
       let isOver = false;
       const checking = copy.check().finally(() => (isOver = true));
       while (!isOver && !(await isLockAwaited(copy.store.superuserUrl))) await sleep(20);
-      await desk.query(`UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL`);
+      await desk.query(
+        `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL`,
+      );
       await desk.query('COMMIT');
       const both = [...(await checking), ...(await copy.check())];
       expect(both.filter((one) => one === 'ended-payments-stay')).toHaveLength(1);
