@@ -32,16 +32,16 @@ export const CHAIN_START: ChainPosition = { seq: 0n, hash: GENESIS };
 
 /** Where a chain is broken. */
 export interface ChainBreak {
-  /** The number of the entry that is missing, changed or out of place. */
+  /** The number of the first entry that is missing, changed or out of place. */
   readonly at: bigint;
-  /** How many are, from this one on: of missing ones all up to the next that is there. */
+  /** How many in a row are, from this one on: up to the next that is sound, or the end of the slice. */
   readonly entries: number;
 }
 
 /** What a verification of a part found, and where the next one goes on: at the start again once the head was met. */
 export interface SliceVerdict {
   readonly entries: number;
-  /** In order, and at most one of an entry. What follows a broken entry is held against its hash as it is stored. */
+  /** In order, none adjacent to another. What follows a broken entry is held against its hash as it is stored. */
   readonly breaks: readonly ChainBreak[];
   readonly next: ChainPosition;
 }
@@ -82,10 +82,22 @@ export async function verifySlice(
     }
     if (rows.length < BATCH) {
       breaks.push(...(await breaksAtEnd(tx, chainId, last, head)));
-      return { entries: Number(last.seq), breaks, next: CHAIN_START };
+      return { entries: Number(last.seq), breaks: merged(breaks), next: CHAIN_START };
     }
   }
-  return { entries: Number(last.seq), breaks, next: last };
+  return { entries: Number(last.seq), breaks: merged(breaks), next: last };
+}
+
+/** One cause that broke entries in a row is one break. */
+function merged(breaks: readonly ChainBreak[]): ChainBreak[] {
+  const all: ChainBreak[] = [];
+  for (const one of breaks) {
+    const before = all.at(-1);
+    if (before && before.at + BigInt(before.entries) === one.at)
+      all[all.length - 1] = { at: before.at, entries: before.entries + one.entries };
+    else all.push(one);
+  }
+  return all;
 }
 
 function breaksAt(chainId: string, row: Row, previous: ChainPosition): ChainBreak[] {

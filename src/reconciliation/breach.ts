@@ -1,7 +1,7 @@
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { showId } from '../http/prefixed-id';
-import { Alarm, raiseNaming } from '../pay-run/attention.store';
+import { Alarm, raise } from '../pay-run/attention.store';
 import { NOTHING_TO_ASK } from '../pay-run/attention-words';
 import { stopEmployer, stopEverything } from '../pay-run/stop';
 import { Finding, Invariant, Looked } from './invariant';
@@ -11,7 +11,7 @@ const MOST_TOLD = 20;
 
 /**
  * Tells people of what breaks an invariant and stops what it concerns. What was told before and still lasts is not
- * told again, also after people resolved it, unless it grew; what went away and came back is.
+ * told again, also after people resolved it, until it is twice what was told; what went away and came back is.
  * @returns what was told now.
  */
 export async function tellOf(
@@ -31,29 +31,39 @@ export async function tellOf(
   if (told.length > 0 && invariant.scope === 'internal') await stopEmployer(tx, 'INVARIANT_BREACH');
   for (const finding of told) {
     const breachId = ids.get(finding.subjectId) ?? newId();
+    // In the order in which two people decide: the stop, then the question.
+    if (invariant.scope === 'money moved')
+      await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId });
     await tell(tx, invariant, finding, breachId);
-    if (invariant.scope !== 'money moved') continue;
-    await stopEverything(tx, { kind: 'INVARIANT_BREACH', subjectId: breachId });
   }
+  await invariant.mend?.(tx, broken);
   return told;
 }
 
-/** What was told and lasts, as far as is known; `found` is how much of it was told at the most. */
-type Standing = Pick<Finding, 'subjectId' | 'payRunId' | 'found'>;
+/** What was told and lasts, as far as is known; `found` is how much of it was told, `isAsked` that nobody decided it yet. */
+type Standing = Pick<Finding, 'subjectId' | 'payRunId' | 'found'> & { isAsked: boolean };
 
 function standingOf(tx: EmployerTransaction, { name }: Invariant): Promise<Standing[]> {
   return tx.query<Standing>(
-    `SELECT subject_id AS "subjectId", pay_run_id AS "payRunId", found FROM invariant_breach
-     WHERE employer_id = $1 AND invariant = $2 AND gone_at IS NULL`,
+    `SELECT subject_id AS "subjectId", pay_run_id AS "payRunId", found, EXISTS (
+       SELECT FROM attention a WHERE a.employer_id = $1 AND a.kind = 'INVARIANT_BREACH' AND a.subject_id = b.id
+         AND a.resolved_at IS NULL) AS "isAsked"
+     FROM invariant_breach b WHERE employer_id = $1 AND invariant = $2 AND gone_at IS NULL`,
     [tx.employerId, name],
   );
 }
 
-/** What nobody was told of, and then what is more than was told. */
+/**
+ * What nobody was told of, and then what is at least twice as much as was told. As long as that is asked, the stop stands,
+ * and a question that changed with each pass could never be decided: the growth is told thereafter.
+ */
 function newIn(broken: readonly Finding[], standing: readonly Standing[]): Finding[] {
-  const known = new Map(standing.map(({ subjectId, found }) => [subjectId, found]));
+  const known = new Map(standing.map((one) => [one.subjectId, one]));
   const fresh = broken.filter(({ subjectId }) => !known.has(subjectId));
-  const grown = broken.filter(({ subjectId, found }) => found > (known.get(subjectId) ?? found));
+  const grown = broken.filter(({ subjectId, found }) => {
+    const before = known.get(subjectId);
+    return before !== undefined && !before.isAsked && found >= 2 * before.found;
+  });
   return [...fresh, ...grown].slice(0, MOST_TOLD);
 }
 
@@ -81,7 +91,7 @@ async function keep(
      ON CONFLICT (employer_id, invariant, subject_id) DO UPDATE
        SET id = CASE WHEN b.gone_at IS NULL THEN b.id ELSE excluded.id END,
          found_at = clock_timestamp(), gone_at = NULL, found = excluded.found
-       WHERE b.gone_at IS NOT NULL OR b.found < excluded.found
+       WHERE b.gone_at IS NOT NULL OR 2 * b.found <= excluded.found
      RETURNING subject_id, id`,
     [
       tx.employerId,
@@ -117,7 +127,6 @@ async function tell(
   );
   const where = payRunId === null ? 'this employer' : `run ${showId('run', payRunId)}`;
   const more = detail === undefined ? '' : `: ${detail}`;
-  const count = `(${found} found`;
   const alarm: Alarm = {
     kind: 'INVARIANT_BREACH',
     // Two broken invariants of one run are two things to look at.
@@ -126,9 +135,9 @@ async function tell(
     instructionId: instructionId ?? undefined,
     bankReference: run?.at_bank,
     askBank: run?.at_bank ? undefined : NOTHING_TO_ASK,
-    happened: `The standing reconciler found ${name} broken in ${where} ${count}${more}). It should hold that: ${sentence}`,
+    happened: `The standing reconciler found ${name} broken in ${where} (${found} found${more}). It should hold that: ${sentence}`,
     payments: run?.row_count,
     amountMinor: run === undefined ? undefined : BigInt(run.total_minor),
   };
-  await raiseNaming(tx, alarm, [count], 'over');
+  await raise(tx, alarm);
 }

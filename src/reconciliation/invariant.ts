@@ -61,6 +61,8 @@ export interface Invariant {
   readonly ofInstallation?: true;
   /** Everything that breaks it in this pass, told or not. */
   find(pass: Pass): Promise<Looked>;
+  /** What the service can safely mend of what breaks it, beside telling it. */
+  mend?(tx: EmployerTransaction, broken: readonly Finding[]): Promise<void>;
 }
 
 /** What was found in all the runs of a pass. */
@@ -115,7 +117,10 @@ interface Found {
  * An invariant over everything stored of the runs of a pass. The statement answers what breaks it, as `pay_run_id`,
  * `instruction_id` (null where it is the run as a whole) and `found`; it may name the tables of `STORED`.
  */
-export function inSql(of: Pick<Invariant, 'name' | 'sentence' | 'scope'>, breaking: string): Invariant {
+export function inSql(
+  of: Pick<Invariant, 'name' | 'sentence' | 'scope' | 'mend'>,
+  breaking: string,
+): Invariant {
   const sql = `WITH ${STORED}, broken (pay_run_id, instruction_id, found) AS (${breaking})
     SELECT coalesce(instruction_id, pay_run_id) AS subject_id, pay_run_id, instruction_id, sum(found)::int AS found
     FROM broken GROUP BY pay_run_id, instruction_id ORDER BY 1`;

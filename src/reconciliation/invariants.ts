@@ -72,14 +72,14 @@ export const INVARIANTS: readonly Invariant[] = [
 async function notConserved({ tx, payRunIds }: Pass): Promise<Looked> {
   const findings: Finding[] = [];
   for (const [payRunId, aggregates] of await readAggregates(tx, payRunIds)) {
-    const { lines, contradictions, explained } = drawUp(aggregates);
+    const { lines, contradictions, difference, explained } = drawUp(aggregates);
     if (explained) continue;
     const names = lines.filter(differs).map(({ name }) => name);
     findings.push({
       subjectId: payRunId,
       payRunId,
       instructionId: null,
-      found: names.length + contradictions.count,
+      found: Math.max(difference.count + contradictions.count, 1),
       detail: names.length > 0 ? `lines ${names.join(', ')}` : 'rows contradict the bank',
     });
   }

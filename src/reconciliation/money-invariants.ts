@@ -50,7 +50,8 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
         'A submitted instruction has the count and the sum that were planned, in our rows and at the bank.',
       scope: 'money moved',
     },
-    `SELECT p.pay_run_id, s.instruction_id, 1
+    `SELECT p.pay_run_id, s.instruction_id, greatest(1,
+       abs(coalesce(ours.rows, 0) - p.row_count) + abs(coalesce(theirs.rows, 0) - p.row_count))
      FROM standing s
      JOIN plan p ON p.id = s.planned_instruction_id
      LEFT JOIN (
@@ -69,7 +70,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
       sentence: 'Every submit was written down before it was sent, once as an attempt and once as a call.',
       scope: 'money moved',
     },
-    `SELECT i.pay_run_id, i.id, 1
+    `SELECT i.pay_run_id, i.id, greatest(1, abs(coalesce(a.n, 0) - coalesce(c.n, 0)))
      FROM ins i
      LEFT JOIN (
        SELECT instruction_id, count(*) AS n, min(attempted_at) AS since,
@@ -142,12 +143,15 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
         'An abandoned, released or void instruction was not submitted, and no payment of it was submitted or settled.',
       scope: 'money moved',
     },
-    `SELECT i.pay_run_id, i.id, 1
+    `SELECT i.pay_run_id, i.id, 1 + coalesce(moved.n, 0)
      FROM ins i
      LEFT JOIN standing s ON s.instruction_id = i.id
+     LEFT JOIN (
+       SELECT instruction_id, count(*) AS n FROM at_bank WHERE bank_rank >= ${BANK_LADDER.SUB_STARTED}
+       GROUP BY instruction_id) AS moved ON moved.instruction_id = i.id
      WHERE i.status IN (${words(DEAD)}) AND (i.submitted_at IS NOT NULL OR i.closed_at IS NOT NULL
        OR s.id IS NOT NULL AND (i.status <> 'VOID' OR s.outcome = 'EXECUTED')
-       OR i.id IN (SELECT instruction_id FROM at_bank WHERE bank_rank >= ${BANK_LADDER.SUB_STARTED}))
+       OR moved.n > 0)
      UNION ALL
      SELECT m.pay_run_id, l.id, count(*)
      FROM planned_row m

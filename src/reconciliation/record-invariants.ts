@@ -1,9 +1,11 @@
+import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
 import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
 import { INSTRUCTION_INITIAL, InstructionStatus } from '../domain/instruction';
 import { PAY_RUN_INITIAL, PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { HOLDS_NOTHING } from '../pay-run/attention-words';
-import { inSql, Invariant, words } from './invariant';
+import { Finding, inSql, Invariant, words } from './invariant';
 import { CALLS_KEPT } from './money-invariants';
 
 const ENDED: readonly PayRunStatus[] = ['SETTLED', 'PARTLY_SETTLED', 'FAILED'];
@@ -191,7 +193,10 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
        SELECT l.pay_run_id, l.id, l.outcome, m.status
        FROM live l JOIN planned_row m ON m.plan_id = l.planned_instruction_id
        WHERE l.status = 'CLOSED')
-     SELECT pay_run_id, instruction_id, 1 FROM ended GROUP BY pay_run_id, instruction_id, outcome
+     SELECT pay_run_id, instruction_id, CASE outcome
+       WHEN 'SETTLED' THEN count(*) FILTER (WHERE status <> 'SETTLED')
+       WHEN 'FAILED' THEN count(*) FILTER (WHERE status = 'SETTLED') ELSE 1 END
+     FROM ended GROUP BY pay_run_id, instruction_id, outcome
      HAVING outcome <> CASE WHEN bool_and(status = 'SETTLED') THEN 'SETTLED'
        WHEN bool_or(status = 'SETTLED') THEN 'PARTLY_SETTLED' ELSE 'FAILED' END`,
   ),
@@ -277,6 +282,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
       sentence:
         'What is being worked on is due some time, stopped, or waits for people who were told; what was sent is due some time.',
       scope: 'internal',
+      mend: wakeSent,
     },
     `WITH due AS (
        SELECT subject_id FROM lease
@@ -301,6 +307,16 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
      WHERE r.id NOT IN (SELECT subject_id FROM due) AND r.id NOT IN (SELECT pay_run_id FROM work)`,
   ),
 ];
+
+/** No decision of people makes what was sent due, and to read it is always safe. */
+async function wakeSent(tx: EmployerTransaction, broken: readonly Finding[]): Promise<void> {
+  const sent = await tx.query<{ id: string; status: InstructionStatus }>(
+    `SELECT id, status FROM instruction WHERE employer_id = $1 AND id = ANY ($2) AND status IN (${words(READ)})`,
+    [tx.employerId, broken.map(({ subjectId }) => subjectId)],
+  );
+  for (const { id, status } of sent)
+    wake(tx, status === 'SUBMITTED' ? 'FOLLOW' : 'INSTRUCTION', tx.employerId, [id]);
+}
 
 function ladder(): string {
   return Object.entries(BANK_LADDER)

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { readId } from '../../src/http/prefixed-id';
-import { execute, select } from '../support/database';
+import { execute, isLockAwaited, select } from '../support/database';
 import { Mixed, MIXED, mixedPayrolls, startMixedPayroll } from '../support/mixed-payrolls';
 import { Payroll } from '../support/payroll';
-import { PayrollsCopy } from './payrolls-copy';
+import { firstOf, instructions, PayrollsCopy } from './payrolls-copy';
 
 describe('what the standing reconciler tells beside what lasts', () => {
   let payroll: Payroll;
@@ -53,33 +55,89 @@ describe('what the standing reconciler tells beside what lasts', () => {
     expect(lasting).toEqual([{ pay_run_id: runs.settled }]);
   });
 
-  it('is that more of a run is in two submits than people resumed, and how much', async () => {
-    const nth = (n: number) =>
-      `(SELECT id FROM instruction WHERE pay_run_id = '${runs.settled}' ORDER BY id OFFSET ${n} LIMIT 1)`;
-    const submitAgain = (n: number) =>
-      `INSERT INTO submit_attempt SELECT employer_id, gen_random_uuid(), planned_instruction_id, instruction_id,
-         bank_instruction_id, row_hash, epoch, attempted_at, 'IN_DOUBT' FROM submit_attempt
-       WHERE instruction_id = ${nth(n)} LIMIT 1`;
-    await copy.tamper('DROP INDEX one_submit_per_planned_instruction', submitAgain(0));
-    expect(await told('rows-are-submitted-once')).toBe(1);
-    expect(await told('rows-are-submitted-once')).toBe(0);
-    await copy.resume();
-    expect(await copy.stopped()).toEqual([]);
-    await copy.tamper(submitAgain(1));
-    expect(await told('rows-are-submitted-once')).toBe(1);
+  const fail = (rows: number) =>
+    `UPDATE payment SET status = 'FAILED', live = false WHERE pay_run_id = '${runs.settled}' AND row_no <= ${rows}`;
+  const asked = async (name: string) => {
+    const ofIt = (await copy.attentions()).filter(({ happened }) => happened.includes(` ${name} broken`));
+    return ofIt.map(({ id, happened }) => [id, /\((\d+) found/.exec(happened)?.[1]] as const);
+  };
+
+  it('is that a breach is twice what people were told of, once they have resumed what they were asked', async () => {
+    const name = 'ended-payments-stay';
+    await copy.tamper(fail(1));
+    expect(await told(name)).toBe(1);
+    const first = await asked(name);
+    expect(first.map(([, found]) => found)).toEqual(['1']);
+    await copy.tamper(fail(3));
+    expect([await told(name), await told(name), await asked(name)]).toEqual([0, 0, first]);
     expect(await copy.stopped()).toContain('everything');
-    await copy.tamper(submitAgain(2));
-    expect(await told('rows-are-submitted-once')).toBe(1);
-    const ofIt = (await copy.attentions()).filter(({ happened }) =>
-      happened.includes('submitted-once broken'),
-    );
-    expect(ofIt.map(({ happened }) => /\((\d+) found/.exec(happened)?.[1])).toEqual(['10']);
     await copy.resume();
-    expect([await told('rows-are-submitted-once'), await copy.stopped()]).toEqual([0, []]);
-    await copy.tamper(`DELETE FROM submit_attempt WHERE instruction_id = ${nth(2)} AND outcome = 'IN_DOUBT'`);
-    expect(await told('rows-are-submitted-once')).toBe(0);
-    await copy.tamper(submitAgain(2));
-    expect(await told('rows-are-submitted-once')).toBe(0);
+    expect(await told(name)).toBe(1);
+    expect((await asked(name)).map(([, found]) => found)).toEqual(['3']);
+    expect(await copy.stopped()).toContain('everything');
+    await copy.resume();
+    await copy.tamper(fail(5));
+    expect([await told(name), await asked(name)]).toEqual([0, []]);
+    expect(await copy.stopped()).not.toContain('everything');
+    await copy.tamper(fail(6));
+    expect([await told(name), await told(name)]).toEqual([1, 0]);
+    await copy.resume();
+    await copy.tamper(fail(6).replace("'FAILED', live = false", "'SETTLED', live = true"));
+    expect(await told(name)).toBe(0);
+    await copy.tamper(fail(1));
+    expect(await told(name)).toBe(1);
+  });
+
+  it('is told while two people resume what it grew from, and neither waits for the other', async () => {
+    await copy.tamper(fail(1));
+    await copy.check();
+    await copy.tamper(fail(3));
+    const desk = new Client({ connectionString: copy.store.superuserUrl });
+    await desk.connect();
+    try {
+      await desk.query('BEGIN');
+      await desk.query('SELECT FROM service_switch FOR UPDATE');
+      let isOver = false;
+      const checking = copy.check().finally(() => (isOver = true));
+      while (!isOver && !(await isLockAwaited(copy.store.superuserUrl))) await sleep(20);
+      await desk.query(
+        `UPDATE attention SET resolved_at = now(), resolution = 'seen' WHERE resolved_at IS NULL`,
+      );
+      await desk.query('COMMIT');
+      const both = [...(await checking), ...(await copy.check())];
+      expect(both.filter((one) => one === 'ended-payments-stay')).toHaveLength(1);
+    } finally {
+      await desk.end();
+    }
+  });
+
+  it.each([
+    [
+      'submits-have-intents',
+      'another call of a submit',
+      (n: number) =>
+        `INSERT INTO bank_call SELECT (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid()))).*
+         FROM bank_call c, generate_series(1, ${n}) WHERE c.id = (SELECT id FROM bank_call
+           WHERE operation = 'submit' AND instruction_id = ${firstOf(runs.settled)} ORDER BY id LIMIT 1)`,
+    ],
+    ['conservation', 'more of a run', (n: number) => `UPDATE pay_file SET row_count = row_count + ${n} * 5`],
+  ])('is of %s %s, where people resumed one', async (name, _what, once) => {
+    await copy.tamper(once(1));
+    expect(await told(name)).toBeGreaterThan(0);
+    await copy.resume();
+    expect(await told(name)).toBe(0);
+    await copy.tamper(once(1));
+    expect(await told(name)).toBeGreaterThan(0);
+  });
+
+  it('is no instruction that was sent and is not due, since that is woken', async () => {
+    await copy.tamper(`DELETE FROM lease WHERE subject_id IN ${instructions(runs.unknown)}`);
+    expect([await told('never-stuck'), await told('never-stuck')]).toEqual([1, 0]);
+    const lasting = await select(
+      copy.store.superuserUrl,
+      `SELECT FROM invariant_breach WHERE invariant = 'never-stuck' AND gone_at IS NULL`,
+    );
+    expect(lasting).toEqual([]);
   });
 
   it('is a row that was changed, made right and changed again', async () => {
@@ -114,16 +172,16 @@ describe('what the standing reconciler tells beside what lasts', () => {
       change(8),
       `DELETE FROM audit_entry WHERE chain_id = '${employerId}' AND seq = 9`,
     );
-    expect(await copy.check()).toEqual(['audit-chain', 'audit-chain', 'audit-chain']);
-    expect(await where()).toEqual(['at entry 3', 'at entry 8', 'at entry 9']);
+    expect(await copy.check()).toEqual(['audit-chain', 'audit-chain']);
+    expect(await where()).toEqual(['at entry 3', 'at entry 8']);
     expect(await copy.stopped()).toEqual([employerId]);
     await copy.resume();
     await copy.tamper(
       `UPDATE audit_entry SET subject = left(subject, -1) WHERE chain_id = '${employerId}' AND seq = 3`,
-      `DELETE FROM audit_entry WHERE chain_id = '${employerId}' AND seq = 10`,
+      `DELETE FROM audit_entry WHERE chain_id = '${employerId}' AND seq IN (10, 11)`,
     );
     expect(await copy.check()).toEqual(['audit-chain']);
-    expect(await where()).toEqual(['at entry 9']);
+    expect(await where()).toEqual(['at entry 8']);
     await copy.tamper(change(3));
     expect(await copy.check()).toEqual(['audit-chain']);
   });
