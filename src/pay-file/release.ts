@@ -1,11 +1,12 @@
+import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { lockPayKey } from '../pay-run/pay-key';
 import {
-  auditRelease,
   grantRelease,
   Release,
   RELEASE_STANDS,
+  releaseAction,
   ReleaseRequest,
   withdrawReleases,
 } from '../pay-run/pay-release';
@@ -23,7 +24,7 @@ export async function releaseFurtherPay(
   await lockPayKey(tx, request);
   await assertReleasable(tx, request);
   const made = await grantRelease(tx, personId, request);
-  await auditRelease(tx, made);
+  await append(tx, releaseAction(made));
   return made;
 }
 

@@ -1,3 +1,4 @@
+import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { DomainError } from '../domain/errors';
@@ -5,7 +6,7 @@ import { HoldCode, joiningOf, PAID_BY_ANOTHER_RUN, SECOND_PAY_CODES } from '../d
 import { showId } from '../http/prefixed-id';
 import { HeldPayment, HoldDecision, markReleased, readHeld, releasedBeside, releasedBy } from './hold.store';
 import { lockPayKey } from './pay-key';
-import { auditRelease, grantRelease, MadeRelease, RELEASE_STANDS, unusedRelease } from './pay-release';
+import { grantRelease, MadeRelease, RELEASE_STANDS, releaseAction, unusedRelease } from './pay-release';
 import { PayRun } from './pay-run.entity';
 import { currentVersion, moveRun } from './pay-run.store';
 import { movePayments } from './payment.store';
@@ -56,7 +57,7 @@ export async function releaseHold(
   );
   run.runVersion += 1;
   await planRun(tx, personal, run, { by: preparedBy, reason: decision.reason, actor });
-  if (made) await auditRelease(tx, made);
+  if (made) await append(tx, releaseAction(made));
 }
 
 /**

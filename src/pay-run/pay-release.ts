@@ -1,4 +1,4 @@
-import { append } from '../audit/audit';
+import { append, AuditedAction } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
 import { SECOND_PAY_CODES } from '../domain/hold';
@@ -45,49 +45,92 @@ export const RELEASE_IS_BACKED = `coalesce((
   false)`;
 
 /**
- * Makes the next release of an employee, period and kind of pay, whose key is locked; `auditRelease` is called for it once
+ * Makes the next release of an employee, period and kind of pay, whose key is locked; `releaseAction` of it is appended once
  * the rest of the transaction is done.
  * @param paymentId the payment that it is made with; beforehand, for whichever file comes next, it is of none
  */
 export async function grantRelease(
   tx: EmployerTransaction,
   personId: string,
-  request: ReleaseRequest,
-  paymentId?: string,
+  { employeeId, ...of }: ReleaseRequest,
+  paymentId: string | null = null,
 ): Promise<MadeRelease> {
-  const { employeeId, period, kindOfPay, reason } = request;
-  const [made] = await tx.query<{ sequence: number; released_at: Date }>(
-    `INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by,
-       payment_id)
-     SELECT $1, $2, $3::text, $4, $5, coalesce(max(sequence), 0) + 1, $6, $7, $8::uuid FROM pay_release
-     WHERE employer_id = $1 AND period = $3::text AND kind_of_pay = $4 AND employee_id = $5
-     RETURNING sequence, released_at`,
-    [tx.employerId, newId(), period, kindOfPay, employeeId, reason, personId, paymentId ?? null],
-  );
+  const [made] = await grantReleases(tx, personId, of, [{ employeeId, paymentId }]);
   if (!made) throw new Error('the release was not inserted');
-  return { ...request, personId, sequence: made.sequence, releasedAt: made.released_at };
+  return made;
 }
 
-/** Appends to the audit chain, whose head every stop of the employer needs, that a release was made. */
-export async function auditRelease(
+/** As `grantRelease`, one for each payment, in their order: of an employee with several of them one after another. */
+export async function grantReleases<Id extends string | null>(
   tx: EmployerTransaction,
-  { personId, employeeId, period, kindOfPay, sequence, reason }: MadeRelease,
-): Promise<void> {
+  personId: string,
+  of: Omit<ReleaseRequest, 'employeeId'>,
+  payments: readonly { employeeId: string; paymentId: Id }[],
+): Promise<(MadeRelease & { paymentId: Id })[]> {
+  const releases = payments.map((payment) => ({ ...payment, id: newId() }));
+  const rows = await tx.query<{ id: string; sequence: number; released_at: Date }>(
+    `INSERT INTO pay_release (employer_id, id, period, kind_of_pay, employee_id, sequence, reason, released_by,
+       payment_id)
+     SELECT $1, n.id, $2::text, $3::text, n.employee_id,
+       (SELECT coalesce(max(r.sequence), 0) FROM pay_release r WHERE ${ofKey('n.employee_id')})
+         + row_number() OVER (PARTITION BY n.employee_id ORDER BY n.nth), $4, $5, n.payment_id
+     FROM unnest($6::uuid[], $7::text[], $8::uuid[]) WITH ORDINALITY AS n(id, employee_id, payment_id, nth)
+     RETURNING id, sequence, released_at`,
+    [
+      tx.employerId,
+      of.period,
+      of.kindOfPay,
+      of.reason,
+      personId,
+      releases.map(({ id }) => id),
+      releases.map(({ employeeId }) => employeeId),
+      releases.map(({ paymentId }) => paymentId),
+    ],
+  );
+  const inserted = new Map(rows.map((row) => [row.id, row]));
+  return releases.flatMap(({ id, employeeId, paymentId }) => {
+    const row = inserted.get(id);
+    return row === undefined
+      ? []
+      : [{ ...of, employeeId, paymentId, personId, sequence: row.sequence, releasedAt: row.released_at }];
+  });
+}
+
+/** What the audit chain, whose head every stop of the employer needs, says of a release that was made. */
+export function releaseAction({
+  personId,
+  employeeId,
+  period,
+  kindOfPay,
+  sequence,
+  reason,
+}: MadeRelease): AuditedAction {
   const detail = { period, kindOfPay, sequence, reason };
-  await append(tx, { personId, action: 'pay.released', subject: employeeId, detail });
+  return { personId, action: 'pay.released', subject: employeeId, detail };
 }
 
 /** The first release of an employee, period and kind of pay, whose key is locked, that no payment was ever made by. */
 export async function unusedRelease(
   tx: EmployerTransaction,
-  { employeeId, period, kindOfPay }: ReleaseKey,
+  { employeeId, ...key }: ReleaseKey,
 ): Promise<number | undefined> {
-  const [unused] = await tx.query<{ sequence: number | null }>(
-    `SELECT min(r.sequence) AS sequence FROM pay_release r
-     WHERE ${OF_KEY} AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD'])})`,
-    [tx.employerId, period, kindOfPay, employeeId],
+  return (await unusedReleases(tx, key, [employeeId])).get(employeeId);
+}
+
+/** The same of each employee that has one. */
+export async function unusedReleases(
+  tx: EmployerTransaction,
+  { period, kindOfPay }: Omit<ReleaseKey, 'employeeId'>,
+  employeeIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await tx.query<{ employee_id: string; sequence: number }>(
+    `SELECT e.employee_id, u.sequence FROM unnest($4::text[]) AS e(employee_id), LATERAL (
+       SELECT r.sequence FROM pay_release r
+       WHERE ${ofKey('e.employee_id')} AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD'])})
+       ORDER BY r.sequence LIMIT 1) AS u`,
+    [tx.employerId, period, kindOfPay, employeeIds],
   );
-  return unused?.sequence ?? undefined;
+  return new Map(rows.map((row) => [row.employee_id, row.sequence]));
 }
 
 /** Which of some payments took a release that does not stand any more: only another one lets them be paid. */
@@ -135,7 +178,7 @@ export async function withdrawReleases(
 ): Promise<number[]> {
   const withdrawn = await tx.query<{ sequence: number }>(
     `UPDATE pay_release r SET withdrawn_at = clock_timestamp(), withdrawn_by = $5, withdrawn_reason = $6
-     WHERE ${OF_KEY} AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})
+     WHERE ${ofKey('$4')} AND ${RELEASE_STANDS} AND NOT (${isTaken(['HELD', 'EXCLUDED'])})
      RETURNING r.sequence`,
     [tx.employerId, period, kindOfPay, employeeId, personId, reason],
   );
@@ -173,7 +216,10 @@ export async function withdrawReleasesBefore(
   );
 }
 
-const OF_KEY = 'r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = $4';
+/** Releases `r` of an employee in the period ($2) and kind of pay ($3). */
+function ofKey(employeeId: string): string {
+  return `r.employer_id = $1 AND r.period = $2 AND r.kind_of_pay = $3 AND r.employee_id = ${employeeId}`;
+}
 
 /** Whether a payment has the place that a release `r` gives, besides those in `free` states and of cancelled runs. */
 function isTaken(free: readonly PaymentStatus[]): string {

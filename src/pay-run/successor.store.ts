@@ -5,7 +5,7 @@ import { PersonalData } from '../database/personal-data';
 import { Problem } from '../http/problem';
 import { approvedFields, StoredFields } from './approved-fields';
 import { PayKey } from './pay-key';
-import { grantRelease, MadeRelease, unusedRelease } from './pay-release';
+import { grantReleases, MadeRelease, unusedReleases } from './pay-release';
 import { Candidate } from './replaced.store';
 import { rowHash } from './run-hash';
 
@@ -21,6 +21,9 @@ export interface Copies {
 
 /** Payments copied by one statement. */
 const COPIED_AT_ONCE = 1_000;
+
+/** A payment that is replaced, and the id of what replaces it. */
+type Copy = Candidate & { copyId: string };
 
 interface StoredRow extends StoredFields {
   id: string;
@@ -51,20 +54,11 @@ async function copyPart(
   copies: Copies,
   from: number,
 ): Promise<MadeRelease[]> {
-  const part = copies.replaced.slice(from, from + COPIED_AT_ONCE);
+  const part = copies.replaced.slice(from, from + COPIED_AT_ONCE).map((one) => ({ ...one, copyId: newId() }));
   const hashes = await successorHashes(tx, personal, part);
-  const ids = part.map(() => newId());
   // What is made is released before it is inserted.
   await tx.query('SET CONSTRAINTS release_is_of_a_payment DEFERRED');
-  const releases: number[] = [];
-  const made: MadeRelease[] = [];
-  const taken = new Set<string>();
-  for (const [index, one] of part.entries()) {
-    const place = await placeFor(tx, copies, one, ids[index], taken);
-    if (place.made) made.push(place.made);
-    taken.add(placeOf(one.employeeId, place.sequence));
-    releases.push(place.sequence);
-  }
+  const { places, made } = await placesFor(tx, copies, part);
   await tx.query(
     `INSERT INTO payment (employer_id, id, pay_run_id, row_no, line, period, kind_of_pay, employee_id, name_sealed,
        written_name_sealed, name_hash, iban_sealed, iban_hash, bic, amount_minor, currency, remittance, row_hash,
@@ -78,11 +72,11 @@ async function copyPart(
     [
       tx.employerId,
       copies.payRunId,
-      ids,
+      part.map(({ copyId }) => copyId),
       part.map(({ id }) => id),
       part.map((_, index) => from + index + 1),
       part.map(({ id }) => hashes.get(id)),
-      releases,
+      part.map(({ copyId }) => places.get(copyId)),
       copies.reason ?? null,
     ],
   );
@@ -112,26 +106,36 @@ async function successorHashes(
   );
 }
 
-function placeOf(employeeId: string, release: number): string {
-  return `${release} ${employeeId}`;
-}
-
-/** What was never paid keeps its place; what was paid and came back still holds it, so that it takes a release. */
-async function placeFor(
+/**
+ * The place of each copy among the payments of its employee, by its id. What was never paid keeps its place; what was paid
+ * and came back still holds it, so that it takes a release: the unused one of its employee, or another that is made.
+ */
+async function placesFor(
   tx: EmployerTransaction,
-  copies: Copies,
-  replaced: Candidate,
-  madeWith: string | undefined,
-  taken: ReadonlySet<string>,
-): Promise<{ sequence: number; made?: MadeRelease }> {
-  if (replaced.status !== 'SETTLED') return { sequence: replaced.releaseSequence };
-  const { period, kindOfPay } = copies.key;
-  const { employeeId } = replaced;
+  { key, personId, reason = '' }: Copies,
+  part: readonly Copy[],
+): Promise<{ places: Map<string, number>; made: MadeRelease[] }> {
+  const unpaid = part.filter(({ status }) => status !== 'SETTLED');
+  const returned = part.filter(({ status }) => status === 'SETTLED');
+  const { period, kindOfPay } = key;
+  const employeeIds = [...new Set(returned.map(({ employeeId }) => employeeId))];
+  const unused = await unusedReleases(tx, { period, kindOfPay }, employeeIds);
   // A place that a payment had which ended unpaid is kept for what replaces that one.
-  const unused = await unusedRelease(tx, { employeeId, period, kindOfPay });
-  if (unused !== undefined && !taken.has(placeOf(employeeId, unused))) return { sequence: unused };
-  const reason = copies.reason ?? '';
-  const request = { employeeId, period, kindOfPay, reason };
-  const made = await grantRelease(tx, copies.personId, request, madeWith);
-  return { sequence: made.sequence, made };
+  for (const { employeeId, releaseSequence } of unpaid)
+    if (unused.get(employeeId) === releaseSequence) unused.delete(employeeId);
+  const places = new Map(unpaid.map(({ copyId, releaseSequence }) => [copyId, releaseSequence]));
+  for (const { copyId, employeeId } of returned) {
+    const sequence = unused.get(employeeId);
+    if (sequence !== undefined) places.set(copyId, sequence);
+    unused.delete(employeeId);
+  }
+  const unplaced = returned.filter(({ copyId }) => !places.has(copyId));
+  const made = await grantReleases(
+    tx,
+    personId,
+    { period, kindOfPay, reason },
+    unplaced.map(({ employeeId, copyId }) => ({ employeeId, paymentId: copyId })),
+  );
+  for (const { paymentId, sequence } of made) places.set(paymentId, sequence);
+  return { places, made };
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { append } from '../audit/audit';
+import { appendAll } from '../audit/audit';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG } from '../config/env';
@@ -30,7 +30,7 @@ import { readRun, RunRecord } from './pay-run.reads';
 import { findRun } from './pay-run.store';
 import { Candidate, replaceCandidates } from './replaced.store';
 import { Command } from './run-command';
-import { auditRelease, withoutRelease } from './pay-release';
+import { releaseAction, withoutRelease } from './pay-release';
 import { namesOfUnseen, SecondLook, UnseenPayment } from './second-look';
 import { SendSettings } from './send-outlook';
 import { tellOfMoved } from './stop-successors';
@@ -125,8 +125,7 @@ export class Successors {
     });
     const run = await finishDraft(tx, this.personal, id);
     await clear(tx, ['REPLACED_UNSEEN'], parent.id, 'a successor was made');
-    for (const release of releases) await auditRelease(tx, release);
-    await append(tx, {
+    const succeeded = {
       personId,
       action: 'pay-run.succeeded',
       subject: showId('run', parent.id),
@@ -136,7 +135,8 @@ export class Successors {
         rootHash: run.rootHash?.toString('hex'),
         reason: request.reason,
       },
-    });
+    };
+    await appendAll(tx, [...releases.map(releaseAction), succeeded]);
     return { record: await readRun(tx, id, this.config, this.clock.now()), leftOut: countByCode(refused) };
   }
 

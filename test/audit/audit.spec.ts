@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import request from 'supertest';
-import { append, INSTALLATION_CHAIN } from '../../src/audit/audit';
+import { append, appendAll, INSTALLATION_CHAIN } from '../../src/audit/audit';
 import { AuditEntry, canonicalJson, GENESIS, hashOfEntry } from '../../src/audit/audit-entry';
 import { AuditModule } from '../../src/audit/audit.module';
 import { CHAIN_START, verifyChain, verifySlice } from '../../src/audit/verify-chain';
@@ -58,6 +58,33 @@ describe('an audit chain', () => {
     const numbers = await Promise.all(Array.from({ length: 12 }, (_, n) => record(employerId, n)));
     expect(numbers.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n + 1));
     expect(await verify(employerId)).toEqual({ entries: 12 });
+  });
+
+  it('takes many entries of a transaction in their order, by as few statements as one', async () => {
+    const [employerId, other] = [await chainOf(2), await newEmployer()];
+    const { personId } = await makePerson(running.database, 'Ann', {});
+    const actions = Array.from({ length: 30 }, (_, n) => ({
+      action: 'pay.released',
+      subject: `E-"${n}\\`,
+      detail: { n, reason: 'a {new}, "account"' },
+      ...(n % 2 === 0 && { personId }),
+    }));
+    const appended = (to: string, some: typeof actions) =>
+      running.database.inEmployer(to, async (tx) => {
+        const query = jest.fn(tx.query);
+        await appendAll({ ...tx, query: query as typeof tx.query }, some);
+        return query.mock.calls.length;
+      });
+    expect([await appended(employerId, actions), await appended(other, actions.slice(0, 1))]).toEqual([2, 2]);
+    const rows = await running.database.inEmployer(employerId, (tx) =>
+      tx.query(
+        'SELECT action, subject, detail, person_id AS "personId" FROM audit_entry WHERE seq > 2 ORDER BY seq',
+      ),
+    );
+    expect(rows).toEqual(actions.map((one) => ({ personId: null, ...one })));
+    expect([await verify(employerId), await verify(other)]).toEqual([{ entries: 32 }, { entries: 1 }]);
+    expect(await record(employerId, 33)).toBe(33n);
+    expect(await verify(employerId)).toEqual({ entries: 33 });
   });
 
   it('takes nothing from a transaction that did not commit', async () => {
@@ -185,9 +212,8 @@ describe('an audit chain', () => {
 
   it('verifies across batches', async () => {
     const employerId = await newEmployer();
-    await running.database.inEmployer(employerId, async (tx) => {
-      for (let n = 1; n <= 1_001; n += 1) await append(tx, { action: 'a', subject: 's', detail: { n } });
-    });
+    const actions = Array.from({ length: 1_001 }, (_, n) => ({ action: 'a', subject: 's', detail: { n } }));
+    await running.database.inEmployer(employerId, (tx) => appendAll(tx, actions));
     expect(await verify(employerId)).toEqual({ entries: 1_001 });
     await tamper(employerId, `UPDATE audit_entry SET detail = '{}' WHERE chain_id = $1 AND seq = 1001`);
     expect(await verify(employerId)).toEqual({ entries: 1_000, brokenAt: 1_001n });

@@ -1,7 +1,12 @@
+import { Client } from 'pg';
+import { verifyChain } from '../../src/audit/verify-chain';
+import { CONFIG } from '../../src/config/env';
 import { refusalOfReplacement } from '../../src/domain/replacement';
 import { grantRelease } from '../../src/pay-run/pay-release';
 import { PayRun } from '../../src/pay-run/pay-run.entity';
 import { replaceCandidates } from '../../src/pay-run/replaced.store';
+import { SecondLook } from '../../src/pay-run/second-look';
+import { Successors } from '../../src/pay-run/successor';
 import { Company, PayOffice } from './pay-office';
 import { RunAtBank } from './run-at-bank';
 
@@ -70,5 +75,68 @@ describe('two payments of an employee that came back', () => {
     const again = { employeeId: 'E-1', amountMinor: 300n, releaseSequence: 2 };
     await office.run(company, [again], { kindOfPay: 'SALARY', sequence: 1, parentRunId: run.id });
     expect(await refusals()).toEqual(['EMPLOYEE_PAID_OTHERWISE', 'EMPLOYEE_PAID_OTHERWISE']);
+  });
+});
+
+describe('a successor of payments that came back', () => {
+  let office: PayOffice;
+  beforeAll(async () => {
+    office = await PayOffice.open();
+  });
+  afterAll(() => office?.close());
+
+  /** Pays again some returned payments, one of each employee, which the bank shows as before. */
+  async function paidAgain(payments: number) {
+    const company = await office.company();
+    const toPay = Array.from({ length: payments }, () => ({ amountMinor: 100n }));
+    const run = await office.run(company, toPay);
+    const fates = toPay.map(() => 'RETURNED' as const);
+    await RunAtBank.ended(office, company, run, fates);
+    const sql = 'SELECT id FROM payment WHERE pay_run_id = $1 ORDER BY row_no';
+    const ids = (await office.query<{ id: string }>(company, sql, [run.id])).map(({ id }) => id);
+    const secondLook = { ofPayments: () => Promise.resolve({ moved: [], unseen: [] }) };
+    const successors = new Successors(
+      office.database,
+      office.personal,
+      secondLook as unknown as SecondLook,
+      office.clock,
+      office.app.get(CONFIG),
+    );
+    const { employerId, preparer } = company;
+    const command = { employerId, payRunId: run.id, personId: preparer.personId, ifMatch: undefined };
+    const request = { executionDate: '2026-11-27', paymentIds: ids, reason: 'a new account' };
+    const asked = jest.spyOn(Client.prototype, 'query');
+    const made = await successors.make(command, request);
+    const statements = asked.mock.calls.length;
+    asked.mockRestore();
+    return { company, run, made, statements };
+  }
+
+  it('asks the database no more often for many of them than for one', async () => {
+    const [one, many] = [await paidAgain(1), await paidAgain(40)];
+    expect(many.made.record.run.rowCount).toBe(40);
+    expect(many.statements).toBe(one.statements);
+  });
+
+  it('has a release of each in the audit chain, in the order of the rows, and then its own entry', async () => {
+    const { company, run } = await paidAgain(12);
+    const entries = await office.query(
+      company,
+      `SELECT action, subject, person_id AS person, detail FROM audit_entry
+       WHERE action IN ('pay.released', 'pay-run.succeeded') ORDER BY seq`,
+    );
+    const { period, kindOfPay } = run;
+    const person = company.preparer.personId;
+    expect(entries).toEqual([
+      ...Array.from({ length: 12 }, (_, n) => ({
+        action: 'pay.released',
+        subject: `E-${n + 1}`,
+        person,
+        detail: { period, kindOfPay, sequence: 1, reason: 'a new account' },
+      })),
+      expect.objectContaining({ action: 'pay-run.succeeded', person }),
+    ]);
+    const verdict = await office.in(company, (tx) => verifyChain(tx, company.employerId));
+    expect(verdict).toEqual({ entries: entries.length });
   });
 });
