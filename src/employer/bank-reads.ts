@@ -151,7 +151,8 @@ export class BankReads {
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
     const { byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     let isNone = false;
-    const general = () => this.fromGeneralList(instruction);
+    const general = () =>
+      this.countingFaults(generalFor(instruction), () => this.fromGeneralList(instruction));
     const alone = async (): Promise<BankPayment[]> => {
       if (!isNone) return this.alone.oneByOne(instruction);
       return evenUnlisted ? [] : this.alone.unlisted({ ...instruction, evenUnlisted: true });
@@ -190,7 +191,8 @@ export class BankReads {
   /**
    * What a list shows, and by every other read what of that is sought it lacks.
    * @param other list, where one may be read
-   * @throws BankClientError what the other one fails with, where some are shown nowhere and a decision may rest on them
+   * @throws BankClientError what the other one fails with, where some are shown nowhere and a decision may rest on them, but
+   * for a server's fault that lasts
    */
   async withSought(
     instruction: InstructionAtBank,
@@ -206,7 +208,8 @@ export class BankReads {
       if (found.length > listed.length) instruction.onShown?.(undefined);
     } catch (error) {
       if (!isBankError(error)) throw error;
-      if (this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
+      const isLasting = isServersFault(error) && this.faultsOf(generalFor(instruction)) > PASSING_FAULTS;
+      if (isLasting || this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
       else failure = error;
     }
     const all = await this.alone.completed({ ...instruction, bankIds: lackingIn(instruction, found) }, found);
@@ -300,6 +303,11 @@ export class BankReads {
 
 function listOf(bankInstructionId: string): string {
   return `payments of ${bankInstructionId}`;
+}
+
+/** How far back it is read depends on the instruction, and so whether it fails. */
+function generalFor({ bankInstructionId }: InstructionAtBank): string {
+  return `general list for ${bankInstructionId}`;
 }
 
 function may(account: EmployerAccount, read: BankRead): boolean {
