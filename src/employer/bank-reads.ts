@@ -24,7 +24,7 @@ import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../d
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { type InstructionAtBank, knownTo, lackingIn, mayBeOf, withoutFees } from './instruction-at-bank';
-import { PaymentsAlone } from './payments-alone';
+import { PASSING_FAULTS, PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
 export interface Standing {
@@ -45,9 +45,6 @@ export interface Standing {
 export function isUnclear(statuses: readonly string[]): boolean {
   return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
 }
-
-/** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
-const PASSING_FAULTS = 4;
 
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
 export const CLOCK_MARGIN_MS = DAY_MS;

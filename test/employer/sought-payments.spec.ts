@@ -42,7 +42,7 @@ async function readBy(
   const reads = readsOf({ listInstructionPayments: () => listed(own), listPayments, getPayment });
   const account = { reads: bank.reads ?? LISTS } as unknown as EmployerAccount;
   const onShown = jest.fn();
-  const instruction = {
+  const instruction: InstructionAtBank = {
     bankInstructionId: '4711',
     createdAt: new Date(),
     bankIds: [['901'], ['902'], ['903'], []],
@@ -123,6 +123,26 @@ it('a decision goes past a few payments that are not shown by themselves', async
   const bank = { own: ['901'], alone: ['906', '907'] };
   expect(await readBy(decided, bank)).toMatchObject({ found: ['901', '906', '907'], asked: [1, 8] });
   expect(await readBy(decided, { own: ['901'] })).toMatchObject({ found: ['901'], asked: [1, 5] });
+});
+
+it('of more than a thousand that are only followed the next thousand are read so each time', async () => {
+  const bankIds = Array.from({ length: 1_002 }, (_, n) => [String(n)] as const);
+  const bank = { own: ['0'], alone: bankIds.map(([id]) => id) };
+  const first = await readBy({ ...FOLLOWED, bankIds }, bank);
+  expect(first).toMatchObject({ asked: [1, 1_000] });
+  expect(first.found).not.toContain('1001');
+  const second = await readBy({ ...FOLLOWED, bankIds }, bank, 1);
+  expect(second).toMatchObject({ asked: [2, 2_000] });
+  expect(second.found).toContain('1001');
+  const none = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
+  expect(await readBy({ ...FOLLOWED, bankIds: none }, {})).toMatchObject({ found: [], asked: [1, 5] });
+});
+
+it('no decision rests on a payment that the bank fails to show by itself, unless it fails again and again', async () => {
+  const bank = { own: ['901'], alone: broken };
+  await expect(readBy(DECIDED, bank)).rejects.toBe(broken);
+  await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+  expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901'] });
 });
 
 it('what one payment alone may tell is read so a thousand times at most, whether or not the account is known to allow it', async () => {
