@@ -1,7 +1,7 @@
 import type { AmountCodec } from './amount-codec';
 import type { BankClient } from './client';
 import { echoFaultsOfInitiate, echoFaultsOfPayment } from './echo';
-import { BankError, ContractDrift, isNotShown, NotFound } from './errors';
+import { BankError, ContractDrift, isNotShown, NotAllowed, NotFound } from './errors';
 import { isPathId } from './link';
 import { checked, type Outcome } from './outcome';
 import type { ListSize } from './pager';
@@ -188,20 +188,22 @@ export class BankGateway {
   /**
    * One payment. Which of its ids the path takes is not shown (Paths exposed only as links): the other one is asked for
    * where the first gives no payment, or somebody else's. @throws NotFound where the bank says so of either: the number may
-   * be another customer's as the other id, and how it is refused says nothing of this payment
+   * be another customer's as the other id, and how it is refused says nothing of this payment; NotAllowed where it refuses
+   * either, and else what the first failed with
    */
   async getPayment(ids: PaymentIds): Promise<BankPayment> {
-    let failure: BankError | undefined;
+    const failures: BankError[] = [];
     for (const id of ids.filter((one) => one !== undefined).filter(isPathId)) {
       try {
         const record = await this.client.paymentTransactions.get(id);
         if (idOfPayment(record) === ids[0]) return paymentOf(record, this.client.amounts);
       } catch (error) {
         if (!(error instanceof BankError && isNotShown(error))) throw error;
-        if (failure === undefined || error instanceof NotFound) failure = error;
+        failures.push(error);
       }
     }
-    throw failure ?? new ContractDrift(['id']);
+    const told = [NotFound, NotAllowed].map((kind) => failures.find((failure) => failure instanceof kind));
+    throw told[0] ?? told[1] ?? failures[0] ?? new ContractDrift(['id']);
   }
 
   async *listAccounts(): AsyncGenerator<BankAccount, void, undefined> {

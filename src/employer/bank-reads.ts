@@ -24,7 +24,7 @@ import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../d
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { type InstructionAtBank, knownTo, lackingIn, mayBeOf, withoutFees } from './instruction-at-bank';
-import { PaymentsAlone } from './payments-alone';
+import { PASSING_FAULTS, PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
 export interface Standing {
@@ -45,9 +45,6 @@ export interface Standing {
 export function isUnclear(statuses: readonly string[]): boolean {
   return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
 }
-
-/** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
-const PASSING_FAULTS = 4;
 
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
 export const CLOCK_MARGIN_MS = DAY_MS;
@@ -151,7 +148,8 @@ export class BankReads {
   async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
     const { byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     let isNone = false;
-    const general = () => this.fromGeneralList(instruction);
+    const general = () =>
+      this.countingFaults(generalFor(instruction), () => this.fromGeneralList(instruction));
     const alone = async (): Promise<BankPayment[]> => {
       if (!isNone) return this.alone.oneByOne(instruction);
       return evenUnlisted ? [] : this.alone.unlisted({ ...instruction, evenUnlisted: true });
@@ -190,7 +188,8 @@ export class BankReads {
   /**
    * What a list shows, and by every other read what of that is sought it lacks.
    * @param other list, where one may be read
-   * @throws BankClientError what the other one fails with, where some are shown nowhere and a decision may rest on them
+   * @throws BankClientError what the other one fails with, where some are shown nowhere and a decision may rest on them, but
+   * for a server's fault that lasts
    */
   async withSought(
     instruction: InstructionAtBank,
@@ -206,7 +205,8 @@ export class BankReads {
       if (found.length > listed.length) instruction.onShown?.(undefined);
     } catch (error) {
       if (!isBankError(error)) throw error;
-      if (this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
+      const isLasting = isServersFault(error) && this.faultsOf(generalFor(instruction)) > PASSING_FAULTS;
+      if (isLasting || this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
       else failure = error;
     }
     const all = await this.alone.completed({ ...instruction, bankIds: lackingIn(instruction, found) }, found);
@@ -300,6 +300,11 @@ export class BankReads {
 
 function listOf(bankInstructionId: string): string {
   return `payments of ${bankInstructionId}`;
+}
+
+/** How far back it is read depends on the instruction, and so whether it fails. */
+function generalFor({ bankInstructionId }: InstructionAtBank): string {
+  return `general list for ${bankInstructionId}`;
 }
 
 function may(account: EmployerAccount, read: BankRead): boolean {

@@ -8,7 +8,6 @@ import {
   isRefusedRead,
   isServersFault,
   NotFound,
-  unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
@@ -21,6 +20,9 @@ const MOST_ALONE = 1_000;
 /** So many in vain, one by one: none is shown so, or the bank does not answer. */
 const MOST_IN_VAIN = 5;
 
+/** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
+export const PASSING_FAULTS = 4;
+
 /** Reads of payments each by itself: what no list shows, or shows without what names it. */
 @Injectable()
 export class PaymentsAlone {
@@ -30,19 +32,23 @@ export class PaymentsAlone {
   /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
   private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
+  /** How often in a row the bank failed to answer for a payment that a decision rests on, for a fault of its own. */
+  private readonly faults = new Map<string, number>();
+
   constructor(private readonly gateway: BankGateway) {}
 
   /**
    * Payments that no list shows, each by itself, up to the first that is not shown so either, or a few where they are sought;
    * of what is only followed that says nothing of others, and some of them are tried before it is taken for how the bank
    * answers all: whether it is allowed is not known of an account that was onboarded before there was a payment. Where they
-   * are more than `MOST_ALONE` none is read, but where each of them may tell what is asked: then the first.
+   * are more than `MOST_ALONE` no more are read at once, and the next of what is only followed the next time; none where one
+   * tells as much as all.
    * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
-   * @throws BankClientError
+   * @throws BankClientError as such reads, a server's fault of what is sought unless it lasts
    */
   async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
     const { bankIds, byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
-    const isEachTelling = byAnyList && !isOnlyFollowed;
+    const isEachTelling = byAnyList || isOnlyFollowed;
     if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return [];
     const found = isOnlyFollowed
       ? await this.followedAlone(instruction, isShown)
@@ -56,14 +62,31 @@ export class PaymentsAlone {
     const most = instruction.isSought ? MOST_IN_VAIN : 1;
     const found: BankPayment[] = [];
     let unshown = 0;
+    let passing: BankClientError | undefined;
     for (const ids of this.inTurn(instruction)) {
-      const payment = await unless(isRefusedRead, this.gateway.getPayment(ids));
-      if (payment && isOurs(payment)) {
+      const payment = await this.gateway.getPayment(ids).catch((error: unknown) => {
+        if (isRefusedRead(error) || (instruction.isSought && isServersFault(error))) return error;
+        throw error;
+      });
+      if (instruction.isSought && this.mayPass(ids[0], payment)) passing ??= payment;
+      if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
         unshown = 0;
       } else if ((unshown += 1) === most) break;
     }
+    if (passing) throw passing;
     return found;
+  }
+
+  /** Whether a read of a payment met a fault that has not lasted yet. */
+  private mayPass(bankPaymentId: string, read: unknown): read is BankClientError {
+    if (!isServersFault(read)) {
+      this.faults.delete(bankPaymentId);
+      return false;
+    }
+    const faults = (this.faults.get(bankPaymentId) ?? 0) + 1;
+    this.faults.set(bankPaymentId, faults);
+    return faults <= PASSING_FAULTS;
   }
 
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
@@ -97,7 +120,8 @@ export class PaymentsAlone {
     const isOurs = mayBeOf(instruction);
     let failure: BankClientError | undefined;
     let [unshown, faults, unanswered] = [0, 0, 0];
-    const inTurn = this.inTurn(instruction);
+    const all = this.inTurn(instruction);
+    const inTurn = isOnlyWay ? all : all.slice(0, MOST_ALONE);
     for (const ids of inTurn) {
       const read = await this.gateway.getPayment(ids).catch((error: unknown) => {
         if (isServersFault(error) || isRefusedRead(error)) return error;
@@ -119,7 +143,7 @@ export class PaymentsAlone {
       if (inVain === MOST_IN_VAIN && ids !== inTurn.at(-1))
         return isOnlyWay || found.length > 0 ? failure : undefined;
     }
-    this.beginNextWith(found[0], instruction);
+    if (inTurn.length === all.length) this.beginNextWith(found[0], instruction);
     return isOnlyWay && found.length === 0 ? failure : undefined;
   }
 

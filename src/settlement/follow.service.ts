@@ -139,13 +139,13 @@ export class FollowService {
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    { unshown, unread, cutShort }: Step,
+    { unshown, isLacking, unread, cutShort }: Step,
   ): Promise<void> {
     if (unshown === undefined) return;
     const { instruction, run, known } = followed;
     if (cutShort) await this.tellOf(tx, claim, followed, cutShort);
     if (unread) await this.tellOf(tx, claim, followed, unread);
-    else if (!cutShort && isRead(instruction))
+    else if (!cutShort && isLacking !== true && isRead(instruction))
       await clear(tx, ['CONTRACT_DRIFT'], instruction.id, READ_AGAIN);
     if (unshown.length === 0) {
       await isThere(tx, claim, ENDED);

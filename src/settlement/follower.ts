@@ -85,6 +85,8 @@ interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
 export interface Step {
   /** The ids the bank has given to payments that it does not show; undefined where none was asked for. */
   unshown?: readonly string[];
+  /** Whether some of these have not ended, or the instruction has: one of them may be what cannot be read. */
+  isLacking?: boolean;
   /** Why a list answers nothing that can be used, where no other shows any payment, or a payment by itself does not. */
   unread?: BankClientError;
   /** Why not all payments were tried each by itself, where some were seen. */
@@ -146,7 +148,7 @@ export class Follower {
     const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
     if (failed) throw failed;
     if (!cutShort) await this.leases.answer(claim);
-    return { unshown, unread: garbled ?? unread, cutShort };
+    return { unshown, isLacking: unshown.some(stillReadOf(followed)), unread: garbled ?? unread, cutShort };
   }
 
   /** @throws BankClientError as the reads do, once what they say of the instruction, and what a glance at it showed, is told */
@@ -201,11 +203,8 @@ export class Follower {
    * What is open, and all of what ended, is looked for by every read where a list shows others of the instruction; not while
    * it was submitted just now, since that list may lag.
    */
-  private soughtOf({ instruction, known }: Followed): InstructionAtBank['isSought'] {
-    if (!this.lateness.isOld(instruction)) return undefined;
-    if (instruction.status !== 'SUBMITTED') return () => true;
-    const open = known.filter(({ bankStatus }) => bankStatus === null || !hasEnded(bankStatus));
-    return knownTo(open.map(({ bankIds }) => bankIds));
+  private soughtOf(followed: Followed): InstructionAtBank['isSought'] {
+    return this.lateness.isOld(followed.instruction) ? stillReadOf(followed) : undefined;
   }
 
   /** What time alone tells of an instruction while nothing of it can be read, or recorded. @param why in words */
@@ -396,6 +395,13 @@ function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: Se
 }
 
 /** Whether a status says what became of a payment. */
+/** Of a payment whether it is open, or its instruction ended. */
+function stillReadOf({ instruction, known }: Followed): (bankPaymentId: string) => boolean {
+  if (instruction.status !== 'SUBMITTED') return () => true;
+  const open = known.filter(({ bankStatus }) => bankStatus === null || !hasEnded(bankStatus));
+  return knownTo(open.map(({ bankIds }) => bankIds));
+}
+
 function hasEnded(bankStatus: string): boolean {
   const { kind } = readBankStatus(bankStatus);
   return kind === 'terminal' || kind === 'returned';

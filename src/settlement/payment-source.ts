@@ -28,6 +28,12 @@ interface Asked {
   ended: boolean;
 }
 
+/** What was found, and by which way: by every read nothing is left to be looked for. */
+interface Swept {
+  swept: BankPayment[];
+  by: 'sweep' | 'own-list' | 'every-read';
+}
+
 /**
  * The payments of followed instructions: read one by one while they are few or fill pages of their own, and by one sweep
  * of the general listing that serves all who asked when they are many and small. The sweep has no status filter, since
@@ -63,7 +69,8 @@ export class PaymentSource {
       const own = isFew ? await this.reads.payments(account, at) : await this.ownList(account, at);
       if (own === undefined) return await this.ofGeneralList(account, asked, at, 'unshown');
       if (isFew && (own.length > 0 || at.byAnyList)) return own;
-      if (own.length > 0) return await this.withSwept(asked, at, own);
+      if (own.length > 0 && lackingIn(at, own).length === 0) return own;
+      if (own.length > 0) return await this.withSwept(at, own, this.sweptAnyhow(asked, at));
       // What its own list shows none of the general one may show; of what is followed, that it cannot be read is no worse.
       const isNoWorse = (error: unknown): boolean => {
         if (!this.reads.mayBeReadOtherwise(error, at, true)) return false;
@@ -85,10 +92,12 @@ export class PaymentSource {
     own: 'not-read' | 'unshown' | 'empty',
   ): Promise<BankPayment[]> {
     const linked = own !== 'empty' && isLinked(account);
-    const swept = await this.swept(account, asked, at, linked);
+    const { swept, by } = await this.swept(account, asked, at, linked);
+    if (by === 'every-read') return swept;
     if (swept.length === 0) return this.unswept(account, at, linked);
     if (own !== 'not-read') return this.ownLists.run(() => this.alone.completed(at, swept));
     if (lackingIn(at, swept).length === 0) return swept;
+    if (by === 'own-list') return this.withSwept(at, swept, this.ofAll.join(asked.id, at));
     const ownList = () => this.reads.ownPayments(account, { ...at, onShown: undefined });
     return this.ownLists.run(() => this.reads.withSought(at, swept, linked ? ownList : undefined));
   }
@@ -98,37 +107,49 @@ export class PaymentSource {
     asked: Asked,
     at: InstructionAtBank,
     linked: boolean,
-  ): Promise<BankPayment[]> {
+  ): Promise<Swept> {
     const sweeps = this.sweepsOf(asked);
     try {
       const swept = await sweeps.join(asked.id, at);
-      return linked && !swept.every(namesItsInstruction) ? await this.named(account, at, swept) : swept;
+      const isUnnamed = linked && !swept.every(namesItsInstruction);
+      return { swept: isUnnamed ? await this.named(account, at, swept) : swept, by: 'sweep' };
     } catch (error) {
-      if (isRequestRefused(error))
-        return (
-          (linked ? await this.ownList(account, at) : undefined) ?? (await this.ofAll.join(asked.id, at))
-        );
+      if (isRequestRefused(error)) {
+        const own = linked ? await this.ownList(account, at) : undefined;
+        return own
+          ? { swept: own, by: 'own-list' }
+          : { swept: await this.ofAll.join(asked.id, at), by: 'sweep' };
+      }
       // What is wrong with everybody's list need not be wrong with that of this instruction.
       if (linked && (isNotShown(error) || (isServersFault(error) && sweeps.failLastingly)))
-        return await this.ownLists.run(() => this.reads.payments(account, at));
+        return {
+          swept: await this.ownLists.run(() => this.reads.payments(account, at)),
+          by: 'every-read',
+        };
       const alone = !linked && isPerhapsNone(error) ? await this.eachByItself(at) : [];
-      if (alone.length > 0) return alone;
+      if (alone.length > 0) return { swept: alone, by: 'every-read' };
       throw error;
     }
   }
 
   /** What its own list shows, and what of that is sought it lacks. */
-  private async withSwept(asked: Asked, at: InstructionAtBank, own: BankPayment[]): Promise<BankPayment[]> {
-    if (lackingIn(at, own).length === 0) return own;
-    const swept = this.sweepsOf(asked)
+  private async withSwept(
+    at: InstructionAtBank,
+    own: BankPayment[],
+    swept: Promise<BankPayment[]>,
+  ): Promise<BankPayment[]> {
+    // Others who are swept for would wait for a lane.
+    await swept.catch(() => undefined);
+    return this.ownLists.run(() => this.reads.withSought(at, own, () => swept));
+  }
+
+  private sweptAnyhow(asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
+    return this.sweepsOf(asked)
       .join(asked.id, at)
       .catch((error: unknown) => {
         if (isRequestRefused(error)) return this.ofAll.join(asked.id, at);
         throw error;
       });
-    // Others who are swept for would wait for a lane.
-    await swept.catch(() => undefined);
-    return this.ownLists.run(() => this.reads.withSought(at, own, () => swept));
   }
 
   private sweepsOf({ ended }: Asked): Sweeps {
@@ -142,7 +163,9 @@ export class PaymentSource {
     linked: boolean,
   ): Promise<BankPayment[]> {
     const own = linked ? await unless(isNotShown, this.ownList(account, at)) : undefined;
-    return own && own.length > 0 ? own : this.eachByItself(at);
+    return own && own.length > 0
+      ? this.ownLists.run(() => this.reads.withSought(at, own))
+      : this.eachByItself(at);
   }
 
   private eachByItself(at: InstructionAtBank): Promise<BankPayment[]> {

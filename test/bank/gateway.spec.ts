@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { LosslessNumber, parse } from 'lossless-json';
 import type { AmountUnit } from '../../src/bank/amount-codec';
 import { BankClient } from '../../src/bank/client';
-import { BankError, ContractDrift, NotFound } from '../../src/bank/errors';
+import { BankError, ContractDrift, NotAllowed, NotFound } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import type { PaymentMarks } from '../../src/bank/payment-marks';
 import type { AddPayment, InitiateInstruction } from '../../src/bank/prepared';
@@ -328,10 +328,11 @@ describe('the gateway', () => {
     [404, 403, NotFound],
     [403, 404, NotFound],
     [400, 404, NotFound],
-    [400, 403, BankError],
+    [400, 403, NotAllowed],
+    [403, 400, NotAllowed],
     [404, 500, BankError],
   ])(
-    'says that a payment is not found where one of its ids is not, whatever else is refused (%i, %i)',
+    'tells of two refusals of a payment that it is not found, or else not allowed, whatever the other is (%i, %i)',
     async (first, other, expected) => {
       bank.handler = (request, response) =>
         answer(response, request.url.endsWith('/901') ? first : other, {});

@@ -23,10 +23,11 @@ interface AtBank {
   reads?: BankRead[];
 }
 
-/** What is read of 901 to 903, how often the general list and each by itself were asked, and by which way what was shown. */
+/** What is read of 901 to 903 after so many reads, how often the general list and each by itself were asked, and by which way what was shown. */
 async function readBy(
   at: Partial<InstructionAtBank>,
   { own = [], general = [], alone = [], ...bank }: AtBank,
+  before = 0,
 ) {
   const shown = (bankPaymentId?: string) => ({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' });
   async function* listed(what: string[] | Error) {
@@ -41,14 +42,16 @@ async function readBy(
   const reads = readsOf({ listInstructionPayments: () => listed(own), listPayments, getPayment });
   const account = { reads: bank.reads ?? LISTS } as unknown as EmployerAccount;
   const onShown = jest.fn();
-  const found = await reads.payments(account, {
+  const instruction: InstructionAtBank = {
     bankInstructionId: '4711',
     createdAt: new Date(),
     bankIds: [['901'], ['902'], ['903'], []],
     isNamedBy: namesOf('018f0000-0000-7000-8000-000000000001'),
     onShown,
     ...at,
-  });
+  };
+  for (let n = 0; n < before; n += 1) await reads.payments(account, instruction).catch(() => undefined);
+  const found = await reads.payments(account, instruction);
   const asked = [listPayments, getPayment].map(({ mock }) => mock.calls.length);
   return { found: found.map(({ bankPaymentId }) => bankPaymentId), asked, by: onShown.mock.calls.flat() };
 }
@@ -108,12 +111,38 @@ it('a decision rests on no list that lacks some while another fails, and what is
   expect(await readBy(FOLLOWED, bank)).toMatchObject({ found: ['901', '902'] });
 });
 
+it('a decision goes on without a general list that fails again and again, and whose own list works', async () => {
+  const bank = { own: ['901'], general: new BankError(504, raw), alone: ['902'] };
+  await expect(readBy(DECIDED, bank, 3)).rejects.toBe(bank.general);
+  expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
+});
+
 it('a decision goes past a few payments that are not shown by themselves', async () => {
   const bankIds = Array.from({ length: 9 }, (_, n) => [String(901 + n)] as const);
   const decided = { ...DECIDED, bankIds };
   const bank = { own: ['901'], alone: ['906', '907'] };
   expect(await readBy(decided, bank)).toMatchObject({ found: ['901', '906', '907'], asked: [1, 8] });
   expect(await readBy(decided, { own: ['901'] })).toMatchObject({ found: ['901'], asked: [1, 5] });
+});
+
+it('of more than a thousand that are only followed the next thousand are read so each time', async () => {
+  const bankIds = Array.from({ length: 1_002 }, (_, n) => [String(n)] as const);
+  const bank = { own: ['0'], alone: bankIds.map(([id]) => id) };
+  const first = await readBy({ ...FOLLOWED, bankIds }, bank);
+  expect(first).toMatchObject({ asked: [1, 1_000] });
+  expect(first.found).not.toContain('1001');
+  const second = await readBy({ ...FOLLOWED, bankIds }, bank, 1);
+  expect(second).toMatchObject({ asked: [2, 2_000] });
+  expect(second.found).toContain('1001');
+  const none = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
+  expect(await readBy({ ...FOLLOWED, bankIds: none }, {})).toMatchObject({ found: [], asked: [1, 5] });
+});
+
+it('no decision rests on a payment that the bank fails to show by itself, unless it fails again and again', async () => {
+  const bank = { own: ['901'], alone: broken };
+  await expect(readBy(DECIDED, bank)).rejects.toBe(broken);
+  await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+  expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901'] });
 });
 
 it('what one payment alone may tell is read so a thousand times at most, whether or not the account is known to allow it', async () => {

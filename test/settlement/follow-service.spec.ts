@@ -96,7 +96,7 @@ describe('what is open, and of which some payments were seen while others could 
   const broken = new BankError(500, { raw: '' });
   const garbled = new ContractDrift(['status']);
 
-  async function readOnce(failures: Pick<Step, 'cutShort' | 'unread'>): Promise<number> {
+  async function readOnce(failures: Pick<Step, 'cutShort' | 'unread' | 'isLacking'>): Promise<number> {
     await execute(
       office.server.superuserUrl,
       `SET session_replication_role = replica;
@@ -133,6 +133,8 @@ describe('what is open, and of which some payments were seen while others could 
     await readOnce({ cutShort: broken, unread: garbled });
     expect(await kinds()).toEqual(['CONTRACT_DRIFT']);
     await readOnce({ cutShort: broken });
+    expect(await kinds()).toEqual(['CONTRACT_DRIFT']);
+    await readOnce({ isLacking: true });
     expect(await kinds()).toEqual(['CONTRACT_DRIFT']);
     await readOnce({});
     expect(await kinds()).toEqual([]);

@@ -341,7 +341,7 @@ describe('what a list lacks that shows others of an instruction, and is sought',
   /** What is seen of the last of several of a size, by which read, and the calls of each way, where these show so much. */
   async function lastSeen(
     { count, rows }: { count: number; rows: number },
-    { own, general, alone }: { own: string[]; general: string[]; alone: string[] },
+    { own, general, alone, failure }: { own: string[]; general: string[]; alone: string[]; failure?: Error },
     isSought: InstructionAtBank['isSought'] = () => true,
   ) {
     const last = `bank-${count - 1}`;
@@ -357,8 +357,9 @@ describe('what a list lacks that shows others of an instruction, and is sought',
         const shown = id === last ? own.map(record) : [{ ...record(id), bankInstructionId: id }];
         yield* await Promise.resolve(shown);
       },
-      listPayments: async function* () {
+      listPayments: async function* ({ from }: { from?: string }) {
         calls.general += 1;
+        if (failure && from !== undefined) throw failure;
         yield* await Promise.resolve(general.map(record));
         for (let n = 0; n < count - 1; n += 1)
           yield { ...record(`bank-${n}`), bankInstructionId: `bank-${n}` };
@@ -425,6 +426,26 @@ describe('what a list lacks that shows others of an instruction, and is sought',
     expect(await lastSeen(small, { ...bank, general: all })).toEqual(whole);
     const some = await lastSeen(small, bank, (id) => id === '901');
     expect(some).toEqual({ ...whole, seen: ['901'] });
+  });
+
+  it('is looked for each by itself where the general list shows none, and its own some', async () => {
+    expect(await lastSeen(small, { own: ['901'], general: [], alone: ['902', '903'] })).toMatchObject({
+      seen: ['901', '902', '903'],
+      calls: { own: 1, alone: 2 },
+    });
+  });
+
+  it('is looked for in all of the general list where that refuses its bound', async () => {
+    const bank = { own: ['901'], general: ['902'], alone: ['903'], failure: new BankError(400, { raw: '' }) };
+    expect(await lastSeen(small, bank)).toMatchObject({
+      seen: ['901', '902', '903'],
+      calls: { own: 1, general: 2, alone: 1 },
+    });
+  });
+
+  it('is looked for once where the general list cannot be read to its end', async () => {
+    const bank = { own: ['901'], general: [], alone: [], failure: new ListUnreadable('repeats') };
+    expect(await lastSeen(small, bank)).toMatchObject({ seen: ['901'], calls: { own: 1, alone: 2 } });
   });
 });
 
