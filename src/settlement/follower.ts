@@ -394,7 +394,6 @@ function contradictsEnd({ payment, alarm }: Progress, { status, wasSettled }: Se
   return alarm === 'CONTRADICTION' && isPaymentFinal(payment.status) && isEnd;
 }
 
-/** Whether a status says what became of a payment. */
 /** Of a payment whether it is open, or its instruction ended. */
 function stillReadOf({ instruction, known }: Followed): (bankPaymentId: string) => boolean {
   if (instruction.status !== 'SUBMITTED') return () => true;
@@ -402,6 +401,7 @@ function stillReadOf({ instruction, known }: Followed): (bankPaymentId: string) 
   return knownTo(open.map(({ bankIds }) => bankIds));
 }
 
+/** Whether a status says what became of a payment. */
 function hasEnded(bankStatus: string): boolean {
   const { kind } = readBankStatus(bankStatus);
   return kind === 'terminal' || kind === 'returned';
