@@ -96,6 +96,7 @@ describe('a submit that is not sent soon after it was allowed', () => {
       'getInstruction',
       'listInstructionPaymentTransactions',
       'listPaymentTransactions',
+      'getPaymentTransaction',
     ])
       await payroll.fault({ operation, kind: '404', every: 1 });
     await payroll.spawn({ PORT: '0' });
