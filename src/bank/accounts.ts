@@ -1,5 +1,5 @@
 import { segment } from './link';
-import { listFetcher } from './list';
+import { listAt } from './list';
 import type { Outcome } from './outcome';
 import { eachItem, type ListHabits } from './pager';
 import { sameRecord } from './same-record';
@@ -32,9 +32,8 @@ export class Accounts {
 
   /** All accounts of the distributor. Scope `account_view` (Products and accounts). */
   list(): AsyncIterable<Account> {
-    const path = PATHS.accounts();
-    const fetch = listFetcher(this.session, path, accountList);
-    return eachItem({ path, fetch, idOf: (one) => one.id, habits: this.habits });
+    const list = listAt(this.session, PATHS.accounts(), accountList);
+    return eachItem({ ...list, idOf: (one) => one.id, habits: this.habits });
   }
 
   /** Closes an account for good; its balance should be zero. Scope `account_close` (Products and accounts). */

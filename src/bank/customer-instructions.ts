@@ -1,6 +1,6 @@
 import { stringify } from 'lossless-json';
 import { segment } from './link';
-import { listFetcher } from './list';
+import { listAt } from './list';
 import type { Outcome } from './outcome';
 import { eachItem, type ListHabits, type ListSize } from './pager';
 import { idOfPayment } from './payment-transactions';
@@ -106,8 +106,8 @@ export class CustomerInstructions {
     total?: () => Promise<number | undefined>,
   ): AsyncIterable<PaymentTransaction> {
     const path = PATHS.instructionPaymentTransactions(segment(instructionId));
-    const fetch = listFetcher(this.session, path, paymentTransactionList);
-    return eachItem({ path, fetch, idOf: idOfPayment, habits: this.habits, onEnd, total });
+    const list = listAt(this.session, path, paymentTransactionList);
+    return eachItem({ ...list, idOf: idOfPayment, habits: this.habits, onEnd, total });
   }
 
   /** Changes an instruction before its submission. Body and scope not shown (Paths exposed only as links). */

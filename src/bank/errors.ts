@@ -9,7 +9,7 @@ export abstract class BankClientError extends Error {
   }
 }
 
-/** The error, with the read that it is of. */
+/** The error, with the read that it is of, but for what it asked with, which may be an amount. */
 export function ofRead<T extends BankClientError>(path: string, error: T): T {
   error.call = `GET ${path.split('?')[0] ?? path}`;
   return error;

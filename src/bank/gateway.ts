@@ -202,8 +202,8 @@ export class BankGateway {
         failures.push(error);
       }
     }
-    const told = [NotFound, NotAllowed].map((kind) => failures.find((failure) => failure instanceof kind));
-    throw told[0] ?? told[1] ?? failures[0] ?? new ContractDrift(['id']);
+    const ofKind = (kind: typeof BankError) => failures.find((failure) => failure instanceof kind);
+    throw ofKind(NotFound) ?? ofKind(NotAllowed) ?? failures[0] ?? new ContractDrift(['id']);
   }
 
   async *listAccounts(): AsyncGenerator<BankAccount, void, undefined> {

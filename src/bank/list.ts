@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ListPage, PageQuery } from './pager';
+import type { ListPage, PageQuery, PagerOptions } from './pager';
 import type { listOf } from './schema';
 import type { BankSession } from './session';
 
@@ -8,15 +8,15 @@ type ListSchema<T extends z.ZodType> = ReturnType<typeof listOf<T>>;
 /** What a page without content holds. */
 const NO_ITEMS = '{"items":[]}';
 
-/** Asks one page of a list; empty filters are left out of the query. */
-export function listFetcher<T extends z.ZodType>(
+/** A list by its path, and how one page of it is asked for; empty filters are left out of the query. */
+export function listAt<T extends z.ZodType>(
   session: BankSession,
   path: string,
   schema: ListSchema<T>,
   filter: Readonly<Record<string, string | undefined>> = {},
-): (query: PageQuery) => Promise<ListPage<z.output<T>>> {
+): Pick<PagerOptions<z.output<T>>, 'path' | 'fetch'> {
   const filters = Object.entries(filter).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  return async (query) => {
+  const fetch = async (query: PageQuery): Promise<ListPage<z.output<T>>> => {
     const pairs = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
     const page: ListPage<z.output<T>> = await session.read(
       `${path}?${new URLSearchParams([...filters, ...pairs]).toString()}`,
@@ -26,4 +26,5 @@ export function listFetcher<T extends z.ZodType>(
     );
     return page;
   };
+  return { path, fetch };
 }

@@ -296,8 +296,8 @@ class ListWalk<T> {
   private advance(answer: ListPage<T>, ids: string[]): void {
     const first = this.position === 0;
     if (this.asksLess && !this.answered) this.learn({ largestSize: this.askedSize, pageSize: undefined });
-    if (!this.answered && this.habits.usesOffset) this.learn({ usesOffset: true });
-    else if (this.movedByOffset(ids)) this.learn({ usesOffset: true });
+    const usesOffset = this.habits.usesOffset && (!this.answered || this.movedByOffset(ids));
+    if (usesOffset) this.learn({ usesOffset });
     this.answered = true;
     this.lastCount = answer.count ?? 0;
     if (ids.length === 0) {
@@ -322,8 +322,7 @@ class ListWalk<T> {
 
   /** Whether an offset past the first page showed none of it: until then a list may ignore `offset` as it did `page`. */
   private movedByOffset(ids: readonly string[]): boolean {
-    const { usesOffset } = this.habits;
-    return Boolean(usesOffset) && this.position > 0 && !ids.some((id) => this.previous.includes(id));
+    return this.position > 0 && !ids.some((id) => this.previous.includes(id));
   }
 
   /** The answer starts beyond what was read. Offsets that repeat the page number, or follow a short page, say nothing. */
@@ -389,15 +388,12 @@ class ListWalk<T> {
 
   private async endRepeated(answer: ListPage<T>): Promise<void> {
     const more = (answer.count ?? 0) > this.seen.size;
-    if (more || (this.firstPageFull && (await this.options.total?.()) !== this.seen.size))
-      throw this.whyRepeated();
+    if (more || (this.firstPageFull && (await this.options.total?.()) !== this.seen.size)) {
+      // A larger page than was remembered may hold everything the next time.
+      this.learn({ pageSize: undefined });
+      throw new ListUnreadable('repeats');
+    }
     this.ended = true;
-  }
-
-  /** A larger page than was remembered may hold everything the next time. */
-  private whyRepeated(): ListUnreadable {
-    this.learn({ pageSize: undefined });
-    return new ListUnreadable('repeats');
   }
 
   /** One answer is all there is to read. Fewer than a page of any list was observed to hold are no full page. */

@@ -1,5 +1,5 @@
 import { segment } from './link';
-import { listFetcher } from './list';
+import { listAt } from './list';
 import { eachItem, type ListHabits, type ListSize } from './pager';
 import type { PaymentMarks } from './payment-marks';
 import { samePayment } from './same-record';
@@ -36,9 +36,8 @@ export class PaymentTransactions {
     isTolerant = false,
   ): AsyncIterable<ListedPayment> {
     const page = pageOfPayments(isWanted, isTolerant);
-    const path = PATHS.paymentTransactions();
-    const fetch = listFetcher(this.session, path, page, { ...filter });
-    return eachItem({ path, fetch, idOf: ({ id }) => id, habits: this.habits, onEnd, pagingIsShown: true });
+    const list = listAt(this.session, PATHS.paymentTransactions(), page, { ...filter });
+    return eachItem({ ...list, idOf: ({ id }) => id, habits: this.habits, onEnd, pagingIsShown: true });
   }
 
   /** One payment transaction. Scope not shown (Paths exposed only as links). */

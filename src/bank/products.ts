@@ -1,5 +1,5 @@
 import { eachItem, type ListHabits } from './pager';
-import { listFetcher } from './list';
+import { listAt } from './list';
 import { type Product, productList } from './schema';
 import type { BankSession } from './session';
 import { PATHS } from './types';
@@ -13,8 +13,7 @@ export class Products {
 
   /** Every product. Scope `account_view` (Products and accounts). */
   list(): AsyncIterable<Product> {
-    const path = PATHS.products();
-    const fetch = listFetcher(this.session, path, productList);
-    return eachItem({ path, fetch, idOf: (product) => product.id, habits: this.habits });
+    const list = listAt(this.session, PATHS.products(), productList);
+    return eachItem({ ...list, idOf: (product) => product.id, habits: this.habits });
   }
 }

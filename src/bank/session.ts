@@ -218,7 +218,6 @@ function retryAfterMs(result: HttpResult): number | undefined {
 
 const noFaults = (): string[] => [];
 
-/** Without what it asked with, which may be an amount. */
 function mayBeBetterAtOnce(error: unknown): boolean {
   if (error instanceof BankUnreachable) return BROKEN_CONNECTION.has(error.why);
   return error instanceof ContractDrift;

@@ -23,8 +23,9 @@ import { BankList, BankLists } from '../database/bank-lists';
 import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../domain/bank-status';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
+import { FaultsInARow } from './faults-in-a-row';
 import { type InstructionAtBank, knownTo, lackingIn, mayBeOf, withoutFees } from './instruction-at-bank';
-import { PASSING_FAULTS, PaymentsAlone } from './payments-alone';
+import { PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
 export interface Standing {
@@ -56,8 +57,7 @@ const TELL_AGAIN_MS = HOUR_MS;
 @Injectable()
 export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
-  /** How often in a row the bank failed to answer a read for a fault of its own. */
-  private readonly faults = new Map<string, number>();
+  private readonly faults = new FaultsInARow();
 
   constructor(
     private readonly gateway: BankGateway,
@@ -82,7 +82,7 @@ export class BankReads {
     try {
       return await this.countingFaults(read, () => this.gateway.getInstruction(bankInstructionId, turn));
     } catch (error) {
-      if (isServersFault(error) && this.faultsOf(read) > PASSING_FAULTS) return undefined;
+      if (isServersFault(error) && this.faults.isLasting(read)) return undefined;
       throw error;
     }
   }
@@ -205,7 +205,7 @@ export class BankReads {
       if (found.length > listed.length) instruction.onShown?.(undefined);
     } catch (error) {
       if (!isBankError(error)) throw error;
-      const isLasting = isServersFault(error) && this.faultsOf(generalFor(instruction)) > PASSING_FAULTS;
+      const isLasting = isServersFault(error) && this.faults.isLasting(generalFor(instruction));
       if (isLasting || this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
       else failure = error;
     }
@@ -241,16 +241,12 @@ export class BankReads {
   private async countingFaults<T>(name: string, read: () => Promise<T>): Promise<T> {
     try {
       const answer = await read();
-      this.faults.delete(name);
+      this.faults.end(name);
       return answer;
     } catch (error) {
-      if (isServersFault(error)) this.faults.set(name, this.faultsOf(name) + 1);
+      if (isServersFault(error)) this.faults.add(name);
       throw error;
     }
-  }
-
-  private faultsOf(name: string): number {
-    return this.faults.get(name) ?? 0;
   }
 
   /**
@@ -265,7 +261,7 @@ export class BankReads {
   ): error is BankClientError {
     if (isNone && isOnlyFollowed) return isBankError(error);
     if (error instanceof ListUnreadable || error instanceof NotFound) return true;
-    if (isServersFault(error)) return this.faultsOf(listOf(bankInstructionId)) > 1;
+    if (isServersFault(error)) return this.faults.of(listOf(bankInstructionId)) > 1;
     return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
   }
 

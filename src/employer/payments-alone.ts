@@ -12,6 +12,7 @@ import {
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
+import { FaultsInARow } from './faults-in-a-row';
 import { type InstructionAtBank, knownTo, mayBeOf, notAmong } from './instruction-at-bank';
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
@@ -19,9 +20,6 @@ const MOST_ALONE = 1_000;
 
 /** So many in vain, one by one: none is shown so, or the bank does not answer. */
 const MOST_IN_VAIN = 5;
-
-/** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
-export const PASSING_FAULTS = 4;
 
 /** Reads of payments each by itself: what no list shows, or shows without what names it. */
 @Injectable()
@@ -32,8 +30,8 @@ export class PaymentsAlone {
   /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
   private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
-  /** How often in a row the bank failed to answer for a payment that a decision rests on, for a fault of its own. */
-  private readonly faults = new Map<string, number>();
+  /** Of payments that a decision rests on. */
+  private readonly faults = new FaultsInARow();
 
   constructor(private readonly gateway: BankGateway) {}
 
@@ -81,12 +79,11 @@ export class PaymentsAlone {
   /** Whether a read of a payment met a fault that has not lasted yet. */
   private mayPass(bankPaymentId: string, read: unknown): read is BankClientError {
     if (!isServersFault(read)) {
-      this.faults.delete(bankPaymentId);
+      this.faults.end(bankPaymentId);
       return false;
     }
-    const faults = (this.faults.get(bankPaymentId) ?? 0) + 1;
-    this.faults.set(bankPaymentId, faults);
-    return faults <= PASSING_FAULTS;
+    this.faults.add(bankPaymentId);
+    return !this.faults.isLasting(bankPaymentId);
   }
 
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */

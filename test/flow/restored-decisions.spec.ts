@@ -1,5 +1,6 @@
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
+import { RUN_DECISION_NAMES, RUN_DECISIONS } from '../support/run-decisions';
 import { Restoring } from '../support/restoring';
 
 let payroll: Payroll;
@@ -38,20 +39,6 @@ const MOMENTS = [
   },
 ] as const;
 
-/** What people decide of it after the backup. */
-const DECISIONS = {
-  'is cancelled': async (run: Run) => {
-    await payroll.as('preparer').post(`${runPath(run.id)}/cancellation`, { reason: 'paid in the portal' });
-    await payroll.until(run.id, ['CANCELLED'], 20_000);
-  },
-  'is amended': async (run: Run) => {
-    const [one] = (await payroll.as('approver').get(`${runPath(run.id)}/payments`)).data.items;
-    const amendment = { excludePaymentIds: [one.id], reason: 'has left' };
-    await payroll.as('preparer').post(`${runPath(run.id)}/amendments`, amendment);
-    await payroll.until(run.id, ['READY'], 20_000);
-  },
-};
-
 /** A run that was approved when the backup was made, and of which something was decided since; restored, and resumed. */
 async function forgotten(
   { status, hold }: (typeof MOMENTS)[number],
@@ -75,23 +62,20 @@ async function forgotten(
 }
 
 describe.each(MOMENTS)('a run that is $status in a restored backup, and', (moment) => {
-  it.each(Object.keys(DECISIONS) as (keyof typeof DECISIONS)[])(
-    '%s since, pays nobody before it is approved again',
-    async (decision) => {
-      const run = await forgotten(moment, DECISIONS[decision]);
-      await payroll.until(run.id, ['READY'], 20_000);
-      expect((await lapses(run.id)).map(({ happened }) => happened)).toEqual([
-        expect.stringContaining('Cancel or amend the run again'),
-      ]);
-      expect(await timesPaid()).toEqual([]);
-      await payroll.approve(await payroll.run(run.id));
-      await payroll.until(run.id, ['SETTLED'], 30_000);
-      expect(await timesPaid()).toEqual([1, 1, 1, 1]);
-      expect(await lapses(run.id)).toEqual([]);
-      await payroll.reconcile();
-      expect((await payroll.attention()).map(({ kind }) => kind)).toEqual([]);
-    },
-  );
+  it.each(RUN_DECISION_NAMES)('%s since, pays nobody before it is approved again', async (decision) => {
+    const run = await forgotten(moment, (made) => RUN_DECISIONS[decision](payroll, made.id));
+    await payroll.until(run.id, ['READY'], 20_000);
+    expect((await lapses(run.id)).map(({ happened }) => happened)).toEqual([
+      expect.stringContaining('Cancel or amend the run again'),
+    ]);
+    expect(await timesPaid()).toEqual([]);
+    await payroll.approve(await payroll.run(run.id));
+    await payroll.until(run.id, ['SETTLED'], 30_000);
+    expect(await timesPaid()).toEqual([1, 1, 1, 1]);
+    expect(await lapses(run.id)).toEqual([]);
+    await payroll.reconcile();
+    expect((await payroll.attention()).map(({ kind }) => kind)).toEqual([]);
+  });
 });
 
 it('takes no approval for older than a restore that was given after it was noticed', async () => {

@@ -1,6 +1,7 @@
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
+import { RUN_DECISION_NAMES, RUN_DECISIONS } from '../support/run-decisions';
 import { Restoring } from '../support/restoring';
 
 const EVIDENCE = 'letter of the bank, 4711: nobody submitted any of them';
@@ -28,29 +29,15 @@ async function verified(): Promise<Run> {
   return run;
 }
 
-/** What people do of a verified run after the backup, while it is stopped. */
-const SINCE = {
-  'is cancelled': async (run: Run) => {
-    await payroll.as('preparer').post(`${runPath(run.id)}/cancellation`, { reason: 'paid in the portal' });
-    await payroll.until(run.id, ['CANCELLED'], 20_000);
-  },
-  'is amended': async (run: Run) => {
-    const [one] = (await payroll.as('approver').get(`${runPath(run.id)}/payments`)).data.items;
-    const amendment = { excludePaymentIds: [one.id], reason: 'has left' };
-    await payroll.as('preparer').post(`${runPath(run.id)}/amendments`, amendment);
-    await payroll.until(run.id, ['READY'], 20_000);
-  },
-};
-
 describe('a run that is verified in a restored backup, at a bank that lets no instruction be read, and', () => {
-  it.each(Object.keys(SINCE) as (keyof typeof SINCE)[])(
+  it.each(RUN_DECISION_NAMES)(
     '%s since, pays nobody before it is approved again, once people resume by the word of the bank',
     async (what) => {
       const run = await verified();
       await restoring.backUp();
       await payroll.as('finance').post(`${runPath(run.id)}/stop`, { reason: 'a pause' });
       await payroll.clearFaults();
-      await SINCE[what](run);
+      await RUN_DECISIONS[what](payroll, run.id);
       await restoring.restore();
       const told = await restoring.answered();
       expect(told).toContain('does not let 2 instructions be read');

@@ -1,13 +1,13 @@
 import { append, INSTALLATION_CHAIN } from '../../src/audit/audit';
 import { prepareSubmit } from '../../src/bank/prepared';
 import { newId } from '../../src/database/new-id';
-import { readId, showId } from '../../src/http/prefixed-id';
+import { showId } from '../../src/http/prefixed-id';
 import { HOLDS_NOTHING } from '../../src/pay-run/attention-words';
 import { INVARIANTS } from '../../src/reconciliation/invariants';
 import { execute } from '../support/database';
-import { Mixed, MIXED, mixedPayrolls, startMixedPayroll } from '../support/mixed-payrolls';
+import { Mixed, MIXED } from '../support/mixed-payrolls';
 import { Payroll } from '../support/payroll';
-import { firstOf, instructions, PayrollsCopy } from './payrolls-copy';
+import { firstOf, instructions, mixedTemplate, PayrollsCopy } from './payrolls-copy';
 
 /** What is broken, in which run, and all that is told of it. */
 interface Corruption {
@@ -529,12 +529,7 @@ describe('the standing reconciler', () => {
   let runs: Record<keyof Mixed, string>;
   let copy: PayrollsCopy;
   beforeAll(async () => {
-    payroll = await startMixedPayroll();
-    const shown = await mixedPayrolls(payroll);
-    runs = Object.fromEntries(MIXED.map((name) => [name, readId('run', shown[name])])) as typeof runs;
-    employerId = readId('emp', payroll.employer);
-    await payroll.stopServices();
-    template = new URL(payroll.database.superuserUrl).pathname.slice(1);
+    ({ payroll, template, employerId, runs } = await mixedTemplate());
     await execute(
       payroll.database.superuserUrl,
       `INSERT INTO employer (id, name, time_zone) VALUES ('${anotherId}', 'Another', 'Europe/Paris');

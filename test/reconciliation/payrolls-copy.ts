@@ -10,7 +10,10 @@ import { Metrics } from '../../src/http/metrics';
 import { resumeAfter } from '../../src/pay-run/stop';
 import { ReconcilerMetrics } from '../../src/reconciliation/reconciler-metrics';
 import { StandingReconciler } from '../../src/reconciliation/standing-reconciler';
+import { readId } from '../../src/http/prefixed-id';
 import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { Mixed, MIXED, mixedPayrolls, startMixedPayroll } from '../support/mixed-payrolls';
+import { Payroll } from '../support/payroll';
 
 const HASH_KEY = 'a key of the tests, long enough to be one';
 
@@ -122,6 +125,21 @@ export class PayrollsCopy {
     await this.source.destroy();
     await this.store.drop();
   }
+}
+
+/** A payroll that is not served any more and came to every kind of end: what copies are made of, and the ids in it. */
+export async function mixedTemplate(): Promise<{
+  payroll: Payroll;
+  template: string;
+  employerId: string;
+  runs: Mixed;
+}> {
+  const payroll = await startMixedPayroll();
+  const shown = await mixedPayrolls(payroll);
+  const runs = Object.fromEntries(MIXED.map((name) => [name, readId('run', shown[name])])) as Mixed;
+  await payroll.stopServices();
+  const template = new URL(payroll.database.superuserUrl).pathname.slice(1);
+  return { payroll, template, employerId: readId('emp', payroll.employer), runs };
 }
 
 export const instructions = (run: string) => `(SELECT id FROM instruction WHERE pay_run_id = '${run}')`;

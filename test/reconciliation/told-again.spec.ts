@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { readId } from '../../src/http/prefixed-id';
 import { execute, isLockAwaited, select } from '../support/database';
-import { Mixed, MIXED, mixedPayrolls, startMixedPayroll } from '../support/mixed-payrolls';
+import { Mixed } from '../support/mixed-payrolls';
 import { Payroll } from '../support/payroll';
-import { firstOf, instructions, PayrollsCopy } from './payrolls-copy';
+import { firstOf, instructions, mixedTemplate, PayrollsCopy } from './payrolls-copy';
 
 describe('what the standing reconciler tells beside what lasts', () => {
   let payroll: Payroll;
@@ -13,12 +12,7 @@ describe('what the standing reconciler tells beside what lasts', () => {
   let runs: Record<keyof Mixed, string>;
   let copy: PayrollsCopy;
   beforeAll(async () => {
-    payroll = await startMixedPayroll();
-    const shown = await mixedPayrolls(payroll);
-    runs = Object.fromEntries(MIXED.map((name) => [name, readId('run', shown[name])])) as typeof runs;
-    employerId = readId('emp', payroll.employer);
-    await payroll.stopServices();
-    template = new URL(payroll.database.superuserUrl).pathname.slice(1);
+    ({ payroll, template, employerId, runs } = await mixedTemplate());
     await execute(payroll.database.superuserUrl, 'DELETE FROM reconciler_pass');
   });
   afterAll(() => payroll?.close());

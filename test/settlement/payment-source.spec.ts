@@ -12,6 +12,7 @@ import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
+import { FaultsInARow } from '../../src/employer/faults-in-a-row';
 import type { InstructionAtBank, ShownBy } from '../../src/employer/instruction-at-bank';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
 import { PaymentSource } from '../../src/settlement/payment-source';
@@ -24,6 +25,13 @@ const FEW = 5;
 
 /** A payment of the list that cannot be read, told to whoever reads it. */
 type Unreadable = (tell: Parameters<BankGateway['listPayments']>[3]) => void;
+
+/** A read that failed twice in a row. */
+function twice(read: string): FaultsInARow {
+  const faults = new FaultsInARow();
+  for (let n = 0; n < 2; n += 1) faults.add(read);
+  return faults;
+}
 
 /** @param alone what reads each by itself otherwise than against the bank */
 function sourceOf(reads: BankReads, bank: object, alone: Partial<PaymentsAlone> = {}): PaymentSource {
@@ -53,7 +61,7 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
     return found;
   };
   const { mayBeReadOtherwise } = BankReads.prototype;
-  const own = { payments, ownPayments, mayBeReadOtherwise, faults: new Map() };
+  const own = { payments, ownPayments, mayBeReadOtherwise, faults: new FaultsInARow() };
   const gateway = {
     listPayments: async function* (...[, , , tell]: Parameters<BankGateway['listPayments']>) {
       bank.sweeps += 1;
@@ -158,7 +166,7 @@ describe('where a sweep does not say of which instruction a payment is', () => {
     const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
       payments: own,
       ownPayments,
-      faults: new Map([['payments of lasting', 2]]),
+      faults: twice('payments of lasting'),
     });
     const source = sourceOf(reads, gateway);
     let by: ShownBy | undefined;
@@ -257,7 +265,7 @@ describe('where the list of an instruction shows none of it', () => {
     const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
       payments,
       ownPayments: own,
-      faults: new Map(),
+      faults: new FaultsInARow(),
     });
     const gateway = {
       listPayments: async function* () {
