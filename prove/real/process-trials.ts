@@ -76,7 +76,8 @@ function cutWhileAtWork({ payroll, proxy }: Stand): Record<AtWork, number> {
     const status = AT_WORK.find((one) => one === run?.status);
     if (status === undefined || left[status] === 0) return false;
     left[status] -= 1;
-    connections[status] += await cut(payroll);
+    const cutNow = await cut(payroll);
+    connections[status] += cutNow;
     return true;
   };
   return connections;
