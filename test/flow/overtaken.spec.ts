@@ -61,15 +61,24 @@ describe('a worker that is overtaken while it reads concludes nothing from a rea
     const [row] = await select(superuserUrl, `SELECT ${hashes.join(', ')}`);
     return row!;
   };
+  /** Whether anybody works, or will soon, on what was not overtaken: it is on the work list since. */
+  const othersWork = async (): Promise<boolean> => {
+    const left = await select(
+      payroll.database.superuserUrl,
+      `SELECT FROM lease WHERE holder <> 'another' OR (holder IS NULL AND wake_at < now() + interval '5 seconds')`,
+    );
+    return left.length > 0;
+  };
   /** What is stored once the calls that others have under way are. */
   const settled = async (): Promise<Record<string, string>> => {
     let last = await stored();
     await eventually(async () => {
+      const isQuiet = !(await othersWork());
       const now = await stored();
       const isSame = isDeepStrictEqual(now, last);
       last = now;
-      return isSame;
-    }, 5_000);
+      return isSame && isQuiet;
+    }, 10_000);
     return last;
   };
   /** Whether all of the run was read, the last look at what it took from the account included. */
