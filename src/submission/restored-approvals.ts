@@ -9,10 +9,7 @@ import { RESTORED_UNCLEAR } from '../pay-run/stop';
 
 const RELEASE_FORGOTTEN = 'the database was restored, which may have forgotten that it was withdrawn since';
 
-/**
- * Withdraws the releases of further pay that are older than a restore and that nobody used: before anything of its runs is
- * locked.
- */
+/** Withdraws the releases of further pay that are older than a restore and that nobody used: once its runs are locked. */
 export async function withdrawRestored(tx: EmployerTransaction, restoreId: string): Promise<KeyedRelease[]> {
   const [restore] = await tx.query<{ noticed_at: Date }>(
     'SELECT noticed_at FROM database_restore WHERE id = $1',

@@ -1,4 +1,6 @@
+import { Client } from 'pg';
 import { readId } from '../../src/http/prefixed-id';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 import { RUN_DECISION_NAMES, RUN_DECISIONS } from '../support/run-decisions';
@@ -179,6 +181,39 @@ it('pays nobody once more by a release that was withdrawn since', async () => {
   );
   expect(audited).toEqual([{ person_id: null, employee: row!.employeeId }]);
   expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+});
+
+it('withdraws releases only once it has locked the runs whose approvals lapse, as whoever releases a hold locks them', async () => {
+  const [first, second] = payRows(2);
+  const run = await payroll.uploaded(payFile([first!, second!]));
+  await stopped(run.id);
+  await payroll.approve(run);
+  const period = payroll.executionDate().slice(0, 7);
+  const release = { employeeId: first!.employeeId, period, reason: 'a correction' };
+  expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+  await restoring.backUp();
+  await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+  await restoring.restore();
+  const locking = new Client({ connectionString: payroll.database.superuserUrl });
+  await locking.connect();
+  try {
+    await locking.query('BEGIN; SELECT FROM pay_run FOR NO KEY UPDATE');
+    await payroll.clearFaults();
+    const lapsing = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%noticed_at FROM database_restore%'`;
+    await eventually(async () => (await restoring.stored(lapsing)).length > 0, 20_000);
+    const key = JSON.stringify(['pay', readId('emp', payroll.employer), period]);
+    const { rows } = await locking.query(
+      'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken',
+      [key],
+    );
+    expect(rows).toEqual([{ taken: true }]);
+    await locking.query('COMMIT');
+  } finally {
+    await locking.end();
+  }
+  const told = await restoring.answered();
+  expect(told).toContain('The approvals of 1 runs');
+  expect(told).toContain('1 releases of a further payment that nobody used are withdrawn');
 });
 
 /** How a stop by the service ends. */
