@@ -42,7 +42,7 @@ export interface MaybeSubmitted {
 
 /**
  * Of a run whose own submit was forgotten the approval stays: by it that submit is taken back into the record. One that
- * only pays the same employees goes on once that is done, so its approval lapses as any other.
+ * only pays the same employees goes on once that is done, so its approval lapses as every other does.
  */
 const IS_FORGOTTEN = `EXISTS (SELECT FROM forgotten_instruction f
   WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id AND f.adopted_at IS NULL)`;
