@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { append } from '../audit/audit';
+import { append, type AuditedAction } from '../audit/audit';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
@@ -62,6 +62,13 @@ interface Correction extends CorrectionDelivery {
   terms: UploadTerms;
 }
 
+/** The run that pays corrected rows, how many of these are held in it, and what is to be appended to the audit chain. */
+interface Paid {
+  run: PayRun;
+  held: number;
+  action: AuditedAction;
+}
+
 const REASON = 'rows that were kept back were corrected';
 
 /** Takes rows back that were kept back of a run for their faults. */
@@ -115,13 +122,15 @@ export class Corrections {
     await joiningByHash(tx, () => keepStillFaulty(tx, faulty.id, delivery.personId));
     const corrected = read.rows - read.faultyRows - unchanged;
     const paid = corrected > 0 ? await this.payCorrected(tx, correction, corrected) : undefined;
+    const keptBack = (await keptBackOf(tx, parent.id)).rows;
+    if (paid) await append(tx, paid.action);
     return {
       run: paid?.run ?? parent,
       corrected,
       held: paid?.held ?? 0,
       unchanged,
       stillFaulty: read.faultyRows,
-      keptBack: (await keptBackOf(tx, parent.id)).rows,
+      keptBack,
       faultCount: read.faults.count,
       faults: read.faults.first(),
     };
@@ -156,12 +165,12 @@ export class Corrections {
     return terms;
   }
 
-  /** Pays what is payable now. @returns the run that does, and how many of its new payments are held */
+  /** Pays what is payable now. */
   private async payCorrected(
     tx: EmployerTransaction,
     correction: Correction,
     corrected: number,
-  ): Promise<{ run: PayRun; held: number }> {
+  ): Promise<Paid> {
     const { faulty, parent } = correction;
     const joins = parent.status === 'READY';
     const lastRow = await joiningByHash(tx, () => numberCorrected(tx, faulty.id, !joins));
@@ -177,12 +186,12 @@ export class Corrections {
     { parent: run, personId, file }: Correction,
     lastRow: number,
     corrected: number,
-  ): Promise<{ run: PayRun; held: number }> {
+  ): Promise<Paid> {
     let held = 0;
     await addPayments(tx, this.personal, run, { by: personId, reason: REASON }, async () => {
       ({ payments: held } = await payRows(tx, this.personal, run, { personId, lastRow, joins: true }));
     });
-    await append(tx, {
+    const action = {
       personId,
       action: 'pay-run.corrected',
       subject: showId('run', run.id),
@@ -193,17 +202,17 @@ export class Corrections {
         rootHash: run.rootHash?.toString('hex'),
         sha256: file.sha256.toString('hex'),
       },
-    });
-    return { run, held };
+    };
+    return { run, held, action };
   }
 
   private async supplement(
     tx: EmployerTransaction,
     { personId, file, fields, reading, terms, parent }: Correction,
     lastRow: number,
-  ): Promise<{ run: PayRun; held: number }> {
+  ): Promise<Paid> {
     const payRunId = await openRun(tx, { personId, terms });
-    const { run, held } = await makeRun(tx, this.personal, {
+    const { run, held, action } = await makeRun(tx, this.personal, {
       payRunId,
       personId,
       file,
@@ -216,7 +225,7 @@ export class Corrections {
       replayable: false,
       audited: { corrects: showId('run', parent.id) },
     });
-    return { run, held: held.payments };
+    return { run, held: held.payments, action };
   }
 }
 

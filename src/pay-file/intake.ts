@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { append } from '../audit/audit';
 import { bankHours } from '../config/bank-hours';
 import { Clock } from '../config/clock';
 import { crashPoint } from '../config/crash-point';
@@ -119,7 +120,7 @@ export class PayFileIntake {
     }
     const opened = draft ?? { payRunId: await openRun(tx, { personId: delivery.personId, terms }) };
     await keepFaultyRows(tx, faulty, opened.payRunId);
-    const { payFileId } = await makeRun(tx, this.personal, {
+    const { payFileId, action } = await makeRun(tx, this.personal, {
       ...delivery,
       ...opened,
       fileName: delivery.fields.fileName,
@@ -129,6 +130,7 @@ export class PayFileIntake {
       replayable: true,
       audited: read.faultyRows > 0 ? { keptBack: read.faultyRows } : {},
     });
+    await append(tx, action);
     return payFileId;
   }
 

@@ -1,4 +1,4 @@
-import { append } from '../audit/audit';
+import type { AuditedAction } from '../audit/audit';
 import { Json } from '../audit/audit-entry';
 import { joiningByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
@@ -62,12 +62,15 @@ export async function openRun(
   return id;
 }
 
-/** Makes the payable rows of the row table a run that awaits approval, and keeps the file they came from with it. */
+/**
+ * Makes the payable rows of the row table a run that awaits approval, and keeps the file they came from with it.
+ * @returns beside it what is to be appended to the audit chain: last, as the chain asks
+ */
 export async function makeRun(
   tx: EmployerTransaction,
   personal: PersonalData,
   made: NewRun,
-): Promise<{ payFileId: string; run: PayRun; held: HeldRows }> {
+): Promise<{ payFileId: string; run: PayRun; held: HeldRows; action: AuditedAction }> {
   const { payRunId, terms, personId } = made;
   const { period, kindOfPay } = terms;
   // A supplement names its run, and with that the month.
@@ -77,7 +80,7 @@ export async function makeRun(
   const payFileId = await keep(tx, made);
   if (terms.scheduled) await bind(tx, terms.scheduled.scheduleId, terms.period, payRunId);
   const run = await finishDraft(tx, personal, payRunId);
-  await append(tx, {
+  const action = {
     personId,
     action: 'pay-file.uploaded',
     subject: showId('file', payFileId),
@@ -87,8 +90,8 @@ export async function makeRun(
       rootHash: run.rootHash?.toString('hex'),
       ...made.audited,
     },
-  });
-  return { payFileId, run, held };
+  };
+  return { payFileId, run, held, action };
 }
 
 const NOTHING_HELD: HeldRows = { payments: 0, amountMinor: 0n };

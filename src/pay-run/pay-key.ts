@@ -14,7 +14,7 @@ export interface RunOfKey extends PayKey {
 /**
  * Makes uploads, releases and successors of one period take turns to the end of their transactions: the second of two
  * equal ones finds the first, and of two different ones for the same people the later is told who is paid, also where
- * the same rows come as two kinds of pay. Whoever locks a run too does that first.
+ * the same rows come as two kinds of pay. Whoever locks a run too locks the run first.
  */
 export async function lockPayKey(tx: EmployerTransaction, { period }: Pick<PayKey, 'period'>): Promise<void> {
   const name = JSON.stringify(['pay', tx.employerId, period]);

@@ -4,7 +4,7 @@ import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-stat
 import { INSTRUCTION_INITIAL, InstructionStatus } from '../domain/instruction';
 import { PAY_RUN_INITIAL, PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
-import { HOLDS_NOTHING } from '../pay-run/attention-words';
+import { MAY_HOLD } from '../pay-run/attention.store';
 import { Finding, inSql, Invariant, words } from './invariant';
 import { CALLS_KEPT } from './money-invariants';
 
@@ -290,7 +290,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
          AND (leased_until IS NOT NULL OR wake_at < 'infinity')),
      told AS (
        SELECT r.id FROM run r JOIN attention a ON a.employer_id = $1 AND a.resolved_at IS NULL
-         AND a.kind NOT IN (${words(HOLDS_NOTHING)}) AND (a.pay_run_id = r.id OR a.subject_id IN (r.id, r.account_id, $1))),
+         AND ${MAY_HOLD} AND (a.pay_run_id = r.id OR a.subject_id IN (r.id, r.account_id, $1))),
      waiting AS (
        SELECT r.* FROM run r WHERE r.status IN (${words(WORKING)}) AND r.stopped_at IS NULL
          AND r.id NOT IN (SELECT id FROM told)

@@ -10,8 +10,8 @@ import { PayRunStatus } from '../domain/pay-run';
 import { LAST_CALL_MS, sendingCloses, sendingOpens } from '../domain/send-window';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion, standingApprovals } from '../pay-run/approval';
-import { Alarm, isDecided, raise } from '../pay-run/attention.store';
-import { AttentionKind, HOLDS_NOTHING, NOTHING_TO_ASK, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
+import { Alarm, isDecided, MAY_HOLD, raise } from '../pay-run/attention.store';
+import { AttentionKind, NOTHING_TO_ASK, UNPAID_IN_MID_RUN } from '../pay-run/attention-words';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { findRun } from '../pay-run/pay-run.store';
 import { sendOutlook } from '../pay-run/send-outlook';
@@ -249,9 +249,9 @@ async function isAskedAbout(
   kinds: readonly AttentionKind[] | null = null,
 ): Promise<boolean> {
   const open = await tx.query(
-    `SELECT FROM attention WHERE employer_id = $1 AND resolved_at IS NULL AND kind <> ALL ($2)
-       AND ($5::text[] IS NULL OR kind = ANY ($5)) AND (pay_run_id = $3 OR subject_id = ANY ($4)) LIMIT 1`,
-    [tx.employerId, [KIND, ...HOLDS_NOTHING], run.id, [run.id, run.accountId, tx.employerId], kinds],
+    `SELECT FROM attention a WHERE a.employer_id = $1 AND a.resolved_at IS NULL AND a.kind <> $2 AND ${MAY_HOLD}
+       AND ($5::text[] IS NULL OR a.kind = ANY ($5)) AND (a.pay_run_id = $3 OR a.subject_id = ANY ($4)) LIMIT 1`,
+    [tx.employerId, KIND, run.id, [run.id, run.accountId, tx.employerId], kinds],
   );
   return open.length > 0;
 }
@@ -261,11 +261,11 @@ async function acknowledgedOf(tx: EmployerTransaction, run: PayRun): Promise<str
   const [last] = await tx.query<{ kind: string; happened: string }>(
     `SELECT a.kind, a.happened FROM attention a
      JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
-     WHERE a.employer_id = $1 AND d.action = 'ACKNOWLEDGE' AND d.confirmed_at IS NOT NULL AND a.kind <> ALL ($2)
-       AND (a.pay_run_id = $3 OR a.subject_id = ANY ($4)) AND d.confirmed_at >= coalesce((SELECT max(approved_at)
-         FROM approval WHERE employer_id = $1 AND pay_run_id = $3 AND voided_at IS NULL), '-infinity')
+     WHERE a.employer_id = $1 AND d.action = 'ACKNOWLEDGE' AND d.confirmed_at IS NOT NULL AND ${MAY_HOLD}
+       AND (a.pay_run_id = $2 OR a.subject_id = ANY ($3)) AND d.confirmed_at >= coalesce((SELECT max(approved_at)
+         FROM approval WHERE employer_id = $1 AND pay_run_id = $2 AND voided_at IS NULL), '-infinity')
      ORDER BY d.confirmed_at DESC LIMIT 1`,
-    [tx.employerId, HOLDS_NOTHING, run.id, [run.id, run.accountId]],
+    [tx.employerId, run.id, [run.id, run.accountId]],
   );
   return last === undefined
     ? 'nothing says what it waits for'

@@ -99,6 +99,8 @@ interface Held {
   added: AddedAfterEnd[];
   /** Row numbers of those that are shown as before their end, for the first time. */
   behind: number[];
+  /** What the bank shows in it and was never sent. */
+  strangers: BankPayment[];
   /** Those that the bank knows and did not show, by its ids. */
   unshown: string[];
 }
@@ -262,6 +264,8 @@ export class Follower {
     await recordProgress(tx, instruction, progress);
     await recordAfterEnd(tx, held.added);
     await recordBehind(tx, instruction, held.behind);
+    // After the runs of successors are stopped: a call locks its run before the switch too.
+    if (held.strangers.length > 0) await tellOfForeign(tx, instruction, held.strangers);
     await this.totals.check(tx, followed.planned, instruction, shown);
     const payments = advanced(before, progress);
     const late = this.lateness.of(followed.run, instruction);
@@ -339,12 +343,11 @@ export class Follower {
     const entries = foreign.filter(isOwnEntry);
     if (entries.length > 0) await tellOfEntries(tx, instruction, entries);
     await recordOtherwise(tx, instruction, otherwise);
-    const strangers = foreign.filter((one) => !isOwnEntry(one));
-    if (strangers.length > 0) await tellOfForeign(tx, instruction, strangers);
     return {
       progress: [...progress.values()],
       added: [...added.values()],
       behind: [...behind],
+      strangers: foreign.filter((one) => !isOwnEntry(one)),
       unshown: [...byId.keys()].filter((id) => !shownIds.has(id)),
     };
   }

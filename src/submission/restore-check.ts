@@ -77,7 +77,6 @@ export class RestoreCheck {
     }
     await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return;
-      const withdrawn = await withdrawRestored(tx, restore.id);
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
       const unclear = findings.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
@@ -89,6 +88,7 @@ export class RestoreCheck {
         forgotten.flatMap(({ payRunId }) => payRunId ?? []),
       );
       await wakeFollowed(tx, this.config.WATCH_DAYS);
+      const withdrawn = await withdrawRestored(tx, restore.id);
       await pass(tx, restore, sweep, {
         findings,
         hidden,

@@ -2,7 +2,6 @@ import { append } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { showId } from '../http/prefixed-id';
 import { voidApprovals } from '../pay-run/approval';
-import { repaysForgotten } from '../pay-run/forgotten-pay';
 import { lapseOnceClear, lapseRun, MAY_BE_TAKEN_BACK, RESTORE_FORGOT } from '../pay-run/lapse';
 import { type KeyedRelease, withdrawReleasesBefore } from '../pay-run/pay-release';
 import { findRun } from '../pay-run/pay-run.store';
@@ -10,10 +9,7 @@ import { RESTORED_UNCLEAR } from '../pay-run/stop';
 
 const RELEASE_FORGOTTEN = 'the database was restored, which may have forgotten that it was withdrawn since';
 
-/**
- * Withdraws the releases of further pay that are older than a restore and that nobody used: before anything of its runs is
- * locked.
- */
+/** Withdraws the releases of further pay that are older than a restore and that nobody used: once its runs are locked. */
 export async function withdrawRestored(tx: EmployerTransaction, restoreId: string): Promise<KeyedRelease[]> {
   const [restore] = await tx.query<{ noticed_at: Date }>(
     'SELECT noticed_at FROM database_restore WHERE id = $1',
@@ -45,9 +41,16 @@ export interface MaybeSubmitted {
 }
 
 /**
+ * Of a run whose own submit was forgotten the approval stays: by it that submit is taken back into the record. One that
+ * only pays the same employees goes on once that is done, so its approval lapses as every other does.
+ */
+const IS_FORGOTTEN = `EXISTS (SELECT FROM forgotten_instruction f
+  WHERE f.employer_id = r.employer_id AND f.pay_run_id = r.id AND f.adopted_at IS NULL)`;
+
+/**
  * Lets the approvals lapse that are older than a restore, of runs of which nothing is submitted, there or at the bank; of
- * those that lack approvals still, the ones they have. Approved runs stay as they are that a restore left unclear, or that pay
- * whom a forgotten submit may have paid: people decide each of them; and those of hidden instructions, until people resume.
+ * those that lack approvals still, the ones they have. Approved runs stay as they are that a restore left unclear: people
+ * decide each of them; and those of hidden instructions, until people resume.
  * @returns the runs
  */
 export async function lapseRestored(
@@ -58,7 +61,7 @@ export async function lapseRestored(
   const rows = await tx.query<{ id: string }>(
     `SELECT r.id FROM pay_run r
      WHERE r.employer_id = $1 AND (r.status = 'READY' OR r.status = ANY ($3) AND r.lapse_reason IS NULL
-         AND r.stopped_reason IS DISTINCT FROM $4 AND r.id <> ALL ($6) AND NOT repays_forgotten($1, r.id)
+         AND r.stopped_reason IS DISTINCT FROM $4 AND r.id <> ALL ($6) AND NOT ${IS_FORGOTTEN}
          AND NOT EXISTS (SELECT FROM instruction i
            WHERE i.employer_id = $1 AND i.pay_run_id = r.id AND i.bank_instruction_id = ANY ($5)))
        AND EXISTS (SELECT FROM approval a WHERE a.employer_id = $1 AND a.pay_run_id = r.id AND a.voided_at IS NULL
@@ -80,8 +83,9 @@ export async function lapseRestored(
  */
 export async function lapseHidden(tx: EmployerTransaction, restoreId: string): Promise<void> {
   const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND status = ANY ($2) AND stopped_reason IS DISTINCT FROM $3
-     ORDER BY id FOR NO KEY UPDATE`,
+    `SELECT r.id FROM pay_run r WHERE r.employer_id = $1 AND r.status = ANY ($2)
+       AND r.stopped_reason IS DISTINCT FROM $3 AND NOT ${IS_FORGOTTEN}
+     ORDER BY r.id FOR NO KEY UPDATE`,
     [tx.employerId, MAY_BE_TAKEN_BACK, RESTORED_UNCLEAR],
   );
   // Of two restores that are decided at once, who comes second waited for the runs, and sees that the first is.
@@ -90,6 +94,5 @@ export async function lapseHidden(tx: EmployerTransaction, restoreId: string): P
     [tx.employerId, restoreId],
   );
   if (others.length > 0) return;
-  for (const { id } of runs)
-    if (!(await repaysForgotten(tx, id))) await lapseOnceClear(tx, await findRun(tx, id));
+  for (const { id } of runs) await lapseOnceClear(tx, await findRun(tx, id));
 }

@@ -1,6 +1,8 @@
+import { Client } from 'pg';
 import type { BankPayment } from '../../src/bank/records';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankReads } from '../../src/employer/bank-reads';
+import { readId } from '../../src/http/prefixed-id';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -53,6 +55,35 @@ const shows = async (before: string | readonly string[], status: string) => {
     .mockImplementation(async (...asked) => instead(await paymentsOf.apply(source, asked)));
   await eventuallyRead(() => Promise.resolve(followed.mock.calls.length > 3));
 };
+
+it('a read that stops a successor and everything waits for its run with the switch still free', async () => {
+  const rows = payRows(2).map((row, n) => (n === 0 ? { ...row, iban: FAILS } : row));
+  const id = await payroll.paid(payFile(rows));
+  await payroll.until(id, ['PARTLY_SETTLED'], 20_000);
+  const { data: successor } = await successorOf(id);
+  const submitting = new Client({ connectionString: payroll.database.superuserUrl });
+  await submitting.connect();
+  try {
+    await submitting.query(
+      `BEGIN; SELECT FROM pay_run WHERE id = '${readId('run', successor.id)}' FOR NO KEY UPDATE`,
+    );
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+      const seen = await paymentsOf.apply(source, asked);
+      const foreign = { ...seen[0]!, bankPaymentId: 'never-sent', messageId: 'of another' };
+      return [...seen.map((one) => ({ ...one, status: 'SETTLED' })), foreign];
+    });
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FROM pay_run%'`;
+    await eventuallyRead(async () => (await select(payroll.database.superuserUrl, waiting)).length > 0);
+    // As the call does that holds the run.
+    await submitting.query('SELECT FROM service_switch FOR SHARE NOWAIT; COMMIT');
+  } finally {
+    await submitting.end();
+  }
+  await eventuallyRead(async () => (await kinds()).length === 3);
+  expect((await kinds()).sort()).toEqual(['CONTRADICTION', 'FOREIGN_RECORD', 'REPLACED_PAYMENT_MOVED']);
+});
 
 describe('payments that are shown, after their end, as they were before it', () => {
   it('are contradicted once no read can be so old, and a successor is stopped', async () => {

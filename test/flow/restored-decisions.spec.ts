@@ -1,3 +1,6 @@
+import { Client } from 'pg';
+import { readId } from '../../src/http/prefixed-id';
+import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
 import { RUN_DECISION_NAMES, RUN_DECISIONS } from '../support/run-decisions';
@@ -178,4 +181,101 @@ it('pays nobody once more by a release that was withdrawn since', async () => {
   );
   expect(audited).toEqual([{ person_id: null, employee: row!.employeeId }]);
   expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+});
+
+it('withdraws releases only once it has locked the runs whose approvals lapse, as whoever releases a hold locks them', async () => {
+  const [first, second] = payRows(2);
+  const run = await payroll.uploaded(payFile([first!, second!]));
+  await stopped(run.id);
+  await payroll.approve(run);
+  const period = payroll.executionDate().slice(0, 7);
+  const release = { employeeId: first!.employeeId, period, reason: 'a correction' };
+  expect((await payroll.as('approver').post(payroll.path('/releases'), release)).status).toBe(201);
+  await restoring.backUp();
+  await payroll.fault({ operation: 'listPaymentTransactions', kind: '500-before', every: 1 });
+  await restoring.restore();
+  const locking = new Client({ connectionString: payroll.database.superuserUrl });
+  await locking.connect();
+  try {
+    await locking.query('BEGIN; SELECT FROM pay_run FOR NO KEY UPDATE');
+    await payroll.clearFaults();
+    const lapsing = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%noticed_at FROM database_restore%'`;
+    await eventually(async () => (await restoring.stored(lapsing)).length > 0, 20_000);
+    const key = JSON.stringify(['pay', readId('emp', payroll.employer), period]);
+    const { rows } = await locking.query(
+      'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken',
+      [key],
+    );
+    expect(rows).toEqual([{ taken: true }]);
+    await locking.query('COMMIT');
+  } finally {
+    await locking.end();
+  }
+  const told = await restoring.answered();
+  expect(told).toContain('The approvals of 1 runs');
+  expect(told).toContain('1 releases of a further payment that nobody used are withdrawn');
+});
+
+/** How a stop by the service ends. */
+const WAYS = {
+  'one person stops and another resumes': async ({ id }: Run) => {
+    await stopped(id);
+    const going = { reason: 'the bank paid only the further pay' };
+    expect((await payroll.as('operator').post(`${runPath(id)}/resume`, going)).status).toBe(200);
+  },
+  'two people resume for something else': async ({ id }: Run) => {
+    await restoring.change(
+      `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, happened, certain, ask_bank)
+       SELECT employer_id, gen_random_uuid(), 'ECHO_MISMATCH', id, id, 'a name differs', 'it is paid', 'why?'
+       FROM pay_run WHERE id = '${readId('run', id)}'`,
+    );
+    const path = await payroll.askedAbout(id, 'ECHO_MISMATCH');
+    expect((await payroll.decide(path, { action: 'RESUME', reason: 'the name is right' })).status).toBe(200);
+  },
+};
+
+describe('a run that was cancelled since, and pays whom a forgotten submit of another may have paid,', () => {
+  /** Further pay of one of a run, which is held, and released by an approver. */
+  async function furtherPay(of: Run): Promise<string> {
+    const file = payFile([{ ...payRows(1)[0]!, amount: '12.34' }]);
+    const { data: more } = await payroll.upload(file, { supplementOf: of.id });
+    const holds = `${runPath(more.id)}/holds`;
+    const { items } = (await payroll.as('approver').get(holds)).data;
+    for (const { code, payment } of items)
+      await payroll
+        .as('approver')
+        .post(`${holds}/release`, { code, paymentId: payment?.id, reason: 'a bonus' });
+    return more.id;
+  }
+
+  it.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
+    'pays nobody by its old approval, once that is taken over and %s',
+    async (way) => {
+      const run = await payroll.uploaded(payFile(payRows(4)));
+      await stopped(run.id);
+      await payroll.approve(run);
+      const more = await furtherPay(run);
+      await restoring.backUp();
+      await restoring.inBackup('UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
+      await payroll.approve(await payroll.run(more));
+      await payroll.until(more, ['SETTLED'], 20_000);
+      await RUN_DECISIONS['is cancelled'](payroll, run.id);
+      await restoring.restore();
+      const told = await restoring.answered();
+      expect(await restoring.resume()).toBe('RESUMED');
+      expect((await payroll.run(run.id)).stopped).toMatchObject({ reason: 'RESTORED' });
+      await payroll.approve(await payroll.run(more));
+      await payroll.until(more, ['SETTLED'], 20_000);
+      await WAYS[way](run);
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      expect(await timesPaid()).toEqual([1]);
+      expect((await payroll.run(run.id)).status).toBe('READY');
+      expect(await lapses(run.id)).toHaveLength(1);
+      expect(told).toContain(`The approvals of 1 runs that were not submitted yet have lapsed (${run.id})`);
+      await payroll.approve(await payroll.run(run.id));
+      await payroll.until(run.id, ['SETTLED'], 30_000);
+      expect(await timesPaid()).toEqual([2, 1, 1, 1]);
+      expect(await lapses(run.id)).toEqual([]);
+    },
+  );
 });

@@ -25,13 +25,14 @@ afterEach(async () => {
 
 const isWaiting = () => isLockAwaited(payroll.database.superuserUrl);
 
-/** Begins work that writes to a table, and gives what `meanwhile` gives while that work is held up there. */
+/** Begins work that writes to a table, or its rows, and gives what `meanwhile` gives while that work is held up there. */
 async function heldUp<Answer>(
   table: string,
   begin: () => unknown,
   meanwhile: () => Promise<Answer>,
+  lock = `LOCK TABLE ${table} IN SHARE MODE`,
 ): Promise<Answer> {
-  await locking.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
+  await locking.query(`BEGIN; ${lock}`);
   begin();
   await eventually(isWaiting, 20_000, () => `nobody writes to ${table}`);
   const answer = await meanwhile();
@@ -72,6 +73,31 @@ describe('a stop does not wait', () => {
     const upload = () => (uploaded = payroll.upload(file, payroll.later()));
     expect(await heldUp('faulty_row', upload, stopped)).toBe(200);
     expect(await uploaded).toMatchObject({ status: 201, data: { payments: 1 } });
+  });
+
+  it.each([
+    ['the run', 'pay-run.corrected'],
+    ['a supplement', 'pay-file.uploaded'],
+  ])('for corrected rows that become part of %s', async (what, done) => {
+    await payroll.as('administrator').patch(payroll.path(''), { faultPolicy: { policy: 'hold' } });
+    const [first, second] = payRows(2);
+    const { data: run } = await payroll.upload(
+      payFile([first!, { ...second!, amount: '0.00' }]),
+      payroll.later(),
+    );
+    const isOwn = what === 'the run';
+    if (!isOwn) await payroll.approve(run);
+    const params = isOwn ? {} : { executionDate: payroll.executionDate(), ...payroll.later() };
+    const path = payroll.path(`/pay-runs/${run.id}/corrections`);
+    const csv = (await payroll.as('preparer').get(`${path}.csv`)).data as string;
+    const mended = csv.replace(',0.00,', `,${second!.amount},`);
+    const headers = { 'content-type': 'text/csv' };
+    let corrected: Promise<{ status: number }> | undefined;
+    const correct = () => (corrected = payroll.as('preparer').post(path, mended, { headers, params }));
+    const rows = 'SELECT FROM faulty_row FOR NO KEY UPDATE';
+    expect(await heldUp('faulty_row', correct, stopped, rows)).toBe(200);
+    expect(await corrected).toMatchObject({ data: { corrected: 1, keptBack: 0 } });
+    expect((await actions()).slice(1)).toEqual(['employer.stopped', done]);
   });
 
   it('for an amendment of a run that was being built', async () => {

@@ -417,6 +417,22 @@ const CORRUPTIONS: Record<string, Corruption[]> = {
       ],
       told: ['never-stuck'],
     })),
+    ...(
+      [
+        ['ECHO_MISMATCH', 'a name differs'],
+        ['REPLACED_UNSEEN', 'A successor of the run would pay again'],
+      ] as const
+    ).map(([kind, happened]) => ({
+      what: `an approved run that nobody will look at again, beside a question of what was given up: ${kind}`,
+      run: 'approved' as const,
+      sql: ({ approved }: Record<keyof Mixed, string>) => [
+        `DELETE FROM lease WHERE subject_id = '${approved}'`,
+        `INSERT INTO attention (employer_id, id, kind, subject_id, pay_run_id, instruction_id, happened, certain, ask_bank)
+         SELECT r.employer_id, gen_random_uuid(), '${kind}', i.id, r.id, i.id, '${happened}', '-', '-'
+         FROM pay_run r, (SELECT id FROM instruction WHERE status = 'ABANDONED' LIMIT 1) i WHERE r.id = '${approved}'`,
+      ],
+      told: ['never-stuck'],
+    })),
   ],
   'returned-as-shown': [
     {

@@ -226,6 +226,28 @@ describe('an hour before it would be too late', () => {
     expect(await look()).toEqual([]);
   });
 
+  it.each([
+    ['how an attempt that was given up differed', 'ECHO_MISMATCH', 'a name differs'],
+    ['what was foreign in one that was given up', 'FOREIGN_RECORD', 'a payment is foreign'],
+    ['why a successor was refused', 'REPLACED_UNSEEN', 'A successor of the run would pay again'],
+  ])('they hear of a run of which nothing is asked but %s', async (_, kind, happened) => {
+    await asked(kind, happened);
+    await execute(
+      store.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
+         SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, 'ABANDONED' FROM pay_run;
+       UPDATE attention SET instruction_id = instruction.id, subject_id = instruction.id FROM instruction
+         WHERE kind <> 'REPLACED_UNSEEN'`,
+    );
+    expect(await look()).toMatchObject([{ kind }, { happened: expect.stringMatching(TOLD) }]);
+  });
+
+  it('they hear nothing while it is asked how what is being built differs', async () => {
+    await asked('ECHO_MISMATCH', 'a name differs');
+    expect(await kinds()).toEqual(['ECHO_MISMATCH']);
+  });
+
   it('they hear once more of an outage that they acknowledged', async () => {
     clock.set('2026-03-25T09:00:00Z');
     await waits(11);
