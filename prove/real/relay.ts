@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { SIGNATURE_HEADER } from '../../src/bank/types';
 import { listening, readAll } from './proxy';
@@ -17,6 +18,8 @@ export class Relay {
   held: Delivery[] = [];
   /** What the service answered to those that were handed on since the last calm; 502 where it gave no answer. */
   statuses: number[] = [];
+  /** Hashes of the bodies with forged data that were handed on since. */
+  forged: Buffer[] = [];
   /** Whether a delivery was held back or handed on more than once. */
   private bent = false;
 
@@ -46,11 +49,13 @@ export class Relay {
   }
 
   calm(): void {
-    Object.assign(this, { copies: 1, holds: false, held: [], statuses: [], bent: false });
+    Object.assign(this, { copies: 1, holds: false, held: [], statuses: [], forged: [], bent: false });
   }
 
   /** Answers the status the service gave, or 502 where it gave none. */
   async handOn(delivery: Delivery): Promise<number> {
+    const { body } = delivery;
+    if (body.includes('"forged"')) this.forged.push(createHash('sha256').update(body).digest());
     const status = await this.send(delivery);
     this.statuses.push(status);
     return status;

@@ -151,10 +151,12 @@ async function storedBy({ payroll }: Stand): Promise<number> {
   return (await payroll.inbox()).length;
 }
 
-async function isForgeryStored({ payroll }: Stand): Promise<boolean> {
+async function isForgeryStored({ payroll, hooks }: Stand): Promise<boolean> {
+  if (hooks.forged.length === 0) throw new Error('no webhook was forged');
   const stored = await select(
     payroll.database.superuserUrl,
-    `SELECT FROM webhook_inbox WHERE position('"forged"'::bytea IN body) > 0`,
+    'SELECT FROM webhook_inbox WHERE body_hash = ANY ($1)',
+    [hooks.forged],
   );
   return stored.length > 0;
 }

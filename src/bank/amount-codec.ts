@@ -38,7 +38,7 @@ export class AmountCodec {
    * @param path the field it is read from, for who is told that it cannot be.
    * @returns the amount in the currency's smallest unit; negative for a debit.
    * @throws ContractDrift when the text is no number, holds a part of a smallest unit, is beyond any sum that can be
-   * written down, or, counting in whole units, the currency's decimals are not known. It does not tell the value.
+   * written down, or, counting in whole units, the currency's decimals are not known.
    */
   decode({ value, currency }: AmountText, path = 'amount'): { amountMinor: bigint; currency: string } {
     const amountMinor = parseScaled(value, this.shiftOf(currency, path));
@@ -49,13 +49,12 @@ export class AmountCodec {
   /**
    * Of what the bank calculates, a sum or a balance: one added up in binary floats is read past what these leave at its
    * end (Amount object: how it is calculated is not shown).
-   * @param isShown whether whoever is told that it cannot be read may see it: not what one person is paid.
-   * @returns as {@link decode}. @throws ContractDrift as {@link decode}.
+   * @returns as {@link decode}. @throws ContractDrift as {@link decode}, with the sum beside its message.
    */
-  decodeSum({ value, currency }: AmountText, path: string, isShown = false): bigint {
+  decodeSum({ value, currency }: AmountText, path: string): bigint {
     const sumMinor = parseScaledSum(value, this.shiftOf(currency, path));
     if (sumMinor === undefined || isBeyondAll(sumMinor))
-      throw new ContractDrift([isShown ? `${path}.value (${value.slice(0, SHOWN)})` : `${path}.value`]);
+      throw new ContractDrift([`${path}.value`], value.slice(0, SHOWN));
     return sumMinor;
   }
 

@@ -71,11 +71,20 @@ export class TokenUnavailable extends BankClientError {
   }
 }
 
-/** An answer that lacks a required field or cannot be read. Names fields, and of their values only a sum of payments. */
+/** An answer that lacks a required field or cannot be read. Its message names fields, and no value. */
 export class ContractDrift extends BankClientError {
-  constructor(readonly fields: readonly string[]) {
+  constructor(
+    readonly fields: readonly string[],
+    /** The sum that cannot be read, as received: for whoever may see payments. */
+    readonly shown?: string,
+  ) {
     super(`The bank's answer does not follow its interface: ${fields.join(', ')}`);
   }
+}
+
+/** The sum for which an answer cannot be read, where it is one: what an attention has in the bank's words. */
+export function sumIn(error: BankClientError): string | undefined {
+  return error instanceof ContractDrift ? error.shown : undefined;
 }
 
 /** The bank, or our own budget, asks to wait. */

@@ -147,7 +147,6 @@ export function paymentOf(record: PaymentTransaction, codec: AmountCodec): BankP
 /** @throws ContractDrift for an amount that is no whole number of minor units. */
 export function instructionOf(record: CustomerInstruction, codec: AmountCodec): BankInstruction {
   const information = record.customerInstructionInformation;
-  const calculatedCount = record.calculatedNbPaymentTransactions ?? undefined;
   return {
     bankInstructionId: record.id,
     reference: textOf(information?.customerInstructionReference),
@@ -156,13 +155,8 @@ export function instructionOf(record: CustomerInstruction, codec: AmountCodec): 
     executionDate: bareDateOf(information?.requestedExecutionDate),
     requestedCount: information?.requestedNbPaymentTransactions ?? undefined,
     requestedTotalMinor: minorOf(information?.requestedTotalAmount, 'requestedTotalAmount', codec),
-    calculatedCount,
-    calculatedTotalMinor: sumOf(
-      record.calculatedAmount,
-      'calculatedAmount',
-      codec,
-      isSeveral(calculatedCount),
-    ),
+    calculatedCount: record.calculatedNbPaymentTransactions ?? undefined,
+    calculatedTotalMinor: sumOf(record.calculatedAmount, 'calculatedAmount', codec),
     currency: record.calculatedAmount?.currency ?? information?.requestedTotalAmount?.currency,
     debtorIban: ibanOf(record.customerInstructionOrderingParties?.debtor?.accountId),
     groups: record.paymentTransactionsStatus?.map((group) => groupOf(group, codec)),
@@ -175,7 +169,7 @@ function groupOf(
   codec: AmountCodec,
 ): BankPaymentGroup {
   const path = 'paymentTransactionsStatus.totalAmount';
-  const totalMinor = sumOf(totalAmount, path, codec, isSeveral(count)) ?? (count === 0 ? 0n : undefined);
+  const totalMinor = sumOf(totalAmount, path, codec) ?? (count === 0 ? 0n : undefined);
   if (totalMinor === undefined) throw new ContractDrift([path]);
   return { group, count, totalMinor };
 }
@@ -235,13 +229,8 @@ function minorOf(amount: MaybeAmount, path: string, codec: AmountCodec): bigint 
   return amount ? codec.decode(amount, path).amountMinor : undefined;
 }
 
-function sumOf(amount: MaybeAmount, path: string, codec: AmountCodec, isShown = false): bigint | undefined {
-  return amount ? codec.decodeSum(amount, path, isShown) : undefined;
-}
-
-/** Whether a sum is of more than one payment, and so tells of nobody what they are paid. */
-function isSeveral(count: number | undefined): boolean {
-  return (count ?? 0) > 1;
+function sumOf(amount: MaybeAmount, path: string, codec: AmountCodec): bigint | undefined {
+  return amount ? codec.decodeSum(amount, path) : undefined;
 }
 
 /**

@@ -18,8 +18,9 @@ export const KINDS_BESIDE = Object.keys(BESIDE_THE_ROWS) as BesideTheRows[];
 /** One sentence for each, for people. */
 export const MEANING_BESIDE: Readonly<Record<BesideTheRows, string>> = {
   POSSIBLE_RETURN:
-    'Money that came in for no payment, or of another amount than one: where the bank shows that payment as returned, the line `returned` has what was paid.',
-  ENTRY_OF_THE_BANK: 'Fees and refunds that the bank lists among the payments: they are in no line.',
+    'Money that came in, and for no payment that the bank shows as returned, or of another amount than it: the line `returned` has what was paid.',
+  ENTRY_OF_THE_BANK:
+    'Fees and refunds that the bank lists among the payments: they are in no line, unless what is refunded is in `returned` too, or a fee in `charges`.',
   FOREIGN_RECORD: 'Payments that we never sent, in our instructions: they are in no line.',
   TOTAL_MISMATCH_AFTER_SUBMIT:
     'What the bank executed of an instruction beyond its approved payments, by its totals or the balance, less what is listed here as FOREIGN_RECORD of it; negative where it is less. It is in no line.',
@@ -75,7 +76,7 @@ interface Counting extends Shown {
 /**
  * Of the runs, oldest first. What was asked anew about an instruction is of all the records that are left of the question:
  * of two decisions that tell of one record the last counts it, and of others both count their own. What totals, lists and
- * the balance show of one loss counts once (`toldOnce`). What was found in an instruction that was given up before its
+ * the balance show of one loss counts once (`toldOnce`). What came in before the bank showed its payment as returned counts there. What was found in an instruction that was given up before its
  * submit has moved nothing.
  */
 export async function acknowledgedOf(
@@ -104,23 +105,44 @@ export async function acknowledgedOf(
      ORDER BY d.confirmed_at, a.id`,
     [tx.employerId, payRunIds, KINDS_BESIDE],
   );
+  const cameBack = await cameBackOf(tx, payRunIds);
   const told = new Map<string, Set<string>>();
   const counting: Counting[] = [];
   for (const row of rows.reverse()) {
     const key = `${row.kind} ${row.subject_id}`;
     const later = told.get(key);
     told.set(key, new Set([...(later ?? []), ...(row.records ?? []).map(({ id }) => id)]));
-    counting.push(...leftOf(row, later));
+    counting.push(...leftOf(row, later, cameBack));
   }
   return toldOnce(counting.reverse()).map(acknowledged);
 }
 
-/** What no later decision of the same question tells of; of one whose records are not kept, all or nothing. */
-function leftOf(row: Row, later: ReadonlySet<string> | undefined): Counting[] {
+/** What of payments of the runs came back, in minor units, by their run and row. */
+async function cameBackOf(
+  tx: EmployerTransaction,
+  payRunIds: readonly string[],
+): Promise<Map<string, string>> {
+  const returned = await tx.query<{ pay_run_id: string; row_no: number; amount_minor: string }>(
+    `SELECT pay_run_id, row_no, amount_minor FROM payment
+     WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL`,
+    [tx.employerId, payRunIds],
+  );
+  return new Map(returned.map((one) => [`${one.pay_run_id} ${one.row_no}`, one.amount_minor] as const));
+}
+
+/**
+ * What no later decision of the same question tells of, and no payment that came back explains, each one record; of one
+ * whose records are not kept, all or nothing.
+ */
+function leftOf(row: Row, later: ReadonlySet<string> | undefined, cameBack: Map<string, string>): Counting[] {
   if (row.records === null)
     return later === undefined ? [shown(row, row.payments, BigInt(row.amount_minor))] : [];
-  const left = row.records.filter(({ id }) => later?.has(id) !== true);
-  if (left.length === 0 && later !== undefined) return [];
+  const isExplained = ({ row: rowNo, minor }: AskedRecord): boolean => {
+    const key = `${row.pay_run_id} ${rowNo}`;
+    return cameBack.get(key) === minor && cameBack.delete(key);
+  };
+  const left = row.records.filter((one) => later?.has(one.id) !== true && !isExplained(one));
+  if (left.length === 0 && row.records.length > 0) return [];
   return [shown(row, left.length, sumMinor(left.map(({ minor }) => BigInt(minor))))];
 }
 

@@ -132,7 +132,7 @@ const periodReport = z.object({
   totals: table,
   replaced: counted.describe('Payments left out of the totals because others, counted there, replace them.'),
   paidAgain: counted.describe(
-    'The part of `replaced` that was paid and came back: in `debited` it is beside what replaces it, which alone is in `settled`.',
+    'The part of `replaced` that was paid and came back: in `debited` it is beside what replaces it, which alone is in `settled`, or in no sum where it was left out and nobody was paid again.',
   ),
   acknowledged: z.array(acknowledged.extend({ payRunId: z.string() })).describe(ACKNOWLEDGED),
   runs: z.array(

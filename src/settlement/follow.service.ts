@@ -8,6 +8,7 @@ import {
   NotAllowed,
   RateLimited,
   readOf,
+  sumIn,
 } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
@@ -223,6 +224,7 @@ export class FollowService {
         ...aboutInstruction(instruction, planned),
         bankReference: readOf(error, instruction.bankInstructionId),
         happened,
+        bankWords: sumIn(error),
       });
     }
     if (error instanceof NotAllowed) {

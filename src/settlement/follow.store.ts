@@ -6,6 +6,7 @@ import { PersonalData } from '../database/personal-data';
 import { NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
+import { bankGroup } from '../domain/reconciliation';
 import { showId } from '../http/prefixed-id';
 import { aboutInstruction, type Alarm, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
@@ -166,10 +167,9 @@ export async function recordProgress(
   }
   const returned = progress.filter((one) => one.returned).map((one) => one.payment);
   if (returned.length > 0) await recordReturned(tx, instruction, returned);
-  const contradicted = progress.flatMap(({ payment, alarm }) => (alarm === 'CONTRADICTION' ? [payment] : []));
+  const contradicted = progress.filter(({ alarm }) => alarm === 'CONTRADICTION');
   await stopContradicted(tx, instruction, contradicted);
-  for (const one of progress)
-    if (one.alarm === 'CONTRADICTION') await raiseContradiction(tx, instruction, one);
+  for (const one of contradicted) await raiseContradiction(tx, instruction, one);
 }
 
 /** That payments came back is another end of theirs: a read that was stale before it says nothing of one after it. */
@@ -264,25 +264,31 @@ export async function recordWhole(
 
 /**
  * Every read shows it again: a successor that was sent is asked about as long as not each payment it pays again was named
- * in what two people decided.
+ * in what two people decided, where the bank shows its money: that it is on its way decides nothing of its being paid.
  */
 async function stopContradicted(
   tx: EmployerTransaction,
   { bankInstructionId }: Instruction,
-  payments: readonly FollowedPayment[],
+  contradicted: readonly Progress[],
 ): Promise<void> {
-  if (payments.length === 0) return;
+  if (contradicted.length === 0) return;
+  const groups = new Map(
+    contradicted.map(({ payment, shown }) => [payment.paymentId, bankGroup(shown)] as const),
+  );
   const told = await tx.query<{ payment_id: string }>(
     `SELECT payment_id FROM attention WHERE employer_id = $1 AND payment_id = ANY ($2) AND kind = 'CONTRADICTION'`,
-    [tx.employerId, payments.map(({ paymentId }) => paymentId)],
+    [tx.employerId, [...groups.keys()]],
   );
   const before = new Set(told.map(({ payment_id }) => payment_id));
-  const moved = payments.map(({ paymentId }) => ({ paymentId, toldBefore: before.has(paymentId) }));
+  const moved = [...groups.keys()].map((paymentId) => ({ paymentId, toldBefore: before.has(paymentId) }));
   await stopSuccessors(tx, moved, (paymentIds) => {
-    const ids = paymentIds.map((id) => showId('pay', id));
+    const isPaid = (id: string) => groups.get(id) === 'settled';
+    // Those first of which no decision may be missing: of many, not all are named.
+    const ids = [...paymentIds.filter(isPaid), ...paymentIds.filter((id) => !isPaid(id))];
+    const words = ids.map((id) => `${showId('pay', id)} (${groups.get(id)})`);
     return {
-      shown: `a status that contradicts the end of ${textOfFirstFew(ids, MOST_NAMED)} in ${named(bankInstructionId)}`,
-      words: ids.slice(0, MOST_NAMED),
+      shown: `a status that contradicts the end of ${textOfFirstFew(words, MOST_NAMED)} in ${named(bankInstructionId)}`,
+      words: words.slice(0, MOST_NAMED),
     };
   });
 }

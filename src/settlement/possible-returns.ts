@@ -105,7 +105,11 @@ export async function tellOfPossibleReturns(
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
     amountMinor: sumMinor(euros),
-    records: records.map(([id], n) => ({ id, minor: String(euros[n]) })),
+    records: records.map(([id, { rowNo = 0 }], n) => ({
+      id,
+      minor: String(euros[n]),
+      row: kept.has(rowNo) ? rowNo : undefined,
+    })),
   } satisfies Alarm;
   await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);
 }

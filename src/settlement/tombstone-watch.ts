@@ -3,8 +3,8 @@ import { NotFound } from '../bank/errors';
 import { BackgroundDatabase } from '../database/background-database';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import type { EmployerTransaction } from '../database/database';
-import { BankReads } from '../employer/bank-reads';
-import { aboutInstruction, raiseUndecided } from '../pay-run/attention.store';
+import { BankReads, type Standing } from '../employer/bank-reads';
+import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
@@ -29,9 +29,13 @@ export class TombstoneWatch {
   async step({ instruction, account, planned, known }: Followed): Promise<void> {
     const bankInstructionId = instruction.bankInstructionId;
     if (bankInstructionId === null) return;
-    const status = await this.statusOf(account, instruction, bankInstructionId, known);
-    if (status === undefined) return;
+    const standing = await this.standingOf(account, instruction, bankInstructionId, known);
+    if (standing === undefined) return;
+    const status = mostSubmitted(standing.statuses);
+    // That it is not shown proves nothing (rule 10).
+    if (status === undefined && standing.shown === undefined) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
+      if (status === undefined) return clearUnclear(tx, instruction);
       if (await isSaidExecuted(tx, instruction)) return;
       if (!isPastSubmit(status)) return tellOfUnclear(tx, instruction, planned, status);
       await tellOfMovedTombstone(tx, instruction, planned, status);
@@ -40,13 +44,13 @@ export class TombstoneWatch {
     });
   }
 
-  /** The status that says most of a submit; undefined where none leaves one possible. */
-  private async statusOf(
+  /** Undefined where the bank knows nothing of it. */
+  private async standingOf(
     account: Followed['account'],
     { id, createdAt }: Followed['instruction'],
     bankInstructionId: string,
     known: Followed['known'],
-  ): Promise<string | undefined> {
+  ): Promise<Standing | undefined> {
     try {
       const at = {
         bankInstructionId,
@@ -58,12 +62,23 @@ export class TombstoneWatch {
       };
       // Many of them may be gone: each by itself would go through everything the bank lists.
       const payments = () => this.source.paymentsOf(account, { id, rows: known.length, ended: true }, at);
-      return mostSubmitted((await this.reads.standing(account, at, payments)).statuses);
+      return await this.reads.standing(account, at, payments);
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;
     }
   }
+}
+
+/** No status of it, nor of what is shown of its payments, leaves it possible any more that it was submitted. */
+async function clearUnclear(tx: EmployerTransaction, { id }: Instruction): Promise<void> {
+  const open = await tx.query<{ subject_id: string }>(
+    `SELECT subject_id FROM attention
+     WHERE employer_id = $1 AND instruction_id = $2 AND kind = 'UNKNOWN_STATUS' AND resolved_at IS NULL`,
+    [tx.employerId, id],
+  );
+  const subjectIds = open.map(({ subject_id }) => subject_id);
+  await clear(tx, ['UNKNOWN_STATUS'], subjectIds, 'the bank shows it in a status that is clear');
 }
 
 /** It, or a payment of it, shows what no document names: it may have been paid, also where its rows were sent since. */

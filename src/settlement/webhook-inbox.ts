@@ -37,7 +37,7 @@ type Addressed = Copies & { targets: Targets; concerned: ReadonlySet<string> };
 /** For whom is counted what concerns no employer. */
 const INSTALLATION = 'installation';
 
-/** A body that came before within a day is not stored again; its targets are woken all the same. */
+/** A body that came before within a day, by its hash, is not noted again; its targets are woken all the same. */
 const SAME_BODY = '1 day';
 
 /** Of deliveries that are stored together. */
@@ -47,7 +47,7 @@ const TOGETHER = { items: 500, bytes: 4_194_304 };
 const WAITING = { items: 10_000, bytes: 33_554_432 };
 
 /**
- * Stores verified webhooks and wakes what they speak of (rule 11). A bank tells of each payment of a run by several of
+ * Notes verified webhooks, not what is in them, and wakes what they speak of (rule 11). A bank tells of each payment of a run by several of
  * them within minutes: what comes while others are stored is stored together.
  */
 @Injectable()
@@ -87,16 +87,14 @@ export class WebhookInbox {
     const woken = await this.wakeInstructions(addressed);
     await this.database.outsideEmployers((tx) =>
       tx.query(
-        `INSERT INTO webhook_inbox (id, body_hash, event, body, matched)
-         SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::text[], $4::bytea[], $5::integer[])
-           AS taken (id, hash, event, body, matched)
+        `INSERT INTO webhook_inbox (id, body_hash, event, matched)
+         SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::text[], $4::integer[]) AS taken (id, hash, event, matched)
          WHERE NOT EXISTS (
-           SELECT FROM webhook_inbox WHERE body_hash = hash AND received_at > clock_timestamp() - $6::interval)`,
+           SELECT FROM webhook_inbox WHERE body_hash = hash AND received_at > clock_timestamp() - $5::interval)`,
         [
           addressed.map(() => newId()),
           addressed.map(({ bodyHash }) => bodyHash),
           addressed.map(({ event }) => event),
-          addressed.map(({ body }) => body),
           addressed.map((one) => one.targets.accounts.length + wokenBy(one, woken).length),
           SAME_BODY,
         ],

@@ -40,7 +40,10 @@ const attention = z.object({
   instructionId: z.string().nullable(),
   paymentId: z.string().nullable(),
   happened: z.string(),
-  bankWords: z.string().nullable().describe(`What the bank wrote to a refusal. ${ofWhomMaySeePayments}`),
+  bankWords: z
+    .string()
+    .nullable()
+    .describe(`What the bank wrote to a refusal, or a sum that cannot be read. ${ofWhomMaySeePayments}`),
   certain: z.string(),
   askBank: z.string(),
   actions: z.array(z.enum(ATTENTION_ACTIONS)).describe('What can be proposed.'),

@@ -8,6 +8,7 @@ import {
   NotFound,
   RateLimited,
   readOf,
+  sumIn,
 } from '../bank/errors';
 import { CONFIG, Config } from '../config/env';
 import { Database } from '../database/database';
@@ -237,6 +238,7 @@ export class SubmissionService {
         bankReference: readOf(error, instruction.bankInstructionId),
         // With its status: once it was read well it has another, and a drift that comes back is asked about again.
         happened: `${error.message}, read while the instruction was ${instruction.status}.`,
+        bankWords: sumIn(error),
       });
     });
     return DRIFT_PAUSE_MS;
@@ -253,6 +255,7 @@ export class SubmissionService {
         subjectId: run.id,
         payRunId: run.id,
         bankReference: readOf(error),
+        // Without the sum: it may be the balance, which is for finance alone.
         happened: `${error.message}. ${await approvedVersion(tx, run)} is not submitted before that is read well.`,
         payments: run.rowCount,
         amountMinor: run.totalMinor,

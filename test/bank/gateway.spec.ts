@@ -286,28 +286,23 @@ describe('the gateway', () => {
   });
 
   it.each([
-    ['calculatedAmount', 2, 'calculatedAmount.value (30.005)'],
-    ['calculatedAmount', 1, 'calculatedAmount.value'],
-    ['requestedTotalAmount', 2, 'requestedTotalAmount.value'],
-    ['totalAmount', 2, 'paymentTransactionsStatus.totalAmount.value (30.005)'],
-    ['totalAmount', 1, 'paymentTransactionsStatus.totalAmount.value'],
-  ])(
-    'names an unreadable %s of %i payments, its value only where it is of several',
-    async (field, count, named) => {
-      const amount = (name: string) => ({ value: name === field ? 30.005 : 30, currency: 'EUR' });
-      open('major');
-      answering({
-        ...INSTRUCTION_BODY,
-        calculatedNbPaymentTransactions: count,
-        calculatedAmount: amount('calculatedAmount'),
-        customerInstructionInformation: { requestedTotalAmount: amount('requestedTotalAmount') },
-        paymentTransactionsStatus: [
-          { groupStatus: 'PROCESSABLE', nbTransactions: count, totalAmount: amount('totalAmount') },
-        ],
-      });
-      await expect(gateway.getInstruction('4711')).rejects.toThrow(new ContractDrift([named]));
-    },
-  );
+    ['calculatedAmount', 'calculatedAmount.value'],
+    ['requestedTotalAmount', 'requestedTotalAmount.value'],
+    ['totalAmount', 'paymentTransactionsStatus.totalAmount.value'],
+  ])('names an unreadable %s without its value', async (field, named) => {
+    const amount = (name: string) => ({ value: name === field ? 30.005 : 30, currency: 'EUR' });
+    open('major');
+    answering({
+      ...INSTRUCTION_BODY,
+      calculatedNbPaymentTransactions: 2,
+      calculatedAmount: amount('calculatedAmount'),
+      customerInstructionInformation: { requestedTotalAmount: amount('requestedTotalAmount') },
+      paymentTransactionsStatus: [
+        { groupStatus: 'PROCESSABLE', nbTransactions: 2, totalAmount: amount('totalAmount') },
+      ],
+    });
+    await expect(gateway.getInstruction('4711')).rejects.toThrow(new ContractDrift([named]));
+  });
 
   it('names an unreadable amount of a payment, or a balance, without its value', async () => {
     answering(change('150025', '1500.25'));

@@ -143,6 +143,32 @@ describe('money that comes in to the account that salaries were paid from, and r
     expect((await payroll.run(id)).returned.payments).toBe(1);
   });
 
+  it.each([1, 2])(
+    'is in the report once where it was acknowledged %i times, and the payment is shown as returned then',
+    async (times) => {
+      const id = await paidTo(RETURNS);
+      const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;
+      for (let n = 0; n < times; n += 1) await comesIn(returning, DEFAULT_SEED.users[1]!.account!.iban);
+      const path = await askedAbout(id);
+      expect((await payroll.attention())[0]).toMatchObject({ payments: times });
+      const reason = 'the bank looks into it';
+      expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
+      await aWeekLater();
+      await eventually(async () => {
+        await followNow();
+        return (await payroll.run(id)).returned.payments === 1;
+      }, 20_000);
+      await readAgain();
+      const { data: report } = await payroll
+        .as('finance')
+        .get(payroll.path(`/pay-runs/${id}/reconciliation`));
+      const { amount } = report.table.returned;
+      expect(report).toMatchObject({ explained: true, table: { returned: { payments: 1 } } });
+      expect(report.acknowledged).toMatchObject(times === 1 ? [] : [{ payments: 1, amount }]);
+      expect(await kinds()).toEqual([]);
+    },
+  );
+
   it('is asked about on where the bank shows the payment as returned, and less came in than was paid', async () => {
     const id = await paidTo(RETURNS);
     const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;

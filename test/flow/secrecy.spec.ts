@@ -5,10 +5,11 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { Database } from '../../src/database/database';
 import { newId } from '../../src/database/new-id';
 import { raise } from '../../src/pay-run/attention.store';
-import { select } from '../support/database';
+import { execute, select } from '../support/database';
 import { buildWithCrashPoints } from '../support/crash-build';
-import { payFile, payRows } from '../support/pay-rows';
-import { Payroll } from '../support/payroll';
+import { eventually } from '../support/eventually';
+import { payFile, payRows, totalMinor } from '../support/pay-rows';
+import { Payroll, ServiceProcess } from '../support/payroll';
 
 describe('salaries are secret', () => {
   let payroll: Payroll;
@@ -54,8 +55,11 @@ describe('salaries are secret', () => {
 
 const SAID = 'Payment of Zoe Muller, EUR 2450, cannot be shown';
 
-/** The bank, which says whom a payment is of whenever it refuses or fails. */
-async function talkative(bankUrl: string): Promise<Server> {
+/** The bank, behind what changes its answers. */
+async function relayTo(
+  bankUrl: string,
+  changed: (status: number, body: Buffer) => Buffer | string,
+): Promise<Server> {
   const answer: Parameters<typeof createServer>[1] = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -72,8 +76,7 @@ async function talkative(bankUrl: string): Promise<Server> {
           maxRedirects: 0,
         })
         .then(({ status, data }) => {
-          const body = status < 400 ? data : JSON.stringify({ code: 'E17', message: SAID });
-          response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+          response.writeHead(status, { 'content-type': 'application/json' }).end(changed(status, data));
         });
     });
   };
@@ -89,7 +92,9 @@ describe('a bank that names a person where it refuses', () => {
     buildWithCrashPoints();
     payroll = await Payroll.start();
     await payroll.stopServices();
-    relay = await talkative(payroll.bank.url);
+    relay = await relayTo(payroll.bank.url, (status, body) =>
+      status < 400 ? body : JSON.stringify({ code: 'E17', message: SAID }),
+    );
   });
   afterAll(async () => {
     await payroll.close();
@@ -144,6 +149,59 @@ describe('a bank that names a person where it refuses', () => {
     expect(await select(payroll.database.superuserUrl, kept)).toEqual([
       { outcome_detail: `The bank answered 422 E17: ${SAID}` },
     ]);
+  });
+});
+
+describe('a bank that shows a sum which cannot be read', () => {
+  let payroll: Payroll;
+  let relay: Server;
+  let service: ServiceProcess;
+  let noise: string;
+  /** How often each sum was shown. */
+  const shown = new Map<string, number>();
+  beforeAll(async () => {
+    buildWithCrashPoints();
+    payroll = await Payroll.start();
+    await payroll.stopServices();
+    const noisy = (_all: string, before: string, sum: string) => {
+      shown.set(sum, (shown.get(sum) ?? 0) + 1);
+      return `${before}${sum}${noise}`;
+    };
+    relay = await relayTo(payroll.bank.url, (_status, body) =>
+      body.toString().replace(/("calculatedAmount":\{"value":)([1-9]\d*)/g, noisy),
+    );
+    const BANK_BASE_URL = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+    service = await payroll.spawn({ LOG_LEVEL: 'debug', BANK_BASE_URL });
+  });
+  afterAll(async () => {
+    await payroll.close();
+    relay.close();
+  });
+
+  it.each([1, 2])('is repeated but to who may see payments to nobody, and asked once: %i', async (count) => {
+    noise = '.5';
+    const rows = payRows(count, 700 * count);
+    const sum = String(totalMinor(rows));
+    const id = await payroll.paid(payFile(rows));
+    const path = await payroll.askedAbout(id, 'CONTRACT_DRIFT');
+    const [operator, finance] = [
+      (await payroll.as('operator').get(path)).data,
+      (await payroll.as('finance').get(path)).data,
+    ];
+    const happened = expect.stringContaining('its interface: calculatedAmount.value, read while');
+    expect(operator).toMatchObject({ bankWords: null, happened });
+    expect(finance.bankWords).toBe(`${sum}.5`);
+    const reason = 'the bank looks into it';
+    expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
+    noise = '.25';
+    shown.clear();
+    await eventually(async () => {
+      await execute(payroll.database.superuserUrl, 'UPDATE lease SET wake_at = now() WHERE holder IS NULL');
+      return (shown.get(sum) ?? 0) > 3;
+    }, 20_000);
+    expect(await payroll.attention()).toEqual([]);
+    const waits = await select(payroll.database.superuserUrl, 'SELECT waits_for FROM lease');
+    for (const text of [JSON.stringify(waits), service.output()]) expect(text).not.toContain(`${sum}.`);
   });
 });
 

@@ -881,7 +881,7 @@ describe('a payment that moves at the bank after all', () => {
     expect(before).toContain(first);
     expect(before).not.toContain(second);
     await untilAsked('INVARIANT_BREACH', 1);
-    expect(await resumed()).toContain(`${(await paymentsOf(parent))[1]!.id} in ${second}`);
+    expect(await resumed()).toContain(`${(await paymentsOf(parent))[1]!.id} (settled) in ${second}`);
 
     const [{ now } = { now: '' }] = await select<{ now: string }>(superuserUrl, 'SELECT now()::text AS now');
     const unread = `SELECT FROM bank_payment WHERE bank_status LIKE '%FAILED' AND last_seen_at < '${now}'`;
@@ -892,6 +892,44 @@ describe('a payment that moves at the bank after all', () => {
     expect(await asked('INVARIANT_BREACH')).toEqual([]);
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: false });
     expect(await countsOf(rows)).toEqual([1, 1]);
+  });
+
+  it('as on its way after the successor was submitted, and then as paid: everything stops for each, once', async () => {
+    const rows = payRows(1);
+    const failing = rows.map((row) => ({ ...row, iban: magic('fails') }));
+    const parent = await payroll.paid(payFile(failing));
+    const untilRead = (holds: () => Promise<boolean>) =>
+      eventually(async () => {
+        await followNow();
+        return holds();
+      }, 20_000);
+    await untilRead(async () => (await payroll.run(parent)).status === 'FAILED');
+    const made = await payroll.paid(payFile(rows), { supplementOf: parent });
+    await untilRead(async () => (await payroll.run(made)).status === 'SETTLED');
+    const [{ id: replaced }] = (await paymentsOf(parent)) as [PaymentView];
+    const shownAs = async (status: string, asked: readonly string[]) => {
+      jest.restoreAllMocks();
+      showFailuresAs(status);
+      const read = jest.mocked(payroll.services[0]!.app.get(PaymentSource).paymentsOf);
+      await untilRead(() => Promise.resolve(read.mock.calls.length > 3));
+      await untilRead(async () => (await kinds()).join() === asked.join());
+      const breach = (await payroll.attention()).find(({ kind }) => kind === 'INVARIANT_BREACH');
+      for (const { id, kind } of await payroll.attention()) {
+        const action = kind === 'INVARIANT_BREACH' ? 'RESUME' : 'ACKNOWLEDGE';
+        expect((await decide(payroll.path(`/attention/${id}`), action)).status).toBe(200);
+      }
+      return breach?.happened;
+    };
+
+    expect(await shownAs('EXCHANGED', ['CONTRADICTION', 'INVARIANT_BREACH'])).toContain(
+      `${replaced} (inFlight) in customer instruction`,
+    );
+    expect(await shownAs('READY_FOR_EXCHANGE', ['CONTRADICTION'])).toBeUndefined();
+    expect(await shownAs('SETTLED', ['CONTRADICTION', 'INVARIANT_BREACH'])).toContain(
+      `${replaced} (settled) in customer instruction`,
+    );
+    expect(await shownAs('SETTLED', [])).toBeUndefined();
+    expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: false });
   });
 
   describe('as a second final status, and then as the first again', () => {

@@ -22,7 +22,9 @@ afterEach(() => office.close());
 
 /** Reads what was abandoned where the bank shows it, or a payment of it, so. */
 async function read(...statuses: string[]): Promise<void> {
-  const reads = { standing: () => Promise.resolve({ statuses, isUnclear: false }) } as unknown as BankReads;
+  const shown = statuses[0] === undefined ? undefined : { status: statuses[0] };
+  const standing = () => Promise.resolve({ shown, statuses, isUnclear: false });
+  const reads = { standing } as unknown as BankReads;
   const database = office.database as unknown as BackgroundDatabase;
   const watch = new TombstoneWatch(database, reads, {} as PaymentSource);
   await watch.step(
@@ -64,6 +66,16 @@ describe('what was given up, and is shown in a status that no document names', (
     expect(await asked()).toEqual([
       { kind: 'UNKNOWN_STATUS', happened: expect.stringContaining(' BOOKED_OUT.') as string },
     ]);
+  });
+
+  it('is asked about until the bank shows it in a status that is clear; that it shows nothing proves nothing', async () => {
+    await read('BOOKED_OUT');
+    await read();
+    expect(await asked()).toHaveLength(1);
+    await read('CANCELLED');
+    expect(await asked()).toEqual([]);
+    await read('BOOKED_OUT');
+    expect(await asked()).toHaveLength(1);
   });
 
   it('is a breach where anything of it is past its submit too', async () => {
