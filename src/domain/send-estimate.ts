@@ -93,12 +93,14 @@ export const MOST_LOOKS = 3;
 
 /**
  * What each submit rests on: its instruction, and what its payments replace. Both may be looked at `MOST_LOOKS` times more: at
- * all of the instruction, as a bank may not show its totals, and at last at the least that can be read of it.
+ * all of the instruction, as a bank may not show its totals, and at last at the least that can be read of it; where that is all
+ * of it, what its payments replace may be looked at after that too.
  */
 function beforeSubmitsOf(shape: SendShape, pace: SendPace): number {
   const reads = readsOf(shape, pace);
   const least = pace.statusIsRead ? shape.instructions : reads;
-  return MOST_LOOKS * reads + least + (1 + MOST_LOOKS) * looksOf(shape.replaced?.beforeSubmits, pace);
+  const looks = 1 + MOST_LOOKS + (pace.statusIsRead ? 0 : 1);
+  return MOST_LOOKS * reads + least + looks * looksOf(shape.replaced?.beforeSubmits, pace);
 }
 
 /** One reading of every instruction: itself, and its payments in pages or one by one. */

@@ -29,7 +29,7 @@ import { saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer, TURNED_AWAY } from './decision';
 import { Otherwise } from './read-back';
-import { Allowed, LOOK_AGAIN_MS, SubmitLooks } from './submit-looks';
+import { Allowed, LOOK_AGAIN_MS, Looked, SubmitLooks } from './submit-looks';
 import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway } from './submit-record';
 import { RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
@@ -92,18 +92,24 @@ export class Submitter {
       if (this.cutOff.isTooLate(work)) return this.cutOff.giveUp(claim, work);
       throw new RowsChanged();
     }
-    const moved = this.cutOff.isTooLate(work) ? undefined : await this.looks.replacedStand(claim, work, rows);
-    if (moved) return moved.end;
-    const age = this.looks.ageFromNow();
-    const reading = await this.cutOff.readUnlessLate(work, rows);
-    if (reading.kind === 'unread') return this.cutOff.expire(claim, work, false);
-    if (reading.kind !== 'equal') return this.otherwise(claim, work, rows, reading);
-    if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
-    const looked = await this.looks.inTurn(claim, work, rows, age, () => this.stopping);
+    const looked = await this.looks.inPlace(rows, () => this.lookAt(claim, work, rows));
     if ('end' in looked) return looked.end;
     if ('otherwise' in looked) return this.otherwise(claim, work, rows, looked.otherwise);
     await this.verifier.shown(claim, work);
     return this.submit(claim, work, looked.allowed);
+  }
+
+  private async lookAt(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<Looked> {
+    if (this.stopping) return { end: 0 };
+    const look = this.cutOff.isTooLate(work) ? undefined : await this.looks.atReplaced(claim, work, rows);
+    if (look && 'end' in look) return look;
+    const age = this.looks.ageFromNow();
+    const reading = await this.cutOff.readUnlessLate(work, rows);
+    if (reading.kind === 'unread') return { end: await this.cutOff.expire(claim, work, false) };
+    if (reading.kind !== 'equal') return { otherwise: reading };
+    if (this.cutOff.isTooLate(work)) return { end: await this.cutOff.expire(claim, work, true) };
+    if (!look) return { end: 0 };
+    return this.looks.inTurn(claim, work, rows, { age, look }, () => this.stopping);
   }
 
   private async otherwise(

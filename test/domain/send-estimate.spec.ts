@@ -97,7 +97,7 @@ describe('what sending a run takes', () => {
     const shape = { rows: 40, instructions: 2 };
     const beforeSubmits = { statuses: 2, lists: 4, payments: 100 };
     const replaced = { atGate: { statuses: 0, lists: 0, payments: 0 }, beforeSubmits };
-    const looks = 4 * (2 + 5 + 4 * 3);
+    const looks = (statusIsRead ? 4 : 5) * (2 + 5 + 4 * 3);
     for (const limit of [undefined, 600]) {
       const pace = { ...PACE, statusIsRead, requestsPerMinute: limit };
       const [alone, again] = [estimateSubmits(shape, pace), estimateSubmits({ ...shape, replaced }, pace)];

@@ -382,8 +382,13 @@ describe('a submit that waits for its turn longer than what was read before it h
     await waits();
     await pause(3_000);
     letGo();
-    await eventually(() => Promise.resolve(pairs.mock.calls.length === 3), 30_000);
+    const told = `SELECT FROM lease WHERE kind = 'INSTRUCTION' AND holder IS NULL
+      AND waits_for LIKE 'this service: reading what it pays again in the minute before its submit (tried for %'
+      AND wake_at > now() + interval '1 minute'`;
+    await eventually(async () => (await select(payroll.database.superuserUrl, told)).length === 1, 40_000);
+    expect(pairs).toHaveBeenCalledTimes(3);
     paymentsOf(replaced, (shown) => shown.map((one) => ({ ...one, status: 'SETTLED' })));
+    await payroll.wakeAll();
     await payroll.askedAbout(run.id, 'REPLACED_PAYMENT_MOVED');
     expect(await attempts()).toHaveLength(1);
   });
