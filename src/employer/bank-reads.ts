@@ -57,6 +57,7 @@ const TELL_AGAIN_MS = HOUR_MS;
 @Injectable()
 export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
+  private readonly lackedAtMs = new Map<BankList, number>();
   private readonly faults = new FaultsInARow();
 
   constructor(
@@ -175,7 +176,11 @@ export class BankReads {
         if (way === alone) return found;
         const isLess = isNone || (isOnlyFollowed && failure instanceof NotFound);
         if (isLess) return this.alone.completed(instruction, found);
-        return this.withSought(instruction, found, ways[n + 1] === general ? general : undefined);
+        const other = ways[n + 1] === general ? general : undefined;
+        const all = await this.withSought(instruction, found, other);
+        if (!isOnlyFollowed && all.length > found.length)
+          await this.rememberLacking(way === general ? 'PAYMENTS' : 'INSTRUCTION_PAYMENTS');
+        return all;
       }
       isNone = true;
       if (!byAnyList) break;
@@ -313,6 +318,13 @@ export class BankReads {
     const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
     if (recent) await this.remember('PAYMENTS', sizes);
     return found.filter(isOurs);
+  }
+
+  private async rememberLacking(list: BankList): Promise<void> {
+    const nowMs = this.clock.now().getTime();
+    if (nowMs - (this.lackedAtMs.get(list) ?? 0) <= TELL_AGAIN_MS) return;
+    await this.lists.rememberLacking(list);
+    this.lackedAtMs.set(list, nowMs);
   }
 
   /** Of a list read over and over only what is new: its rows, or the rows of a full page of it. */
