@@ -661,7 +661,8 @@ describe('the estimate of a run that pays again what another did not', () => {
       .split(' ')
       .reduce((sum, one) => sum + (now[one] ?? 0) - (before[one] ?? 0), 0);
     expect(estimate.requests).toBeGreaterThanOrEqual(asked);
-    expect(estimate.requests).toBeLessThan(3 * asked);
+    // Of up to five looks before each submit one is needed here.
+    expect(estimate.requests).toBeLessThan(4 * asked);
   });
 
   it('counts each payment that the list of its instruction lacks, by itself', async () => {
