@@ -8,10 +8,15 @@ export type BankList = 'PAYMENTS' | 'INSTRUCTION_PAYMENTS';
 export interface ListSeen {
   readonly rows: number;
   readonly pageRows?: number;
+  /** Whether it lacks payments of an instruction that another read shows. */
+  readonly lacksSome?: true;
 }
 
 /** What the general list held is believed for as long as what it is read for: a day. */
 const BELIEVED_FOR = `interval '1 day'`;
+
+/** A list that lacked some is believed to until the next payroll, of a month later, too. */
+const LACKS_FOR = `interval '40 days'`;
 
 /** How long the bank's lists are, as the last replica to read them saw it: that decides what a reading costs. */
 @Injectable()
@@ -29,14 +34,30 @@ export class BankLists {
       ),
     );
   }
+
+  /** Writes down that the list lacked payments of an instruction that another read showed. */
+  async rememberLacking(list: BankList): Promise<void> {
+    await this.database.outsideEmployers((tx) =>
+      tx.query(
+        `INSERT INTO bank_list (list, row_count, lacked_at) VALUES ($1, 0, clock_timestamp())
+         ON CONFLICT (list) DO UPDATE SET lacked_at = excluded.lacked_at`,
+        [list],
+      ),
+    );
+  }
 }
 
 /** A list as it was last seen: no rows where that is longer ago than a day. */
 export async function lastSeen(tx: Transaction, list: BankList): Promise<ListSeen> {
-  const [row] = await tx.query<{ rows: number; page_rows: number | null }>(
-    `SELECT CASE WHEN read_at > clock_timestamp() - ${BELIEVED_FOR} THEN row_count ELSE 0 END AS rows, page_rows
+  const [row] = await tx.query<{ rows: number; page_rows: number | null; lacks: boolean | null }>(
+    `SELECT CASE WHEN read_at > clock_timestamp() - ${BELIEVED_FOR} THEN row_count ELSE 0 END AS rows, page_rows,
+       lacked_at > clock_timestamp() - ${LACKS_FOR} AS lacks
      FROM bank_list WHERE list = $1`,
     [list],
   );
-  return { rows: row?.rows ?? 0, pageRows: row?.page_rows ?? undefined };
+  return {
+    rows: row?.rows ?? 0,
+    pageRows: row?.page_rows ?? undefined,
+    ...(row?.lacks && { lacksSome: true }),
+  };
 }

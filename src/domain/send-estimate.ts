@@ -15,9 +15,12 @@ export interface ReplacedReadings {
   readonly beforeSubmits: LookShape;
 }
 
-/** So many instructions of which the status alone is read, and so many lists of payments, with all they hold together. */
+/**
+ * So many reads of one record, as the status of an instruction or a payment that its list lacks, and so many lists of payments,
+ * with all they hold together.
+ */
 export interface LookShape {
-  readonly statuses: number;
+  readonly single: number;
   readonly lists: number;
   readonly payments: number;
 }
@@ -39,11 +42,16 @@ export interface SendPace {
 /**
  * Whether the bank lists an instruction's payments by themselves, lists them with everybody's of some day (then each
  * reading pages through all: `otherRows` beside the run's own), or shows them one by one only. `pageRows` where it is
- * known how many rows a full page has.
+ * known how many rows a full page has, `lacksSome` where such a list was seen to lack what another read shows.
  */
 export type PaymentReading =
-  | { readonly by: 'INSTRUCTION_PAYMENTS'; readonly pageRows?: number }
-  | { readonly by: 'PAYMENT_LIST'; readonly otherRows: number; readonly pageRows?: number }
+  | { readonly by: 'INSTRUCTION_PAYMENTS'; readonly pageRows?: number; readonly lacksSome?: true }
+  | {
+      readonly by: 'PAYMENT_LIST';
+      readonly otherRows: number;
+      readonly pageRows?: number;
+      readonly lacksSome?: true;
+    }
   | { readonly by: 'PAYMENT' };
 
 /** Requests to the bank, and how long they take in whole milliseconds. */
@@ -93,12 +101,14 @@ export const MOST_LOOKS = 3;
 
 /**
  * What each submit rests on: its instruction, and what its payments replace. Both may be looked at `MOST_LOOKS` times more: at
- * all of the instruction, as a bank may not show its totals, and at last at the least that can be read of it.
+ * all of the instruction, as a bank may not show its totals, and at last at the least that can be read of it; where that is all
+ * of it, what its payments replace may be looked at after that too.
  */
 function beforeSubmitsOf(shape: SendShape, pace: SendPace): number {
   const reads = readsOf(shape, pace);
   const least = pace.statusIsRead ? shape.instructions : reads;
-  return MOST_LOOKS * reads + least + (1 + MOST_LOOKS) * looksOf(shape.replaced?.beforeSubmits, pace);
+  const looks = 1 + MOST_LOOKS + (pace.statusIsRead ? 0 : 1);
+  return MOST_LOOKS * reads + least + looks * looksOf(shape.replaced?.beforeSubmits, pace);
 }
 
 /** One reading of every instruction: itself, and its payments in pages or one by one. */
@@ -121,9 +131,9 @@ function readsOf({ rows, instructions }: SendShape, { reading }: SendPace): numb
 /** One by one, or in pages of which the last may be short. */
 function looksOf(look: LookShape | undefined, { reading }: SendPace): number {
   if (look === undefined) return 0;
-  const { statuses, lists, payments } = look;
-  if (reading.by === 'PAYMENT') return statuses + payments;
-  return statuses + Math.ceil(payments / (reading.pageRows ?? PAGE_ROWS)) + lists * (1 + EXTRA_PAGES);
+  const { single, lists, payments } = look;
+  if (reading.by === 'PAYMENT') return single + payments;
+  return single + Math.ceil(payments / (reading.pageRows ?? PAGE_ROWS)) + lists * (1 + EXTRA_PAGES);
 }
 
 function estimate(requests: number, unpacedMs: number, { requestsPerMinute }: SendPace): SendEstimate {

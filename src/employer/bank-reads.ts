@@ -25,7 +25,7 @@ import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
 import { type InstructionAtBank, knownTo, lackingIn, mayBeOf, withoutFees } from './instruction-at-bank';
-import { PaymentsAlone } from './payments-alone';
+import { MOST_ALONE, PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
 export interface Standing {
@@ -57,6 +57,7 @@ const TELL_AGAIN_MS = HOUR_MS;
 @Injectable()
 export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
+  private readonly lackedAtMs = new Map<BankList, number>();
   private readonly faults = new FaultsInARow();
 
   constructor(
@@ -175,7 +176,11 @@ export class BankReads {
         if (way === alone) return found;
         const isLess = isNone || (isOnlyFollowed && failure instanceof NotFound);
         if (isLess) return this.alone.completed(instruction, found);
-        return this.withSought(instruction, found, ways[n + 1] === general ? general : undefined);
+        const other = ways[n + 1] === general ? general : undefined;
+        const all = await this.withSought(instruction, found, other);
+        if (!isOnlyFollowed && all.length > found.length)
+          await this.rememberLacking(way === general ? 'PAYMENTS' : 'INSTRUCTION_PAYMENTS');
+        return all;
       }
       isNone = true;
       if (!byAnyList) break;
@@ -186,32 +191,65 @@ export class BankReads {
   }
 
   /**
-   * What a list shows, and by every other read what of that is sought it lacks.
+   * What a list shows, and by every other read what of that is sought it lacks: where a decision rests on it, and not too many
+   * are, each by itself first, since the other list may be that of all payments of a month.
    * @param other list, where one may be read
-   * @throws BankClientError what the other one fails with, where some are shown nowhere and a decision may rest on them, but
-   * for a server's fault that lasts
+   * @throws BankClientError what a read fails with, where some are shown nowhere and a decision may rest on them, but for a
+   * server's fault that lasts
    */
   async withSought(
     instruction: InstructionAtBank,
     listed: BankPayment[],
     other?: () => Promise<BankPayment[]>,
   ): Promise<BankPayment[]> {
-    if (lackingIn(instruction, listed).length === 0) return listed;
+    const { length: lacking } = lackingIn(instruction, listed);
+    if (lacking === 0) return listed;
     const found = [...listed];
+    const alone = () => this.addAlone(instruction, found);
+    const ofOther = () => this.addOther(instruction, found, other);
     let failure: BankClientError | undefined;
+    const isAloneFirst = !instruction.isOnlyFollowed && lacking <= MOST_ALONE;
+    for (const read of isAloneFirst ? [alone, ofOther] : [ofOther, alone]) {
+      failure = (await read()) ?? failure;
+      if (lackingIn(instruction, found).length === 0) return found;
+    }
+    if (failure) throw failure;
+    return found;
+  }
+
+  /** @returns the server's fault that other reads may not meet */
+  private async addAlone(
+    instruction: InstructionAtBank,
+    found: BankPayment[],
+  ): Promise<BankClientError | undefined> {
+    const lacking = { ...instruction, bankIds: lackingIn(instruction, found) };
     try {
-      const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
-      found.push(...((await other?.()) ?? []).filter(({ bankPaymentId }) => !shown.has(bankPaymentId)));
-      if (found.length > listed.length) instruction.onShown?.(undefined);
+      found.push(...(await this.alone.unlisted(lacking, true)));
+      return undefined;
+    } catch (error) {
+      if (isServersFault(error)) return error;
+      throw error;
+    }
+  }
+
+  /** @returns what the other list fails with, unless it shows no less for that */
+  private async addOther(
+    instruction: InstructionAtBank,
+    found: BankPayment[],
+    other?: () => Promise<BankPayment[]>,
+  ): Promise<BankClientError | undefined> {
+    try {
+      const shown = new Set(found.map(({ bankPaymentId }) => bankPaymentId));
+      const more = ((await other?.()) ?? []).filter(({ bankPaymentId }) => !shown.has(bankPaymentId));
+      if (more.length > 0) instruction.onShown?.(undefined);
+      found.push(...more);
     } catch (error) {
       if (!isBankError(error)) throw error;
       const isLasting = isServersFault(error) && this.faults.isLasting(generalFor(instruction));
-      if (isLasting || this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
-      else failure = error;
+      if (!isLasting && !this.mayBeReadOtherwise(error, instruction, true)) return error;
+      instruction.onUnread?.(error);
     }
-    const all = await this.alone.completed({ ...instruction, bankIds: lackingIn(instruction, found) }, found);
-    if (failure && lackingIn(instruction, all).length > 0) throw failure;
-    return all;
+    return undefined;
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
@@ -280,6 +318,13 @@ export class BankReads {
     const recent = this.clock.now().getTime() - from.getTime() < 2 * CLOCK_MARGIN_MS;
     if (recent) await this.remember('PAYMENTS', sizes);
     return found.filter(isOurs);
+  }
+
+  private async rememberLacking(list: BankList): Promise<void> {
+    const nowMs = this.clock.now().getTime();
+    if (nowMs - (this.lackedAtMs.get(list) ?? 0) <= TELL_AGAIN_MS) return;
+    await this.lists.rememberLacking(list);
+    this.lackedAtMs.set(list, nowMs);
   }
 
   /** Of a list read over and over only what is new: its rows, or the rows of a full page of it. */

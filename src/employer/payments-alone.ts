@@ -16,7 +16,7 @@ import { FaultsInARow } from './faults-in-a-row';
 import { type InstructionAtBank, knownTo, mayBeOf, notAmong } from './instruction-at-bank';
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
-const MOST_ALONE = 1_000;
+export const MOST_ALONE = 1_000;
 
 /** So many in vain, one by one: none is shown so, or the bank does not answer. */
 const MOST_IN_VAIN = 5;

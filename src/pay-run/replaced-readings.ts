@@ -42,7 +42,12 @@ function lookOf(
         return (Math.max(reading.otherRows, part.rowsSince) + rowCount) * times(part);
     }
   };
-  return { statuses: sumOf(asked, times), lists: sumOf(listed, times), payments: sumOf(listed, paymentsOf) };
+  const lacking = reading.by !== 'PAYMENT' && reading.lacksSome ? sumOf(listed, ({ bankIds }) => bankIds) : 0;
+  return {
+    single: sumOf(asked, times) + lacking,
+    lists: sumOf(listed, times),
+    payments: sumOf(listed, paymentsOf),
+  };
 }
 
 function sumOf<T>(all: readonly T[], count: (one: T) => number): number {

@@ -175,14 +175,14 @@ async function readingOf(
 ): Promise<PaymentReading> {
   const listed = reads.includes('PAYMENT_LIST');
   if (reads.includes('INSTRUCTION_PAYMENTS') || !(listed || reads.includes('PAYMENT'))) {
-    const { pageRows } = await lastSeen(tx, 'INSTRUCTION_PAYMENTS');
-    return { by: 'INSTRUCTION_PAYMENTS', pageRows };
+    const { pageRows, lacksSome } = await lastSeen(tx, 'INSTRUCTION_PAYMENTS');
+    return { by: 'INSTRUCTION_PAYMENTS', pageRows, lacksSome };
   }
   if (!listed) return { by: 'PAYMENT' };
-  const { rows, pageRows } = await lastSeen(tx, 'PAYMENTS');
+  const { rows, pageRows, lacksSome } = await lastSeen(tx, 'PAYMENTS');
   const ownRows = await countRowsAtBank(tx, run);
   const otherRows = Math.max(rows - ownRows, await countOtherRows(tx, run), 0);
-  return { by: 'PAYMENT_LIST', otherRows, pageRows };
+  return { by: 'PAYMENT_LIST', otherRows, pageRows, lacksSome };
 }
 
 /** Payments the employer's other instructions of a day may have in the general list, abandoned ones included. */

@@ -9,6 +9,7 @@ import { WakeIn } from '../database/lease-worker';
 import { PersonalData } from '../database/personal-data';
 import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
+import { sendingCloses } from '../domain/send-window';
 import { aboutInstruction, type Alarm, clear, clearAttempt, raise } from '../pay-run/attention.store';
 import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
 import { isSaidExecuted, mayBePaidByAnother, repaysForgotten } from '../pay-run/forgotten-pay';
@@ -20,7 +21,6 @@ import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { beginBuilding } from './builder';
 import { InstructionReader, ReadBack } from './read-back';
-import { submitWindow } from './submit-window';
 import { Verifier } from './verifier';
 import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } from './work';
 
@@ -54,9 +54,13 @@ export class CutOff {
    */
   isTooLate({ run, instruction }: Pick<Work, 'run' | 'instruction'>): boolean {
     if (run.status !== 'SUBMITTING' || !INSTRUCTION_UNSENT.includes(instruction.status)) return false;
-    const hours = bankHours(this.config);
-    const { BANK_TIMEOUT_MS } = this.config;
-    return submitWindow(run, run.createdAt, this.clock.now(), hours, BANK_TIMEOUT_MS).kind === 'late';
+    return this.leftMs({ run }) <= 0;
+  }
+
+  /** For how long, in ms, a submit of the run may still begin; negative once it is too late for that. */
+  leftMs({ run }: Pick<Work, 'run'>): number {
+    const closes = sendingCloses(run.executionDate, bankHours(this.config)).getTime();
+    return closes - this.config.BANK_TIMEOUT_MS - this.clock.now().getTime();
   }
 
   /**

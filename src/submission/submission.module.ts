@@ -25,6 +25,7 @@ import { RunWorker } from './run-worker';
 import { StatusMeaning } from './status-meaning';
 import { UnseenWord } from './unseen-word';
 import { SubmissionService } from './submission.service';
+import { SubmitLooks } from './submit-looks';
 import { Submitter } from './submitter';
 import { TryAgain } from './try-again';
 import { UnrecordedSubmits } from './unrecorded-submits';
@@ -59,6 +60,7 @@ import { Verifier } from './verifier';
     StatusMeaning,
     UnseenWord,
     SubmissionService,
+    SubmitLooks,
     Submitter,
     UnrecordedSubmits,
     UnsentSubmits,

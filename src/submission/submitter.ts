@@ -16,8 +16,6 @@ import { newId } from '../database/new-id';
 import { NotDurable } from '../database/outage';
 import { DatabaseIsBehind, recordRestore, RestoreGuard } from '../database/restore-guard';
 import { PersonalData } from '../database/personal-data';
-import { MINUTE_MS } from '../domain/durations';
-import { MOST_LOOKS } from '../domain/send-estimate';
 import { writeOutcome } from '../employer/bank-calls';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
@@ -30,8 +28,8 @@ import { Abandonment } from './abandonment';
 import { saidIn, whyOf } from './call-record';
 import { CutOff } from './cut-off';
 import { afterSubmitAnswer, TURNED_AWAY } from './decision';
-import { InstructionReader, Otherwise } from './read-back';
-import { ReplacedLook } from './replaced-look';
+import { Otherwise } from './read-back';
+import { Allowed, LOOK_AGAIN_MS, Looked, SubmitLooks } from './submit-looks';
 import { finishAttempt, recordExecuted, sentAgain, timesTurnedAway } from './submit-record';
 import { RowsChanged } from './tampering';
 import { UnsentSubmits } from './unsent-submits';
@@ -50,21 +48,6 @@ import {
 
 const READ_AGAIN_MS = 1_000;
 
-/** How often what a payment replaces is read again while it cannot be seen, or moved, and what may be paid already. */
-const LOOK_AGAIN_MS = 15_000;
-
-/**
- * A submit leaves so soon after what allowed it was read, or not at all: a process may be frozen in between, for as long
- * as others need to doubt its submit, or people to stop it.
- */
-const LEAVES_WITHIN_MS = 5_000;
-
-/** What was read back so long ago when its turn has come leaves the submit too little of that: it is read once more. */
-const READ_LASTS_MS = 2_000;
-
-/** What is paid again ended long ago: where no turn comes within five seconds of a look at it, one of the last minute will do. */
-const REPLACED_LASTS_MS = MINUTE_MS;
-
 const NOT_DURABLE = 'its intent was not known to be durable, so it was not sent';
 
 /** Pause before a submit that never left is tried again. */
@@ -72,15 +55,6 @@ const UNSENT_PAUSE_MS = 2_000;
 
 /** A file that cannot be written is for somebody to mend, whom the log tells at once. */
 const UNREMEMBERED_PAUSE_MS = 15_000;
-
-/** Whether what was read back still holds when a turn has come, and when its submit leaves. */
-interface Age {
-  lasts: () => boolean;
-  mayLeave: () => boolean;
-}
-
-/** How a submit leaves that the gate lets pass. */
-type Allowed = Pick<Leaving, 'turn' | 'mayLeave'>;
 
 /** The instruction gate and the one submit (rules 7, 8 and 9). */
 @Injectable()
@@ -92,13 +66,12 @@ export class Submitter {
     private readonly database: Database,
     private readonly gateway: BankGateway,
     private readonly personal: PersonalData,
-    private readonly reader: InstructionReader,
     private readonly verifier: Verifier,
     private readonly abandonment: Abandonment,
     private readonly unsent: UnsentSubmits,
     private readonly guard: RestoreGuard,
     private readonly cutOff: CutOff,
-    private readonly replaced: ReplacedLook,
+    private readonly looks: SubmitLooks,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -119,18 +92,24 @@ export class Submitter {
       if (this.cutOff.isTooLate(work)) return this.cutOff.giveUp(claim, work);
       throw new RowsChanged();
     }
-    if (!this.cutOff.isTooLate(work) && !(await this.replaced.standsBeforeSubmit(claim, work, rows)))
-      return LOOK_AGAIN_MS;
-    const age = { lasts: this.clock.within(READ_LASTS_MS), mayLeave: this.clock.within(LEAVES_WITHIN_MS) };
-    const reading = await this.cutOff.readUnlessLate(work, rows);
-    if (reading.kind === 'unread') return this.cutOff.expire(claim, work, false);
-    if (reading.kind !== 'equal') return this.otherwise(claim, work, rows, reading);
-    if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
-    const allowed = await this.inTurn(claim, work, rows, age);
-    if (allowed === 'look again') return LOOK_AGAIN_MS;
-    if ('kind' in allowed) return this.otherwise(claim, work, rows, allowed);
+    const looked = await this.looks.inPlace(rows, () => this.lookAt(claim, work, rows));
+    if ('end' in looked) return looked.end;
+    if ('otherwise' in looked) return this.otherwise(claim, work, rows, looked.otherwise);
     await this.verifier.shown(claim, work);
-    return this.submit(claim, work, allowed);
+    return this.submit(claim, work, looked.allowed);
+  }
+
+  private async lookAt(claim: Claim, work: Work, rows: readonly PayableRow[]): Promise<Looked> {
+    if (this.stopping) return { end: 0 };
+    const look = this.cutOff.isTooLate(work) ? undefined : await this.looks.atReplaced(claim, work, rows);
+    if (look && 'end' in look) return look;
+    const age = this.looks.ageFromNow();
+    const reading = await this.cutOff.readUnlessLate(work, rows);
+    if (reading.kind === 'unread') return { end: await this.cutOff.expire(claim, work, false) };
+    if (reading.kind !== 'equal') return { otherwise: reading };
+    if (this.cutOff.isTooLate(work)) return { end: await this.cutOff.expire(claim, work, true) };
+    if (!look) return { end: 0 };
+    return this.looks.inTurn(claim, work, rows, { age, look }, () => this.stopping);
   }
 
   private async otherwise(
@@ -164,64 +143,6 @@ export class Submitter {
     return this.database.inEmployer(work.instruction.employerId, (tx) =>
       payableRows(tx, this.personal, work),
     );
-  }
-
-  /**
-   * Waits for the turn of the submit, before its intent: what may have been submitted does not wait, and whatever forbids it
-   * meanwhile is seen. Where what was read back is too old by then, it is looked at again.
-   * @throws BankClientError; Fenced, Halted
-   */
-  private async inTurn(
-    claim: Claim,
-    work: Work,
-    rows: readonly PayableRow[],
-    age: Age,
-  ): Promise<Allowed | Otherwise | 'look again'> {
-    const turn = age.lasts() ? await this.gateway.turnToSubmit() : undefined;
-    if (turn && age.lasts()) return { turn, mayLeave: age.mayLeave };
-    // What the first look found there again is missing from this one on.
-    return this.afterLooks({ ...claim, missing: null }, work, rows);
-  }
-
-  /**
-   * What it pays again may have been executed meanwhile, or somebody else may have submitted it or added to it: the former is
-   * looked at again, and then all of it is read again, with the turn kept. What takes longer than a turn is kept is followed
-   * by a short look, and the submit by that. The last look is as short as can be and is taken, or an instruction too large for
-   * its bank, or its limit, would never be sent.
-   */
-  private async afterLooks(
-    claim: Claim,
-    work: Work,
-    rows: readonly PayableRow[],
-  ): Promise<Allowed | Otherwise | 'look again'> {
-    const paysAgain = rows.some(({ replacesPaymentId }) => replacesPaymentId !== null);
-    let paymentsStand = () => false;
-    for (let left = MOST_LOOKS; ; left -= 1) {
-      if (this.stopping) return { mayLeave: () => false };
-      if (!(await this.replaced.standsBeforeSubmit(claim, work, rows))) return 'look again';
-      const isLast = left === 1;
-      const lastsMs = isLast ? REPLACED_LASTS_MS : LEAVES_WITHIN_MS;
-      const replacedStand = paysAgain ? this.clock.within(lastsMs) : () => true;
-      let isShort = isLast;
-      const { turn, answer } = await this.gateway.turnToSubmitAfter(async (its) => {
-        const isQuick = this.clock.within(READ_LASTS_MS);
-        isShort ||= paymentsStand();
-        const otherwise = await this.reader.readAgain(work, rows, its, isShort);
-        isShort ||= isQuick();
-        return otherwise;
-      });
-      if (answer !== undefined) return answer;
-      paymentsStand = this.clock.within(LEAVES_WITHIN_MS);
-      if (!isShort) continue;
-      const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
-      const itsTurn = turn ?? (await this.gateway.turnToSubmit());
-      if (mayLeave() && replacedStand()) return { turn: itsTurn, mayLeave };
-      if (!isLast) continue;
-      // It would never be sent where its turn always comes so late.
-      return replacedStand()
-        ? { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) }
-        : 'look again';
-    }
   }
 
   private async submit(claim: Claim, work: Work, allowed: Allowed): Promise<StepEnd> {

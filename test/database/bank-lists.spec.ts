@@ -44,6 +44,18 @@ describe('how long the lists of the bank are', () => {
     expect(await seen('PAYMENTS')).toEqual({ rows: 0, pageRows: 20 });
   });
 
+  it('keeps that a list lacked what another read showed, for 40 days', async () => {
+    await lists.rememberLacking('INSTRUCTION_PAYMENTS');
+    await lists.remember('INSTRUCTION_PAYMENTS', { rows: 7, pageRows: 5 });
+    await lists.remember('PAYMENTS', { rows: 40 });
+    expect(await seen('INSTRUCTION_PAYMENTS')).toEqual({ rows: 7, pageRows: 5, lacksSome: true });
+    expect(await seen('PAYMENTS')).toEqual({ rows: 40 });
+    await lists.rememberLacking('PAYMENTS');
+    expect(await seen('PAYMENTS')).toMatchObject({ rows: 40, lacksSome: true });
+    await execute(server.superuserUrl, `UPDATE bank_list SET lacked_at = now() - interval '41 days'`);
+    expect(await seen('PAYMENTS')).toEqual({ rows: 40 });
+  });
+
   it('is unknown before the first reading', async () => {
     expect(await seen('PAYMENTS')).toEqual({ rows: 0, pageRows: undefined });
   });

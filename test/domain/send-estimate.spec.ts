@@ -75,8 +75,8 @@ describe('what sending a run takes', () => {
   it('reads what is paid again once for the gate and up to four times before each submit', () => {
     const shape = { rows: 40, instructions: 2 };
     const replaced = {
-      atGate: { statuses: 1, lists: 2, payments: 50 },
-      beforeSubmits: { statuses: 2, lists: 4, payments: 100 },
+      atGate: { single: 1, lists: 2, payments: 50 },
+      beforeSubmits: { single: 2, lists: 4, payments: 100 },
     };
     const [gate, submits] = [1 + 3 + 2 * 3, 2 + 5 + 4 * 3];
     const more = (estimate: typeof estimateSend, pace: SendPace) =>
@@ -95,9 +95,9 @@ describe('what sending a run takes', () => {
   ])('reads all twice more in the turn of its submit, as a bank without totals has it, %s', (...told) => {
     const [, statusIsRead, more] = told;
     const shape = { rows: 40, instructions: 2 };
-    const beforeSubmits = { statuses: 2, lists: 4, payments: 100 };
-    const replaced = { atGate: { statuses: 0, lists: 0, payments: 0 }, beforeSubmits };
-    const looks = 4 * (2 + 5 + 4 * 3);
+    const beforeSubmits = { single: 2, lists: 4, payments: 100 };
+    const replaced = { atGate: { single: 0, lists: 0, payments: 0 }, beforeSubmits };
+    const looks = (statusIsRead ? 4 : 5) * (2 + 5 + 4 * 3);
     for (const limit of [undefined, 600]) {
       const pace = { ...PACE, statusIsRead, requestsPerMinute: limit };
       const [alone, again] = [estimateSubmits(shape, pace), estimateSubmits({ ...shape, replaced }, pace)];

@@ -61,12 +61,14 @@ describe.each([
   ['following', FOLLOWED],
   ['watching what ended', WATCHED],
 ])('what a list of an instruction lacks, that shows others of it, for %s', (_, at) => {
-  it('is looked for by every other read', async () => {
-    expect(await readBy(at, { own: ['901'], general: ['901', '902'], alone: ['903'] })).toEqual({
-      found: ['901', '902', '903'],
-      asked: [1, 1],
-      by: ['own-list', undefined, 'itself'],
-    });
+  const isDecided = at === DECIDED;
+
+  it('is looked for by every other read, for a decision each by itself first', async () => {
+    expect(await readBy(at, { own: ['901'], general: ['901', '902'], alone: ['903'] })).toEqual(
+      isDecided
+        ? { found: ['901', '903', '902'], asked: [1, 2], by: ['own-list', 'itself', undefined] }
+        : { found: ['901', '902', '903'], asked: [1, 1], by: ['own-list', undefined, 'itself'] },
+    );
     const general: AtBank = { general: ['902'], alone: ['901', '903'], reads: ['PAYMENT_LIST'] };
     expect(await readBy(at, general)).toMatchObject({ found: ['902', '901', '903'], asked: [1, 2] });
     const own: AtBank = { own: ['902'], alone: ['901', '903'], reads: ['INSTRUCTION_PAYMENTS'] };
@@ -76,7 +78,7 @@ describe.each([
   it('costs no call where the list lacks none', async () => {
     const all = ['901', '902', '903'];
     expect(await readBy(at, { own: all })).toEqual({ found: all, asked: [0, 0], by: ['own-list'] });
-    expect(await readBy(at, { own: ['901'], general: all })).toMatchObject({ asked: [1, 0] });
+    expect(await readBy(at, { own: ['901'], general: all })).toMatchObject({ asked: [1, isDecided ? 2 : 0] });
   });
 
   it('is not looked for unless it is sought', async () => {
@@ -84,7 +86,7 @@ describe.each([
     const none = { found: ['901'], asked: [0, 0], by: ['own-list'] };
     expect(await readBy({ ...at, isSought: undefined }, bank)).toEqual(none);
     const is902 = (id: string) => id === '902';
-    const one = { found: ['901', '902'], asked: [1, 0] };
+    const one = { found: ['901', '902'], asked: [1, isDecided ? 1 : 0] };
     expect(await readBy({ ...at, isSought: is902 }, bank)).toMatchObject(one);
   });
 
@@ -92,7 +94,8 @@ describe.each([
     'is shown by itself where the general list fails (%s)',
     async (general) => {
       const bank = { own: ['901'], general, alone: ['902', '903'] };
-      expect(await readBy(at, bank)).toMatchObject({ found: ['901', '902', '903'], asked: [1, 2] });
+      const asked = [isDecided ? 0 : 1, 2];
+      expect(await readBy(at, bank)).toMatchObject({ found: ['901', '902', '903'], asked });
     },
   );
 
@@ -136,6 +139,13 @@ it('of more than a thousand that are only followed the next thousand are read so
   expect(second.found).toContain('1001');
   const none = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
   expect(await readBy({ ...FOLLOWED, bankIds: none }, {})).toMatchObject({ found: [], asked: [1, 5] });
+});
+
+it('a decision reads no list of all payments for what each by itself shows, and rests on it where these fail', async () => {
+  const all = ['901', '902', '903'];
+  expect(await readBy(DECIDED, { own: ['901'], general: all, alone: all })).toMatchObject({ asked: [0, 2] });
+  const bank = { own: ['901'], general: all, alone: broken };
+  expect(await readBy(DECIDED, bank)).toMatchObject({ found: all, asked: [1, 2] });
 });
 
 it('no decision rests on a payment that the bank fails to show by itself, unless it fails again and again', async () => {

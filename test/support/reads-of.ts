@@ -7,6 +7,7 @@ import { PaymentsAlone } from '../../src/employer/payments-alone';
 /** What reads of a bank find, with a gateway of the test; the sizes of its lists are not kept. */
 export function readsOf(gateway: Partial<Record<keyof BankGateway, unknown>>): BankReads {
   const bank = gateway as unknown as BankGateway;
-  const lists = { remember: () => Promise.resolve() } as unknown as BankLists;
+  const nothing = () => Promise.resolve();
+  const lists = { remember: nothing, rememberLacking: nothing } as unknown as BankLists;
   return new BankReads(bank, new PaymentsAlone(bank), lists, new Clock());
 }
