@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
+import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { AskedRecord, Attention } from './attention.entity';
 import { ATTENTION_WORDS, AttentionKind, HOLDS_NOTHING, SUCCESSOR_REFUSED } from './attention-words';
 import { Instruction, PlannedInstruction } from './instruction.entity';
@@ -53,13 +54,13 @@ export function aboutInstruction(
 }
 
 /**
- * Whether something of a run may wait for the answer to the attention `a`: not where it is how an attempt differed that was
- * given up, since it is built again, or why a successor was refused.
+ * Whether something of a run that is not sent may wait for the answer to the attention `a`: not where it asks about an
+ * instruction that was sent or given up, which holds back no other, or why a successor was refused.
  */
 export const MAY_HOLD = `(a.kind NOT IN (${HOLDS_NOTHING.map((kind) => `'${kind}'`).join(', ')})
   AND NOT (a.kind = 'REPLACED_UNSEEN' AND starts_with(a.happened, '${SUCCESSOR_REFUSED}'))
-  AND NOT (a.kind IN ('ECHO_MISMATCH', 'FOREIGN_RECORD') AND EXISTS (
-    SELECT FROM instruction i WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.status = 'ABANDONED')))`;
+  AND NOT EXISTS (SELECT FROM instruction i WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id
+    AND i.status NOT IN (${INSTRUCTION_UNSENT.map((status) => `'${status}'`).join(', ')})))`;
 
 /** Opens an attention, unless the same one is open already. */
 export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void> {

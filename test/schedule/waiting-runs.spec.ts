@@ -227,16 +227,26 @@ describe('an hour before it would be too late', () => {
   });
 
   it.each([
-    ['how an attempt that was given up differed', 'ECHO_MISMATCH', 'a name differs'],
-    ['what was foreign in one that was given up', 'FOREIGN_RECORD', 'a payment is foreign'],
-    ['why a successor was refused', 'REPLACED_UNSEEN', 'A successor of the run would pay again'],
-  ])('they hear of a run of which nothing is asked but %s', async (_, kind, happened) => {
+    ['how an attempt that was given up differed', 'ECHO_MISMATCH', 'ABANDONED', 'a name differs'],
+    ['what was foreign in one that was given up', 'FOREIGN_RECORD', 'ABANDONED', 'a payment is foreign'],
+    ['why a successor was refused', 'REPLACED_UNSEEN', 'ABANDONED', 'A successor of the run would pay again'],
+    [
+      'what the bank wants to be done to what was sent',
+      'BANK_ACTION_REQUIRED',
+      'SUBMITTED',
+      'a person must sign',
+    ],
+    ['what a status of what was sent means', 'UNKNOWN_STATUS', 'SUBMITTED', 'PRO_MANUAL_REVIEW'],
+    ['whether a submit arrived', 'SUBMIT_UNKNOWN', 'SUBMIT_UNKNOWN', 'there was no answer'],
+    ['why a submit was refused', 'SUBMIT_REFUSED', 'SUBMIT_REFUSED', 'it was refused'],
+    ['what the bank ended', 'ENDED_BY_BANK', 'SUBMITTED', 'it shows it as cancelled'],
+  ])('they hear of a run of which nothing is asked but %s', async (_, kind, status, happened) => {
     await asked(kind, happened);
     await execute(
       store.superuserUrl,
       `SET session_replication_role = replica;
        INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
-         SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, 'ABANDONED' FROM pay_run;
+         SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 1, '${status}' FROM pay_run;
        UPDATE attention SET instruction_id = instruction.id, subject_id = instruction.id FROM instruction
          WHERE kind <> 'REPLACED_UNSEEN'`,
     );
