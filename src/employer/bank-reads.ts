@@ -57,13 +57,13 @@ const TELL_AGAIN_MS = HOUR_MS;
 @Injectable()
 export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
-  private readonly faults = new FaultsInARow();
 
   constructor(
     private readonly gateway: BankGateway,
     private readonly alone: PaymentsAlone,
     private readonly lists: BankLists,
     private readonly clock: Clock,
+    private readonly faults: FaultsInARow,
   ) {}
 
   /**

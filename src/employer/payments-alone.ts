@@ -30,10 +30,10 @@ export class PaymentsAlone {
   /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
   private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
-  /** Of payments that a decision rests on. */
-  private readonly faults = new FaultsInARow();
-
-  constructor(private readonly gateway: BankGateway) {}
+  constructor(
+    private readonly gateway: BankGateway,
+    private readonly faults: FaultsInARow,
+  ) {}
 
   /**
    * Payments that no list shows, each by itself, up to the first that is not shown so either, or a few where they are sought;
@@ -78,12 +78,13 @@ export class PaymentsAlone {
 
   /** Whether a read of a payment met a fault that has not lasted yet. */
   private mayPass(bankPaymentId: string, read: unknown): read is BankClientError {
+    const name = `payment ${bankPaymentId}`;
     if (!isServersFault(read)) {
-      this.faults.end(bankPaymentId);
+      this.faults.end(name);
       return false;
     }
-    this.faults.add(bankPaymentId);
-    return !this.faults.isLasting(bankPaymentId);
+    this.faults.add(name);
+    return !this.faults.isLasting(name);
   }
 
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */

@@ -3,7 +3,9 @@ import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
 import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
 import { namesOf } from '../../src/pay-run/message-id';
-import { readsOf } from '../support/reads-of';
+import { emptyList } from '../support/empty-list';
+import { MovedClock } from '../support/payroll';
+import { faultsOf, readsOf } from '../support/reads-of';
 
 const raw = { raw: '' };
 const gone = new NotFound(404, raw);
@@ -115,6 +117,38 @@ it('a decision goes on without a general list that fails again and again, and wh
   const bank = { own: ['901'], general: new BankError(504, raw), alone: ['902'] };
   await expect(readBy(DECIDED, bank, 3)).rejects.toBe(bank.general);
   expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
+});
+
+it('a decision waits for a general list, or a payment, that failed five times in a moment', async () => {
+  const at = {
+    bankInstructionId: '4711',
+    createdAt: new Date(),
+    bankIds: [['901'], ['902']] as const,
+    isNamedBy: () => false,
+    ...DECIDED,
+  };
+  const [fails, isNone] = [() => Promise.reject(broken), () => Promise.reject(gone)];
+  async function* own() {
+    yield* await Promise.resolve([{ bankPaymentId: '901', bankInstructionId: '4711', status: 'SETTLED' }]);
+  }
+  async function* general() {
+    yield* await Promise.reject<never[]>(broken);
+  }
+  const clock = new MovedClock();
+  const account = { reads: LISTS } as unknown as EmployerAccount;
+  for (const other of [
+    { listPayments: general, getPayment: isNone },
+    { listPayments: emptyList, getPayment: fails },
+  ]) {
+    const reads = readsOf({ listInstructionPayments: own, ...other }, faultsOf(clock, 600_000));
+    for (let n = 0; n < 9; n += 1) await expect(reads.payments(account, at)).rejects.toBe(broken);
+    for (let n = 0; n < 3; n += 1) {
+      clock.offsetMs += 150_000;
+      await expect(reads.payments(account, at)).rejects.toBe(broken);
+    }
+    clock.offsetMs += 150_000;
+    expect(await reads.payments(account, at)).toMatchObject([{ bankPaymentId: '901' }]);
+  }
 });
 
 it('a decision goes past a few payments that are not shown by themselves', async () => {

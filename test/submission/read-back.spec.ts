@@ -17,7 +17,7 @@ import { referenceOf } from '../../src/submission/prepared-calls';
 import type { PayableRow, Work } from '../../src/submission/work';
 import type { BankInstruction, BankPayment } from '../../src/bank/records';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
-import { readsOf } from '../support/reads-of';
+import { faultsOf, readsOf } from '../support/reads-of';
 
 /** What is sealed is the text itself. */
 const personal = { open: (sealed: string) => sealed } as unknown as PersonalData;
@@ -53,7 +53,7 @@ function reading(
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) => work({ query: () => Promise.resolve([]) }),
   } as unknown as Database;
-  const alone = new PaymentsAlone(gateway as unknown as BankGateway);
+  const alone = new PaymentsAlone(gateway as unknown as BankGateway, faultsOf());
   return new InstructionReader(database, reads, alone, personal);
 }
 
