@@ -149,6 +149,14 @@ export class ListUnreadable extends BankClientError {
   }
 }
 
+/** A read that fails again and again, of which no other shows what it would: only the bank can say what that is. */
+export class ReadFails extends BankClientError {
+  /** @param what it would show */
+  constructor(what: string) {
+    super(`The bank fails again and again to show ${what}`);
+  }
+}
+
 /** Whether a list answered and showed nothing, and not so that it is known to be empty. Only payments in it tell. */
 export function isPerhapsEmpty(error: unknown): error is BankClientError {
   if (error instanceof ListUnreadable) return error.why === 'nothing-shown';

@@ -24,7 +24,14 @@ import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../d
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
-import { type InstructionAtBank, knownTo, lackingIn, mayBeOf, withoutFees } from './instruction-at-bank';
+import {
+  type InstructionAtBank,
+  knownTo,
+  lackingIn,
+  mayBeOf,
+  notAmong,
+  withoutFees,
+} from './instruction-at-bank';
 import { PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
@@ -33,8 +40,10 @@ export interface Standing {
   shown?: BankInstruction;
   /** Whether the bank says that there is none, which is more than that it does not show it. */
   isGone: boolean;
+  /** Whether the bank fails to show it for good, though it may be read: that says neither that it was submitted nor not. */
+  isFailing?: boolean;
   statuses: string[];
-  /** As the function of this name, where the bank says that there is no such instruction. */
+  /** Whether nobody can tell: where the bank says that there is none as the function of this name, and else where it fails. */
   isUnclear: boolean;
 }
 
@@ -45,6 +54,20 @@ export interface Standing {
  */
 export function isUnclear(statuses: readonly string[]): boolean {
   return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
+}
+
+/**
+ * Whether payments of an instruction that the bank fails to show leave open that it was submitted: all but one of which each
+ * known payment is shown, and ended unpaid, unless one is past its submit.
+ * @param paid the payments that are shown, with these statuses
+ */
+function isLeftOpen(
+  paid: readonly BankPayment[],
+  { bankIds }: InstructionAtBank,
+  statuses: readonly string[],
+): boolean {
+  if (statuses.some(isPastSubmit)) return false;
+  return statuses.length === 0 || isUnclear(statuses) || notAmong(paid, bankIds).length > 0;
 }
 
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
@@ -67,8 +90,8 @@ export class BankReads {
   ) {}
 
   /**
-   * The instruction itself; undefined where the bank does not let it be read, or fails to show it again and again: what it
-   * holds is known by its payments then.
+   * The instruction itself; undefined where the bank does not let it be read, or fails to show it for good: what it holds is
+   * known by its payments then, and in the latter case not whether it was submitted.
    * @param turn waited for before
    * @throws NotFound, BankClientError
    */
@@ -123,7 +146,9 @@ export class BankReads {
     );
     if (shown) statuses.unshift(shown.status);
     if (failure && !isGone && !statuses.some(isPastSubmit)) throw failure;
-    return { shown, isGone, statuses, isUnclear: isGone && isUnclear(statuses) };
+    const isFailing = !shown && !failure && may(account, 'INSTRUCTION');
+    const isOpen = isFailing ? isLeftOpen(paid, at, statuses) : isGone && isUnclear(statuses);
+    return { shown, isGone, ...(isFailing && { isFailing }), statuses, isUnclear: isOpen };
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */

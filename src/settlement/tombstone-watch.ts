@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { NotFound, ReadFails } from '../bank/errors';
 import { BackgroundDatabase } from '../database/background-database';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import type { EmployerTransaction } from '../database/database';
@@ -40,7 +40,10 @@ export class TombstoneWatch {
     });
   }
 
-  /** The status that says most of a submit; undefined where none leaves one possible. */
+  /**
+   * The status that says most of a submit; undefined where none leaves one possible.
+   * @throws BankClientError while it cannot be read, ReadFails where that is for good
+   */
   private async statusOf(
     account: Followed['account'],
     { id, createdAt }: Followed['instruction'],
@@ -58,7 +61,10 @@ export class TombstoneWatch {
       };
       // Many of them may be gone: each by itself would go through everything the bank lists.
       const payments = () => this.source.paymentsOf(account, { id, rows: known.length, ended: true }, at);
-      return mostSubmitted((await this.reads.standing(account, at, payments)).statuses);
+      const { statuses, isFailing, isUnclear } = await this.reads.standing(account, at, payments);
+      const status = mostSubmitted(statuses);
+      if (status === undefined && isFailing && isUnclear) throw new ReadFails('the instruction');
+      return status;
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;

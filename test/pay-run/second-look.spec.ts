@@ -1,4 +1,4 @@
-import { NotFound } from '../../src/bank/errors';
+import { BankError, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Database } from '../../src/database/database';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
@@ -34,12 +34,18 @@ function lookAt(status: string | undefined, asked = released, wasSettled = false
 }
 
 function lookWith(gateway: BankGateway, asked: EndedInstruction) {
+  return lookAgainWith(gateway, asked)();
+}
+
+/** Looks of one process. */
+function lookAgainWith(gateway: BankGateway, asked: EndedInstruction) {
   const account = { id: 'account', reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
   } as unknown as Database;
-  return new SecondLook(database, readsOf(gateway)).at('employer', () => Promise.resolve([asked]));
+  const look = new SecondLook(database, readsOf(gateway));
+  return () => look.at('employer', () => Promise.resolve([asked]));
 }
 
 describe('what was given up before its submit, read again before it is paid otherwise', () => {
@@ -70,6 +76,24 @@ describe('what was given up before its submit, read again before it is paid othe
 
   it('is unseen where the bank shows its payment as before, and no instruction', async () => {
     expect(await lookAt('INITIATED')).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
+  });
+});
+
+describe('what was given up before its submit, and the bank fails to show for good', () => {
+  it('is unseen while its payments rest as they were, though it may have been submitted since', async () => {
+    async function* listed() {
+      yield* await Promise.resolve([
+        { status: 'INITIATED', bankInstructionId: '4711', bankPaymentId: '815' },
+      ]);
+    }
+    const gateway = {
+      getInstruction: () => Promise.reject(new BankError(500, { raw: '' })),
+      listInstructionPayments: listed,
+      listPayments: listed,
+    } as unknown as BankGateway;
+    const look = lookAgainWith(gateway, { ...released, status: 'VOID' });
+    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toThrow(BankError);
+    expect(await look()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
   });
 });
 
