@@ -130,7 +130,7 @@ export class BankReads {
   async standing(
     account: EmployerAccount,
     at: InstructionAtBank,
-    payments = () => this.payments(account, { ...at, byAnyList: true }),
+    payments = () => this.payments(account, { ...at, byAnyList: true, fewTell: true }),
   ): Promise<Standing> {
     const { shown, failure } = await this.unlessRefused(account, at.bankInstructionId);
     if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
@@ -170,7 +170,8 @@ export class BankReads {
    * by itself what that lacks; what is sought, by every way. Absence of one proves nothing.
    * @throws BankClientError where no way can: NotFound where every way says so
    */
-  async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
+  async payments(account: EmployerAccount, asked: InstructionAtBank): Promise<BankPayment[]> {
+    const instruction = { ...asked, isShownAlone: may(account, 'PAYMENT') };
     const { byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     let isNone = false;
     const general = () =>

@@ -36,11 +36,12 @@ export class PaymentsAlone {
   ) {}
 
   /**
-   * Payments that no list shows, each by itself, up to the first that is not shown so either, or a few where they are sought;
-   * of what is only followed that says nothing of others, and some of them are tried before it is taken for how the bank
-   * answers all: whether it is allowed is not known of an account that was onboarded before there was a payment. Where they
-   * are more than `MOST_ALONE` no more are read at once, and the next of what is only followed the next time; none where one
-   * tells as much as all.
+   * Payments that no list shows, each by itself, up to the first that is not shown so either. Of what a decision rests on, and
+   * is sought, a few are tried before that is taken for how the bank answers all; one that is not found says nothing of
+   * others once one was, or such reads are known to be allowed: then only faults in a row end it. Of what is only followed it
+   * says nothing of others either, and some are tried: whether such reads are allowed is not known of an account that was
+   * onboarded before there was a payment. Where they are more than `MOST_ALONE` no more are read at once, but what a decision
+   * rests on, and the next of what is only followed the next time; none where one tells as much as all.
    * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
    * @throws BankClientError as such reads, a server's fault of what is sought unless it lasts
    */
@@ -48,29 +49,35 @@ export class PaymentsAlone {
     const { bankIds, byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     const isEachTelling = byAnyList || isOnlyFollowed;
     if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return [];
+    const most = instruction.isSought && !instruction.fewTell ? bankIds.length : MOST_ALONE;
     const found = isOnlyFollowed
       ? await this.followedAlone(instruction, isShown)
-      : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, MOST_ALONE) });
+      : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) });
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
   private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    const { isSought, fewTell = false, isShownAlone = false } = instruction;
     const isOurs = mayBeOf(instruction);
-    const most = instruction.isSought ? MOST_IN_VAIN : 1;
+    const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
     const found: BankPayment[] = [];
-    let unshown = 0;
+    let inVain = 0;
     let passing: BankClientError | undefined;
     for (const ids of this.inTurn(instruction)) {
       const payment = await this.gateway.getPayment(ids).catch((error: unknown) => {
-        if (isRefusedRead(error) || (instruction.isSought && isServersFault(error))) return error;
+        if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
         throw error;
       });
-      if (instruction.isSought && this.mayPass(ids[0], payment)) passing ??= payment;
+      if (isSought && this.mayPass(ids[0], payment)) passing ??= payment;
       if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
-        unshown = 0;
-      } else if ((unshown += 1) === most) break;
+        inVain = 0;
+        continue;
+      }
+      const isFault = isBankError(payment) && !(payment instanceof NotFound);
+      const tellsOfOthers = isFault || !isEach || (!isShownAlone && found.length === 0);
+      if (tellsOfOthers && (inVain += 1) === most) break;
     }
     if (passing) throw passing;
     return found;

@@ -577,6 +577,28 @@ describe('whether an instruction was submitted', () => {
   );
 });
 
+describe('whether an instruction of many payments was submitted, that is not found', () => {
+  it('is told by a few of them as by all, also where each is sought', async () => {
+    const getPayment = jest.fn(() => Promise.reject(new NotFound(404, { raw: '' })));
+    const reads = readsOf({
+      getInstruction: () => Promise.reject(new NotFound(404, { raw: '' })),
+      listInstructionPayments: emptyList,
+      getPayment,
+    });
+    const account = { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT'] };
+    const standing = await reads.standing(account as unknown as EmployerAccount, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: Array.from({ length: 100 }, (_, n) => [String(n)] as const),
+      evenUnlisted: true,
+      isSought: () => true,
+      isNamedBy: namesOf(OURS),
+    });
+    expect(standing).toMatchObject({ isGone: true, statuses: [], isUnclear: false });
+    expect(getPayment).toHaveBeenCalledTimes(5);
+  });
+});
+
 describe('an instruction that the bank fails to show for good', () => {
   const broken = new BankError(500, { raw: '' });
   /** What is concluded the fifth time of one with two payments, of which the bank shows these. */

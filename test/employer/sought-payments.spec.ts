@@ -159,6 +159,41 @@ it('a decision goes past a few payments that are not shown by themselves', async
   expect(await readBy(decided, { own: ['901'] })).toMatchObject({ found: ['901'], asked: [1, 5] });
 });
 
+describe('a decision at a bank that is known to show payments by themselves', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, n) => [String(901 + n)] as const);
+  const reads: BankRead[] = [...LISTS, 'PAYMENT'];
+
+  it.each([
+    ['no list shows any', []],
+    ['a list shows others', ['900']],
+  ])('asks for each of them though many are not found so, where %s', async (_, own) => {
+    const decided = { ...DECIDED, bankIds: ids(20) };
+    const bank: AtBank = { own, alone: ['907', '919'], reads };
+    expect(await readBy(decided, bank)).toMatchObject({ found: [...own, '907', '919'], asked: [1, 20] });
+    expect(await readBy(decided, { own, reads })).toMatchObject({ found: own, asked: [1, 20] });
+  });
+
+  it('asks for no more of them once a few in a row are refused or fail for good, and none is shown between', async () => {
+    const decided = { ...DECIDED, bankIds: ids(20) };
+    const refused: AtBank = { own: ['900'], alone: new NotAllowed(403, raw), reads };
+    expect(await readBy(decided, refused)).toMatchObject({ found: ['900'], asked: [1, 5] });
+    const fails: AtBank = { own: ['900'], alone: broken, reads };
+    expect(await readBy(decided, fails, 4)).toMatchObject({ found: ['900'], asked: [5, 25] });
+  });
+
+  it('asks for a few where these tell as much as all', async () => {
+    const few = { ...DECIDED, bankIds: ids(20), fewTell: true };
+    expect(await readBy(few, { reads })).toMatchObject({ found: [], asked: [1, 5] });
+  });
+});
+
+it('a decision goes past payments that are not found by themselves once others were', async () => {
+  const bankIds = Array.from({ length: 20 }, (_, n) => [String(901 + n)] as const);
+  const bank = { own: ['900'], alone: ['902', '920'] };
+  const all = { found: ['900', '902', '920'], asked: [1, 20] };
+  expect(await readBy({ ...DECIDED, bankIds }, bank)).toMatchObject(all);
+});
+
 it('of more than a thousand that are only followed the next thousand are read so each time', async () => {
   const bankIds = Array.from({ length: 1_002 }, (_, n) => [String(n)] as const);
   const bank = { own: ['0'], alone: bankIds.map(([id]) => id) };
@@ -179,12 +214,14 @@ it('no decision rests on a payment that the bank fails to show by itself, unless
   expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901'] });
 });
 
-it('what one payment alone may tell is read so a thousand times at most, whether or not the account is known to allow it', async () => {
+it('what one payment alone may tell is read so of each that a decision rests on, and else a thousand times at most', async () => {
   const bankIds = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
   const alone = bankIds.map(([id]) => id);
   for (const reads of [LISTS, [...LISTS, 'PAYMENT'] as const]) {
     const bank = { alone, reads: [...reads] };
-    expect(await readBy({ ...DECIDED, bankIds }, bank)).toMatchObject({ asked: [1, 1_000] });
+    expect(await readBy({ ...DECIDED, bankIds }, bank)).toMatchObject({ asked: [1, 1_001] });
+    const few = { ...DECIDED, bankIds, fewTell: true };
+    expect(await readBy(few, bank)).toMatchObject({ asked: [1, 1_000] });
     const told = { byAnyList: true, evenUnlisted: true, bankIds };
     expect(await readBy(told, bank)).toMatchObject({ asked: [1, 1_000] });
   }
