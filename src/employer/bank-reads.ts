@@ -11,6 +11,7 @@ import {
   ListUnreadable,
   NotAllowed,
   NotFound,
+  ReadFails,
   unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
@@ -168,16 +169,18 @@ export class BankReads {
    * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
    * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
    * by itself what that lacks; what is sought, by every way. Absence of one proves nothing.
-   * @throws BankClientError where no way can: NotFound where every way says so
+   * @throws BankClientError where no way can: NotFound where every way says so, and ReadFails where a decision rests on them,
+   * the general list fails for good, and none is shown otherwise
    */
   async payments(account: EmployerAccount, asked: InstructionAtBank): Promise<BankPayment[]> {
     const instruction = { ...asked, isShownAlone: may(account, 'PAYMENT') };
     const { byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
-    let isNone = false;
+    let [isNone, isAskedAlone] = [false, false];
     const general = () =>
       this.countingFaults(generalFor(instruction), () => this.fromGeneralList(instruction));
     const alone = async (): Promise<BankPayment[]> => {
-      if (!isNone) return this.alone.oneByOne(instruction);
+      isAskedAlone = !isNone;
+      if (isAskedAlone) return this.alone.oneByOne(instruction);
       return evenUnlisted ? [] : this.alone.unlisted({ ...instruction, evenUnlisted: true });
     };
     const ways = [
@@ -186,12 +189,15 @@ export class BankReads {
       may(account, 'PAYMENT') && alone,
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
+    let lasting: BankClientError | undefined;
     for (const [n, way] of ways.entries()) {
       let found: BankPayment[];
       try {
         found = await way();
       } catch (error) {
-        if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
+        if (way === general && this.isGeneralFailing(instruction, error)) {
+          if (!isNone || !isOnlyFollowed) lasting = error;
+        } else if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
         if (isNone) instruction.onUnread?.(error);
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
@@ -206,8 +212,13 @@ export class BankReads {
       isNone = true;
       if (!byAnyList) break;
     }
-    const unlisted = isNone || isPerhapsNone(failure) ? await this.alone.unlisted(instruction) : [];
-    if (isNone || unlisted.length > 0) return unlisted;
+    const mayBeAlone = !isAskedAlone && (isNone || lasting !== undefined || isPerhapsNone(failure));
+    const unlisted = mayBeAlone ? await this.alone.unlisted(instruction) : [];
+    if (unlisted.length > 0) return unlisted;
+    // That none is shown otherwise says nothing of what only that list may show.
+    if (lasting)
+      throw isDecided(instruction) ? new ReadFails('the payments of this instruction', lasting) : lasting;
+    if (isNone) return unlisted;
     throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }
 
@@ -231,13 +242,18 @@ export class BankReads {
       if (found.length > listed.length) instruction.onShown?.(undefined);
     } catch (error) {
       if (!isBankError(error)) throw error;
-      const isLasting = isServersFault(error) && this.faults.isLasting(generalFor(instruction));
-      if (isLasting || this.mayBeReadOtherwise(error, instruction, true)) instruction.onUnread?.(error);
+      if (this.isGeneralFailing(instruction, error) || this.mayBeReadOtherwise(error, instruction, true))
+        instruction.onUnread?.(error);
       else failure = error;
     }
     const all = await this.alone.completed({ ...instruction, bankIds: lackingIn(instruction, found) }, found);
     if (failure && lackingIn(instruction, all).length > 0) throw failure;
     return all;
+  }
+
+  /** Whether the general list met a fault that does not pass by itself any more: what it shows others may show. */
+  private isGeneralFailing(instruction: InstructionAtBank, error: unknown): error is BankClientError {
+    return isServersFault(error) && this.faults.isLasting(generalFor(instruction));
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
@@ -282,13 +298,14 @@ export class BankReads {
    */
   mayBeReadOtherwise(
     error: unknown,
-    { bankInstructionId, byAnyList = false, isOnlyFollowed = false }: InstructionAtBank,
+    instruction: InstructionAtBank,
     isNone = false,
   ): error is BankClientError {
+    const { bankInstructionId, byAnyList = false, isOnlyFollowed = false } = instruction;
     if (isNone && isOnlyFollowed) return isBankError(error);
     if (error instanceof ListUnreadable || error instanceof NotFound) return true;
     if (isServersFault(error)) return this.faults.of(listOf(bankInstructionId)) > 1;
-    return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
+    return byAnyList && isNotShown(error) && (isDecided(instruction) || !(error instanceof ContractDrift));
   }
 
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
@@ -318,6 +335,11 @@ export class BankReads {
       this.told.set(list, { what: told, atMs: this.clock.now().getTime() });
     }
   }
+}
+
+/** Whether a decision may rest on what is shown of each payment, and is told of each that is not. */
+function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boolean {
+  return isSought !== undefined && !isOnlyFollowed;
 }
 
 function listOf(bankInstructionId: string): string {

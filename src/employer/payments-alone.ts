@@ -8,6 +8,7 @@ import {
   isRefusedRead,
   isServersFault,
   NotFound,
+  ReadFails,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
@@ -52,18 +53,22 @@ export class PaymentsAlone {
     const most = instruction.isSought && !instruction.fewTell ? bankIds.length : MOST_ALONE;
     const found = isOnlyFollowed
       ? await this.followedAlone(instruction, isShown)
-      : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) });
+      : (await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) })).found;
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
-  private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
+  /** @returns also why others are not shown, where that is for good */
+  private async untilUnshown(
+    instruction: InstructionAtBank,
+    isOurs: (read: BankPayment) => boolean = mayBeOf(instruction),
+  ): Promise<{ found: BankPayment[]; failure?: BankClientError }> {
     const { isSought, fewTell = false, isShownAlone = false } = instruction;
-    const isOurs = mayBeOf(instruction);
     const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
     const found: BankPayment[] = [];
     let inVain = 0;
     let passing: BankClientError | undefined;
+    let failure: BankClientError | undefined;
     for (const ids of this.inTurn(instruction)) {
       const payment = await this.gateway.getPayment(ids).catch((error: unknown) => {
         if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
@@ -76,11 +81,12 @@ export class PaymentsAlone {
         continue;
       }
       const isFault = isBankError(payment) && !(payment instanceof NotFound);
+      if (isFault) failure = payment;
       const tellsOfOthers = isFault || !isEach || (!isShownAlone && found.length === 0);
       if (tellsOfOthers && (inVain += 1) === most) break;
     }
     if (passing) throw passing;
-    return found;
+    return { found, failure };
   }
 
   /** Whether a read of a payment met a fault that has not lasted yet. */
@@ -203,12 +209,14 @@ export class PaymentsAlone {
   }
 
   /**
-   * Payments where no list was found to be allowed, each by itself; what there is none of is left out.
-   * @throws BankClientError
+   * Payments where no list was found to be allowed, each by itself; what there is none of is left out, and of what a decision
+   * rests on what is refused, or fails for good, where others are shown.
+   * @throws BankClientError; ReadFails where a decision rests on them, none is shown and some fail for good
    */
   async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
     instruction.onShown?.('itself');
     if (instruction.isOnlyFollowed) return this.followedAlone(instruction, false, true);
+    if (instruction.isSought) return this.soughtOneByOne(instruction);
     const found: BankPayment[] = [];
     for (const ids of instruction.bankIds) {
       if (ids.length === 0) continue;
@@ -219,5 +227,12 @@ export class PaymentsAlone {
       }
     }
     return found;
+  }
+
+  private async soughtOneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    const each = { ...instruction, fewTell: false, isShownAlone: true };
+    const { found, failure } = await this.untilUnshown(each, () => true);
+    if (failure === undefined || found.length > 0) return found;
+    throw isServersFault(failure) ? new ReadFails('the payments of this instruction', failure) : failure;
   }
 }

@@ -1,4 +1,12 @@
-import { BankError, NotAllowed, NotFound, RateLimited } from '../../src/bank/errors';
+import {
+  BankError,
+  ContractDrift,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+  RateLimited,
+  ReadFails,
+} from '../../src/bank/errors';
 import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
 import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
@@ -19,9 +27,11 @@ const WATCHED = { ...FOLLOWED, byAnyList: false };
 
 interface AtBank {
   /** What the list of the instruction shows, the general one, and which are shown each by itself. */
-  own?: string[];
+  own?: string[] | Error;
   general?: string[] | Error;
   alone?: string[] | Error;
+  /** What a read of one by itself fails with. */
+  faults?: Record<string, Error>;
   reads?: BankRead[];
 }
 
@@ -39,6 +49,8 @@ async function readBy(
   const listPayments = jest.fn(() => listed(general));
   const getPayment = jest.fn(([id]: KnownIds) => {
     if (alone instanceof Error) return Promise.reject(alone);
+    const fault = bank.faults?.[id ?? ''];
+    if (fault) return Promise.reject(fault);
     return alone.includes(id ?? '') ? Promise.resolve(shown(id)) : Promise.reject(gone);
   });
   const reads = readsOf({ listInstructionPayments: () => listed(own), listPayments, getPayment });
@@ -225,4 +237,66 @@ it('what one payment alone may tell is read so of each that a decision rests on,
     const told = { byAnyList: true, evenUnlisted: true, bankIds };
     expect(await readBy(told, bank)).toMatchObject({ asked: [1, 1_000] });
   }
+});
+
+describe('where no list answers', () => {
+  const unlisted: AtBank = { own: gone, general: new ListUnreadable('repeats') };
+  const one: BankRead[] = ['PAYMENT'];
+
+  it.each([
+    ['though lists are allowed', [...LISTS, ...one]],
+    ['as none is allowed', one],
+  ])('a decision goes on without one payment that the bank fails to show for good, %s', async (_, reads) => {
+    const bank = { ...unlisted, alone: ['901', '902'], faults: { '903': broken }, reads };
+    await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+    expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
+    for (const odd of [new NotAllowed(403, raw), new ContractDrift(['status'])]) {
+      const refused = { ...bank, faults: { '901': odd }, alone: ['902', '903'] };
+      expect(await readBy(DECIDED, refused)).toMatchObject({ found: ['902', '903'] });
+    }
+    const away = { ...bank, faults: { '903': new RateLimited(1) } };
+    await expect(readBy(DECIDED, away, 4)).rejects.toThrow(RateLimited);
+  });
+
+  it('a decision is told that every payment fails for good, and that none is shown where each is refused', async () => {
+    const faults = { '901': broken, '903': broken };
+    await expect(readBy(DECIDED, { faults, reads: one }, 3)).rejects.toBe(broken);
+    await expect(readBy(DECIDED, { faults, reads: one }, 4)).rejects.toThrow(ReadFails);
+    const refused = new NotAllowed(403, raw);
+    await expect(readBy(DECIDED, { alone: refused, reads: one })).rejects.toBe(refused);
+    expect(await readBy(DECIDED, { reads: one })).toMatchObject({ found: [] });
+  });
+});
+
+describe('where the general list fails for good, and no other shows any', () => {
+  const all = ['901', '902', '903'];
+  const reads: BankRead[] = [...LISTS, 'PAYMENT'];
+
+  it.each<[string, AtBank]>([
+    ['its own is empty', { reads }],
+    ['its own is empty, and whether payments are shown by themselves is not known', {}],
+    ['its own is not found', { own: gone, reads }],
+    ['no own one is allowed', { reads: ['PAYMENT_LIST', 'PAYMENT'] }],
+  ])('payments are asked for each by itself: %s', async (_, lists) => {
+    const bank = { ...lists, general: broken, alone: all };
+    await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+    expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: all });
+    expect(await readBy(FOLLOWED, bank, 4)).toMatchObject({ found: all });
+  });
+
+  it('none that is shown is not taken for none that there is', async () => {
+    for (const own of [[], gone])
+      await expect(readBy(DECIDED, { own, general: broken, reads }, 4)).rejects.toThrow(
+        new ReadFails('the payments of this instruction'),
+      );
+  });
+});
+
+it('one garbled payment in the own list of an instruction keeps no decision from what else shows the others', async () => {
+  const own = new ContractDrift(['items.7']);
+  const reads: BankRead[] = [...LISTS, 'PAYMENT'];
+  const faults = { '902': own };
+  const bank = { own, general: own, alone: ['901', '903'], faults, reads };
+  expect(await readBy(DECIDED, bank)).toMatchObject({ found: ['901', '903'] });
+  await expect(readBy({ ...DECIDED, isSought: undefined }, bank)).rejects.toBe(own);
 });

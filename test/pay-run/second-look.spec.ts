@@ -3,6 +3,7 @@ import type { BankGateway } from '../../src/bank/gateway';
 import type { Database } from '../../src/database/database';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
+import { emptyList } from '../support/empty-list';
 import { readsOf } from '../support/reads-of';
 
 const released = {
@@ -146,6 +147,27 @@ describe('what ended unpaid after its submit, read again before it is paid other
       payments: [{ ...released.payments[0]!, status: 'FAILED' }],
     } as EndedInstruction;
     expect(await lookWith(gateway, ended)).toEqual({ moved: [], unseen: [] });
+  });
+});
+
+describe('what ended unpaid, and whose lists fail for good', () => {
+  it('is unseen where no read of it alone shows it', async () => {
+    async function* failing() {
+      yield* await Promise.reject<never[]>(new BankError(500, { raw: '' }));
+    }
+    const gateway = {
+      listInstructionPayments: emptyList,
+      listPayments: failing,
+      getPayment: () => Promise.reject(new NotFound(404, { raw: '' })),
+    } as unknown as BankGateway;
+    const ended = {
+      ...released,
+      status: 'CLOSED',
+      payments: [{ ...released.payments[0]!, status: 'FAILED' }],
+    } as EndedInstruction;
+    const look = lookAgainWith(gateway, ended);
+    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toThrow(BankError);
+    expect(await look()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
   });
 });
 

@@ -538,3 +538,35 @@ describe('where the general list refuses the bound it is asked with', () => {
     },
   );
 });
+
+describe('where the general list cannot be read, and no list of an instruction is allowed', () => {
+  it.each([
+    ['fails for good', new BankError(500, { raw: '' })],
+    ['repeats itself', new ListUnreadable('repeats')],
+  ])('what is followed is asked for each by itself: it %s', async (_, failure) => {
+    const gateway = {
+      listPayments: async function* () {
+        yield* await Promise.reject<never[]>(failure);
+      },
+      getPayment: ([id]: KnownIds) =>
+        Promise.resolve({ bankPaymentId: id, bankInstructionId: 'one', status: 'SETTLED' }),
+    };
+    const source = sourceOf(readsOf(gateway), gateway);
+    const read = () =>
+      source.paymentsOf(
+        { reads: ['PAYMENT_LIST', 'PAYMENT'] as BankRead[] } as EmployerAccount,
+        { id: 'ours', rows: 2, ended: false },
+        {
+          bankInstructionId: 'one',
+          createdAt: new Date(),
+          bankIds: [['901'], ['902']],
+          byAnyList: true,
+          evenUnlisted: true,
+          isOnlyFollowed: true,
+          isNamedBy: () => false,
+        },
+      );
+    for (let n = 1; n < 7; n += 1) await read().catch(() => undefined);
+    expect((await read()).map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901', '902']);
+  });
+});
