@@ -158,6 +158,18 @@ export class ListUnreadable extends BankClientError {
   }
 }
 
+/** A read that fails again and again, of which no other shows what it would: only the bank can say what that is. */
+export class ReadFails extends BankClientError {
+  /**
+   * @param what it would show
+   * @param last what it failed with last
+   */
+  constructor(what: string, last?: BankClientError) {
+    super(`The bank fails again and again to show ${what}`);
+    this.call = last?.call;
+  }
+}
+
 /** Whether a list answered and showed nothing, and not so that it is known to be empty. Only payments in it tell. */
 export function isPerhapsEmpty(error: unknown): error is BankClientError {
   if (error instanceof ListUnreadable) return error.why === 'nothing-shown';
@@ -174,6 +186,11 @@ export function isHidden(error: unknown): error is NotAllowed | NotFound {
   return error instanceof NotAllowed || error instanceof NotFound;
 }
 
+/** Whether a read shows nothing that could contradict the bank's written word: it is refused, shows none, or fails for good. */
+export function contradictsNoWord(error: unknown): error is BankClientError {
+  return isHidden(error) || error instanceof ReadFails;
+}
+
 /** Whether what the bank answers cannot be used, now or later: a person must ask it. */
 export function isAnswerUnusable(error: unknown): error is ContractDrift | ListUnreadable {
   return error instanceof ContractDrift || error instanceof ListUnreadable;
@@ -181,6 +198,7 @@ export function isAnswerUnusable(error: unknown): error is ContractDrift | ListU
 
 /** An answer to one read that shows nothing and may never show more; no answer, or want of access, is for us to mend. */
 export function isRefusedRead(error: unknown): error is BankClientError {
+  if (error instanceof ReadFails) return true;
   return (error instanceof BankError && !(error instanceof Unauthorised)) || isAnswerUnusable(error);
 }
 

@@ -11,6 +11,7 @@ import {
   ListUnreadable,
   NotAllowed,
   NotFound,
+  ReadFails,
   unless,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
@@ -24,7 +25,14 @@ import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../d
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
-import { type InstructionAtBank, knownTo, lackingIn, mayBeOf, withoutFees } from './instruction-at-bank';
+import {
+  type InstructionAtBank,
+  knownTo,
+  lackingIn,
+  mayBeOf,
+  notAmong,
+  withoutFees,
+} from './instruction-at-bank';
 import { MOST_ALONE, PaymentsAlone } from './payments-alone';
 
 /** What the bank shows of whether an instruction was submitted. */
@@ -33,8 +41,10 @@ export interface Standing {
   shown?: BankInstruction;
   /** Whether the bank says that there is none, which is more than that it does not show it. */
   isGone: boolean;
+  /** Whether the bank fails to show it for good, though it may be read: that says neither that it was submitted nor not. */
+  isFailing?: boolean;
   statuses: string[];
-  /** As the function of this name, where the bank says that there is no such instruction. */
+  /** Whether nobody can tell: where the bank says that there is none as the function of this name, and else where it fails. */
   isUnclear: boolean;
 }
 
@@ -45,6 +55,20 @@ export interface Standing {
  */
 export function isUnclear(statuses: readonly string[]): boolean {
   return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
+}
+
+/**
+ * Whether payments of an instruction that the bank fails to show leave open that it was submitted: all but one of which each
+ * known payment is shown, and ended unpaid, unless one is past its submit.
+ * @param paid the payments that are shown, with these statuses
+ */
+function isLeftOpen(
+  paid: readonly BankPayment[],
+  { bankIds }: InstructionAtBank,
+  statuses: readonly string[],
+): boolean {
+  if (statuses.some(isPastSubmit)) return false;
+  return statuses.length === 0 || isUnclear(statuses) || notAmong(paid, bankIds).length > 0;
 }
 
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
@@ -58,18 +82,18 @@ const TELL_AGAIN_MS = HOUR_MS;
 export class BankReads {
   private readonly told = new Map<BankList, { what: string; atMs: number }>();
   private readonly lackedAtMs = new Map<BankList, number>();
-  private readonly faults = new FaultsInARow();
 
   constructor(
     private readonly gateway: BankGateway,
     private readonly alone: PaymentsAlone,
     private readonly lists: BankLists,
     private readonly clock: Clock,
+    private readonly faults: FaultsInARow,
   ) {}
 
   /**
-   * The instruction itself; undefined where the bank does not let it be read, or fails to show it again and again: what it
-   * holds is known by its payments then.
+   * The instruction itself; undefined where the bank does not let it be read, or fails to show it for good: what it holds is
+   * known by its payments then, and in the latter case not whether it was submitted.
    * @param turn waited for before
    * @throws NotFound, BankClientError
    */
@@ -108,7 +132,7 @@ export class BankReads {
   async standing(
     account: EmployerAccount,
     at: InstructionAtBank,
-    payments = () => this.payments(account, { ...at, byAnyList: true }),
+    payments = () => this.payments(account, { ...at, byAnyList: true, fewTell: true }),
   ): Promise<Standing> {
     const { shown, failure } = await this.unlessRefused(account, at.bankInstructionId);
     if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
@@ -124,7 +148,9 @@ export class BankReads {
     );
     if (shown) statuses.unshift(shown.status);
     if (failure && !isGone && !statuses.some(isPastSubmit)) throw failure;
-    return { shown, isGone, statuses, isUnclear: isGone && isUnclear(statuses) };
+    const isFailing = !shown && !failure && may(account, 'INSTRUCTION');
+    const isOpen = isFailing ? isLeftOpen(paid, at, statuses) : isGone && isUnclear(statuses);
+    return { shown, isGone, ...(isFailing && { isFailing }), statuses, isUnclear: isOpen };
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */
@@ -144,15 +170,18 @@ export class BankReads {
    * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
    * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
    * by itself what that lacks; what is sought, by every way. Absence of one proves nothing.
-   * @throws BankClientError where no way can: NotFound where every way says so
+   * @throws BankClientError where no way can: NotFound where every way says so, and ReadFails where a decision rests on them,
+   * the general list fails for good, and none is shown otherwise
    */
-  async payments(account: EmployerAccount, instruction: InstructionAtBank): Promise<BankPayment[]> {
+  async payments(account: EmployerAccount, asked: InstructionAtBank): Promise<BankPayment[]> {
+    const instruction = { ...asked, isShownAlone: may(account, 'PAYMENT') };
     const { byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
-    let isNone = false;
+    let [isNone, isAskedAlone] = [false, false];
     const general = () =>
       this.countingFaults(generalFor(instruction), () => this.fromGeneralList(instruction));
     const alone = async (): Promise<BankPayment[]> => {
-      if (!isNone) return this.alone.oneByOne(instruction);
+      isAskedAlone = !isNone;
+      if (isAskedAlone) return this.alone.oneByOne(instruction);
       return evenUnlisted ? [] : this.alone.unlisted({ ...instruction, evenUnlisted: true });
     };
     const ways = [
@@ -161,12 +190,15 @@ export class BankReads {
       may(account, 'PAYMENT') && alone,
     ].filter((way) => way !== false);
     let failure: BankClientError | undefined;
+    let lasting: BankClientError | undefined;
     for (const [n, way] of ways.entries()) {
       let found: BankPayment[];
       try {
         found = await way();
       } catch (error) {
-        if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
+        if (way === general && this.isGeneralFailing(instruction, error)) {
+          if (!isNone || !isOnlyFollowed) lasting = error;
+        } else if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
         if (isNone) instruction.onUnread?.(error);
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
@@ -185,8 +217,13 @@ export class BankReads {
       isNone = true;
       if (!byAnyList) break;
     }
-    const unlisted = isNone || isPerhapsNone(failure) ? await this.alone.unlisted(instruction) : [];
-    if (isNone || unlisted.length > 0) return unlisted;
+    const mayBeAlone = !isAskedAlone && (isNone || lasting !== undefined || isPerhapsNone(failure));
+    const unlisted = mayBeAlone ? await this.alone.unlisted(instruction) : [];
+    if (unlisted.length > 0) return unlisted;
+    // That none is shown otherwise says nothing of what only that list may show.
+    if (lasting)
+      throw isDecided(instruction) ? new ReadFails('the payments of this instruction', lasting) : lasting;
+    if (isNone) return unlisted;
     throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }
 
@@ -245,11 +282,16 @@ export class BankReads {
       found.push(...more);
     } catch (error) {
       if (!isBankError(error)) throw error;
-      const isLasting = isServersFault(error) && this.faults.isLasting(generalFor(instruction));
-      if (!isLasting && !this.mayBeReadOtherwise(error, instruction, true)) return error;
+      if (!this.isGeneralFailing(instruction, error) && !this.mayBeReadOtherwise(error, instruction, true))
+        return error;
       instruction.onUnread?.(error);
     }
     return undefined;
+  }
+
+  /** Whether the general list met a fault that does not pass by itself any more: what it shows others may show. */
+  private isGeneralFailing(instruction: InstructionAtBank, error: unknown): error is BankClientError {
+    return isServersFault(error) && this.faults.isLasting(generalFor(instruction));
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
@@ -294,13 +336,14 @@ export class BankReads {
    */
   mayBeReadOtherwise(
     error: unknown,
-    { bankInstructionId, byAnyList = false, isOnlyFollowed = false }: InstructionAtBank,
+    instruction: InstructionAtBank,
     isNone = false,
   ): error is BankClientError {
+    const { bankInstructionId, byAnyList = false, isOnlyFollowed = false } = instruction;
     if (isNone && isOnlyFollowed) return isBankError(error);
     if (error instanceof ListUnreadable || error instanceof NotFound) return true;
     if (isServersFault(error)) return this.faults.of(listOf(bankInstructionId)) > 1;
-    return byAnyList && isNotShown(error) && !(error instanceof ContractDrift);
+    return byAnyList && isNotShown(error) && (isDecided(instruction) || !(error instanceof ContractDrift));
   }
 
   private async fromGeneralList(instruction: InstructionAtBank): Promise<BankPayment[]> {
@@ -337,6 +380,11 @@ export class BankReads {
       this.told.set(list, { what: told, atMs: this.clock.now().getTime() });
     }
   }
+}
+
+/** Whether a decision may rest on what is shown of each payment, and is told of each that is not. */
+function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boolean {
+  return isSought !== undefined && !isOnlyFollowed;
 }
 
 function listOf(bankInstructionId: string): string {

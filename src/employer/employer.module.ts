@@ -10,6 +10,7 @@ import { BankCalls } from './bank-calls';
 import { BankReads } from './bank-reads';
 import { Detachment } from './detachment';
 import { EmployerController } from './employer.controller';
+import { FaultsInARow } from './faults-in-a-row';
 import { HookController } from './hook.controller';
 import { HookService } from './hook.service';
 import { KillSwitch } from './kill-switch';
@@ -40,6 +41,7 @@ import { UnitCheck } from './unit-check';
     BankCalls,
     BankReads,
     Detachment,
+    FaultsInARow,
     HookService,
     KillSwitch,
     Onboarding,

@@ -1,24 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../config/clock';
+import { CONFIG, Config } from '../config/env';
+import { DAY_MS } from '../domain/durations';
+
 /** Faults in a row that may pass by themselves, where what is read is the best evidence there is. */
 const PASSING_FAULTS = 4;
 
+/** What ended is read once a day: faults further apart are not known to be of one time. */
+const IN_A_ROW_MS = 2 * DAY_MS;
+
+interface Faults {
+  count: number;
+  lastMs: number;
+  /** Of these the moments apart from each other, and the last of them. */
+  moments: number;
+  momentMs: number;
+}
+
 /** How often in a row the bank failed to answer a read, by its name, for a fault of its own. */
+@Injectable()
 export class FaultsInARow {
-  private readonly counts = new Map<string, number>();
+  private readonly faults = new Map<string, Faults>();
+
+  constructor(
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_PATIENCE_MS'>,
+  ) {}
 
   add(read: string): void {
-    this.counts.set(read, this.of(read) + 1);
+    const lastMs = this.clock.now().getTime();
+    const before = this.faults.get(read);
+    if (before === undefined || lastMs - before.lastMs > IN_A_ROW_MS) {
+      this.faults.set(read, { count: 1, lastMs, moments: 1, momentMs: lastMs });
+      return;
+    }
+    const isApart = lastMs - before.momentMs >= this.config.BANK_PATIENCE_MS / PASSING_FAULTS;
+    this.faults.set(read, {
+      count: before.count + 1,
+      lastMs,
+      moments: before.moments + (isApart ? 1 : 0),
+      momentMs: isApart ? lastMs : before.momentMs,
+    });
   }
 
   end(read: string): void {
-    this.counts.delete(read);
+    this.faults.delete(read);
   }
 
   of(read: string): number {
-    return this.counts.get(read) ?? 0;
+    return this.faults.get(read)?.count ?? 0;
   }
 
-  /** Whether it does not pass by itself any more. */
+  /** Whether it does not pass by itself any more: faults of an outage that is shorter than BANK_PATIENCE_MS are not enough. */
   isLasting(read: string): boolean {
-    return this.of(read) > PASSING_FAULTS;
+    return (this.faults.get(read)?.moments ?? 0) > PASSING_FAULTS;
   }
 }

@@ -21,6 +21,10 @@ export interface InstructionAtBank {
    * a bank may list only what is not finished yet. None is unless it is said, since a list may lag.
    */
   isSought?: (bankPaymentId: string) => boolean;
+  /** Whether a few of what is sought tell as much as all, as of whether they were submitted together. */
+  fewTell?: boolean;
+  /** Whether the bank is known to show payments each by itself: one that is not found so says nothing of others then. */
+  isShownAlone?: boolean;
   /**
    * Whether it is only followed, and read again: absence proves nothing, so that where a list of it shows none, what cannot
    * be read besides shows none either. Else a decision may rest on it.

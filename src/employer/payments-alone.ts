@@ -8,6 +8,7 @@ import {
   isRefusedRead,
   isServersFault,
   NotFound,
+  ReadFails,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
@@ -30,17 +31,18 @@ export class PaymentsAlone {
   /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
   private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
-  /** Of payments that a decision rests on. */
-  private readonly faults = new FaultsInARow();
-
-  constructor(private readonly gateway: BankGateway) {}
+  constructor(
+    private readonly gateway: BankGateway,
+    private readonly faults: FaultsInARow,
+  ) {}
 
   /**
-   * Payments that no list shows, each by itself, up to the first that is not shown so either, or a few where they are sought;
-   * of what is only followed that says nothing of others, and some of them are tried before it is taken for how the bank
-   * answers all: whether it is allowed is not known of an account that was onboarded before there was a payment. Where they
-   * are more than `MOST_ALONE` no more are read at once, and the next of what is only followed the next time; none where one
-   * tells as much as all.
+   * Payments that no list shows, each by itself, up to the first that is not shown so either. Of what a decision rests on, and
+   * is sought, a few are tried before that is taken for how the bank answers all; one that is not found says nothing of
+   * others once one was, or such reads are known to be allowed: then only faults in a row end it. Of what is only followed it
+   * says nothing of others either, and some are tried: whether such reads are allowed is not known of an account that was
+   * onboarded before there was a payment. Where they are more than `MOST_ALONE` no more are read at once, but what a decision
+   * rests on, and the next of what is only followed the next time; none where one tells as much as all.
    * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
    * @throws BankClientError as such reads, a server's fault of what is sought unless it lasts
    */
@@ -48,42 +50,54 @@ export class PaymentsAlone {
     const { bankIds, byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     const isEachTelling = byAnyList || isOnlyFollowed;
     if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return [];
+    const most = instruction.isSought && !instruction.fewTell ? bankIds.length : MOST_ALONE;
     const found = isOnlyFollowed
       ? await this.followedAlone(instruction, isShown)
-      : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, MOST_ALONE) });
+      : (await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) })).found;
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
-  private async untilUnshown(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const isOurs = mayBeOf(instruction);
-    const most = instruction.isSought ? MOST_IN_VAIN : 1;
+  /** @returns also why others are not shown, where that is for good */
+  private async untilUnshown(
+    instruction: InstructionAtBank,
+    isOurs: (read: BankPayment) => boolean = mayBeOf(instruction),
+  ): Promise<{ found: BankPayment[]; failure?: BankClientError }> {
+    const { isSought, fewTell = false, isShownAlone = false } = instruction;
+    const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
     const found: BankPayment[] = [];
-    let unshown = 0;
+    let inVain = 0;
     let passing: BankClientError | undefined;
+    let failure: BankClientError | undefined;
     for (const ids of this.inTurn(instruction)) {
       const payment = await this.gateway.getPayment(ids).catch((error: unknown) => {
-        if (isRefusedRead(error) || (instruction.isSought && isServersFault(error))) return error;
+        if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
         throw error;
       });
-      if (instruction.isSought && this.mayPass(ids[0], payment)) passing ??= payment;
+      if (isSought && this.mayPass(ids[0], payment)) passing ??= payment;
       if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
-        unshown = 0;
-      } else if ((unshown += 1) === most) break;
+        inVain = 0;
+        continue;
+      }
+      const isFault = isBankError(payment) && !(payment instanceof NotFound);
+      if (isFault) failure = payment;
+      const tellsOfOthers = isFault || !isEach || (!isShownAlone && found.length === 0);
+      if (tellsOfOthers && (inVain += 1) === most) break;
     }
     if (passing) throw passing;
-    return found;
+    return { found, failure };
   }
 
   /** Whether a read of a payment met a fault that has not lasted yet. */
   private mayPass(bankPaymentId: string, read: unknown): read is BankClientError {
+    const name = `payment ${bankPaymentId}`;
     if (!isServersFault(read)) {
-      this.faults.end(bankPaymentId);
+      this.faults.end(name);
       return false;
     }
-    this.faults.add(bankPaymentId);
-    return !this.faults.isLasting(bankPaymentId);
+    this.faults.add(name);
+    return !this.faults.isLasting(name);
   }
 
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
@@ -195,12 +209,14 @@ export class PaymentsAlone {
   }
 
   /**
-   * Payments where no list was found to be allowed, each by itself; what there is none of is left out.
-   * @throws BankClientError
+   * Payments where no list was found to be allowed, each by itself; what there is none of is left out, and of what a decision
+   * rests on what is refused, or fails for good, where others are shown.
+   * @throws BankClientError; ReadFails where a decision rests on them, none is shown and some fail for good
    */
   async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
     instruction.onShown?.('itself');
     if (instruction.isOnlyFollowed) return this.followedAlone(instruction, false, true);
+    if (instruction.isSought) return this.soughtOneByOne(instruction);
     const found: BankPayment[] = [];
     for (const ids of instruction.bankIds) {
       if (ids.length === 0) continue;
@@ -211,5 +227,12 @@ export class PaymentsAlone {
       }
     }
     return found;
+  }
+
+  private async soughtOneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
+    const each = { ...instruction, fewTell: false, isShownAlone: true };
+    const { found, failure } = await this.untilUnshown(each, () => true);
+    if (failure === undefined || found.length > 0) return found;
+    throw isServersFault(failure) ? new ReadFails('the payments of this instruction', failure) : failure;
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NotAllowed, NotFound } from '../bank/errors';
+import { contradictsNoWord, NotFound } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import {
@@ -71,7 +71,7 @@ export class SecondLook {
       if (!account) throw new Error('an instruction has no account');
       const one = await this.read(account, instruction).catch((error: unknown) => {
         // No fault of the access by which everybody else is paid.
-        if (error instanceof NotAllowed || error instanceof NotFound) return noneShown(instruction);
+        if (contradictsNoWord(error)) return noneShown(instruction);
         throw error;
       });
       reading.moved.push(...one.moved);

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Lanes } from '../config/lanes';
-import { isNotShown, isPerhapsNone, isRequestRefused, isServersFault, unless } from '../bank/errors';
+import {
+  isBankError,
+  isNotShown,
+  isPerhapsNone,
+  isRequestRefused,
+  isServersFault,
+  unless,
+} from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { type BankPayment, namesItsInstruction } from '../bank/records';
 import { BankReads } from '../employer/bank-reads';
@@ -121,15 +128,28 @@ export class PaymentSource {
           : { swept: await this.ofAll.join(asked.id, at), by: 'sweep' };
       }
       // What is wrong with everybody's list need not be wrong with that of this instruction.
-      if (linked && (isNotShown(error) || (isServersFault(error) && sweeps.failLastingly)))
+      const fails = isNotShown(error) || (isServersFault(error) && sweeps.failLastingly);
+      if (linked && fails)
         return {
           swept: await this.ownLists.run(() => this.reads.payments(account, at)),
           by: 'every-read',
         };
-      const alone = !linked && isPerhapsNone(error) ? await this.eachByItself(at) : [];
+      const alone = linked ? [] : await this.unsweepable(account, at, error, fails);
       if (alone.length > 0) return { swept: alone, by: 'every-read' };
       throw error;
     }
+  }
+
+  /** @param fails whether no sweep shows any for good: then each is asked for by itself, where that is the only other way */
+  private unsweepable(
+    account: EmployerAccount,
+    at: InstructionAtBank,
+    error: unknown,
+    fails: boolean,
+  ): Promise<BankPayment[]> {
+    if (isPerhapsNone(error)) return this.eachByItself(at);
+    if (!fails || isLinked(account) || !account.reads.includes('PAYMENT')) return Promise.resolve([]);
+    return this.ownLists.run(async () => (await unless(isBankError, this.alone.oneByOne(at))) ?? []);
   }
 
   /** What its own list shows, and what of that is sought it lacks. */

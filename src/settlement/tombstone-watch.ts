@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NotFound } from '../bank/errors';
+import { NotFound, ReadFails } from '../bank/errors';
 import { BackgroundDatabase } from '../database/background-database';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import type { EmployerTransaction } from '../database/database';
@@ -44,7 +44,10 @@ export class TombstoneWatch {
     });
   }
 
-  /** Undefined where the bank knows nothing of it. */
+  /**
+   * Undefined where the bank knows nothing of it.
+   * @throws BankClientError while it cannot be read, ReadFails where that is for good
+   */
   private async standingOf(
     account: Followed['account'],
     { id, createdAt }: Followed['instruction'],
@@ -62,7 +65,11 @@ export class TombstoneWatch {
       };
       // Many of them may be gone: each by itself would go through everything the bank lists.
       const payments = () => this.source.paymentsOf(account, { id, rows: known.length, ended: true }, at);
-      return await this.reads.standing(account, at, payments);
+      const standing = await this.reads.standing(account, at, payments);
+      const { statuses, isFailing, isUnclear } = standing;
+      if (mostSubmitted(statuses) === undefined && isFailing && isUnclear)
+        throw new ReadFails('the instruction');
+      return standing;
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;

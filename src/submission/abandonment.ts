@@ -15,7 +15,7 @@ import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
 import { accessRefused, stopRunByService } from '../pay-run/stop';
-import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore } from './read-back';
+import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore, Unclear } from './read-back';
 import { tellOfUnseen } from './unseen';
 import { assertUnchanged, obstacleOf, Work } from './work';
 
@@ -127,8 +127,8 @@ export class Abandonment {
     try {
       const read = await unless(isNotShown, this.reader.submittedBefore(work));
       if (!read?.isUnclear) return read ?? { isUnclear: false };
-      if (await this.isSaidUnsubmitted(work, read.unknown)) return { isUnclear: false };
-      await this.tellOfUnclear(claim, work, read.unknown);
+      if (await this.isSaidUnsubmitted(work, read)) return { isUnclear: false };
+      await this.tellOfUnclear(claim, work, read);
       return read;
     } catch (error) {
       if (isBankError(error)) await this.tellOfUnreadable(claim, work, error);
@@ -137,10 +137,10 @@ export class Abandonment {
   }
 
   /** Asked until the bank's written word on what it shows is here, whatever else was acknowledged. */
-  private async tellOfUnclear(claim: Claim, work: Work, unknown: string | undefined): Promise<void> {
+  private async tellOfUnclear(claim: Claim, work: Work, unclear: Unclear): Promise<void> {
     const unseen = {
       ...aboutInstruction(work.instruction, work.planned),
-      happened: submittedOrNot(unknown),
+      happened: submittedOrNot(unclear),
       certain:
         'Nothing more is sent for it. It ends by itself once the bank shows what became of it, or two people acknowledge this with the reference of its written word that nobody submitted it as evidence.',
       askBank: WAS_IT_SUBMITTED,
@@ -166,14 +166,14 @@ export class Abandonment {
   }
 
   /** Whether two people have the bank's written word on what it shows: that on anything else was asked of something else. */
-  private async isSaidUnsubmitted({ instruction }: Work, unknown: string | undefined): Promise<boolean> {
+  private async isSaidUnsubmitted({ instruction }: Work, unclear: Unclear): Promise<boolean> {
     const said = await this.database.inEmployer(instruction.employerId, (tx) =>
       tx.query(
         `SELECT FROM attention a
          JOIN attention_action d ON d.employer_id = a.employer_id AND d.attention_id = a.id
          WHERE a.employer_id = $1 AND a.kind = 'ROW_UNSEEN' AND a.subject_id = $2 AND a.happened = $3
            AND d.confirmed_at IS NOT NULL AND d.evidence IS NOT NULL LIMIT 1`,
-        [tx.employerId, instruction.id, submittedOrNot(unknown)],
+        [tx.employerId, instruction.id, submittedOrNot(unclear)],
       ),
     );
     return said.length > 0;
@@ -186,8 +186,8 @@ export class Abandonment {
 }
 
 /** What is asked where nobody can tell whether somebody submitted it: another question for each thing that the bank shows. */
-function submittedOrNot(unknown: string | undefined): string {
-  return `${SUBMITTED_OR_NOT}: it shows ${shownUnclear(unknown)}.`;
+function submittedOrNot(unclear: Unclear): string {
+  return `${SUBMITTED_OR_NOT}: it shows ${shownUnclear(unclear)}.`;
 }
 
 /** Whether it is open whether somebody submitted it. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, unless } from '../bank/errors';
+import { contradictsNoWord, isNotShown, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
@@ -82,7 +82,7 @@ export class EndedInstruction {
         isSought: () => true,
         isNamedBy: namesOf(instruction.id),
       });
-      const payments = withoutFees((await unless(isHidden, reading)) ?? [], bankIds);
+      const payments = withoutFees((await unless(contradictsNoWord, reading)) ?? [], bankIds);
       const goesOn =
         kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
       const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));

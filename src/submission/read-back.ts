@@ -16,12 +16,20 @@ import { knownPayments } from './known-payments';
 import { isReferenceOf, referenceOf } from './prepared-calls';
 import { expectedRows, PayableRow, Work } from './work';
 
+/** Why nobody can tell whether somebody else submitted an instruction: unless said, it is not shown and its payments are. */
+export interface Unclear {
+  /** A status that no document names, which may be one past the submit. */
+  unknown?: string;
+  /** Whether the bank fails to show it for good. */
+  isFailing?: boolean;
+}
+
 /** What the bank shows of an instruction that is not submitted, held against its approved rows. */
 export type ReadBack =
   | { kind: 'equal'; instruction?: BankInstruction; judgement: Judgement & { kind: 'equal' } }
   | Exclude<Concluded, { kind: 'equal' }>
   | { kind: 'wait'; bankStatus: string }
-  | { kind: 'unclear'; unknown?: string }
+  | ({ kind: 'unclear' } & Unclear)
   | { kind: 'moved'; bankStatus: string }
   | { kind: 'dead'; bankStatus: string }
   | { kind: 'gone' };
@@ -30,11 +38,9 @@ export type ReadBack =
 export type Otherwise = Exclude<ReadBack, { kind: 'equal' }>;
 
 /** Whether an instruction was submitted by somebody else. */
-export interface SubmittedBefore {
+export interface SubmittedBefore extends Unclear {
   moved?: string;
   isUnclear: boolean;
-  /** A status that no document names, which may be one past the submit. */
-  unknown?: string;
 }
 
 /** Reads an unsubmitted instruction whole: its status, its calculated totals, the full list of its payments. */
@@ -89,6 +95,8 @@ export class InstructionReader {
     // Where the instruction itself is not read, its payments alone tell whether it was submitted.
     const submitted = movedAmong(statuses) ?? (instruction ? undefined : unclearAmong(statuses));
     if (submitted) return submitted;
+    // Payments may rest as they were until somebody approves what was submitted.
+    if (!instruction && account.reads.includes('INSTRUCTION')) return { kind: 'unclear', isFailing: true };
     const listed = judgePayments(expected, seen);
     // Where the list does not say which row a payment is, a read of it alone may.
     const judgement =
@@ -171,10 +179,10 @@ export class InstructionReader {
     const { bankInstructionId, bankStatus } = work.instruction;
     if (bankInstructionId === null) return { isUnclear: false };
     if (bankStatus !== null && isPastSubmit(bankStatus)) return { moved: bankStatus, isUnclear: false };
-    const { statuses, isUnclear } = await this.standing(work);
+    const { statuses, isFailing, isUnclear } = await this.standing(work);
     const moved = statuses.find(isPastSubmit);
     const unknown = moved === undefined ? statuses.find(mayBeSubmitted) : undefined;
-    return { moved, isUnclear: isUnclear || unknown !== undefined, unknown };
+    return { moved, isUnclear: isUnclear || unknown !== undefined, unknown, isFailing };
   }
 
   /** What the bank shows of whether the instruction was submitted. @throws BankClientError */
@@ -230,10 +238,9 @@ function unclearAmong(statuses: readonly string[]): ReadBack | undefined {
 }
 
 /** What the bank shows where nobody can tell whether somebody else submitted an instruction, in words. */
-export function shownUnclear(unknown: string | undefined): string {
-  return unknown === undefined
-    ? 'payments of this instruction and not the instruction'
-    : `the status ${unknown}, which no document names`;
+export function shownUnclear({ unknown, isFailing = false }: Unclear): string {
+  if (unknown !== undefined) return `the status ${unknown}, which no document names`;
+  return `${isFailing ? 'an error again and again, and not' : 'payments of this instruction and not'} the instruction`;
 }
 
 function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal' | 'fewer' | 'different' {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, unless } from '../bank/errors';
+import { contradictsNoWord, isNotShown, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
@@ -174,7 +174,7 @@ export class StatusMeaning {
         isSought: () => true,
         isNamedBy: namesOf(instruction.id),
       });
-      const payments = (await unless(isHidden, reading)) ?? [];
+      const payments = (await unless(contradictsNoWord, reading)) ?? [];
       return { ofInstruction: shown?.status ?? instruction.bankStatus, payments };
     });
   }

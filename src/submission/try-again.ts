@@ -45,7 +45,7 @@ export class TryAgain {
     if (!work || !INSTRUCTION_UNSENT.includes(work.instruction.status)) return;
     const shown = await readToDecide(() => unless(isNotShown, this.reader.submittedBefore(work)));
     if (shown?.isUnclear) {
-      const unclear = shownUnclear(shown.unknown);
+      const unclear = shownUnclear(shown);
       // The word of the bank is of what was asked.
       if (needsWord(attention, 'TRY_AGAIN') && evidence !== null && attention.happened.includes(unclear))
         return;

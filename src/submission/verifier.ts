@@ -228,7 +228,7 @@ function lackIn({ instruction, planned }: Work, reading: Lacking): Unseen {
     case 'unclear':
       return {
         ...about,
-        happened: `${UNSENT_OR_NOT}: it shows ${shownUnclear(reading.unknown)}.`,
+        happened: `${UNSENT_OR_NOT}: it shows ${shownUnclear(reading)}.`,
         certain:
           'No submit of it is in the record, and nothing more is sent for it. It goes on by itself once the bank shows that it was not submitted; TRY_AGAIN builds it again on the reference of the bank’s written word, as evidence, that nobody submitted it.',
         askBank: WAS_IT_SUBMITTED,

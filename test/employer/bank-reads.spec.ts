@@ -577,6 +577,69 @@ describe('whether an instruction was submitted', () => {
   );
 });
 
+describe('whether an instruction of many payments was submitted, that is not found', () => {
+  it('is told by a few of them as by all, also where each is sought', async () => {
+    const getPayment = jest.fn(() => Promise.reject(new NotFound(404, { raw: '' })));
+    const reads = readsOf({
+      getInstruction: () => Promise.reject(new NotFound(404, { raw: '' })),
+      listInstructionPayments: emptyList,
+      getPayment,
+    });
+    const account = { reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT'] };
+    const standing = await reads.standing(account as unknown as EmployerAccount, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: Array.from({ length: 100 }, (_, n) => [String(n)] as const),
+      evenUnlisted: true,
+      isSought: () => true,
+      isNamedBy: namesOf(OURS),
+    });
+    expect(standing).toMatchObject({ isGone: true, statuses: [], isUnclear: false });
+    expect(getPayment).toHaveBeenCalledTimes(5);
+  });
+});
+
+describe('an instruction that the bank fails to show for good', () => {
+  const broken = new BankError(500, { raw: '' });
+  /** What is concluded the fifth time of one with two payments, of which the bank shows these. */
+  async function standing(shown: readonly string[], reads = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS']) {
+    async function* listed() {
+      yield* await Promise.resolve(
+        shown.map((status, n) => ({ bankPaymentId: `90${n + 1}`, bankInstructionId: '4711', status })),
+      );
+    }
+    const of = readsOf({
+      getInstruction: () => Promise.reject(broken),
+      listInstructionPayments: listed,
+      getPayment: () => Promise.reject(new NotFound(404, { raw: '' })),
+    });
+    const at = {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: [['901'], ['902']] as const,
+      isNamedBy: namesOf(OURS),
+    };
+    const read = () => of.standing({ reads } as unknown as EmployerAccount, at);
+    for (let n = 1; n < 5; n += 1) await read().catch(() => undefined);
+    return read();
+  }
+
+  it.each([[[]], [['INITIATED', 'INITIATED']], [['CANCELLED']], [['CANCELLED', 'INITIATED']]])(
+    'is unclear where its payments leave open whether it was submitted (%j)',
+    async (statuses) => {
+      expect(await standing(statuses)).toMatchObject({ statuses, isFailing: true, isUnclear: true });
+      expect(await standing(statuses, ['INSTRUCTION_PAYMENTS'])).toMatchObject({ isUnclear: false });
+    },
+  );
+
+  it.each([[['INITIATED', 'SETTLED']], [['CANCELLED', 'CANCELLED']]])(
+    'is not where one of them is past it, or each ended unpaid (%j)',
+    async (statuses) => {
+      expect(await standing(statuses)).toMatchObject({ statuses, isUnclear: false });
+    },
+  );
+});
+
 describe('the payments of an instruction whose own list fails', () => {
   const raw = { raw: '' };
   const broken = new BankError(500, raw);

@@ -1,9 +1,19 @@
-import { BankError, NotAllowed, NotFound, RateLimited } from '../../src/bank/errors';
+import {
+  BankError,
+  ContractDrift,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+  RateLimited,
+  ReadFails,
+} from '../../src/bank/errors';
 import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
 import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
 import { namesOf } from '../../src/pay-run/message-id';
-import { readsOf } from '../support/reads-of';
+import { emptyList } from '../support/empty-list';
+import { MovedClock } from '../support/payroll';
+import { faultsOf, readsOf } from '../support/reads-of';
 
 const raw = { raw: '' };
 const gone = new NotFound(404, raw);
@@ -17,9 +27,11 @@ const WATCHED = { ...FOLLOWED, byAnyList: false };
 
 interface AtBank {
   /** What the list of the instruction shows, the general one, and which are shown each by itself. */
-  own?: string[];
+  own?: string[] | Error;
   general?: string[] | Error;
   alone?: string[] | Error;
+  /** What a read of one by itself fails with. */
+  faults?: Record<string, Error>;
   reads?: BankRead[];
 }
 
@@ -37,6 +49,8 @@ async function readBy(
   const listPayments = jest.fn(() => listed(general));
   const getPayment = jest.fn(([id]: KnownIds) => {
     if (alone instanceof Error) return Promise.reject(alone);
+    const fault = bank.faults?.[id ?? ''];
+    if (fault) return Promise.reject(fault);
     return alone.includes(id ?? '') ? Promise.resolve(shown(id)) : Promise.reject(gone);
   });
   const reads = readsOf({ listInstructionPayments: () => listed(own), listPayments, getPayment });
@@ -120,12 +134,79 @@ it('a decision goes on without a general list that fails again and again, and wh
   expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
 });
 
+it('a decision waits for a general list, or a payment, that failed five times in a moment', async () => {
+  const at = {
+    bankInstructionId: '4711',
+    createdAt: new Date(),
+    bankIds: [['901'], ['902']] as const,
+    isNamedBy: () => false,
+    ...DECIDED,
+  };
+  const [fails, isNone] = [() => Promise.reject(broken), () => Promise.reject(gone)];
+  async function* own() {
+    yield* await Promise.resolve([{ bankPaymentId: '901', bankInstructionId: '4711', status: 'SETTLED' }]);
+  }
+  async function* general() {
+    yield* await Promise.reject<never[]>(broken);
+  }
+  const clock = new MovedClock();
+  const account = { reads: LISTS } as unknown as EmployerAccount;
+  for (const other of [
+    { listPayments: general, getPayment: isNone },
+    { listPayments: emptyList, getPayment: fails },
+  ]) {
+    const reads = readsOf({ listInstructionPayments: own, ...other }, faultsOf(clock, 600_000));
+    for (let n = 0; n < 9; n += 1) await expect(reads.payments(account, at)).rejects.toBe(broken);
+    for (let n = 0; n < 3; n += 1) {
+      clock.offsetMs += 150_000;
+      await expect(reads.payments(account, at)).rejects.toBe(broken);
+    }
+    clock.offsetMs += 150_000;
+    expect(await reads.payments(account, at)).toMatchObject([{ bankPaymentId: '901' }]);
+  }
+});
+
 it('a decision goes past a few payments that are not shown by themselves', async () => {
   const bankIds = Array.from({ length: 9 }, (_, n) => [String(901 + n)] as const);
   const decided = { ...DECIDED, bankIds };
   const bank = { own: ['901'], alone: ['906', '907'] };
   expect(await readBy(decided, bank)).toMatchObject({ found: ['901', '906', '907'], asked: [1, 8] });
   expect(await readBy(decided, { own: ['901'] })).toMatchObject({ found: ['901'], asked: [1, 5] });
+});
+
+describe('a decision at a bank that is known to show payments by themselves', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, n) => [String(901 + n)] as const);
+  const reads: BankRead[] = [...LISTS, 'PAYMENT'];
+
+  it.each([
+    ['no list shows any', []],
+    ['a list shows others', ['900']],
+  ])('asks for each of them though many are not found so, where %s', async (_, own) => {
+    const decided = { ...DECIDED, bankIds: ids(20) };
+    const bank: AtBank = { own, alone: ['907', '919'], reads };
+    expect(await readBy(decided, bank)).toMatchObject({ found: [...own, '907', '919'], asked: [1, 20] });
+    expect(await readBy(decided, { own, reads })).toMatchObject({ found: own, asked: [1, 20] });
+  });
+
+  it('asks for no more of them once a few in a row are refused or fail for good, and none is shown between', async () => {
+    const decided = { ...DECIDED, bankIds: ids(20) };
+    const refused: AtBank = { own: ['900'], alone: new NotAllowed(403, raw), reads };
+    expect(await readBy(decided, refused)).toMatchObject({ found: ['900'], asked: [1, 5] });
+    const fails: AtBank = { own: ['900'], alone: broken, reads };
+    expect(await readBy(decided, fails, 4)).toMatchObject({ found: ['900'], asked: [5, 25] });
+  });
+
+  it('asks for a few where these tell as much as all', async () => {
+    const few = { ...DECIDED, bankIds: ids(20), fewTell: true };
+    expect(await readBy(few, { reads })).toMatchObject({ found: [], asked: [1, 5] });
+  });
+});
+
+it('a decision goes past payments that are not found by themselves once others were', async () => {
+  const bankIds = Array.from({ length: 20 }, (_, n) => [String(901 + n)] as const);
+  const bank = { own: ['900'], alone: ['902', '920'] };
+  const all = { found: ['900', '902', '920'], asked: [1, 20] };
+  expect(await readBy({ ...DECIDED, bankIds }, bank)).toMatchObject(all);
 });
 
 it('of more than a thousand that are only followed the next thousand are read so each time', async () => {
@@ -155,13 +236,77 @@ it('no decision rests on a payment that the bank fails to show by itself, unless
   expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901'] });
 });
 
-it('what one payment alone may tell is read so a thousand times at most, whether or not the account is known to allow it', async () => {
+it('what one payment alone may tell is read so of each that a decision rests on, and else a thousand times at most', async () => {
   const bankIds = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
   const alone = bankIds.map(([id]) => id);
   for (const reads of [LISTS, [...LISTS, 'PAYMENT'] as const]) {
     const bank = { alone, reads: [...reads] };
-    expect(await readBy({ ...DECIDED, bankIds }, bank)).toMatchObject({ asked: [1, 1_000] });
+    expect(await readBy({ ...DECIDED, bankIds }, bank)).toMatchObject({ asked: [1, 1_001] });
+    const few = { ...DECIDED, bankIds, fewTell: true };
+    expect(await readBy(few, bank)).toMatchObject({ asked: [1, 1_000] });
     const told = { byAnyList: true, evenUnlisted: true, bankIds };
     expect(await readBy(told, bank)).toMatchObject({ asked: [1, 1_000] });
   }
+});
+
+describe('where no list answers', () => {
+  const unlisted: AtBank = { own: gone, general: new ListUnreadable('repeats') };
+  const one: BankRead[] = ['PAYMENT'];
+
+  it.each([
+    ['though lists are allowed', [...LISTS, ...one]],
+    ['as none is allowed', one],
+  ])('a decision goes on without one payment that the bank fails to show for good, %s', async (_, reads) => {
+    const bank = { ...unlisted, alone: ['901', '902'], faults: { '903': broken }, reads };
+    await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+    expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
+    for (const odd of [new NotAllowed(403, raw), new ContractDrift(['status'])]) {
+      const refused = { ...bank, faults: { '901': odd }, alone: ['902', '903'] };
+      expect(await readBy(DECIDED, refused)).toMatchObject({ found: ['902', '903'] });
+    }
+    const away = { ...bank, faults: { '903': new RateLimited(1) } };
+    await expect(readBy(DECIDED, away, 4)).rejects.toThrow(RateLimited);
+  });
+
+  it('a decision is told that every payment fails for good, and that none is shown where each is refused', async () => {
+    const faults = { '901': broken, '903': broken };
+    await expect(readBy(DECIDED, { faults, reads: one }, 3)).rejects.toBe(broken);
+    await expect(readBy(DECIDED, { faults, reads: one }, 4)).rejects.toThrow(ReadFails);
+    const refused = new NotAllowed(403, raw);
+    await expect(readBy(DECIDED, { alone: refused, reads: one })).rejects.toBe(refused);
+    expect(await readBy(DECIDED, { reads: one })).toMatchObject({ found: [] });
+  });
+});
+
+describe('where the general list fails for good, and no other shows any', () => {
+  const all = ['901', '902', '903'];
+  const reads: BankRead[] = [...LISTS, 'PAYMENT'];
+
+  it.each<[string, AtBank]>([
+    ['its own is empty', { reads }],
+    ['its own is empty, and whether payments are shown by themselves is not known', {}],
+    ['its own is not found', { own: gone, reads }],
+    ['no own one is allowed', { reads: ['PAYMENT_LIST', 'PAYMENT'] }],
+  ])('payments are asked for each by itself: %s', async (_, lists) => {
+    const bank = { ...lists, general: broken, alone: all };
+    await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+    expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: all });
+    expect(await readBy(FOLLOWED, bank, 4)).toMatchObject({ found: all });
+  });
+
+  it('none that is shown is not taken for none that there is', async () => {
+    for (const own of [[], gone])
+      await expect(readBy(DECIDED, { own, general: broken, reads }, 4)).rejects.toThrow(
+        new ReadFails('the payments of this instruction'),
+      );
+  });
+});
+
+it('one garbled payment in the own list of an instruction keeps no decision from what else shows the others', async () => {
+  const own = new ContractDrift(['items.7']);
+  const reads: BankRead[] = [...LISTS, 'PAYMENT'];
+  const faults = { '902': own };
+  const bank = { own, general: own, alone: ['901', '903'], faults, reads };
+  expect(await readBy(DECIDED, bank)).toMatchObject({ found: ['901', '903'] });
+  await expect(readBy({ ...DECIDED, isSought: undefined }, bank)).rejects.toBe(own);
 });

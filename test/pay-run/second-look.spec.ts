@@ -1,8 +1,9 @@
-import { NotFound } from '../../src/bank/errors';
+import { BankError, NotFound } from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Database } from '../../src/database/database';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
 import { SecondLook } from '../../src/pay-run/second-look';
+import { emptyList } from '../support/empty-list';
 import { readsOf } from '../support/reads-of';
 
 const released = {
@@ -34,12 +35,18 @@ function lookAt(status: string | undefined, asked = released, wasSettled = false
 }
 
 function lookWith(gateway: BankGateway, asked: EndedInstruction) {
+  return lookAgainWith(gateway, asked)();
+}
+
+/** Looks of one process. */
+function lookAgainWith(gateway: BankGateway, asked: EndedInstruction) {
   const account = { id: 'account', reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
   } as unknown as Database;
-  return new SecondLook(database, readsOf(gateway)).at('employer', () => Promise.resolve([asked]));
+  const look = new SecondLook(database, readsOf(gateway));
+  return () => look.at('employer', () => Promise.resolve([asked]));
 }
 
 describe('what was given up before its submit, read again before it is paid otherwise', () => {
@@ -70,6 +77,24 @@ describe('what was given up before its submit, read again before it is paid othe
 
   it('is unseen where the bank shows its payment as before, and no instruction', async () => {
     expect(await lookAt('INITIATED')).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
+  });
+});
+
+describe('what was given up before its submit, and the bank fails to show for good', () => {
+  it('is unseen while its payments rest as they were, though it may have been submitted since', async () => {
+    async function* listed() {
+      yield* await Promise.resolve([
+        { status: 'INITIATED', bankInstructionId: '4711', bankPaymentId: '815' },
+      ]);
+    }
+    const gateway = {
+      getInstruction: () => Promise.reject(new BankError(500, { raw: '' })),
+      listInstructionPayments: listed,
+      listPayments: listed,
+    } as unknown as BankGateway;
+    const look = lookAgainWith(gateway, { ...released, status: 'VOID' });
+    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toThrow(BankError);
+    expect(await look()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
   });
 });
 
@@ -122,6 +147,27 @@ describe('what ended unpaid after its submit, read again before it is paid other
       payments: [{ ...released.payments[0]!, status: 'FAILED' }],
     } as EndedInstruction;
     expect(await lookWith(gateway, ended)).toEqual({ moved: [], unseen: [] });
+  });
+});
+
+describe('what ended unpaid, and whose lists fail for good', () => {
+  it('is unseen where no read of it alone shows it', async () => {
+    async function* failing() {
+      yield* await Promise.reject<never[]>(new BankError(500, { raw: '' }));
+    }
+    const gateway = {
+      listInstructionPayments: emptyList,
+      listPayments: failing,
+      getPayment: () => Promise.reject(new NotFound(404, { raw: '' })),
+    } as unknown as BankGateway;
+    const ended = {
+      ...released,
+      status: 'CLOSED',
+      payments: [{ ...released.payments[0]!, status: 'FAILED' }],
+    } as EndedInstruction;
+    const look = lookAgainWith(gateway, ended);
+    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toThrow(BankError);
+    expect(await look()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
   });
 });
 

@@ -12,12 +12,12 @@ import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankPayment } from '../../src/bank/records';
 import { BankReads } from '../../src/employer/bank-reads';
 import type { BankRead, EmployerAccount } from '../../src/employer/employer.entity';
-import { FaultsInARow } from '../../src/employer/faults-in-a-row';
+import type { FaultsInARow } from '../../src/employer/faults-in-a-row';
 import type { InstructionAtBank, ShownBy } from '../../src/employer/instruction-at-bank';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
 import { PaymentSource } from '../../src/settlement/payment-source';
 import { emptyList } from '../support/empty-list';
-import { readsOf } from '../support/reads-of';
+import { faultsOf, readsOf } from '../support/reads-of';
 
 const READS: BankRead[] = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
 /** So many are read one by one whatever their size. */
@@ -28,7 +28,7 @@ type Unreadable = (tell: Parameters<BankGateway['listPayments']>[3]) => void;
 
 /** A read that failed twice in a row. */
 function twice(read: string): FaultsInARow {
-  const faults = new FaultsInARow();
+  const faults = faultsOf();
   for (let n = 0; n < 2; n += 1) faults.add(read);
   return faults;
 }
@@ -36,7 +36,7 @@ function twice(read: string): FaultsInARow {
 /** @param alone what reads each by itself otherwise than against the bank */
 function sourceOf(reads: BankReads, bank: object, alone: Partial<PaymentsAlone> = {}): PaymentSource {
   const gateway = bank as BankGateway;
-  return new PaymentSource(reads, Object.assign(new PaymentsAlone(gateway), alone), gateway);
+  return new PaymentSource(reads, Object.assign(new PaymentsAlone(gateway, faultsOf()), alone), gateway);
 }
 
 /** Instructions of a size, read all at once from a bank that counts its calls. */
@@ -61,7 +61,7 @@ async function readAll(instructions: number, rows: number, reads = READS, unread
     return found;
   };
   const { mayBeReadOtherwise } = BankReads.prototype;
-  const own = { payments, ownPayments, mayBeReadOtherwise, faults: new FaultsInARow() };
+  const own = { payments, ownPayments, mayBeReadOtherwise, faults: faultsOf() };
   const gateway = {
     listPayments: async function* (...[, , , tell]: Parameters<BankGateway['listPayments']>) {
       bank.sweeps += 1;
@@ -254,7 +254,10 @@ describe('where the list of an instruction shows none of it', () => {
   ) {
     let by: ShownBy | undefined;
     const last = `bank-${count - 1}`;
-    const refused = new PaymentsAlone({ getPayment: jest.fn().mockRejectedValue(alone) } as never);
+    const refused = new PaymentsAlone(
+      { getPayment: jest.fn().mockRejectedValue(alone) } as never,
+      faultsOf(),
+    );
     const unlisted = jest.fn((at: InstructionAtBank, isShown?: boolean) => {
       if (alone instanceof Error)
         return refused.unlisted(at.bankInstructionId === last ? at : { ...at, bankIds: [] }, isShown);
@@ -265,7 +268,7 @@ describe('where the list of an instruction shows none of it', () => {
     const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
       payments,
       ownPayments: own,
-      faults: new FaultsInARow(),
+      faults: faultsOf(),
     });
     const gateway = {
       listPayments: async function* () {
@@ -534,4 +537,36 @@ describe('where the general list refuses the bound it is asked with', () => {
       expect(await seen()).toEqual(each(9));
     },
   );
+});
+
+describe('where the general list cannot be read, and no list of an instruction is allowed', () => {
+  it.each([
+    ['fails for good', new BankError(500, { raw: '' })],
+    ['repeats itself', new ListUnreadable('repeats')],
+  ])('what is followed is asked for each by itself: it %s', async (_, failure) => {
+    const gateway = {
+      listPayments: async function* () {
+        yield* await Promise.reject<never[]>(failure);
+      },
+      getPayment: ([id]: KnownIds) =>
+        Promise.resolve({ bankPaymentId: id, bankInstructionId: 'one', status: 'SETTLED' }),
+    };
+    const source = sourceOf(readsOf(gateway), gateway);
+    const read = () =>
+      source.paymentsOf(
+        { reads: ['PAYMENT_LIST', 'PAYMENT'] as BankRead[] } as EmployerAccount,
+        { id: 'ours', rows: 2, ended: false },
+        {
+          bankInstructionId: 'one',
+          createdAt: new Date(),
+          bankIds: [['901'], ['902']],
+          byAnyList: true,
+          evenUnlisted: true,
+          isOnlyFollowed: true,
+          isNamedBy: () => false,
+        },
+      );
+    for (let n = 1; n < 7; n += 1) await read().catch(() => undefined);
+    expect((await read()).map(({ bankPaymentId }) => bankPaymentId)).toEqual(['901', '902']);
+  });
 });

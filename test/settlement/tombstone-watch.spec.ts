@@ -1,5 +1,7 @@
+import { ReadFails } from '../../src/bank/errors';
+import type { BankInstruction } from '../../src/bank/records';
 import type { BackgroundDatabase } from '../../src/database/background-database';
-import type { BankReads } from '../../src/employer/bank-reads';
+import type { BankReads, Standing } from '../../src/employer/bank-reads';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
@@ -22,9 +24,12 @@ afterEach(() => office.close());
 
 /** Reads what was abandoned where the bank shows it, or a payment of it, so. */
 async function read(...statuses: string[]): Promise<void> {
-  const shown = statuses[0] === undefined ? undefined : { status: statuses[0] };
-  const standing = () => Promise.resolve({ shown, statuses, isUnclear: false });
-  const reads = { standing } as unknown as BankReads;
+  const shown = statuses[0] === undefined ? undefined : ({ status: statuses[0] } as BankInstruction);
+  await readAs({ shown, statuses, isUnclear: false });
+}
+
+async function readAs(standing: Partial<Standing>): Promise<void> {
+  const reads = { standing: () => Promise.resolve(standing) } as unknown as BankReads;
   const database = office.database as unknown as BackgroundDatabase;
   const watch = new TombstoneWatch(database, reads, {} as PaymentSource);
   await watch.step(
@@ -86,5 +91,23 @@ describe('what was given up, and is shown in a status that no document names', (
   it('is as it should be where it stands before its submit, or was ended unpaid', async () => {
     await read('INITIATED', 'CANCELLED');
     expect(await asked()).toEqual([]);
+  });
+});
+
+describe('what was given up, and the bank fails to show for good', () => {
+  const failing = { isFailing: true, isUnclear: true };
+
+  it('is not taken for read, as it may have been submitted', async () => {
+    await expect(readAs({ ...failing, statuses: ['INITIATED'] })).rejects.toThrow(ReadFails);
+    await expect(readAs({ ...failing, statuses: [] })).rejects.toThrow(
+      'The bank fails again and again to show the instruction',
+    );
+  });
+
+  it('is as it should be where each of its payments ended unpaid, and asked about by what else they show', async () => {
+    await readAs({ isFailing: true, isUnclear: false, statuses: ['CANCELLED'] });
+    expect(await asked()).toEqual([]);
+    await readAs({ ...failing, statuses: ['BOOKED_OUT'] });
+    expect(await asked()).toMatchObject([{ kind: 'UNKNOWN_STATUS' }]);
   });
 });

@@ -12,12 +12,12 @@ import type { Database } from '../../src/database/database';
 import type { Claim } from '../../src/database/leases';
 import type { PersonalData } from '../../src/database/personal-data';
 import { Abandonment } from '../../src/submission/abandonment';
-import { InstructionReader } from '../../src/submission/read-back';
+import { InstructionReader, shownUnclear } from '../../src/submission/read-back';
 import { referenceOf } from '../../src/submission/prepared-calls';
 import type { PayableRow, Work } from '../../src/submission/work';
 import type { BankInstruction, BankPayment } from '../../src/bank/records';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
-import { readsOf } from '../support/reads-of';
+import { faultsOf, readsOf } from '../support/reads-of';
 
 /** What is sealed is the text itself. */
 const personal = { open: (sealed: string) => sealed } as unknown as PersonalData;
@@ -53,7 +53,7 @@ function reading(
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) => work({ query: () => Promise.resolve([]) }),
   } as unknown as Database;
-  const alone = new PaymentsAlone(gateway as unknown as BankGateway);
+  const alone = new PaymentsAlone(gateway as unknown as BankGateway, faultsOf());
   return new InstructionReader(database, reads, alone, personal);
 }
 
@@ -122,6 +122,24 @@ describe('an unsubmitted instruction that is read back', () => {
       expect(await reader.submittedBefore(work)).toEqual({ moved: undefined, isUnclear: true });
     },
   );
+
+  it.each(['INITIATED', gone])(
+    'is waited for where the bank fails to show it for good, whatever rests as it was (%s)',
+    async (own) => {
+      const reader = reading(new BankError(500, raw), own, gone);
+      for (let n = 1; n < 5; n += 1) await failure(reader.readBack(work, []));
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
+      const before = { moved: undefined, isUnclear: true, isFailing: true };
+      if (own === 'INITIATED') expect(await reader.submittedBefore(work)).toEqual(before);
+      expect(shownUnclear({ isFailing: true })).toBe('an error again and again, and not the instruction');
+    },
+  );
+
+  it('moved where the bank fails to show it for good, and shows a payment that did', async () => {
+    const reader = reading(new BankError(500, raw), 'SETTLED', gone);
+    for (let n = 1; n < 5; n += 1) await failure(reader.readBack(work, []));
+    expect(await reader.readBack(work, [])).toEqual({ kind: 'moved', bankStatus: 'SETTLED' });
+  });
 
   it.each([
     ['PRO_MANUAL_REVIEW', gone],

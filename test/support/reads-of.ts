@@ -2,12 +2,21 @@ import type { BankGateway } from '../../src/bank/gateway';
 import { Clock } from '../../src/config/clock';
 import type { BankLists } from '../../src/database/bank-lists';
 import { BankReads } from '../../src/employer/bank-reads';
+import { FaultsInARow } from '../../src/employer/faults-in-a-row';
 import { PaymentsAlone } from '../../src/employer/payments-alone';
 
+/** Faults of reads, of which a few in a row are for good at once unless a test moves the clock. */
+export function faultsOf(clock = new Clock(), patienceMs = 0): FaultsInARow {
+  return new FaultsInARow(clock, { BANK_PATIENCE_MS: patienceMs });
+}
+
 /** What reads of a bank find, with a gateway of the test; the sizes of its lists are not kept. */
-export function readsOf(gateway: Partial<Record<keyof BankGateway, unknown>>): BankReads {
+export function readsOf(
+  gateway: Partial<Record<keyof BankGateway, unknown>>,
+  faults = faultsOf(),
+): BankReads {
   const bank = gateway as unknown as BankGateway;
   const nothing = () => Promise.resolve();
   const lists = { remember: nothing, rememberLacking: nothing } as unknown as BankLists;
-  return new BankReads(bank, new PaymentsAlone(bank), lists, new Clock());
+  return new BankReads(bank, new PaymentsAlone(bank, faults), lists, new Clock(), faults);
 }

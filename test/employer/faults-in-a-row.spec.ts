@@ -1,0 +1,46 @@
+import { MovedClock } from '../support/payroll';
+import { faultsOf } from '../support/reads-of';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+
+/** After which of the faults at these minutes a read is taken to fail for good, at a service that is patient for ten. */
+function lastingAfter(minutes: readonly number[], end?: number): number[] {
+  const clock = new MovedClock();
+  const faults = faultsOf(clock, 10 * MINUTE_MS);
+  return minutes.filter((minute, n) => {
+    clock.set(new Date(1_800_000_000_000 + minute * MINUTE_MS));
+    if (n === end) faults.end('a list');
+    faults.add('a list');
+    return faults.isLasting('a list');
+  });
+}
+const every = (minutes: number, times: number) => Array.from({ length: times }, (_, n) => n * minutes);
+
+describe('a read that fails again and again', () => {
+  it('fails for good once it was seen to over the time that the service is patient', () => {
+    expect(lastingAfter(every(0.5, 22))[0]).toBe(10);
+    expect(lastingAfter(every(5, 6))).toEqual([20, 25]);
+    expect(lastingAfter(every(1_440, 6))).toEqual([5_760, 7_200]);
+  });
+
+  it('does not by the faults of a moment, however many, or of a few moments', () => {
+    expect(lastingAfter(every(0.001, 1_000))).toEqual([]);
+    expect(lastingAfter([0, 0.1, 0.2, 0.3, 30])).toEqual([]);
+    expect(lastingAfter(every(10, 4))).toEqual([]);
+  });
+
+  it('does not by faults of another week', () => {
+    expect(lastingAfter([...every(5, 4), 7 * 1_440])).toEqual([]);
+  });
+
+  it('begins anew once it is answered', () => {
+    expect(lastingAfter(every(5, 9), 4)).toEqual([40]);
+  });
+
+  it('is told by how often it failed, whenever that was', () => {
+    const faults = faultsOf(new MovedClock(), DAY_MS);
+    for (let n = 0; n < 3; n += 1) faults.add('a list');
+    expect([faults.of('a list'), faults.of('another')]).toEqual([3, 0]);
+  });
+});
