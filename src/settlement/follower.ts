@@ -170,11 +170,7 @@ export class Follower {
         createdAt: instruction.createdAt,
         bankIds: known.map(({ bankIds }) => bankIds),
         byAnyList: instruction.status === 'SUBMITTED',
-        // Of what ended a payment too many would be shown by nothing else than its count and sum, now or within the day.
-        evenUnlisted:
-          instruction.status === 'SUBMITTED' ||
-          glance?.shown !== undefined ||
-          !this.totals.areDue(instruction),
+        evenUnlisted: true,
         isSought: this.soughtOf(followed),
         isOnlyFollowed: true,
         isNamedBy: namesOf(instruction.id),
