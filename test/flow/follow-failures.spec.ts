@@ -199,6 +199,44 @@ describe('an instruction that has ended and cannot be read', () => {
     expect(await kinds()).toEqual([]);
   });
 
+  it('is not asked about where what was not shown is left to the next reads, which follow soon until all were tried', async () => {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    await payroll.until(await payroll.paid(payFile(payRows(3))), ['SETTLED'], 20_000);
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    let pass: 'more-to-try' | 'last-tried' = 'more-to-try';
+    let tried = 1;
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+      const seen = await paymentsOf.apply(source, asked);
+      const left = seen.slice(tried).map(({ bankPaymentId }) => bankPaymentId);
+      asked[2].onUntried?.(left, pass);
+      return seen.slice(0, 1);
+    });
+    const soon = async () => {
+      const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND wake_at < now() + interval '3 hours'`;
+      return (await select(payroll.database.superuserUrl, due)).length > 0;
+    };
+    await readAfter('0 hours');
+    await readAfter('25 hours');
+    expect(await kinds()).toEqual([]);
+    expect(await soon()).toBe(true);
+    pass = 'last-tried';
+    await readAfter('25 hours');
+    expect(await soon()).toBe(false);
+    // One that was tried, and is not shown, stays missing while others are.
+    tried = 2;
+    await readAfter('0 hours');
+    tried = 1;
+    await readAfter('25 hours');
+    tried = 2;
+    await readAfter('25 hours');
+    expect(await kinds()).toEqual(['ROW_UNSEEN']);
+    expect((await payroll.attention())[0]!.happened).toContain('1 of 3 payments of it are not shown');
+  });
+
   it.each(['500-before', '404', '422'])('is asked about once, a day later (%s)', async (kind) => {
     payroll = await Payroll.start({
       settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
