@@ -66,6 +66,7 @@ function takenSince({ store }: Context, instruction: Instruction): Taken[] | und
       chargesMinor: 0n,
       returnedMinor: 0n,
       unpaidMinor: sumMinor(unpaid.map(({ amountMinor }) => amountMinor)),
+      voidMinor: 0n,
     };
   });
 }

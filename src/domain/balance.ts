@@ -9,6 +9,8 @@ export interface PaidByInstruction {
   chargesMinor: bigint;
   /** The part of the amount that came back, or is to. */
   returnedMinor: bigint;
+  /** What the submit would have taken of an instruction that people declared not executed; none of another. */
+  voidMinor: bigint;
 }
 
 /** What an account seems to have lost again of a run: of one instruction, or of all that paid. In minor units. */
@@ -59,7 +61,8 @@ function ofEachRun(paid: readonly PaidByInstruction[], times: bigint): TakenAgai
  * instruction took, once, twice or three times, with or without its charges; or what all of one run took; or what all of
  * them took, which is of each run that paid. Any other loss, or gain, is other traffic of the account and says nothing.
  * @param unpaidMinor what was submitted and not paid, but ended so late that the bank may have taken it and not given it
- * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`.
+ * back yet, as it may with what came back by its status. As long as these explain the loss, the answer is `not-yet`; so
+ * it is where only what people declared not executed does, one instruction or all of these, to the cent.
  * @param unpaidChargesMinor what it shows as charges for these: it may have taken them or not
  */
 export function paidAgain(
@@ -84,5 +87,6 @@ export function paidAgain(
     const again = [...paid.map((one) => [one]), ...byRun(paid).values(), paid].find(isTaken);
     if (again) return ofEachRun(again, times);
   }
-  return [];
+  const voids = paid.map((one) => one.voidMinor);
+  return [...voids, sumMinor(voids)].some(isRest) ? 'not-yet' : [];
 }

@@ -133,10 +133,10 @@ function tellOfNotComeBack(tx: EmployerTransaction, run: PayRun, lackMinor: bigi
     happened:
       'Two banking days after the execution date, and after its last payment ended, its account still lacks more than was ' +
       'paid from it: money of payments that ended unpaid, or that the bank shows as returned, has not come back, the bank ' +
-      'has executed a submit twice, or something else was taken from the account.',
+      'has executed a submit twice, or one that people declared not executed, or something else was taken from the account.',
     certain: 'Each payment was sent once, and nothing is stopped. The balance alone cannot tell these apart.',
     askBank:
-      'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, and what else was booked since?',
+      'Did the money of our payments that ended unpaid or were returned come back to the account, all of it, was any customer instruction of ours executed twice, or one that you said was not executed, and what else was booked since?',
     amountMinor: lackMinor,
   });
 }
@@ -157,7 +157,7 @@ const FROM_ACCOUNT = `r.account_id = ANY (ARRAY(
 interface TakenByInstruction extends PaidByInstruction {
   unpaidMinor: bigint;
   unpaidChargesMinor: bigint;
-  /** When it ended, or the last of its payments came back. */
+  /** When it ended, or the last of its payments came back; of what people declared not executed, when it was sent. */
   lastEndAt: Date;
 }
 
@@ -188,8 +188,12 @@ async function takenSince(
   );
   if (beside) return undefined;
   const rows = await queryByHash<
-    Record<`${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges'}_minor` | 'id', string> & {
+    Record<
+      `${'amount' | 'charges' | 'returned' | 'unpaid' | 'unpaid_charges' | 'all'}_minor` | 'id',
+      string
+    > & {
       pay_run_id: string;
+      is_void: boolean;
       payments: number;
       is_known: boolean;
       last_end_at: Date;
@@ -197,14 +201,19 @@ async function takenSince(
   >(
     tx,
     `WITH took AS MATERIALIZED (
-       SELECT o.id, o.pay_run_id, o.closed_at,
-         coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
+       SELECT o.id, o.pay_run_id, o.status = 'VOID' AS is_void, coalesce(o.closed_at, s.attempted_at) AS ended_at,
+         o.status = 'VOID'
+           OR coalesce(o.payments_read_at >= o.closed_at + make_interval(secs => $6::float8 / 1000), false) AS is_known
        FROM pay_run r
-       JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status = 'CLOSED'
-       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT} AND (r.id = $3 OR o.submitted_at >= $4))
+       JOIN instruction o ON o.employer_id = r.employer_id AND o.pay_run_id = r.id AND o.status IN ('CLOSED', 'VOID')
+       LEFT JOIN submit_attempt s ON s.employer_id = r.employer_id
+         AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
+       WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
+         AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
-       greatest((SELECT closed_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
+       (SELECT is_void FROM took WHERE took.id = b.instruction_id),
+       greatest((SELECT ended_at FROM took WHERE took.id = b.instruction_id), max(p.returned_at)) AS last_end_at,
        count(*) FILTER (WHERE p.status = 'SETTLED')::int AS payments,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS amount_minor,
        coalesce(sum(p.charges_minor) FILTER (WHERE p.status = 'SETTLED'), 0) AS charges_minor,
@@ -212,7 +221,8 @@ async function takenSince(
          AS returned_minor,
        coalesce(sum(p.amount_minor) FILTER (WHERE p.status <> 'SETTLED'
          AND (b.bank_status = ANY ($5)) IS NOT TRUE), 0) AS unpaid_minor,
-       coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor
+       coalesce(sum(p.charges_minor) FILTER (WHERE p.status <> 'SETTLED'), 0) AS unpaid_charges_minor,
+       sum(p.amount_minor) AS all_minor
      FROM bank_payment b JOIN payment p ON p.employer_id = $1 AND p.id = b.payment_id
        AND p.pay_run_id = ANY (ARRAY(SELECT pay_run_id FROM took))
      WHERE b.employer_id = $1 AND b.instruction_id = ANY (ARRAY(SELECT id FROM took))
@@ -227,7 +237,8 @@ async function takenSince(
     amountMinor: BigInt(row.amount_minor),
     returnedMinor: BigInt(row.returned_minor),
     chargesMinor: BigInt(row.charges_minor),
-    unpaidMinor: BigInt(row.unpaid_minor),
+    unpaidMinor: row.is_void ? 0n : BigInt(row.unpaid_minor),
+    voidMinor: row.is_void ? BigInt(row.all_minor) : 0n,
     unpaidChargesMinor: BigInt(row.unpaid_charges_minor),
   }));
   return { paid, isKnown: rows.every((row) => row.is_known) };

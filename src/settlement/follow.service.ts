@@ -130,7 +130,8 @@ export class FollowService {
       const after = await readById(tx, Instruction, id);
       // However long it took to read the end: the second look is a claim of its own, and still to come.
       const nextMs = await this.nextReadMs(tx, after, hasEnded(followed.instruction) ? begunMs : 0);
-      if (read.cutShort && hasEnded(followed.instruction)) return this.nextTryMs(nextMs, read.cutShort);
+      const isSoon = read.cutShort !== undefined || read.pass === 'more-to-try';
+      if (isSoon && hasEnded(followed.instruction)) return this.nextTryMs(nextMs, read.cutShort);
       return read.cutShort instanceof RateLimited ? read.cutShort.retryAfterMs : nextMs;
     });
   }
@@ -140,7 +141,7 @@ export class FollowService {
     tx: EmployerTransaction,
     claim: Claim,
     followed: Followed,
-    { unshown, isLacking, unread, cutShort }: Step,
+    { unshown, isLacking, unread, cutShort, pass }: Step,
   ): Promise<void> {
     if (unshown === undefined) return;
     const { instruction, run, known } = followed;
@@ -148,12 +149,12 @@ export class FollowService {
     if (unread) await this.tellOf(tx, claim, followed, unread);
     else if (!cutShort && isLacking !== true && isRead(instruction))
       await clear(tx, ['CONTRACT_DRIFT'], instruction.id, READ_AGAIN);
-    if (unshown.length === 0) {
-      await isThere(tx, claim, ENDED);
-      if (claim.missing?.what === ENDED) await nowRead(tx, run);
-    } else {
+    if (unshown.length > 0) {
       const message = wordsOfMissing(unshown, known.length);
       await this.tellOfMissing(tx, claim, followed, { message });
+    } else if (pass === undefined) {
+      await isThere(tx, claim, ENDED);
+      if (claim.missing?.what === ENDED) await nowRead(tx, run);
     }
   }
 
@@ -265,8 +266,8 @@ export class FollowService {
       .catch(() => undefined);
   }
 
-  /** What ended is read again when it would have been, or sooner: the bank, and not what it keeps, was the obstacle. */
-  private nextTryMs(nextMs: WakeIn, error: BankClientError): WakeIn {
+  /** What ended is read again when it would have been, or sooner: the bank, or how much it is, and not what it keeps, was the obstacle. */
+  private nextTryMs(nextMs: WakeIn, error: BankClientError | undefined): WakeIn {
     if (nextMs === 'never') return nextMs;
     const soonMs = Math.max(this.config.FOLLOW_DELAYS_MS.at(-1) ?? DAY_MS, TRY_AGAIN_MS);
     return Math.min(nextMs, error instanceof RateLimited ? Math.max(error.retryAfterMs, soonMs) : soonMs);

@@ -3,7 +3,13 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
+import {
+  BANK_STATUSES,
+  isUnclear,
+  isUnfinished,
+  NOT_PROCESSABLE,
+  TERMINAL_RANK,
+} from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup } from '../domain/reconciliation';
@@ -190,9 +196,13 @@ async function recordReturned(
   );
 }
 
+/** All statuses that say what became of a payment. */
+const ENDS = BANK_STATUSES.filter((status) => !isUnfinished(status) && !isUnclear(status));
+
 /**
  * For how long, in milliseconds, the latest open CONTRADICTION of an instruction has been about a payment that the bank was
- * not seen to end; undefined where none is: the bank may end it at any time.
+ * not seen to end; undefined where none is: the bank may end it at any time. What people ended keeps its rank: of that the
+ * question says how it is shown.
  */
 export async function contradictedForMs(
   tx: EmployerTransaction,
@@ -203,8 +213,9 @@ export async function contradictedForMs(
      WHERE a.employer_id = $1 AND a.instruction_id = $2 AND a.kind = 'CONTRADICTION' AND a.resolved_at IS NULL
        AND EXISTS (SELECT FROM bank_payment b
          WHERE b.employer_id = $1 AND b.instruction_id = $2 AND b.payment_id = a.payment_id AND b.bank_rank < $3)
+       AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS ended WHERE strpos(a.happened, ': ' || ended || ' ') > 0)
      ORDER BY a.opened_at DESC LIMIT 1`,
-    [tx.employerId, id, TERMINAL_RANK],
+    [tx.employerId, id, TERMINAL_RANK, ENDS],
   );
   return latest === undefined ? undefined : Number(latest.for_ms);
 }

@@ -79,6 +79,13 @@ interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
   unread?: BankClientError;
   garbled?: BankClientError;
   cutShort?: BankClientError;
+  untried?: Untried;
+}
+
+/** Payments left to the next reads, which go on with them soon until the last of all was tried. */
+interface Untried {
+  ids: readonly string[];
+  pass: 'more-to-try' | 'last-tried';
 }
 
 /** What a step leaves to be told. */
@@ -91,6 +98,8 @@ export interface Step {
   unread?: BankClientError;
   /** Why not all payments were tried each by itself, where some were seen. */
   cutShort?: BankClientError;
+  /** Where some were left to the next reads, whether these are to come soon. */
+  pass?: Untried['pass'];
 }
 
 /** What a read means for the payments of an instruction. */
@@ -135,7 +144,8 @@ export class Follower {
       return {};
     }
     const cameBack = new CameBack(this.personal.open(account.ibanSealed));
-    const { seen, by, unread, garbled, cutShort } = await this.paymentsOf(claim, followed, cameBack, glance);
+    const payments = await this.paymentsOf(claim, followed, cameBack, glance);
+    const { seen, by, unread, garbled, cutShort, untried } = payments;
     const asked = glance ?? (await this.glance.afterPayments(followed, seen));
     const { shown, failure, gone = false } = asked ?? {};
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
@@ -143,14 +153,21 @@ export class Follower {
     crashPoint('follow.read');
     const wholeAt = unread === undefined && cutShort === undefined ? now : undefined;
     const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt, wholeAt };
-    const unshown = await this.database.inEmployer(claim.employerId, (tx) =>
+    const lacking = await this.database.inEmployer(claim.employerId, (tx) =>
       this.record(tx, claim, followed, read),
     );
     crashPoint('follow.recorded');
     const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
     if (failed) throw failed;
     if (!cutShort) await this.leases.answer(claim);
-    return { unshown, isLacking: unshown.some(stillReadOf(followed)), unread: garbled ?? unread, cutShort };
+    const left = new Set(untried?.ids);
+    return {
+      unshown: lacking.filter((id) => !left.has(id)),
+      isLacking: lacking.some(stillReadOf(followed)),
+      unread: garbled ?? unread,
+      cutShort,
+      pass: untried?.pass,
+    };
   }
 
   /** @throws BankClientError as the reads do, once what they say of the instruction, and what a glance at it showed, is told */
@@ -167,16 +184,13 @@ export class Follower {
       let unread: BankClientError | undefined;
       let garbled: BankClientError | undefined;
       let cutShort: BankClientError | undefined;
+      let untried: Untried | undefined;
       const seen = await this.source.paymentsOf(account, asked, {
         bankInstructionId: instruction.bankInstructionId ?? '',
         createdAt: instruction.createdAt,
         bankIds: known.map(({ bankIds }) => bankIds),
         byAnyList: instruction.status === 'SUBMITTED',
-        // Of what ended a payment too many would be shown by nothing else than its count and sum, now or within the day.
-        evenUnlisted:
-          instruction.status === 'SUBMITTED' ||
-          glance?.shown !== undefined ||
-          !this.totals.areDue(instruction),
+        evenUnlisted: true,
         isSought: this.soughtOf(followed),
         isOnlyFollowed: true,
         isNamedBy: namesOf(instruction.id),
@@ -187,8 +201,9 @@ export class Follower {
           else if (isAnswerUnusable(failure) && !isPerhapsEmpty(failure)) unread = failure;
         },
         onCutShort: (failure) => (cutShort = failure),
+        onUntried: (ids, pass) => (untried = { ids, pass }),
       });
-      return { seen, by, unread: seen.length === 0 ? unread : undefined, garbled, cutShort };
+      return { seen, by, unread: seen.length === 0 ? unread : undefined, garbled, cutShort, untried };
     } catch (error) {
       if (glance?.shown && isBankError(error)) await this.recordShown(claim, followed, glance.shown);
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);

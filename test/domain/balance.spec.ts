@@ -14,6 +14,7 @@ const one = (
   amountMinor,
   chargesMinor,
   returnedMinor,
+  voidMinor: 0n,
 });
 const paid = [one('a', 1_000n, 10n), one('b', 2_500n, 20n)];
 const TOOK = 3_530n;
@@ -81,6 +82,18 @@ describe('what an account lost over a run', () => {
       expect(found === 'not-yet' ? found : found.map(({ instructionId }) => instructionId)).toEqual(expected);
     },
   );
+
+  it.each([
+    ['is one of these', 800n, 'not-yet'],
+    ['is all of these, and what was not paid is not back', 1_800n, 'not-yet'],
+    ['is as much as an instruction that was paid', 1_000n, again('a', 1, 1_000n)],
+    ['is less than any of these', 300n, []],
+    ['is more than all of these', 1_501n, []],
+  ])('and where people declared some not executed, %s', (_what, besidesMinor, expected) => {
+    const ofVoid = (id: string, voidMinor: bigint) => ({ ...one(id, 0n), payments: 0, voidMinor });
+    const all = [...paid, ofVoid('c', 800n), ofVoid('d', 700n)];
+    expect(paidAgain(all, TOOK + besidesMinor, besidesMinor === 1_800n ? 300n : 0n, 0n)).toEqual(expected);
+  });
 
   it('hides no instruction that was paid again, and of which all came back', () => {
     expect(paidAgain([one('a', 1_000n, 0n, 1_000n)], 1_000n, 0n, 0n)).toBe('not-yet');

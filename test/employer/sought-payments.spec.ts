@@ -212,14 +212,20 @@ it('a decision goes past payments that are not found by themselves once others w
 it('of more than a thousand that are only followed the next thousand are read so each time', async () => {
   const bankIds = Array.from({ length: 1_002 }, (_, n) => [String(n)] as const);
   const bank = { own: ['0'], alone: bankIds.map(([id]) => id) };
-  const first = await readBy({ ...FOLLOWED, bankIds }, bank);
+  const onUntried = jest.fn();
+  const first = await readBy({ ...FOLLOWED, bankIds, onUntried }, bank);
   expect(first).toMatchObject({ asked: [1, 1_000] });
   expect(first.found).not.toContain('1001');
-  const second = await readBy({ ...FOLLOWED, bankIds }, bank, 1);
+  expect(onUntried.mock.calls).toEqual([[['1001'], 'more-to-try']]);
+  const second = await readBy({ ...FOLLOWED, bankIds, onUntried }, bank, 1);
+  expect(onUntried.mock.lastCall).toEqual([['1000'], 'last-tried']);
   expect(second).toMatchObject({ asked: [2, 2_000] });
   expect(second.found).toContain('1001');
   const none = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);
-  expect(await readBy({ ...FOLLOWED, bankIds: none }, {})).toMatchObject({ found: [], asked: [1, 5] });
+  const told = onUntried.mock.calls.length;
+  const inVain = await readBy({ ...FOLLOWED, bankIds: none, onUntried }, {});
+  expect(inVain).toMatchObject({ found: [], asked: [1, 5] });
+  expect(onUntried).toHaveBeenCalledTimes(told);
 });
 
 it('a decision reads no list of all payments for what each by itself shows, and rests on it where these fail', async () => {

@@ -54,7 +54,8 @@ const following = async (options: PayrollOptions = {}) => {
 describe('an instruction that has ended and is not shown any more', () => {
   it.each([
     ['403', ['ROW_UNSEEN']],
-    ['404', []],
+    // Each payment is shown by itself: one too many would not be.
+    ['404', ['TOTALS_UNSEEN']],
     ['500-before', []],
   ])('stops nobody and is read again a day later, told once (%s)', async (kind, asked) => {
     payroll = await Payroll.start({
@@ -92,6 +93,7 @@ describe('an instruction that has ended and is not shown any more', () => {
     const { paymentsOf } = source;
     const shown = jest.spyOn(source, 'paymentsOf').mockImplementationOnce(async (...asked) => {
       const seen = await paymentsOf.apply(source, asked);
+      await payroll.fault({ operation: 'getPaymentTransaction', kind: '404', every: 1 });
       clock.offsetMs = 61_000;
       return seen;
     });
@@ -197,6 +199,44 @@ describe('an instruction that has ended and cannot be read', () => {
     expect(await kinds()).toEqual([]);
   });
 
+  it('is not asked about where what was not shown is left to the next reads, which follow soon until all were tried', async () => {
+    payroll = await Payroll.start({
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      sandbox: { variants: { linkReads: 'allowed' } },
+    });
+    await payroll.until(await payroll.paid(payFile(payRows(3))), ['SETTLED'], 20_000);
+    const source = payroll.services[0]!.app.get(PaymentSource);
+    const { paymentsOf } = source;
+    let pass: 'more-to-try' | 'last-tried' = 'more-to-try';
+    let tried = 1;
+    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
+      const seen = await paymentsOf.apply(source, asked);
+      const left = seen.slice(tried).map(({ bankPaymentId }) => bankPaymentId);
+      asked[2].onUntried?.(left, pass);
+      return seen.slice(0, 1);
+    });
+    const soon = async () => {
+      const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND wake_at < now() + interval '3 hours'`;
+      return (await select(payroll.database.superuserUrl, due)).length > 0;
+    };
+    await readAfter('0 hours');
+    await readAfter('25 hours');
+    expect(await kinds()).toEqual([]);
+    expect(await soon()).toBe(true);
+    pass = 'last-tried';
+    await readAfter('25 hours');
+    expect(await soon()).toBe(false);
+    // One that was tried, and is not shown, stays missing while others are.
+    tried = 2;
+    await readAfter('0 hours');
+    tried = 1;
+    await readAfter('25 hours');
+    tried = 2;
+    await readAfter('25 hours');
+    expect(await kinds()).toEqual(['ROW_UNSEEN']);
+    expect((await payroll.attention())[0]!.happened).toContain('1 of 3 payments of it are not shown');
+  });
+
   it.each(['500-before', '404', '422'])('is asked about once, a day later (%s)', async (kind) => {
     payroll = await Payroll.start({
       settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
@@ -204,7 +244,7 @@ describe('an instruction that has ended and cannot be read', () => {
     });
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['SETTLED'], 20_000);
-    for (const operation of [...READS, 'listPaymentTransactions'])
+    for (const operation of [...READS, 'listPaymentTransactions', 'getPaymentTransaction'])
       await payroll.fault({ operation, kind, every: 1 });
     const { superuserUrl } = payroll.database;
     await readAfter('0 hours');
@@ -541,6 +581,8 @@ describe('a submitted instruction whose own read fails, while its payments are l
 
 describe('where no list shows a payment, and each is shown only by itself', () => {
   it.each<[string, BankRead[], string, number]>([
+    ['neither the instruction is read, nor its own list found', ['INSTRUCTION_PAYMENTS'], '404', 2],
+    ['neither the instruction is read, nor anything in its own list', ['INSTRUCTION_PAYMENTS'], 'empty', 2],
     ['its own list is not found', ['INSTRUCTION', 'INSTRUCTION_PAYMENTS'], '404', 2],
     ['the general list is not found', ['INSTRUCTION', 'PAYMENT_LIST'], '404', 2],
     ['the general list is empty', ['INSTRUCTION', 'PAYMENT_LIST'], 'empty', 2],
@@ -573,7 +615,7 @@ describe('where no list shows a payment, and each is shown only by itself', () =
     await payroll.bankClock(new Date(Date.now() + 10 * DAY_MS));
     await payroll.aDayLater();
     expect(await select(superuserUrl, 'SELECT FROM payment WHERE returned_at IS NOT NULL')).toHaveLength(1);
-    expect(await kinds()).toEqual([]);
+    expect(new Set(await kinds())).toEqual(new Set(allowed.includes('INSTRUCTION') ? [] : ['TOTALS_UNSEEN']));
   });
 
   it('keeps what the general list shows where access to what it lacks is refused, and asks about that', async () => {

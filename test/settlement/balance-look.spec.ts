@@ -73,7 +73,7 @@ async function look(
   const [run] = await select<{ before: string; id: string }>(
     payroll.database.superuserUrl,
     `SELECT r.balance_before_minor AS before, i.id FROM pay_run r JOIN instruction i ON i.pay_run_id = r.id
-     WHERE r.id = $1 ORDER BY i.closed_at DESC, i.id DESC LIMIT 1`,
+     WHERE r.id = $1 ORDER BY i.closed_at DESC NULLS LAST, i.id DESC LIMIT 1`,
     [runIds[nth]],
   );
   const claim = claims.find(({ subjectId }) => subjectId === run!.id)!;
@@ -242,6 +242,51 @@ describe('a run whose account has lost one of its instructions twice, while anot
     // A fee of the month.
     await unread(AMOUNT_MINOR + 990n);
     expect(await asked()).toEqual([]);
+  });
+});
+
+describe('a run of which people declared an instruction not executed', () => {
+  const REMEMBERED = `UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at = '2020-01-01'`;
+  beforeAll(async () => {
+    await settled(1, 1);
+    // One amount each, so that it shows whose the account lacks.
+    await sql(`
+      UPDATE payment SET amount_minor = amount_minor + row_no;
+      UPDATE payment SET status = 'VOID', live = false WHERE row_no = 2;
+      UPDATE bank_payment SET bank_status = 'INITIATED', bank_rank = 4 WHERE row_no = 2;
+      UPDATE instruction SET status = 'VOID', submitted_at = NULL, closed_at = NULL, outcome = NULL
+        WHERE id = (SELECT instruction_id FROM bank_payment WHERE row_no = 2)`);
+  });
+  beforeEach(async () => {
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await sql(`
+      DELETE FROM attention;
+      ${REMEMBERED}`);
+  });
+  afterAll(close);
+
+  const [FIRST, DECLARED] = [AMOUNT_MINOR + 1n, AMOUNT_MINOR + 2n];
+  const stops = () => select(payroll.database.superuserUrl, 'SELECT FROM service_switch WHERE submits_off');
+
+  it('is asked about, and stops nobody, where its account lacks just that', async () => {
+    await look(FIRST + DECLARED);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+    expect(await stops()).toEqual([]);
+  });
+
+  it('is not asked about where its account lacks something else, or nothing, and is looked at no more', async () => {
+    for (const others of [300n, DECLARED + 500n, 0n]) {
+      await sql(REMEMBERED);
+      await look(FIRST + others);
+      expect(await asked()).toEqual([]);
+      const open = 'SELECT FROM pay_run WHERE balance_before_minor IS NOT NULL';
+      expect(await select(payroll.database.superuserUrl, open)).toEqual([]);
+    }
+  });
+
+  it('stops everything where another of its instructions was executed twice', async () => {
+    await look(2n * FIRST);
+    expect(await asked()).toEqual(['TOTAL_MISMATCH_AFTER_SUBMIT']);
   });
 });
 

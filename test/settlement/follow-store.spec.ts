@@ -1,6 +1,11 @@
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
-import { recordAfterEnd, recordBehind, recordProgress } from '../../src/settlement/follow.store';
+import {
+  contradictedForMs,
+  recordAfterEnd,
+  recordBehind,
+  recordProgress,
+} from '../../src/settlement/follow.store';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, select } from '../support/database';
@@ -51,6 +56,42 @@ describe('since when a payment that has ended is shown as before its end', () =>
   it('is kept where its end is shown again: a bank may show both by turns', async () => {
     await shows({ ...settled, shownStatus: 'PRO_MANUAL_REVIEW' }, 'SETTLED');
     expect(await isRemembered()).toBe(true);
+  });
+});
+
+describe('a payment that the bank shows otherwise than two people declared it', () => {
+  const waits = async (declared: 'VOID' | 'SETTLED', status: string) => {
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE payment SET status = '${declared}', live = ${declared === 'SETTLED'} WHERE id = '${ours.payment}';
+       UPDATE bank_payment SET bank_status = 'SUBMITTED', bank_rank = 9`,
+    );
+    const payment = followed({
+      instructionId: ours.instruction[0],
+      paymentId: ours.payment,
+      status: declared,
+      bankStatus: 'SUBMITTED',
+      rank: 9,
+    });
+    return office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      await recordProgress(tx, instruction, [progressOf(payment, { status })!]);
+      return (await contradictedForMs(tx, instruction)) !== undefined;
+    });
+  };
+
+  it.each<['VOID' | 'SETTLED', string]>([
+    ['VOID', 'SETTLED'],
+    ['VOID', 'RETURNED'],
+    ['SETTLED', 'FAILED'],
+  ])('is not waited for once it has ended (%s, shown as %s)', async (declared, status) => {
+    expect(await waits(declared, status)).toBe(false);
+  });
+
+  it('is waited for while it is on its way, and no more once it has ended', async () => {
+    expect(await waits('VOID', 'EXCHANGED')).toBe(true);
+    expect(await waits('VOID', 'SETTLED')).toBe(false);
   });
 });
 
