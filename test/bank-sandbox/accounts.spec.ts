@@ -114,7 +114,7 @@ describe('products and accounts', () => {
   });
 
   it('pays nothing from an account of a blocked identity, and goes on when it is unblocked', async () => {
-    const slow = await Tester.start({ stepMs: 60_000 });
+    const slow = await Tester.start({ stepMs: 5_000 });
     const identity = `/sandbox/identities/${ALDER.identityId}`;
     const { added } = await slow.pay([{ value: 100 }]);
     const { id } = await slow.initiate();
@@ -124,11 +124,11 @@ describe('products and accounts', () => {
       'DEBTOR_ACCOUNT_NOT_OPENED',
     );
     expect((await slow.submit(id)).body.code).toBe('DEBTOR_ACCOUNT_NOT_OPENED');
-    await slow.advance(10 * 60_000);
+    await slow.advance(30_000);
     expect(paymentStatusOf(await slow.payment(paymentIdOf(added[0])))).toBe('PRO_DEBIT_HOLD_FAILED');
     await slow.post(`${identity}/unblock`);
     expect((await slow.submit(id)).status).toBe(201);
-    await slow.advance(10 * 60_000);
+    await slow.advance(30_000);
     expect((await slow.ledger()).payees[0]).toMatchObject({ count: 1, movedMinor: '12345' });
     await slow.close();
   });
