@@ -128,7 +128,7 @@ describe('products and accounts', () => {
     expect(paymentStatusOf(await slow.payment(paymentIdOf(added[0])))).toBe('PRO_DEBIT_HOLD_FAILED');
     await slow.post(`${identity}/unblock`);
     expect((await slow.submit(id)).status).toBe(201);
-    await slow.advance(30_000);
+    await slow.advance(120_000);
     expect((await slow.ledger()).payees[0]).toMatchObject({ count: 1, movedMinor: '12345' });
     await slow.close();
   });
