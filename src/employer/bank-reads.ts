@@ -41,9 +41,11 @@ export interface Standing {
   shown?: BankInstruction;
   /** Whether the bank says that there is none, which is more than that it does not show it. */
   isGone: boolean;
-  /** Whether the bank fails to show it for good, though it may be read: that says neither that it was submitted nor not. */
+  /** Whether the bank fails to show it, or its payments, for good: that says neither that it was submitted nor not. */
   isFailing?: boolean;
   statuses: string[];
+  /** Whether each of its known payments is shown, where they were read. */
+  isWhole?: boolean;
   /** Whether nobody can tell: where the bank says that there is none as the function of this name, and else where it fails. */
   isUnclear: boolean;
 }
@@ -138,7 +140,10 @@ export class BankReads {
     if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
       return { shown, isGone: false, statuses: [shown.status], isUnclear: false };
     const isGone = failure instanceof NotFound;
+    let isUntold = false;
     const paid = await payments().catch((error: unknown) => {
+      isUntold = error instanceof ReadFails;
+      if (isUntold) return [];
       if (error instanceof NotFound || (shown && isNotShown(error))) return [];
       // That there is no instruction says nothing of payments that are not shown for another reason.
       throw failure === undefined || isGone || !isNotShown(error) ? error : failure;
@@ -148,9 +153,10 @@ export class BankReads {
     );
     if (shown) statuses.unshift(shown.status);
     if (failure && !isGone && !statuses.some(isPastSubmit)) throw failure;
-    const isFailing = !shown && !failure && may(account, 'INSTRUCTION');
+    const isFailing = !shown && (isUntold || (!failure && may(account, 'INSTRUCTION')));
     const isOpen = isFailing ? isLeftOpen(paid, at, statuses) : isGone && isUnclear(statuses);
-    return { shown, isGone, ...(isFailing && { isFailing }), statuses, isUnclear: isOpen };
+    const isWhole = notAmong(paid, at.bankIds).length === 0;
+    return { shown, isGone, ...(isFailing && { isFailing }), isWhole, statuses, isUnclear: isOpen };
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */
@@ -199,6 +205,8 @@ export class BankReads {
         if (way === general && this.isGeneralFailing(instruction, error)) {
           if (!isNone || !isOnlyFollowed) lasting = error;
         } else if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
+        else if (n === ways.length - 1 && this.isFailing(listOf(instruction.bankInstructionId), error))
+          lasting = error;
         if (isNone) instruction.onUnread?.(error);
         if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
           failure = error;
@@ -291,7 +299,11 @@ export class BankReads {
 
   /** Whether the general list met a fault that does not pass by itself any more: what it shows others may show. */
   private isGeneralFailing(instruction: InstructionAtBank, error: unknown): error is BankClientError {
-    return isServersFault(error) && this.faults.isLasting(generalFor(instruction));
+    return this.isFailing(generalFor(instruction), error);
+  }
+
+  private isFailing(read: string, error: unknown): error is BankClientError {
+    return isServersFault(error) && this.faults.isLasting(read);
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
@@ -325,6 +337,7 @@ export class BankReads {
       return answer;
     } catch (error) {
       if (isServersFault(error)) this.faults.add(name);
+      else if (isNotShown(error)) this.faults.end(name);
       throw error;
     }
   }

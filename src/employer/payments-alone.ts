@@ -53,15 +53,19 @@ export class PaymentsAlone {
     const most = instruction.isSought && !instruction.fewTell ? bankIds.length : MOST_ALONE;
     const found = isOnlyFollowed
       ? await this.followedAlone(instruction, isShown)
-      : (await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) })).found;
+      : (await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) }, { isShown })).found;
     if (found.length > 0) instruction.onShown?.('itself');
     return found;
   }
 
-  /** @returns also why others are not shown, where that is for good */
+  /**
+   * @param of whether a list shows others: else nothing but these reads can tell of one behind others that are answered with
+   * a fault for good
+   * @returns also why others are not shown, where that is for good
+   */
   private async untilUnshown(
     instruction: InstructionAtBank,
-    isOurs: (read: BankPayment) => boolean = mayBeOf(instruction),
+    { isShown, isOurs = mayBeOf(instruction) }: { isShown: boolean; isOurs?: (read: BankPayment) => boolean },
   ): Promise<{ found: BankPayment[]; failure?: BankClientError }> {
     const { isSought, fewTell = false, isShownAlone = false } = instruction;
     const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
@@ -82,8 +86,11 @@ export class PaymentsAlone {
       }
       const isFault = isBankError(payment) && !(payment instanceof NotFound);
       if (isFault) failure = payment;
-      const tellsOfOthers = isFault || !isEach || (!isShownAlone && found.length === 0);
-      if (tellsOfOthers && (inVain += 1) === most) break;
+      const isAnswered = !(payment instanceof BankUnreachable);
+      const saysNothing = isFault
+        ? !isShown && isAnswered && isServersFault(payment)
+        : isShownAlone || found.length > 0;
+      if (!(isEach && saysNothing) && (inVain += 1) === most) break;
     }
     if (passing) throw passing;
     return { found, failure };
@@ -243,7 +250,7 @@ export class PaymentsAlone {
 
   private async soughtOneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
     const each = { ...instruction, fewTell: false, isShownAlone: true };
-    const { found, failure } = await this.untilUnshown(each, () => true);
+    const { found, failure } = await this.untilUnshown(each, { isShown: false, isOurs: () => true });
     if (failure === undefined || found.length > 0) return found;
     throw isServersFault(failure) ? new ReadFails('the payments of this instruction', failure) : failure;
   }

@@ -55,11 +55,12 @@ export function aboutInstruction(
 
 /**
  * Whether something of a run that is not sent may wait for the answer to the attention `a`: not where it asks about an
- * instruction that was sent or given up, which holds back no other, or why a successor was refused.
+ * instruction that was sent or given up, which holds back no other, or why a successor was refused. What is asked of a
+ * planned one outlives its attempts.
  */
 export const MAY_HOLD = `(a.kind NOT IN (${HOLDS_NOTHING.map((kind) => `'${kind}'`).join(', ')})
   AND NOT (a.kind = 'REPLACED_UNSEEN' AND starts_with(a.happened, '${SUCCESSOR_REFUSED}'))
-  AND NOT EXISTS (SELECT FROM instruction i WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id
+  AND NOT EXISTS (SELECT FROM instruction i WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.planned_instruction_id <> a.subject_id
     AND i.status NOT IN (${INSTRUCTION_UNSENT.map((status) => `'${status}'`).join(', ')})))`;
 
 /** Opens an attention, unless the same one is open already. */

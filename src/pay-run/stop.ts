@@ -190,16 +190,16 @@ export async function accountLostAgain(tx: EmployerTransaction, all: readonly Ta
 }
 
 const ONE_LOST_AGAIN = {
-  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}this instruction pays: the bank may have executed its submit twice.`,
+  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}this instruction pays: the bank may have executed its submit twice, or another that people declared not executed.`,
   certain: 'The submit was sent once, and every payment is shown once. All submits are stopped.',
   askBank:
-    'Was customer instruction {ref} executed twice? The account lost its sum a second time: what was booked on it since? Please take back what was paid twice.',
+    'Was customer instruction {ref} executed twice, or one of ours that you said was not executed? The account lost its sum a second time: what was booked on it since? Please take back what was paid twice.',
 };
 const ALL_LOST_AGAIN = {
-  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}all of them together: the bank may have executed every submit twice.`,
+  happened: `Its account lost, besides what the payments took,${LOST_AGAIN}all of them together: the bank may have executed every submit twice, or others that people declared not executed.`,
   certain: 'Each submit was sent once, and every payment is shown once. All submits are stopped.',
   askBank:
-    'Were our customer instructions ({ref}) executed twice? The account lost their sum a second time: what was booked on it since? Please take back what was paid twice.',
+    'Were our customer instructions ({ref}) executed twice, or any of ours that you said were not executed? The account lost their sum a second time: what was booked on it since? Please take back what was paid twice.',
 };
 
 /** The bank refuses our access: nothing more is sent for the employer, and a person is told. */

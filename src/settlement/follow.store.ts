@@ -273,6 +273,9 @@ export async function recordWhole(
   if (paymentsReadAt) await manager.update(Instruction, { employerId, id }, { paymentsReadAt });
 }
 
+/** Where the bank shows money to be, for people. */
+const SHOWN_AS = { settled: 'paid', notPaid: 'not paid', inFlight: 'on its way' } as const;
+
 /**
  * Every read shows it again: a successor that was sent is asked about as long as not each payment it pays again was named
  * in what two people decided, where the bank shows its money: that it is on its way decides nothing of its being paid.
@@ -283,20 +286,20 @@ async function stopContradicted(
   contradicted: readonly Progress[],
 ): Promise<void> {
   if (contradicted.length === 0) return;
-  const groups = new Map(
-    contradicted.map(({ payment, shown }) => [payment.paymentId, bankGroup(shown)] as const),
+  const shownAs = new Map(
+    contradicted.map(({ payment, shown }) => [payment.paymentId, SHOWN_AS[bankGroup(shown)]] as const),
   );
   const told = await tx.query<{ payment_id: string }>(
     `SELECT payment_id FROM attention WHERE employer_id = $1 AND payment_id = ANY ($2) AND kind = 'CONTRADICTION'`,
-    [tx.employerId, [...groups.keys()]],
+    [tx.employerId, [...shownAs.keys()]],
   );
   const before = new Set(told.map(({ payment_id }) => payment_id));
-  const moved = [...groups.keys()].map((paymentId) => ({ paymentId, toldBefore: before.has(paymentId) }));
+  const moved = [...shownAs.keys()].map((paymentId) => ({ paymentId, toldBefore: before.has(paymentId) }));
   await stopSuccessors(tx, moved, (paymentIds) => {
-    const isPaid = (id: string) => groups.get(id) === 'settled';
+    const isPaid = (id: string) => shownAs.get(id) === 'paid';
     // Those first of which no decision may be missing: of many, not all are named.
     const ids = [...paymentIds.filter(isPaid), ...paymentIds.filter((id) => !isPaid(id))];
-    const words = ids.map((id) => `${showId('pay', id)} (${groups.get(id)})`);
+    const words = ids.map((id) => `${showId('pay', id)} (${shownAs.get(id)})`);
     return {
       shown: `a status that contradicts the end of ${textOfFirstFew(words, MOST_NAMED)} in ${named(bankInstructionId)}`,
       words: words.slice(0, MOST_NAMED),

@@ -32,8 +32,8 @@ export class TombstoneWatch {
     const standing = await this.standingOf(account, instruction, bankInstructionId, known);
     if (standing === undefined) return;
     const status = mostSubmitted(standing.statuses);
-    // That it is not shown proves nothing (rule 10).
-    if (status === undefined && standing.shown === undefined) return;
+    // What is not shown any more proves nothing (rule 10).
+    if (status === undefined && !(standing.shown && standing.isWhole)) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
       if (status === undefined) return clearUnclear(tx, instruction);
       if (await isSaidExecuted(tx, instruction)) return;
@@ -77,7 +77,7 @@ export class TombstoneWatch {
   }
 }
 
-/** No status of it, nor of what is shown of its payments, leaves it possible any more that it was submitted. */
+/** No status of it, nor of any of its payments, leaves it possible any more that it was submitted. */
 async function clearUnclear(tx: EmployerTransaction, { id }: Instruction): Promise<void> {
   const open = await tx.query<{ subject_id: string }>(
     `SELECT subject_id FROM attention

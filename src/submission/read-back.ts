@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { echoFaultsOfInitiate } from '../bank/echo';
-import { isNotShown, isPerhapsEmpty, NotFound, unless } from '../bank/errors';
+import { isNotShown, isPerhapsEmpty, NotFound, ReadFails, unless } from '../bank/errors';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
@@ -64,7 +64,8 @@ export class InstructionReader {
     const past = [...shown, work.instruction.bankStatus ?? ''].find(isPastSubmit);
     if (past !== undefined) return { kind: 'moved', bankStatus: past };
     if (instruction === 'gone') {
-      const listed = await this.statusesOf(work, isGone);
+      const listed = await unless(failsForGood, this.statusesOf(work, isGone));
+      if (listed === undefined) return { kind: 'unclear', isFailing: true };
       if (isUnclear(listed)) return { kind: 'unclear', unknown: listed.find(mayBeSubmitted) };
       return movedAmong(listed) ?? { kind: 'gone' };
     }
@@ -72,7 +73,7 @@ export class InstructionReader {
       const { status: bankStatus } = instruction;
       const state = judgeUnsubmitted(bankStatus);
       if (state !== 'open') {
-        const statuses = [bankStatus, ...(await this.statusesOf(work, isNotShown))];
+        const statuses = [bankStatus, ...(await this.statusesOf(work, saysNothing, true))];
         const submitted =
           movedAmong(statuses) ?? (isBeforeSubmit(bankStatus) ? undefined : unclearAmong(statuses));
         return submitted ?? { kind: state, bankStatus };
@@ -190,9 +191,16 @@ export class InstructionReader {
     return this.reads.standing(work.account, await this.atBank(work));
   }
 
-  /** @param showsNone which failures mean that the bank shows no payment of it */
-  private async statusesOf(work: Work, showsNone: (error: unknown) => boolean): Promise<string[]> {
-    const at = await this.atBank(work);
+  /**
+   * @param showsNone which failures mean that the bank shows no payment of it
+   * @param fewTell as `InstructionAtBank`
+   */
+  private async statusesOf(
+    work: Work,
+    showsNone: (error: unknown) => boolean,
+    fewTell = false,
+  ): Promise<string[]> {
+    const at = { ...(await this.atBank(work)), fewTell };
     const seen = await unless(showsNone, this.reads.payments(work.account, at));
     return withoutFees(seen ?? [], at.bankIds).flatMap((one) => statusesShown(one.status, one.wasSettled));
   }
@@ -248,6 +256,14 @@ function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal
     { count: planned.rowCount, totalMinor: planned.totalMinor },
     { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor },
   );
+}
+
+function failsForGood(error: unknown): error is ReadFails {
+  return error instanceof ReadFails;
+}
+
+function saysNothing(error: unknown): boolean {
+  return isNotShown(error) || failsForGood(error);
 }
 
 function isGone(error: unknown): boolean {

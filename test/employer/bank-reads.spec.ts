@@ -640,6 +640,14 @@ describe('an instruction that the bank fails to show for good', () => {
   );
 });
 
+it('an instruction that is found to be none in between does not fail for good', async () => {
+  const broken = new BankError(500, { raw: '' });
+  const answers = [broken, broken, broken, broken, new NotFound(404, { raw: '' }), broken];
+  const reads = readsOf({ getInstruction: () => Promise.reject(answers.shift()!) });
+  const account = { reads: ['INSTRUCTION'] } as unknown as EmployerAccount;
+  for (const answer of [...answers]) await expect(reads.instruction(account, '4711')).rejects.toBe(answer);
+});
+
 describe('the payments of an instruction whose own list fails', () => {
   const raw = { raw: '' };
   const broken = new BankError(500, raw);

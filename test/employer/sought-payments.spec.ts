@@ -1,5 +1,6 @@
 import {
   BankError,
+  BankUnreachable,
   ContractDrift,
   ListUnreadable,
   NotAllowed,
@@ -272,6 +273,36 @@ describe('where no list answers', () => {
     }
     const away = { ...bank, faults: { '903': new RateLimited(1) } };
     await expect(readBy(DECIDED, away, 4)).rejects.toThrow(RateLimited);
+  });
+
+  it.each([
+    ['though lists are allowed', [...LISTS, ...one]],
+    ['as none is allowed', one],
+  ])(
+    'a decision goes past all payments that fail for good, until a few are not answered at all, %s',
+    async (_, reads) => {
+      const bankIds = Array.from({ length: 20 }, (_, n) => [String(901 + n)] as const);
+      const decided = { ...DECIDED, bankIds };
+      const faults = Object.fromEntries(bankIds.slice(0, 18).map(([id]) => [id, broken]));
+      const bank = { ...unlisted, faults, alone: ['919', '920'], reads };
+      expect(await readBy(decided, bank, 4)).toMatchObject({ found: ['919', '920'] });
+      const getPayment = jest.fn(() => Promise.reject(new BankUnreachable('total-timeout', true)));
+      async function* hidden() {
+        yield* await Promise.reject<never[]>(gone);
+      }
+      const silent = readsOf({ listInstructionPayments: hidden, listPayments: hidden, getPayment });
+      const at = { bankInstructionId: '4711', createdAt: new Date(), isNamedBy: () => false, ...decided };
+      const account = { reads } as unknown as EmployerAccount;
+      for (let n = 0; n < 5; n += 1) await silent.payments(account, at).catch(() => undefined);
+      expect(getPayment).toHaveBeenCalledTimes(25);
+    },
+  );
+
+  it('a decision asks for each payment by itself where the only list there is fails for good', async () => {
+    const bank: AtBank = { own: broken, alone: ['901', '902', '903'], reads: ['INSTRUCTION_PAYMENTS'] };
+    await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+    expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902', '903'] });
+    await expect(readBy(DECIDED, { ...bank, alone: [] }, 4)).rejects.toThrow(ReadFails);
   });
 
   it('a decision is told that every payment fails for good, and that none is shown where each is refused', async () => {

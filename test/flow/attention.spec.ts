@@ -1,5 +1,6 @@
 import { formatMinor } from '../../src/domain/money';
 import { BankGateway } from '../../src/bank/gateway';
+import { FaultsInARow } from '../../src/employer/faults-in-a-row';
 import { BankReads } from '../../src/employer/bank-reads';
 import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { execute, select } from '../support/database';
@@ -222,10 +223,13 @@ describe('a submit whose outcome nobody knows', () => {
     const deletion = jest.spyOn(gateway, 'deleteInstruction').mockImplementationOnce(async (id) => {
       const outcome = await deleteInstruction.call(gateway, id);
       await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
-      for (let n = 0; n < 5; n += 1) await reads.instruction(account, id).catch(() => undefined);
+      await reads.instruction(account, id).catch(() => undefined);
       return outcome;
     });
+    // As if the bank had failed for as long as the service is patient.
+    const lasting = jest.spyOn(app.get(FaultsInARow), 'isLasting').mockReturnValue(true);
     const answer = await act(path, 'NOT_EXECUTED');
+    lasting.mockRestore();
     expect(await deletion.mock.results[0]?.value).toMatchObject({ kind: 'yes' });
     expect(answer).toMatchObject({ status: 409, data: { code: 'NOT_PROVEN_DEAD' } });
     await payroll.clearFaults();

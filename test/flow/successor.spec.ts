@@ -881,7 +881,7 @@ describe('a payment that moves at the bank after all', () => {
     expect(before).toContain(first);
     expect(before).not.toContain(second);
     await untilAsked('INVARIANT_BREACH', 1);
-    expect(await resumed()).toContain(`${(await paymentsOf(parent))[1]!.id} (settled) in ${second}`);
+    expect(await resumed()).toContain(`${(await paymentsOf(parent))[1]!.id} (paid) in ${second}`);
 
     const [{ now } = { now: '' }] = await select<{ now: string }>(superuserUrl, 'SELECT now()::text AS now');
     const unread = `SELECT FROM bank_payment WHERE bank_status LIKE '%FAILED' AND last_seen_at < '${now}'`;
@@ -922,11 +922,11 @@ describe('a payment that moves at the bank after all', () => {
     };
 
     expect(await shownAs('EXCHANGED', ['CONTRADICTION', 'INVARIANT_BREACH'])).toContain(
-      `${replaced} (inFlight) in customer instruction`,
+      `${replaced} (on its way) in customer instruction`,
     );
     expect(await shownAs('READY_FOR_EXCHANGE', ['CONTRADICTION'])).toBeUndefined();
     expect(await shownAs('SETTLED', ['CONTRADICTION', 'INVARIANT_BREACH'])).toContain(
-      `${replaced} (settled) in customer instruction`,
+      `${replaced} (paid) in customer instruction`,
     );
     expect(await shownAs('SETTLED', [])).toBeUndefined();
     expect((await payroll.as('operator').get('/v1/service')).data).toMatchObject({ submitsOff: false });

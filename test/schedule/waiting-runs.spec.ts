@@ -253,6 +253,19 @@ describe('an hour before it would be too late', () => {
     expect(await look()).toMatchObject([{ kind }, { happened: expect.stringMatching(TOLD) }]);
   });
 
+  it('they hear nothing while it is asked whether to build once more what was given up too often', async () => {
+    await asked('REBUILD_LIMIT', 'it was given up three times');
+    await execute(
+      store.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO instruction (employer_id, id, pay_run_id, planned_instruction_id, attempt, status)
+         SELECT employer_id, gen_random_uuid(), id, gen_random_uuid(), 3, 'ABANDONED' FROM pay_run;
+       UPDATE attention SET instruction_id = instruction.id, subject_id = instruction.planned_instruction_id
+         FROM instruction`,
+    );
+    expect(await kinds()).toEqual(['REBUILD_LIMIT']);
+  });
+
   it('they hear nothing while it is asked how what is being built differs', async () => {
     await asked('ECHO_MISMATCH', 'a name differs');
     expect(await kinds()).toEqual(['ECHO_MISMATCH']);

@@ -25,7 +25,7 @@ afterEach(() => office.close());
 /** Reads what was abandoned where the bank shows it, or a payment of it, so. */
 async function read(...statuses: string[]): Promise<void> {
   const shown = statuses[0] === undefined ? undefined : ({ status: statuses[0] } as BankInstruction);
-  await readAs({ shown, statuses, isUnclear: false });
+  await readAs({ shown, statuses, isUnclear: false, isWhole: true });
 }
 
 async function readAs(standing: Partial<Standing>): Promise<void> {
@@ -73,9 +73,14 @@ describe('what was given up, and is shown in a status that no document names', (
     ]);
   });
 
-  it('is asked about until the bank shows it in a status that is clear; that it shows nothing proves nothing', async () => {
+  it('is asked about until the bank shows it and each of its payments in a status that is clear; what it does not show proves nothing', async () => {
     await read('BOOKED_OUT');
     await read();
+    await readAs({
+      shown: { status: 'CANCELLED' } as BankInstruction,
+      statuses: ['CANCELLED'],
+      isWhole: false,
+    });
     expect(await asked()).toHaveLength(1);
     await read('CANCELLED');
     expect(await asked()).toEqual([]);

@@ -26,7 +26,7 @@ const raw = { raw: '' };
 const gone = new NotFound(404, raw);
 const refused = new NotAllowed(403, raw);
 
-/** An unsubmitted instruction, at a bank that answers so for it, for its own list, and for the list of everybody. */
+/** An unsubmitted instruction, at a bank that answers so for it, its own list, and the list of everybody (none where empty). */
 function reading(
   instruction: string | Error,
   own: string | Error,
@@ -34,9 +34,11 @@ function reading(
   wasSettled = false,
   shown: Partial<BankInstruction> = {},
   payment: Partial<BankPayment> = {},
+  known: { id: string; other: null }[] = [],
 ) {
   async function* listed(what: string | Error) {
     if (what instanceof Error) throw what;
+    if (what === '') return;
     yield* await Promise.resolve([
       { status: what, wasSettled, bankInstructionId: '4711', messageId: undefined, ...payment },
     ]);
@@ -48,13 +50,15 @@ function reading(
         : Promise.resolve({ ...shown, status: instruction }),
     listInstructionPayments: () => listed(own),
     listPayments: () => listed(general),
+    getPayment: jest.fn(() => Promise.reject(gone)),
   };
   const reads = readsOf(gateway);
   const database = {
-    inEmployer: (_id: string, work: (tx: unknown) => unknown) => work({ query: () => Promise.resolve([]) }),
+    inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
+      work({ query: () => Promise.resolve(known) }),
   } as unknown as Database;
   const alone = new PaymentsAlone(gateway as unknown as BankGateway, faultsOf());
-  return new InstructionReader(database, reads, alone, personal);
+  return Object.assign(new InstructionReader(database, reads, alone, personal), { gateway });
 }
 
 const work = {
@@ -102,6 +106,19 @@ describe('an unsubmitted instruction that is read back', () => {
     },
   );
 
+  it('is asked of a few payments each by itself while it waits at the bank, and of each once it is gone', async () => {
+    const known = Array.from({ length: 20 }, (_, n) => ({ id: String(901 + n), other: null }));
+    const account = { ...work.account, reads: [...work.account.reads, 'PAYMENT' as const] };
+    for (const [shown, kind, asked] of [
+      ['INI_STARTED', 'wait', 5],
+      [gone, 'gone', 20],
+    ] as const) {
+      const reader = reading(shown, '', '', false, {}, {}, known);
+      expect(await reader.readBack({ ...work, account }, [])).toMatchObject({ kind });
+      expect(reader.gateway.getPayment).toHaveBeenCalledTimes(asked);
+    }
+  });
+
   it('is gone where the bank shows neither it nor a payment of it', async () => {
     expect(await reading(gone, gone, gone).readBack(work, [])).toEqual({ kind: 'gone' });
   });
@@ -132,6 +149,18 @@ describe('an unsubmitted instruction that is read back', () => {
       const before = { moved: undefined, isUnclear: true, isFailing: true };
       if (own === 'INITIATED') expect(await reader.submittedBefore(work)).toEqual(before);
       expect(shownUnclear({ isFailing: true })).toBe('an error again and again, and not the instruction');
+    },
+  );
+
+  it.each([new BankError(500, raw), gone])(
+    'is waited for where it is not found, and its payments cannot be read for good (%s)',
+    async (own) => {
+      const reader = reading(gone, own, new BankError(500, raw));
+      for (let n = 1; n < 5; n += 1)
+        expect(await failure(reader.readBack(work, []))).toBeInstanceOf(BankError);
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
+      const before = { moved: undefined, isUnclear: true, isFailing: true };
+      expect(await reader.submittedBefore(work)).toEqual(before);
     },
   );
 
