@@ -159,9 +159,11 @@ export function settledThenFailed(): Meddling {
   let seen = 0;
   return ({ method, body }) => {
     if (method !== 'GET' || !body.includes(SETTLED)) return undefined;
+    const last = body.lastIndexOf('"paymentTransactionInternalInformation"');
+    // Else nothing would be seen to settle: that answer is shown as it is, and the next is the first.
+    if (seen === 0 && (last === -1 || !body.slice(0, last).includes(SETTLED))) return undefined;
     seen += 1;
     if (seen > 1) return { body: body.replaceAll(SETTLED, '"value":"FAILED"') };
-    const last = body.lastIndexOf('"paymentTransactionInternalInformation"');
     const open = body.slice(last).replaceAll(SETTLED, '"value":"READY_FOR_PROCESSING"');
     return { body: body.slice(0, last) + open };
   };
