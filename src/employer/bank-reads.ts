@@ -62,15 +62,11 @@ export function isUnclear(statuses: readonly string[]): boolean {
 /**
  * Whether payments of an instruction that the bank fails to show leave open that it was submitted: all but one of which each
  * known payment is shown, and ended unpaid, unless one is past its submit.
- * @param paid the payments that are shown, with these statuses
+ * @param isWhole whether each known payment is shown
  */
-function isLeftOpen(
-  paid: readonly BankPayment[],
-  { bankIds }: InstructionAtBank,
-  statuses: readonly string[],
-): boolean {
+function isLeftOpen(statuses: readonly string[], isWhole: boolean): boolean {
   if (statuses.some(isPastSubmit)) return false;
-  return statuses.length === 0 || isUnclear(statuses) || notAmong(paid, bankIds).length > 0;
+  return statuses.length === 0 || isUnclear(statuses) || !isWhole;
 }
 
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
@@ -109,7 +105,7 @@ export class BankReads {
     try {
       return await this.countingFaults(read, () => this.gateway.getInstruction(bankInstructionId, turn));
     } catch (error) {
-      if (isServersFault(error) && this.faults.isLasting(read)) return undefined;
+      if (this.isFailing(read, error)) return undefined;
       throw error;
     }
   }
@@ -154,8 +150,8 @@ export class BankReads {
     if (shown) statuses.unshift(shown.status);
     if (failure && !isGone && !statuses.some(isPastSubmit)) throw failure;
     const isFailing = !shown && (isUntold || (!failure && may(account, 'INSTRUCTION')));
-    const isOpen = isFailing ? isLeftOpen(paid, at, statuses) : isGone && isUnclear(statuses);
     const isWhole = notAmong(paid, at.bankIds).length === 0;
+    const isOpen = isFailing ? isLeftOpen(statuses, isWhole) : isGone && isUnclear(statuses);
     return { shown, isGone, ...(isFailing && { isFailing }), isWhole, statuses, isUnclear: isOpen };
   }
 

@@ -59,7 +59,7 @@ export class PaymentsAlone {
   }
 
   /**
-   * @param of whether a list shows others: else nothing but these reads can tell of one behind others that are answered with
+   * @param isShown whether a list shows others: else nothing but these reads can tell of one behind others that are answered with
    * a fault for good
    * @returns also why others are not shown, where that is for good
    */

@@ -1,5 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
+import { words } from '../database/words';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { AskedRecord, Attention } from './attention.entity';
 import { ATTENTION_WORDS, AttentionKind, HOLDS_NOTHING, SUCCESSOR_REFUSED } from './attention-words';
@@ -58,10 +59,11 @@ export function aboutInstruction(
  * instruction that was sent or given up, which holds back no other, or why a successor was refused. What is asked of a
  * planned one outlives its attempts.
  */
-export const MAY_HOLD = `(a.kind NOT IN (${HOLDS_NOTHING.map((kind) => `'${kind}'`).join(', ')})
+export const MAY_HOLD = `(a.kind NOT IN (${words(HOLDS_NOTHING)})
   AND NOT (a.kind = 'REPLACED_UNSEEN' AND starts_with(a.happened, '${SUCCESSOR_REFUSED}'))
-  AND NOT EXISTS (SELECT FROM instruction i WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.planned_instruction_id <> a.subject_id
-    AND i.status NOT IN (${INSTRUCTION_UNSENT.map((status) => `'${status}'`).join(', ')})))`;
+  AND NOT EXISTS (SELECT FROM instruction i
+    WHERE i.employer_id = a.employer_id AND i.id = a.instruction_id AND i.planned_instruction_id <> a.subject_id
+      AND i.status NOT IN (${words(INSTRUCTION_UNSENT)})))`;
 
 /** Opens an attention, unless the same one is open already. */
 export async function raise(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
@@ -204,8 +206,19 @@ const OF_ATTEMPT: readonly AttentionKind[] = [
 ];
 
 /** Closes what is asked about building an instruction, but for one question. */
-export async function clearAttempt(
+export function clearAttempt(
   tx: EmployerTransaction,
+  instructionId: string,
+  resolution: string,
+  exceptId: string | null = null,
+): Promise<void> {
+  return clearOf(tx, OF_ATTEMPT, instructionId, resolution, exceptId);
+}
+
+/** Closes what is asked about an instruction, whatever its subject, but for one question. */
+export async function clearOf(
+  tx: EmployerTransaction,
+  kinds: readonly AttentionKind[],
   instructionId: string,
   resolution: string,
   exceptId: string | null = null,
@@ -214,7 +227,7 @@ export async function clearAttempt(
     `UPDATE attention SET resolved_at = clock_timestamp(), resolution = $3
      WHERE employer_id = $1 AND instruction_id = $2 AND id IS DISTINCT FROM $4
        AND kind = ANY ($5) AND resolved_at IS NULL`,
-    [tx.employerId, instructionId, resolution, exceptId, OF_ATTEMPT],
+    [tx.employerId, instructionId, resolution, exceptId, kinds],
   );
 }
 

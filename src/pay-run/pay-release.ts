@@ -1,6 +1,7 @@
 import { append, AuditedAction } from '../audit/audit';
 import { EmployerTransaction } from '../database/database';
 import { newId } from '../database/new-id';
+import { words } from '../database/words';
 import { SECOND_PAY_CODES } from '../domain/hold';
 import { PaymentStatus } from '../domain/payment';
 import { lockPayKey } from './pay-key';
@@ -228,8 +229,7 @@ function isTaken(free: readonly PaymentStatus[]): string {
 
 /** As `placeOf`, of payments that ended, besides those in `free` states and of cancelled runs. */
 function placeEndedUnpaid(free: readonly PaymentStatus[]): string {
-  const states = free.map((status) => `'${status}'`).join(', ');
-  return `${placeOf('NOT p.live')} AND p.status NOT IN (${states}) AND o.status <> 'CANCELLED'`;
+  return `${placeOf('NOT p.live')} AND p.status NOT IN (${words(free)}) AND o.status <> 'CANCELLED'`;
 }
 
 /** Payments `p`, with their runs `o`, that have the place which a release `r` gives; live or not finds them by an index. */

@@ -1,5 +1,6 @@
+import { words } from '../database/words';
 import { InstructionStatus } from '../domain/instruction';
-import { inSql, Invariant, words } from './invariant';
+import { inSql, Invariant } from './invariant';
 
 const FOLLOWED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
 const GIVEN_UP: readonly InstructionStatus[] = ['ABANDONED', 'RELEASED', 'VOID'];

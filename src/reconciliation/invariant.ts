@@ -139,8 +139,3 @@ export function inSql(
     },
   };
 }
-
-/** Words of a state table as they stand in a statement. */
-export function words(statuses: readonly string[]): string {
-  return statuses.map((status) => `'${status}'`).join(', ');
-}

@@ -2,6 +2,7 @@ import { INSTALLATION_CHAIN } from '../audit/audit';
 import { CHAIN_START, ChainPosition, verifySlice } from '../audit/verify-chain';
 import { Transaction } from '../database/database';
 import { BEFORE_ALL } from '../database/new-id';
+import { words } from '../database/words';
 import {
   approvedFields,
   approvedTerms,
@@ -12,7 +13,7 @@ import {
 import { rootHash, rowHash } from '../pay-run/run-hash';
 import { readAggregates } from './aggregates';
 import { FOLLOWING_INVARIANTS } from './following-invariants';
-import { Finding, inRuns, Invariant, Looked, Pass, words } from './invariant';
+import { Finding, inRuns, Invariant, Looked, Pass } from './invariant';
 import { MONEY_INVARIANTS } from './money-invariants';
 import { APPROVED, RECORD_INVARIANTS } from './record-invariants';
 import { drawUp, ReportLine } from './report';

@@ -1,8 +1,9 @@
 import { PATHS } from '../bank/types';
+import { words } from '../database/words';
 import { BANK_LADDER } from '../domain/bank-status';
 import { InstructionStatus } from '../domain/instruction';
 import { PaymentStatus } from '../domain/payment';
-import { inSql, Invariant, words } from './invariant';
+import { inSql, Invariant } from './invariant';
 
 const SUBMITTED: readonly InstructionStatus[] = ['SUBMITTED', 'CLOSED'];
 const DEAD: readonly InstructionStatus[] = ['ABANDONED', 'CANCELLED', 'RELEASED', 'VOID'];

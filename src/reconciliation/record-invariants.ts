@@ -1,11 +1,12 @@
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
+import { words } from '../database/words';
 import { BANK_LADDER, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
 import { INSTRUCTION_INITIAL, InstructionStatus } from '../domain/instruction';
 import { PAY_RUN_INITIAL, PayRunStatus } from '../domain/pay-run';
 import { PaymentStatus } from '../domain/payment';
 import { MAY_HOLD } from '../pay-run/attention.store';
-import { Finding, inSql, Invariant, words } from './invariant';
+import { Finding, inSql, Invariant } from './invariant';
 import { CALLS_KEPT } from './money-invariants';
 
 const ENDED: readonly PayRunStatus[] = ['SETTLED', 'PARTLY_SETTLED', 'FAILED'];

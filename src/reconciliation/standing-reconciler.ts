@@ -4,10 +4,11 @@ import { Database, EmployerTransaction } from '../database/database';
 import { BEFORE_ALL } from '../database/new-id';
 import { DatabaseAway } from '../database/outage';
 import { PersonalData } from '../database/personal-data';
+import { words } from '../database/words';
 import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { describeError } from '../config/describe-error';
 import { tellOf } from './breach';
-import { Finding, Invariant, Looked, Position, words } from './invariant';
+import { Finding, Invariant, Looked, Position } from './invariant';
 import { INVARIANTS } from './invariants';
 import { ReconcilerMetrics } from './reconciler-metrics';
 

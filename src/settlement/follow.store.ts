@@ -3,13 +3,7 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import {
-  BANK_STATUSES,
-  isUnclear,
-  isUnfinished,
-  NOT_PROCESSABLE,
-  TERMINAL_RANK,
-} from '../domain/bank-status';
+import { BANK_STATUSES, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup } from '../domain/reconciliation';
@@ -197,7 +191,7 @@ async function recordReturned(
 }
 
 /** All statuses that say what became of a payment. */
-const ENDS = BANK_STATUSES.filter((status) => !isUnfinished(status) && !isUnclear(status));
+const ENDS = BANK_STATUSES.filter((status) => bankGroup(status) !== 'inFlight');
 
 /**
  * For how long, in milliseconds, the latest open CONTRADICTION of an instruction has been about a payment that the bank was

@@ -4,7 +4,7 @@ import { BackgroundDatabase } from '../database/background-database';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import type { EmployerTransaction } from '../database/database';
 import { BankReads, type Standing } from '../employer/bank-reads';
-import { aboutInstruction, clear, raiseUndecided } from '../pay-run/attention.store';
+import { aboutInstruction, clearOf, raiseUndecided } from '../pay-run/attention.store';
 import { isSaidExecuted } from '../pay-run/forgotten-pay';
 import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
@@ -13,6 +13,9 @@ import { subjectAfterEnd } from '../pay-run/named-subject';
 import { named, stopSuccessors } from '../pay-run/stop-successors';
 import type { Followed } from './followed';
 import { PaymentSource } from './payment-source';
+
+/** Why nothing leaves it possible any more that it was submitted. */
+const IS_CLEAR = 'the bank shows it in a status that is clear';
 
 /**
  * What was abandoned or released must never move. One seen past its submit is a breach that stops everything, and one
@@ -35,7 +38,7 @@ export class TombstoneWatch {
     // What is not shown any more proves nothing (rule 10).
     if (status === undefined && !(standing.shown && standing.isWhole)) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
-      if (status === undefined) return clearUnclear(tx, instruction);
+      if (status === undefined) return clearOf(tx, ['UNKNOWN_STATUS'], instruction.id, IS_CLEAR);
       if (await isSaidExecuted(tx, instruction)) return;
       if (!isPastSubmit(status)) return tellOfUnclear(tx, instruction, planned, status);
       await tellOfMovedTombstone(tx, instruction, planned, status);
@@ -75,17 +78,6 @@ export class TombstoneWatch {
       throw error;
     }
   }
-}
-
-/** No status of it, nor of any of its payments, leaves it possible any more that it was submitted. */
-async function clearUnclear(tx: EmployerTransaction, { id }: Instruction): Promise<void> {
-  const open = await tx.query<{ subject_id: string }>(
-    `SELECT subject_id FROM attention
-     WHERE employer_id = $1 AND instruction_id = $2 AND kind = 'UNKNOWN_STATUS' AND resolved_at IS NULL`,
-    [tx.employerId, id],
-  );
-  const subjectIds = open.map(({ subject_id }) => subject_id);
-  await clear(tx, ['UNKNOWN_STATUS'], subjectIds, 'the bank shows it in a status that is clear');
 }
 
 /** It, or a payment of it, shows what no document names: it may have been paid, also where its rows were sent since. */

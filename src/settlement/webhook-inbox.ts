@@ -47,8 +47,8 @@ const TOGETHER = { items: 500, bytes: 4_194_304 };
 const WAITING = { items: 10_000, bytes: 33_554_432 };
 
 /**
- * Notes verified webhooks, not what is in them, and wakes what they speak of (rule 11). A bank tells of each payment of a run by several of
- * them within minutes: what comes while others are stored is stored together.
+ * Notes verified webhooks, not what is in them, and wakes what they speak of (rule 11). A bank tells of each payment of a
+ * run by several of them within minutes: what comes while others are stored is stored together.
  */
 @Injectable()
 export class WebhookInbox {

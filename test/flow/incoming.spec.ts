@@ -32,6 +32,14 @@ const followNow = () =>
     payroll.database.superuserUrl,
     `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
   );
+/** A week later, once the bank shows the one payment of a run that came back as returned. */
+const shownAsReturned = async (id: string) => {
+  await aWeekLater();
+  await eventually(async () => {
+    await followNow();
+    return (await payroll.run(id)).returned.payments === 1;
+  }, 20_000);
+};
 
 /** A run of two that settles, the first of it to this account. */
 async function paidTo(iban: string): Promise<string> {
@@ -66,11 +74,7 @@ describe('a payment that comes in and repeats the message id of one that was sen
 
   it('keeps nobody from being paid again, as money that came back', async () => {
     const id = await paidTo(RETURNS);
-    await aWeekLater();
-    await eventually(async () => {
-      await followNow();
-      return (await payroll.run(id)).returned.payments === 1;
-    }, 20_000);
+    await shownAsReturned(id);
     await comesIn((await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!);
     const { data } = await payroll.as('approver').get(payroll.path(`/pay-runs/${id}/payments?limit=100`));
     const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${id}/successor`), {
@@ -153,11 +157,7 @@ describe('money that comes in to the account that salaries were paid from, and r
       expect((await payroll.attention())[0]).toMatchObject({ payments: times });
       const reason = 'the bank looks into it';
       expect((await payroll.decide(path, { action: 'ACKNOWLEDGE', reason })).status).toBe(200);
-      await aWeekLater();
-      await eventually(async () => {
-        await followNow();
-        return (await payroll.run(id)).returned.payments === 1;
-      }, 20_000);
+      await shownAsReturned(id);
       await readAgain();
       const { data: report } = await payroll
         .as('finance')
@@ -174,11 +174,7 @@ describe('money that comes in to the account that salaries were paid from, and r
     const returning = (await sent()).find(({ creditorIban }) => creditorIban === RETURNS)!;
     const amountMinor = String(BigInt(returning.amountMinor) - 1n);
     await comesIn({ ...returning, amountMinor }, DEFAULT_SEED.users[1]!.account!.iban);
-    await aWeekLater();
-    await eventually(async () => {
-      await followNow();
-      return (await payroll.run(id)).returned.payments === 1;
-    }, 20_000);
+    await shownAsReturned(id);
     await readAgain();
     const [asked, ...others] = await payroll.attention();
     expect([asked?.kind, others]).toEqual(['POSSIBLE_RETURN', []]);

@@ -628,9 +628,9 @@ describe('the estimate of a run that pays again what another did not', () => {
     );
 
   it.each([
-    ['a bank without links, whose general list is read each time', 'refused'],
-    ['a bank whose pages are small', 'allowed'],
-  ] as const)('is not below what its sending asks of %s', async (_what, linkReads) => {
+    ['a bank without links, whose general list is read each time', 'refused', 4],
+    ['a bank whose pages are small', 'allowed', 3],
+  ] as const)('is not below what its sending asks of %s', async (_what, linkReads, most) => {
     payroll = await Payroll.start({
       rowsPerInstruction: 5,
       settings: { FOLLOW_DELAYS_MS: '600000' },
@@ -661,8 +661,8 @@ describe('the estimate of a run that pays again what another did not', () => {
       .split(' ')
       .reduce((sum, one) => sum + (now[one] ?? 0) - (before[one] ?? 0), 0);
     expect(estimate.requests).toBeGreaterThanOrEqual(asked);
-    // Of up to five looks before each submit one is needed here.
-    expect(estimate.requests).toBeLessThan(4 * asked);
+    // Of up to four looks before each submit, five where no instruction can be read, one is needed here.
+    expect(estimate.requests).toBeLessThan(most * asked);
   });
 
   it('counts each payment that the list of its instruction lacks, by itself', async () => {

@@ -128,6 +128,12 @@ describe('what failed after its submit, read again before it is paid otherwise',
   });
 });
 
+const ENDED_UNPAID = {
+  ...released,
+  status: 'CLOSED',
+  payments: [{ ...released.payments[0]!, status: 'FAILED' }],
+} as EndedInstruction;
+
 describe('what ended unpaid after its submit, read again before it is paid otherwise', () => {
   it('is as it ended where no list shows it and a read of it alone does', async () => {
     const gone = () => Promise.reject(new NotFound(404, { raw: '' }));
@@ -141,12 +147,7 @@ describe('what ended unpaid after its submit, read again before it is paid other
       listPayments: missing,
       getPayment: () => Promise.resolve(alone),
     } as unknown as BankGateway;
-    const ended = {
-      ...released,
-      status: 'CLOSED',
-      payments: [{ ...released.payments[0]!, status: 'FAILED' }],
-    } as EndedInstruction;
-    expect(await lookWith(gateway, ended)).toEqual({ moved: [], unseen: [] });
+    expect(await lookWith(gateway, ENDED_UNPAID)).toEqual({ moved: [], unseen: [] });
   });
 });
 
@@ -160,12 +161,7 @@ describe('what ended unpaid, and whose lists fail for good', () => {
       listPayments: failing,
       getPayment: () => Promise.reject(new NotFound(404, { raw: '' })),
     } as unknown as BankGateway;
-    const ended = {
-      ...released,
-      status: 'CLOSED',
-      payments: [{ ...released.payments[0]!, status: 'FAILED' }],
-    } as EndedInstruction;
-    const look = lookAgainWith(gateway, ended);
+    const look = lookAgainWith(gateway, ENDED_UNPAID);
     for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toThrow(BankError);
     expect(await look()).toMatchObject({ moved: [], unseen: [{ paymentId: 'payment' }] });
   });

@@ -255,7 +255,7 @@ describe('where the list of an instruction shows none of it', () => {
     let by: ShownBy | undefined;
     const last = `bank-${count - 1}`;
     const refused = new PaymentsAlone(
-      { getPayment: jest.fn().mockRejectedValue(alone) } as never,
+      { getPayment: jest.fn().mockRejectedValue(alone) } as unknown as BankGateway,
       faultsOf(),
     );
     const unlisted = jest.fn((at: InstructionAtBank, isShown?: boolean) => {
