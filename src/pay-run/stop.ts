@@ -98,7 +98,7 @@ export async function stopRunByService(
  * Waits for whoever stops the run, lets it go on or intends a submit of it: what is read and written after it is so before
  * any other of them, also where nothing of the run is changed.
  */
-export function awaitTurnOfRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
+function awaitTurnOfRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
   return awaitTurnOfRuns(tx, [payRunId]);
 }
 
