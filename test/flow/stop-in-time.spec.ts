@@ -32,7 +32,11 @@ async function heldUp<Answer>(
 ): Promise<Answer> {
   await locking.query(`BEGIN; ${lock}`);
   begin();
-  await eventually(() => isWaitedFor(locking), 20_000, () => `nobody writes to ${table}`);
+  await eventually(
+    () => isWaitedFor(locking),
+    20_000,
+    () => `nobody writes to ${table}`,
+  );
   const answer = await meanwhile();
   expect(await isWaitedFor(locking)).toBe(true);
   await locking.query('COMMIT');

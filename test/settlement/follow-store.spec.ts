@@ -203,16 +203,19 @@ describe('a payment that two people declared not executed, and that was paid aga
     ['RETURNED', 'returned'],
     ['EXCHANGE_ERROR', 'unclear'],
     ['BOOKED_OUT', 'unclear'],
-  ])('is told as it is shown (%s: %s), and stops everything anew once it is shown as paid', async (status, words) => {
-    await shows(status);
-    expect(await breach()).toContain(`${name} (${words})`);
-    await letGoOn();
-    await shows(status);
-    expect(await breach()).toBe('');
-    await shows('SETTLED');
-    expect(await breach()).toContain(`${name} (paid)`);
-    expect(await isStopped()).toBe(true);
-  });
+  ])(
+    'is told as it is shown (%s: %s), and stops everything anew once it is shown as paid',
+    async (status, words) => {
+      await shows(status);
+      expect(await breach()).toContain(`${name} (${words})`);
+      await letGoOn();
+      await shows(status);
+      expect(await breach()).toBe('');
+      await shows('SETTLED');
+      expect(await breach()).toContain(`${name} (paid)`);
+      expect(await isStopped()).toBe(true);
+    },
+  );
 });
 
 it('the date a payment was settled on is the last that the bank showed, and stays where it shows none', async () => {
