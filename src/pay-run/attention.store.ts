@@ -139,6 +139,18 @@ export async function isDecided(
   return decided.length > 0;
 }
 
+/** What happened by the words of the open attention about the same; undefined where none is open. */
+export async function openText(
+  tx: EmployerTransaction,
+  { kind, subjectId }: Pick<Alarm, 'kind' | 'subjectId'>,
+): Promise<string | undefined> {
+  const [open] = await tx.query<{ happened: string }>(
+    `SELECT happened FROM attention WHERE employer_id = $1 AND kind = $2 AND subject_id = $3 AND resolved_at IS NULL`,
+    [tx.employerId, kind, subjectId],
+  );
+  return open?.happened;
+}
+
 /** Opens an attention about what every read shows again as long as it lasts, unless it is decided. */
 export async function raiseUndecided(tx: EmployerTransaction, alarm: Alarm): Promise<void> {
   await raiseNaming(tx, alarm, []);

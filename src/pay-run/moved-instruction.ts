@@ -3,21 +3,26 @@ import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { aboutInstruction } from './attention.store';
 import { Instruction, PlannedInstruction } from './instruction.entity';
 import { tellOfPaidAlready } from './paid-already';
-import { stopUnlessDecided } from './stop';
+import { awaitTurnOfRuns, stopUnlessDecided } from './stop';
+import { MovedAfterAll, named, stopSuccessors, unsentSuccessors } from './stop-successors';
 
 /**
  * What was given up is past its submit at the bank: everything stops until two people have decided it. Whom it may have
  * paid stays written down, so that no run pays them again by that decision: those that would are stopped and can be
- * amended or cancelled.
+ * amended or cancelled, and so are those that replace its payments.
  * @param bankStatus a status past the submit, of it or of one of its payments
+ * @param payments its payments that may have been replaced
  */
 export async function tellOfMovedTombstone(
   tx: EmployerTransaction,
   instruction: Instruction,
   planned: PlannedInstruction,
   bankStatus: string,
+  payments: readonly MovedAfterAll[] = [],
 ): Promise<void> {
-  await keepMoved(tx, instruction, bankStatus);
+  await keepMoved(tx, instruction, bankStatus, payments);
+  const name = named(instruction.bankInstructionId);
+  await stopSuccessors(tx, payments, () => ({ shown: `${bankStatus} in ${name}`, words: [name] }));
   await stopUnlessDecided(tx, {
     kind: 'INVARIANT_BREACH',
     ...aboutInstruction(instruction, planned),
@@ -27,28 +32,43 @@ export async function tellOfMovedTombstone(
 
 /**
  * Writes down that what was given up has moved, once: of other attempts the rows may have been submitted since, or may be
- * left out and their run resumed. People are asked about each run that would pay them again.
+ * left out and their run resumed. People are asked about each run that would pay them again. Waits for the turn at those
+ * that replace its payments too, before anything stops.
  */
 export async function keepMoved(
   tx: EmployerTransaction,
   { id }: Instruction,
   bankStatus: string,
+  payments: readonly MovedAfterAll[] = [],
 ): Promise<void> {
   const kept = await tx.query(
     `INSERT INTO moved_instruction (employer_id, instruction_id, bank_status) VALUES ($1, $2, $3)
      ON CONFLICT DO NOTHING RETURNING instruction_id`,
     [tx.employerId, id, bankStatus],
   );
-  if (kept.length === 0) return;
-  const runs = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2) AND repays_forgotten(employer_id, id)
-     ORDER BY id FOR NO KEY UPDATE`,
-    [tx.employerId, PAY_RUN_FINALS],
+  const repaying = kept.length > 0 ? await repayingRuns(tx) : [];
+  const successors = await unsentSuccessors(
+    tx,
+    payments.map(({ paymentId }) => paymentId),
   );
+  await awaitTurnOfRuns(tx, [...repaying, ...successors]);
+  if (kept.length === 0) return;
+  // Anew: people may have left them out of a run that was waited for.
+  const still = await repayingRuns(tx, repaying);
   await tx.query(
     `UPDATE pay_run SET stopped_at = clock_timestamp(), stopped_reason = 'POSSIBLE_DUPLICATE_PAY'
      WHERE employer_id = $1 AND id = ANY ($2) AND stopped_at IS NULL`,
-    [tx.employerId, runs.map((run) => run.id)],
+    [tx.employerId, still],
   );
-  for (const run of runs) await tellOfPaidAlready(tx, run.id);
+  for (const runId of still) await tellOfPaidAlready(tx, runId);
+}
+
+/** The open runs that pay whom a submit which is not in the record may have paid; of some, or of all. */
+async function repayingRuns(tx: EmployerTransaction, among?: readonly string[]): Promise<string[]> {
+  const runs = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2) AND ($3::uuid[] IS NULL OR id = ANY ($3))
+       AND repays_forgotten(employer_id, id) ORDER BY id`,
+    [tx.employerId, PAY_RUN_FINALS, among ?? null],
+  );
+  return runs.map(({ id }) => id);
 }

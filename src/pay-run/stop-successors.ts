@@ -1,9 +1,9 @@
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { isDecided, raise } from './attention.store';
+import { Alarm, isDecided, openText, raise } from './attention.store';
 import { MovedPayment } from './second-look';
 import { SENT } from './sent';
-import { awaitTurnOfRun, stopRunByService, stopUnlessDecided } from './stop';
+import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
 
 /** A payment that was replaced, and whether people were told before that it moved. */
 export interface MovedAfterAll {
@@ -15,6 +15,8 @@ export interface MovedAfterAll {
 export interface ShownOfMoved {
   shown: string;
   words: readonly string[];
+  /** Whether an open question, as it happened, says less of a payment that it names than is shown: it is told anew. */
+  isOutdated?: (asked: string) => boolean;
 }
 
 interface SuccessorRow {
@@ -43,15 +45,17 @@ export async function stopSuccessors(
   const ids = moved.map(({ paymentId }) => paymentId);
   const told = new Set(moved.flatMap(({ paymentId, toldBefore }) => (toldBefore ? [paymentId] : [])));
   const isTold = ({ replaced }: SuccessorRow) => replaced.every((paymentId) => told.has(paymentId));
-  for (const one of await liveSuccessors(tx, ids)) {
-    if (one.sent) continue;
-    if (isTold(one)) await awaitTurnOfRun(tx, one.pay_run_id);
-    else await stopRunByService(tx, one.pay_run_id, 'REPLACED_PAYMENT_MOVED');
-  }
+  const unsent = (await liveSuccessors(tx, ids)).filter((one) => !one.sent);
+  await awaitTurnOfRuns(
+    tx,
+    unsent.map((one) => one.pay_run_id),
+  );
+  for (const one of unsent)
+    if (!isTold(one)) await stopRunByService(tx, one.pay_run_id, 'REPLACED_PAYMENT_MOVED');
   // Anew: a submit that was being intended, for which the stop has waited, is sent.
   for (const one of await liveSuccessors(tx, ids)) {
     const { pay_run_id: payRunId, replaced, sent, payments, ...paid } = one;
-    const { shown, words } = shownOf(replaced);
+    const now = shownOf(replaced);
     const about = {
       subjectId: payRunId,
       payRunId,
@@ -60,19 +64,60 @@ export async function stopSuccessors(
       bankReference: paid.bank_instruction_ids,
     };
     if (sent) {
-      const happened = `${payments} payments of this run were submitted, or may have been, and the bank shows that those they replace moved after all: ${shown}.`;
-      const alarm = { ...about, kind: 'INVARIANT_BREACH', happened } as const;
-      // One question about a run after another: what else was moved is told once this is decided.
-      if (!(await isDecided(tx, alarm, words))) await stopUnlessDecided(tx, alarm);
+      const happened = `${payments} payments of this run were submitted, or may have been, and the bank shows that those they replace moved after all: ${now.shown}.`;
+      await stopForPaidTwice(tx, { ...about, kind: 'INVARIANT_BREACH', happened }, now);
       continue;
     }
     if (isTold(one)) continue;
     await raise(tx, {
       ...about,
       kind: 'REPLACED_PAYMENT_MOVED',
-      happened: `The bank shows that ${payments} payments which this run pays again moved after all: ${shown}.`,
+      happened: `The bank shows that ${payments} payments which this run pays again moved after all: ${now.shown}.`,
     });
   }
+}
+
+/** One question about a run after another: what else has moved than it names is told once it is decided. */
+async function stopForPaidTwice(
+  tx: EmployerTransaction,
+  alarm: Alarm & { kind: 'INVARIANT_BREACH' },
+  { words, isOutdated }: ShownOfMoved,
+): Promise<void> {
+  if (await isDecided(tx, alarm, words)) return;
+  const asked = await openText(tx, alarm);
+  await stopUnlessDecided(tx, alarm, asked !== undefined && isOutdated?.(asked) ? words : []);
+}
+
+/** The runs that pay some payments again by what was not submitted, for certain. */
+export async function unsentSuccessors(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+): Promise<string[]> {
+  return (await liveSuccessors(tx, paymentIds)).flatMap((one) => (one.sent ? [] : one.pay_run_id));
+}
+
+/**
+ * Has the bank be read at once for what a run pays again and was shown to contradict its end: while people were asked about
+ * one such payment nothing was told of others.
+ */
+export async function readContradicted(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  const contradicted = await tx.query<{ id: string }>(
+    `WITH RECURSIVE successor AS (
+       SELECT a.payment_id AS id, a.instruction_id FROM attention a
+       WHERE a.employer_id = $1 AND a.kind = 'CONTRADICTION' AND a.payment_id IS NOT NULL
+         AND a.instruction_id IS NOT NULL
+       UNION SELECT s.id, f.instruction_id FROM successor f
+       JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
+     SELECT DISTINCT f.instruction_id AS id FROM successor f
+     JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL`,
+    [tx.employerId, payRunId],
+  );
+  wake(
+    tx,
+    'FOLLOW',
+    tx.employerId,
+    contradicted.map(({ id }) => id),
+  );
 }
 
 /** What a second look showed: successors are stopped, and who follows the old instructions tells what became of them. */

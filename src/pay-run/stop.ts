@@ -36,7 +36,7 @@ export async function stopEverything(
   );
 }
 
-/** Two stops and a resume take their turns. */
+/** Two stops and a resume take their turns: after those of runs and of the employer, as `awaitTurnOfRuns` has it. */
 async function takeSwitch(tx: EmployerTransaction): Promise<void> {
   await tx.query(`SELECT FROM service_switch FOR UPDATE`);
 }
@@ -98,11 +98,19 @@ export async function stopRunByService(
  * Waits for whoever stops the run, lets it go on or intends a submit of it: what is read and written after it is so before
  * any other of them, also where nothing of the run is changed.
  */
-export async function awaitTurnOfRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
-  await tx.query(`SELECT FROM pay_run WHERE employer_id = $1 AND id = $2 FOR NO KEY UPDATE`, [
-    tx.employerId,
-    payRunId,
-  ]);
+function awaitTurnOfRun(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  return awaitTurnOfRuns(tx, [payRunId]);
+}
+
+/**
+ * As `awaitTurnOfRun`, of several. Whoever stops, resumes or intends a submit locks in one order, and so never waits for one
+ * that waits for it: runs by their ids, all of a transaction at once; then the employer; then the switch of everything.
+ */
+export async function awaitTurnOfRuns(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<void> {
+  await tx.query(
+    `SELECT FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) ORDER BY id FOR NO KEY UPDATE`,
+    [tx.employerId, payRunIds],
+  );
 }
 
 /** As `awaitTurnOfRun`, of the transaction's employer. */

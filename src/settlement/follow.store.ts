@@ -3,7 +3,15 @@ import { arraysOf } from '../database/binary-array';
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { BANK_STATUSES, NOT_PROCESSABLE, TERMINAL_RANK } from '../domain/bank-status';
+import {
+  BANK_STATUSES,
+  isEndedUnpaid,
+  isUnclear,
+  isUnfinished,
+  NOT_PROCESSABLE,
+  readBankStatus,
+  TERMINAL_RANK,
+} from '../domain/bank-status';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup } from '../domain/reconciliation';
@@ -168,8 +176,16 @@ export async function recordProgress(
   const returned = progress.filter((one) => one.returned).map((one) => one.payment);
   if (returned.length > 0) await recordReturned(tx, instruction, returned);
   const contradicted = progress.filter(({ alarm }) => alarm === 'CONTRADICTION');
-  await stopContradicted(tx, instruction, contradicted);
-  for (const one of contradicted) await raiseContradiction(tx, instruction, one);
+  if (contradicted.length === 0) return;
+  const before = await toldBefore(
+    tx,
+    contradicted.map(({ payment }) => payment.paymentId),
+  );
+  await stopContradicted(tx, instruction, contradicted, before);
+  for (const one of contradicted)
+    // That what was told as paid is shown as not done with is no news: it is less than people were asked about.
+    if (!before.get(one.payment.paymentId) || isEnd(one.shown))
+      await raiseContradiction(tx, instruction, one);
 }
 
 /** That payments came back is another end of theirs: a read that was stale before it says nothing of one after it. */
@@ -190,8 +206,13 @@ async function recordReturned(
   );
 }
 
-/** All statuses that say what became of a payment. */
-const ENDS = BANK_STATUSES.filter((status) => bankGroup(status) !== 'inFlight');
+/** Whether a status says what became of a payment. */
+function isEnd(status: string): boolean {
+  return bankGroup(status) !== 'inFlight';
+}
+
+/** All statuses that do. */
+const ENDS = BANK_STATUSES.filter(isEnd);
 
 /**
  * For how long, in milliseconds, the latest open CONTRADICTION of an instruction has been about a payment that the bank was
@@ -268,35 +289,52 @@ export async function recordWhole(
 }
 
 /** Where the bank shows money to be, for people. */
-const SHOWN_AS = { settled: 'paid', notPaid: 'not paid', inFlight: 'on its way' } as const;
+function shownAs(status: string): string {
+  if (isUnclear(status)) return 'unclear';
+  if (isUnfinished(status)) return 'on its way';
+  if (isEndedUnpaid(status)) return 'not paid';
+  return readBankStatus(status).kind === 'returned' ? 'returned' : 'paid';
+}
+
+/** Of which payments, by their ids, people were told before that they contradict their end, and whether as paid. */
+async function toldBefore(
+  tx: EmployerTransaction,
+  paymentIds: readonly string[],
+): Promise<ReadonlyMap<string, boolean>> {
+  const told = await tx.query<{ payment_id: string; as_paid: boolean }>(
+    `SELECT payment_id, bool_or(strpos(happened, ': SETTLED ') > 0) AS as_paid FROM attention
+     WHERE employer_id = $1 AND payment_id = ANY ($2) AND kind = 'CONTRADICTION' GROUP BY payment_id`,
+    [tx.employerId, paymentIds],
+  );
+  return new Map(told.map((one) => [one.payment_id, one.as_paid]));
+}
 
 /**
  * Every read shows it again: a successor that was sent is asked about as long as not each payment it pays again was named
- * in what two people decided, where the bank shows its money: that it is on its way decides nothing of its being paid.
+ * in what two people decided, where the bank shows its money. That it is on its way, or came back, decides nothing of its
+ * being paid; that it was paid decides whatever is shown of it since.
  */
 async function stopContradicted(
   tx: EmployerTransaction,
   { bankInstructionId }: Instruction,
   contradicted: readonly Progress[],
+  before: ReadonlyMap<string, boolean>,
 ): Promise<void> {
-  if (contradicted.length === 0) return;
-  const shownAs = new Map(
-    contradicted.map(({ payment, shown }) => [payment.paymentId, SHOWN_AS[bankGroup(shown)]] as const),
-  );
-  const told = await tx.query<{ payment_id: string }>(
-    `SELECT payment_id FROM attention WHERE employer_id = $1 AND payment_id = ANY ($2) AND kind = 'CONTRADICTION'`,
-    [tx.employerId, [...shownAs.keys()]],
-  );
-  const before = new Set(told.map(({ payment_id }) => payment_id));
-  const moved = [...shownAs.keys()].map((paymentId) => ({ paymentId, toldBefore: before.has(paymentId) }));
+  const shown = new Map(contradicted.map((one) => [one.payment.paymentId, shownAs(one.shown)] as const));
+  const moved = [...shown.keys()].map((paymentId) => ({ paymentId, toldBefore: before.has(paymentId) }));
+  const isPaid = (id: string) => before.get(id) === true || shown.get(id) === 'paid';
+  const name = (id: string) => `${showId('pay', id)} (`;
+  const word = (id: string) => name(id) + (isPaid(id) ? 'paid' : shown.get(id));
+  const text = (id: string) =>
+    `${word(id)}${isPaid(id) && shown.get(id) !== 'paid' ? `, and since then ${shown.get(id)}` : ''})`;
   await stopSuccessors(tx, moved, (paymentIds) => {
-    const isPaid = (id: string) => shownAs.get(id) === 'paid';
+    const paid = paymentIds.filter(isPaid);
     // Those first of which no decision may be missing: of many, not all are named.
-    const ids = [...paymentIds.filter(isPaid), ...paymentIds.filter((id) => !isPaid(id))];
-    const words = ids.map((id) => `${showId('pay', id)} (${shownAs.get(id)})`);
+    const ids = [...paid, ...paymentIds.filter((id) => !isPaid(id))];
     return {
-      shown: `a status that contradicts the end of ${textOfFirstFew(words, MOST_NAMED)} in ${named(bankInstructionId)}`,
-      words: words.slice(0, MOST_NAMED),
+      shown: `a status that contradicts the end of ${textOfFirstFew(ids.map(text), MOST_NAMED)} in ${named(bankInstructionId)}`,
+      words: ids.slice(0, MOST_NAMED).map(word),
+      isOutdated: (asked) => paid.some((id) => asked.includes(name(id)) && !asked.includes(word(id))),
     };
   });
 }

@@ -10,7 +10,6 @@ import { Instruction, PlannedInstruction } from '../pay-run/instruction.entity';
 import { namesOf } from '../pay-run/message-id';
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { subjectAfterEnd } from '../pay-run/named-subject';
-import { named, stopSuccessors } from '../pay-run/stop-successors';
 import type { Followed } from './followed';
 import { PaymentSource } from './payment-source';
 
@@ -41,9 +40,7 @@ export class TombstoneWatch {
       if (status === undefined) return clearOf(tx, ['UNKNOWN_STATUS'], instruction.id, IS_CLEAR);
       if (await isSaidExecuted(tx, instruction)) return;
       if (!isPastSubmit(status)) return tellOfUnclear(tx, instruction, planned, status);
-      await tellOfMovedTombstone(tx, instruction, planned, status);
-      const name = named(bankInstructionId);
-      await stopSuccessors(tx, known, () => ({ shown: `${status} in ${name}`, words: [name] }));
+      await tellOfMovedTombstone(tx, instruction, planned, status, known);
     });
   }
 

@@ -15,6 +15,7 @@ import { actionsFor, AttentionAction, MEANINGS, needsWord } from '../pay-run/att
 import { lockInstruction } from '../pay-run/instruction.store';
 import { lockRun } from '../pay-run/pay-run.store';
 import { resumeAfter } from '../pay-run/stop';
+import { readContradicted } from '../pay-run/stop-successors';
 import { Burial } from './burial';
 import { ExecutedWord } from './executed-word';
 import { lockOpen, openAction, requireAction } from './open-attention';
@@ -242,7 +243,8 @@ export class AttentionDesk {
           await assertReconciled(tx, attention.subjectId, action.evidence);
           await lapseHidden(tx, attention.subjectId);
         }
-        return resumeAfter(tx, attention);
+        await resumeAfter(tx, attention);
+        if (attention.payRunId !== null) await readContradicted(tx, attention.payRunId);
     }
   }
 

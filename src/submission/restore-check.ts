@@ -10,7 +10,7 @@ import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
-import { RESTORED_UNCLEAR } from '../pay-run/stop';
+import { awaitTurnOfRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isWhole } from './restore-words';
@@ -79,6 +79,7 @@ export class RestoreCheck {
       if (!(await lockAwaited(tx, restore))) return;
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
+      await awaitTurnOfOpenRuns(tx);
       const unclear = findings.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
       // Before they are stopped: of those that are only older nothing is unclear but whose place was taken.
       const lapsed = await lapseRestored(tx, restore.id, { hidden, unclear });
@@ -302,6 +303,18 @@ async function runsInPart(tx: EmployerTransaction, restore: Restore): Promise<st
     [tx.employerId, restore.id, RESTORED_UNCLEAR],
   );
   return runs.map(({ id }) => id);
+}
+
+/** At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other. */
+async function awaitTurnOfOpenRuns(tx: EmployerTransaction): Promise<void> {
+  const open = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)`,
+    [tx.employerId, PAY_RUN_FINALS],
+  );
+  await awaitTurnOfRuns(
+    tx,
+    open.map(({ id }) => id),
+  );
 }
 
 /**

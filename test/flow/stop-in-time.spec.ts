@@ -4,7 +4,7 @@ import { Database } from '../../src/database/database';
 import { DAY_MS } from '../../src/domain/durations';
 import { readId } from '../../src/http/prefixed-id';
 import { stopEmployer, stopEverything } from '../../src/pay-run/stop';
-import { select } from '../support/database';
+import { isWaitedFor, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -23,12 +23,6 @@ afterEach(async () => {
   await payroll.close();
 });
 
-/** Whether somebody waits for the lock that is held here: workers of the service wait for each other's meanwhile. */
-async function isWaiting(): Promise<boolean> {
-  const behindThis = `SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
-  return (await locking.query(behindThis)).rows.length > 0;
-}
-
 /** Begins work that writes to a table, or its rows, and gives what `meanwhile` gives while that work is held up there. */
 async function heldUp<Answer>(
   table: string,
@@ -38,9 +32,13 @@ async function heldUp<Answer>(
 ): Promise<Answer> {
   await locking.query(`BEGIN; ${lock}`);
   begin();
-  await eventually(isWaiting, 20_000, () => `nobody writes to ${table}`);
+  await eventually(
+    () => isWaitedFor(locking),
+    20_000,
+    () => `nobody writes to ${table}`,
+  );
   const answer = await meanwhile();
-  expect(await isWaiting()).toBe(true);
+  expect(await isWaitedFor(locking)).toBe(true);
   await locking.query('COMMIT');
   return answer;
 }

@@ -290,6 +290,44 @@ describe('a run of which people declared an instruction not executed', () => {
   });
 });
 
+describe('a run whose balance was read after a submit of another that people declared not executed', () => {
+  beforeAll(async () => {
+    await settled(2, 10, 100n);
+    await sql(`
+      UPDATE payment SET status = 'VOID', live = false WHERE pay_run_id = '${runIds[0]}';
+      UPDATE instruction SET status = 'VOID', submitted_at = NULL, closed_at = NULL, outcome = NULL
+        WHERE pay_run_id = '${runIds[0]}'`);
+  });
+  beforeEach(async () => {
+    payroll.clock.offsetMs = 20 * DAY_MS;
+    await sql(`
+      DELETE FROM attention;
+      UPDATE pay_run SET balance_before_minor = 10000000, balance_read_at =
+        (SELECT min(submitted_at) - interval '1 ms' FROM instruction WHERE pay_run_id = '${runIds[1]}')`);
+  });
+  afterAll(close);
+
+  const [DECLARED, OWN] = [2n * AMOUNT_MINOR, 2n * (AMOUNT_MINOR + 100n)];
+  const declared = (when: string) =>
+    sql(`
+      DELETE FROM state_change WHERE to_status = 'VOID';
+      INSERT INTO state_change (employer_id, seq, at, subject, subject_id, pay_run_id, from_status, to_status, actor)
+      SELECT employer_id, 1000, ${when}, 'instruction', id, pay_run_id, 'SUBMIT_UNKNOWN', 'VOID', 'service'
+      FROM instruction WHERE status = 'VOID'`);
+
+  it('is asked about where it lacks just that, and they declared it since', async () => {
+    await declared('now()');
+    await look(OWN + DECLARED, undefined, 1);
+    expect(await asked()).toEqual(['TOTALS_UNSEEN']);
+  });
+
+  it('is not asked about where they had declared it before', async () => {
+    await declared(`now() - interval '1 hour'`);
+    await look(OWN + DECLARED, undefined, 1);
+    expect(await asked()).toEqual([]);
+  });
+});
+
 describe('a run of which a payment came back, while its instruction was executed twice', () => {
   beforeAll(() => settled(1, 10));
   afterAll(close);

@@ -1,4 +1,9 @@
+import { IsNull } from 'typeorm';
+import { showId } from '../../src/http/prefixed-id';
+import { clear } from '../../src/pay-run/attention.store';
+import { Attention } from '../../src/pay-run/attention.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
+import { resumeAfter } from '../../src/pay-run/stop';
 import { FollowedPayment, progressOf } from '../../src/settlement/follow-plan';
 import {
   contradictedForMs,
@@ -6,7 +11,7 @@ import {
   recordBehind,
   recordProgress,
 } from '../../src/settlement/follow.store';
-import { idsOf } from '../database/two-employers';
+import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { execute, select } from '../support/database';
 import { followed } from './followed-payment';
@@ -93,6 +98,124 @@ describe('a payment that the bank shows otherwise than two people declared it', 
     expect(await waits('VOID', 'EXCHANGED')).toBe(true);
     expect(await waits('VOID', 'SETTLED')).toBe(false);
   });
+});
+
+describe('a payment that two people declared not executed, and that was paid again by what was submitted', () => {
+  const paymentId = ours.payment;
+  const name = showId('pay', paymentId);
+  beforeEach(() =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE payment SET status = 'VOID', live = false WHERE id = '${paymentId}';
+       UPDATE bank_payment SET bank_status = 'SUBMITTED', bank_rank = 9;
+       INSERT INTO payment
+       SELECT (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'pay_run_id', '${ours.spareRun}',
+         'employee_id', 'again', 'status', 'SUBMITTED', 'live', true, 'replaces_payment_id', id))).*
+       FROM payment p WHERE id = '${paymentId}'`,
+    ),
+  );
+  const shows = (status: string) =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      const payment = followed({
+        instructionId: instruction.id,
+        paymentId,
+        status: 'VOID',
+        bankStatus: 'SUBMITTED',
+        rank: 9,
+      });
+      await recordProgress(tx, instruction, [progressOf(payment, { status })!]);
+    });
+  const asked = async (kind: string) =>
+    (
+      await select<{ happened: string }>(
+        office.server.superuserUrl,
+        `SELECT happened FROM attention WHERE resolved_at IS NULL AND kind = $1`,
+        [kind],
+      )
+    ).map(({ happened }) => happened);
+  const breach = async () => (await asked('INVARIANT_BREACH')).join();
+  /** Two people let everything go on. */
+  const letGoOn = () =>
+    office.database.inEmployer(ours.employer, async (tx) => {
+      const of = { employerId: ours.employer, resolvedAt: IsNull() };
+      const open = await tx.manager.findOneByOrFail(Attention, { ...of, kind: 'INVARIANT_BREACH' });
+      await tx.query(
+        `INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by,
+           confirmed_at) VALUES ($1, gen_random_uuid(), $2, 'RESUME', 'the bank knows', $3, $4, now())`,
+        [ours.employer, open.id, PREPARER, APPROVER],
+      );
+      await resumeAfter(tx, open);
+      await clear(tx, ['INVARIANT_BREACH'], open.subjectId, 'two people said so');
+    });
+  const isStopped = async () =>
+    (await select(office.server.superuserUrl, 'SELECT FROM service_switch WHERE submits_off')).length > 0;
+
+  it('is told anew where it is shown as paid while people are asked about it as on its way', async () => {
+    await shows('EXCHANGED');
+    expect(await breach()).toContain(`${name} (on its way)`);
+    await shows('SETTLED');
+    expect(await breach()).toContain(`${name} (paid)`);
+    expect(await breach()).not.toContain('on its way');
+    await letGoOn();
+    await shows('SETTLED');
+    expect(await breach()).toBe('');
+    expect(await isStopped()).toBe(false);
+  });
+
+  it('is not told anew where it is shown as on its way while people are asked about it as paid', async () => {
+    await shows('SETTLED');
+    const before = [await breach(), await asked('CONTRADICTION')];
+    await shows('EXCHANGED');
+    expect([await breach(), await asked('CONTRADICTION')]).toEqual(before);
+  });
+
+  it.each(['EXCHANGED', 'RETURNED', 'EXCHANGE_ERROR'])(
+    'stops nothing any more once it was decided as paid, however it is shown since (%s)',
+    async (status) => {
+      await shows('SETTLED');
+      await letGoOn();
+      await shows(status);
+      expect(await breach()).toBe('');
+      expect(await isStopped()).toBe(false);
+    },
+  );
+
+  it('is asked about as paid and otherwise shown since, where that was so before it was paid again', async () => {
+    const sent = (status: string) =>
+      execute(
+        office.server.superuserUrl,
+        `SET session_replication_role = replica;
+         UPDATE payment SET status = '${status}' WHERE pay_run_id = '${ours.spareRun}'`,
+      );
+    await sent('READY');
+    await shows('SETTLED');
+    await sent('SUBMITTED');
+    await shows('RETURNED');
+    expect(await breach()).toContain(`${name} (paid, and since then returned)`);
+    await letGoOn();
+    await shows('SETTLED');
+    expect(await breach()).toBe('');
+  });
+
+  it.each([
+    ['RETURNED', 'returned'],
+    ['EXCHANGE_ERROR', 'unclear'],
+    ['BOOKED_OUT', 'unclear'],
+  ])(
+    'is told as it is shown (%s: %s), and stops everything anew once it is shown as paid',
+    async (status, words) => {
+      await shows(status);
+      expect(await breach()).toContain(`${name} (${words})`);
+      await letGoOn();
+      await shows(status);
+      expect(await breach()).toBe('');
+      await shows('SETTLED');
+      expect(await breach()).toContain(`${name} (paid)`);
+      expect(await isStopped()).toBe(true);
+    },
+  );
 });
 
 it('the date a payment was settled on is the last that the bank showed, and stays where it shows none', async () => {

@@ -8,7 +8,8 @@ import type { PaymentSource } from '../../src/settlement/payment-source';
 import { TombstoneWatch } from '../../src/settlement/tombstone-watch';
 import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { execute, select } from '../support/database';
+import { connected, execute, isWaitedFor, select } from '../support/database';
+import { eventually } from '../support/eventually';
 
 const ours = idsOf(1);
 let office: NothingAsked;
@@ -97,6 +98,48 @@ describe('what was given up, and is shown in a status that no document names', (
     await read('INITIATED', 'CANCELLED');
     expect(await asked()).toEqual([]);
   });
+});
+
+describe('what was given up, has moved, and is paid again by a run of which nothing is sent', () => {
+  beforeEach(() =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO payment
+       SELECT (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'pay_run_id', '${ours.spareRun}',
+         'employee_id', 'again', 'status', 'READY', 'replaces_payment_id', id))).*
+       FROM payment p WHERE id = '${ours.payment}'`,
+    ),
+  );
+  const stopped = async () =>
+    (
+      await select<{ id: string; reason: string }>(
+        office.server.superuserUrl,
+        'SELECT id, stopped_reason AS reason FROM pay_run WHERE stopped_at IS NOT NULL ORDER BY id',
+      )
+    ).filter(({ id }) => id === ours.spareRun);
+
+  it('stops that run, and everything', async () => {
+    await read('EXCHANGED');
+    expect(await stopped()).toEqual([{ id: ours.spareRun, reason: 'REPLACED_PAYMENT_MOVED' }]);
+    expect(await asked()).toMatchObject([{ kind: 'INVARIANT_BREACH' }]);
+  });
+
+  it.each([1, 2])(
+    'waits for its turn at that run before everything stops, at read %d: whoever submits or resumes it does so too',
+    async (reads) => {
+      const { superuserUrl } = office.server;
+      if (reads > 1) await read('EXCHANGED');
+      await connected(superuserUrl, async (submitter) => {
+        await submitter.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.spareRun}' FOR SHARE`);
+        const underWay = read('EXCHANGED');
+        await eventually(() => isWaitedFor(submitter), 5_000);
+        await expect(submitter.query('SELECT FROM service_switch FOR SHARE NOWAIT')).resolves.toBeDefined();
+        await submitter.query('COMMIT');
+        await underWay;
+      });
+    },
+  );
 });
 
 describe('what was given up, and the bank fails to show for good', () => {

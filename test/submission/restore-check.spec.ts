@@ -2,9 +2,11 @@ import { Database, EmployerTransaction } from '../../src/database/database';
 import { InstructionReader } from '../../src/submission/read-back';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { RestoreCheck } from '../../src/submission/restore-check';
+import type { Finding } from '../../src/submission/restore-words';
 import { idsOf, RESTORE } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { execute, select } from '../support/database';
+import { connected, execute, isWaitedFor, select } from '../support/database';
+import { eventually } from '../support/eventually';
 
 const WAITING = { bank_instruction_id: 'b1', instruction_id: 'i1', pay_run_id: 'r1', reference: null };
 
@@ -41,6 +43,60 @@ describe('after a restore', () => {
   });
   afterEach(() => office.close());
 
+  const reconcile = (watchDays = 30, findings: readonly Finding[] = []) => {
+    const check = new RestoreCheck(office.database, {} as InstructionReader, {} as RestoreAdoption, {
+      WATCH_DAYS: watchDays,
+    });
+    const sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
+    return check.reconcile(
+      ours.employer,
+      { id: RESTORE, what: 'The database was restored.' },
+      sweep,
+      findings,
+    );
+  };
+
+  it('runs whose approvals lapse and runs that are stopped are waited for in one order', async () => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE restore_check SET passed_at = NULL;
+       INSERT INTO approval
+       SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'pay_run_id', '${ours.spareRun}',
+         'approved_at', '2019-01-01'))).*
+       FROM approval a WHERE id = '${ours.approval}'`,
+    );
+    const unclear: Finding = {
+      bankInstructionId: 'bank-1-1',
+      instructionId: ours.instruction[0],
+      payRunId: ours.run,
+      reference: undefined,
+      status: 'BOOKED_OUT',
+      submitted: false,
+      isUnclear: true,
+      payments: 1,
+      refusal: undefined,
+    };
+    expect(ours.run < ours.spareRun).toBe(true);
+    await connected(superuserUrl, async (submitter) => {
+      await submitter.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.run}' FOR SHARE`);
+      const underWay = reconcile(30, [unclear]);
+      await eventually(() => isWaitedFor(submitter), 5_000);
+      const next = `SELECT FROM pay_run WHERE id = '${ours.spareRun}' FOR SHARE NOWAIT`;
+      await expect(submitter.query(next)).resolves.toBeDefined();
+      await submitter.query('COMMIT');
+      await underWay;
+    });
+    expect(
+      await select(
+        superuserUrl,
+        `SELECT (SELECT stopped_reason FROM pay_run WHERE id = '${ours.run}') AS stopped,
+           (SELECT voided_at IS NOT NULL FROM approval WHERE pay_run_id = '${ours.spareRun}') AS lapsed`,
+      ),
+    ).toEqual([{ stopped: 'RESTORED_UNCLEAR', lapsed: true }]);
+  });
+
   it.each([
     [30, []],
     [60, [{ kind: 'FOLLOW' }]],
@@ -52,11 +108,7 @@ describe('after a restore', () => {
         `UPDATE instruction SET created_at = now() - interval '40 days' WHERE id = '${ours.abandoned}';
          UPDATE restore_check SET passed_at = NULL`,
       );
-      const reader = {} as InstructionReader;
-      const adoption = {} as RestoreAdoption;
-      const check = new RestoreCheck(office.database, reader, adoption, { WATCH_DAYS: watchDays });
-      const sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
-      await check.reconcile(ours.employer, { id: RESTORE, what: 'The database was restored.' }, sweep, []);
+      await reconcile(watchDays);
       expect(
         await select(
           office.server.superuserUrl,

@@ -76,7 +76,14 @@ export async function isLockAwaited(superuserUrl: string): Promise<boolean> {
   return (await select(superuserUrl, waiting)).length > 0;
 }
 
-async function connected<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+/** Whether a statement waits for a lock that this very connection holds: others may wait for one another meanwhile. */
+export async function isWaitedFor(holder: Client): Promise<boolean> {
+  const waiting = `SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
+  return (await holder.query(waiting)).rows.length > 0;
+}
+
+/** Work over a connection of its own. */
+export async function connected<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
