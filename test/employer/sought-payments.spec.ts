@@ -123,6 +123,47 @@ describe.each([
   );
 });
 
+describe('that a list lacks what another read shows', () => {
+  async function remembered(at: Partial<InstructionAtBank>, lacked: string, reads: BankRead[] = LISTS) {
+    const payment = (bankPaymentId: string, status: string) => ({
+      bankPaymentId,
+      bankInstructionId: '4711',
+      status,
+      wasSettled: false,
+    });
+    async function* listed() {
+      yield await Promise.resolve(payment('901', 'INITIATED'));
+    }
+    const gateway = {
+      listInstructionPayments: listed,
+      listPayments: listed,
+      getPayment: ([id = '']: KnownIds) => Promise.resolve(payment(id, id === '902' ? lacked : 'INITIATED')),
+    };
+    const rememberLacking = jest.fn(() => Promise.resolve());
+    await readsOf(gateway, faultsOf(), rememberLacking).payments({ reads } as unknown as EmployerAccount, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: [['901'], ['902'], ['903']],
+      isNamedBy: namesOf('018f0000-0000-7000-8000-000000000001'),
+      ...at,
+    });
+    return rememberLacking.mock.calls.flat();
+  }
+
+  it.each(['SETTLED', 'FAILED', 'CANCELLED', 'RETURNED', 'EXCHANGED', 'PRO_ODD'])(
+    'is remembered of that list where it was submitted, or ended (%s)',
+    async (status) => {
+      expect(await remembered(DECIDED, status)).toEqual(['INSTRUCTION_PAYMENTS']);
+      expect(await remembered(DECIDED, status, ['PAYMENT_LIST'])).toEqual(['PAYMENTS']);
+    },
+  );
+
+  it('is not where that may be too new for a list that lags, nor by what is only followed', async () => {
+    expect(await remembered(DECIDED, 'INITIATED')).toEqual([]);
+    expect(await remembered(FOLLOWED, 'SETTLED')).toEqual([]);
+  });
+});
+
 it('a decision rests on no list that lacks some while another fails, and what is only followed is kept', async () => {
   const bank = { own: ['901'], general: broken, alone: ['902'] };
   await expect(readBy(DECIDED, bank)).rejects.toBe(broken);
