@@ -214,7 +214,8 @@ export class BankReads {
         if (isLess) return this.alone.completed(instruction, found);
         const other = ways[n + 1] === general ? general : undefined;
         const all = await this.withSought(instruction, found, other);
-        if (!isOnlyFollowed && all.length > found.length)
+        // What was not submitted may be too new for a list that lags: all of an instruction is read back before its submit.
+        if (!isOnlyFollowed && all.slice(found.length).some(({ status }) => !isBeforeSubmit(status)))
           await this.rememberLacking(way === general ? 'PAYMENTS' : 'INSTRUCTION_PAYMENTS');
         return all;
       }

@@ -47,10 +47,10 @@ export interface InstructionAtBank {
   /** Told why no more were read each by itself, where some are shown: of what is only followed these are not taken back. */
   onCutShort?: (failure: BankClientError) => void;
   /**
-   * Told by its ids which were left to the next reads where they are too many to be tried each by itself by one, and whether
-   * the last of all is among these: they may be shown all the same.
+   * Told by its ids which were left to the next reads where they are too many to be tried each by itself by one: they may be
+   * shown all the same.
    */
-  onUntried?: (bankPaymentIds: readonly string[], pass: 'more-to-try' | 'last-tried') => void;
+  onUntried?: (bankPaymentIds: readonly string[]) => void;
 }
 
 /** A read that shows payments: the list of their instruction, or of each by itself, which shows none too many. */

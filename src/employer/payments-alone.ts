@@ -162,19 +162,8 @@ export class PaymentsAlone {
         return isOnlyWay || found.length > 0 ? failure : undefined;
     }
     if (inTurn.length === all.length) this.beginNextWith(found[0], instruction);
-    else this.tellOfUntried(instruction, inTurn, all);
+    else instruction.onUntried?.(all.slice(inTurn.length).map(([id]) => id));
     return isOnlyWay && found.length === 0 ? failure : undefined;
-  }
-
-  /** More reads are to follow until one has tried the last of them. */
-  private tellOfUntried(
-    { bankIds, onUntried }: InstructionAtBank,
-    tried: readonly PaymentIds[],
-    all: readonly PaymentIds[],
-  ): void {
-    const last = bankIds.findLast(([id]) => id !== undefined)?.[0];
-    const untried = all.slice(tried.length).map(([id]) => id);
-    onUntried?.(untried, untried.includes(last ?? '') ? 'more-to-try' : 'last-tried');
   }
 
   /** Those before the first that is shown may be shown no more, so that a read which begins with them is given up. */

@@ -279,13 +279,16 @@ export async function recordBehind(
   );
 }
 
-/** Remembers of what ended when a read began that showed all its payments; undefined where none did. */
+/** Remembers of what ended since when each of its payments was shown. Another process may have read all of them later. */
 export async function recordWhole(
-  { employerId, manager }: EmployerTransaction,
+  tx: EmployerTransaction,
   { id }: Pick<Instruction, 'id'>,
-  paymentsReadAt: Date | undefined,
+  paymentsReadAt: Date,
 ): Promise<void> {
-  if (paymentsReadAt) await manager.update(Instruction, { employerId, id }, { paymentsReadAt });
+  await tx.query(
+    `UPDATE instruction SET payments_read_at = greatest(payments_read_at, $3) WHERE employer_id = $1 AND id = $2`,
+    [tx.employerId, id, paymentsReadAt],
+  );
 }
 
 /** Where the bank shows money to be, for people. */

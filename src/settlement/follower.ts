@@ -60,6 +60,7 @@ import { type Glance, InstructionGlance } from './instruction-glance';
 import { Lateness } from './lateness';
 import { PaymentSource } from './payment-source';
 import { CameBack, tellOfPossibleReturns } from './possible-returns';
+import { goesOn, isWhole, type Pass, passOf } from './reading-pass';
 import { tellOfShownAfterEnd, tellOfStatuses } from './status-alarms';
 import { isAsPlanned, isUnseen, type Sight, TotalsCheck } from './totals-check';
 
@@ -70,8 +71,8 @@ interface Seen extends Sight {
   isSecond: boolean;
   /** When the read began, as `performance.now()`. */
   begunAt: number;
-  /** The same by the clock; undefined where something kept payments from being read. */
-  wholeAt: Date | undefined;
+  /** It and those before it that try all payments between them, by what it lacks; undefined where something stopped it. */
+  passWith: ((lacking: readonly string[]) => Pass) | undefined;
 }
 
 /** The payments that a read showed, by which way, and what kept more of them from being read. */
@@ -79,27 +80,22 @@ interface SeenPayments extends Pick<Sight, 'seen' | 'by'> {
   unread?: BankClientError;
   garbled?: BankClientError;
   cutShort?: BankClientError;
-  untried?: Untried;
-}
-
-/** Payments left to the next reads, which go on with them soon until the last of all was tried. */
-interface Untried {
-  ids: readonly string[];
-  pass: 'more-to-try' | 'last-tried';
+  /** The ids of those that are left to the next reads. */
+  untried?: readonly string[];
 }
 
 /** What a step leaves to be told. */
 export interface Step {
   /** The ids the bank has given to payments that it does not show; undefined where none was asked for. */
   unshown?: readonly string[];
-  /** Whether some of these have not ended, or the instruction has: one of them may be what cannot be read. */
+  /** Whether some that have not ended, or whose instruction has, were not shown yet: one may be what cannot be read. */
   isLacking?: boolean;
   /** Why a list answers nothing that can be used, where no other shows any payment, or a payment by itself does not. */
   unread?: BankClientError;
   /** Why not all payments were tried each by itself, where some were seen. */
   cutShort?: BankClientError;
-  /** Where some were left to the next reads, whether these are to come soon. */
-  pass?: Untried['pass'];
+  /** Undefined once each was shown by this read, or by it and those before it; else whether the next is to try more soon. */
+  pass?: 'more-to-try' | 'lacking';
 }
 
 /** What a read means for the payments of an instruction. */
@@ -117,6 +113,9 @@ interface Held {
 /** Reads a submitted instruction and takes its payments as far as the bank has got with them. */
 @Injectable()
 export class Follower {
+  /** By our id of the instruction, while some payments of it are left to the next reads. */
+  private readonly passes = new Map<string, Pass>();
+
   constructor(
     private readonly database: BackgroundDatabase,
     private readonly leases: Leases,
@@ -151,23 +150,34 @@ export class Follower {
     const mayShow = asked !== undefined && account.reads.includes('INSTRUCTION');
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
-    const wholeAt = unread === undefined && cutShort === undefined ? now : undefined;
-    const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt, wholeAt };
+    const before = this.passBefore(claim, instruction, now);
+    const passWith = (lacking: readonly string[]) =>
+      passOf(before, { begunAt: now, lacking, untried: untried ?? (cutShort && lacking) });
+    const isStopped = unread !== undefined || cutShort !== undefined;
+    const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt };
     const lacking = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.record(tx, claim, followed, read),
+      this.record(tx, claim, followed, { ...read, passWith: isStopped ? undefined : passWith }),
     );
     crashPoint('follow.recorded');
+    const pass = passWith(lacking);
+    if (pass.left.size > 0 || cutShort) this.passes.set(instruction.id, pass);
+    else this.passes.delete(instruction.id);
     const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
     if (failed) throw failed;
     if (!cutShort) await this.leases.answer(claim);
-    const left = new Set(untried?.ids);
+    const left = new Set(untried);
     return {
       unshown: lacking.filter((id) => !left.has(id)),
-      isLacking: lacking.some(stillReadOf(followed)),
+      isLacking: [...pass.left, ...pass.unshown].some(stillReadOf(followed)),
       unread: garbled ?? unread,
       cutShort,
-      pass: untried?.pass,
+      pass: pass.left.size > 0 ? 'more-to-try' : isWhole(pass) ? undefined : 'lacking',
     };
+  }
+
+  private passBefore(claim: Claim, instruction: Instruction, now: Date): Pass | undefined {
+    const before = this.passes.get(instruction.id);
+    return before && goesOn(before, instruction, claim, now) ? before : undefined;
   }
 
   /** @throws BankClientError as the reads do, once what they say of the instruction, and what a glance at it showed, is told */
@@ -184,7 +194,7 @@ export class Follower {
       let unread: BankClientError | undefined;
       let garbled: BankClientError | undefined;
       let cutShort: BankClientError | undefined;
-      let untried: Untried | undefined;
+      let untried: readonly string[] | undefined;
       const seen = await this.source.paymentsOf(account, asked, {
         bankInstructionId: instruction.bankInstructionId ?? '',
         createdAt: instruction.createdAt,
@@ -201,7 +211,7 @@ export class Follower {
           else if (isAnswerUnusable(failure) && !isPerhapsEmpty(failure)) unread = failure;
         },
         onCutShort: (failure) => (cutShort = failure),
-        onUntried: (ids, pass) => (untried = { ids, pass }),
+        onUntried: (ids) => (untried = ids),
       });
       return { seen, by, unread: seen.length === 0 ? unread : undefined, garbled, cutShort, untried };
     } catch (error) {
@@ -209,7 +219,7 @@ export class Follower {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
         const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
-        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0, wholeAt: undefined };
+        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0, passWith: undefined };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -294,7 +304,8 @@ export class Follower {
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
     if (instruction.status !== 'SUBMITTED') {
-      if (unshown.length === 0) await recordWhole(tx, instruction, read.wholeAt);
+      const pass = read.passWith?.(unshown);
+      if (pass && isWhole(pass)) await recordWhole(tx, instruction, pass.begunAt);
       return unshown;
     }
     const isShown = shown !== undefined || seen.length > 0;

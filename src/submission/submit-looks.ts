@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
-import type { Leaving } from '../bank/session';
+import type { Leaving, Turn } from '../bank/session';
 import { Clock } from '../config/clock';
 import { Lanes } from '../config/lanes';
 import { Claim } from '../database/leases';
@@ -119,7 +119,7 @@ export class SubmitLooks {
   ): Promise<Looked> {
     const lasts = () => age.lasts() && look.holds();
     const turn = lasts() ? await this.gateway.turnToSubmit() : undefined;
-    if (turn && lasts()) return { allowed: { turn, mayLeave: age.mayLeave } };
+    if (turn && lasts()) return allowed(turn, age.mayLeave, look);
     // What the first look found there again is missing from this one on.
     return this.afterLooks({ ...claim, missing: null }, work, rows, isStopping);
   }
@@ -159,11 +159,11 @@ export class SubmitLooks {
       if ('end' in look) return look;
       const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
       const itsTurn = turn ?? (await this.gateway.turnToSubmit());
-      if (mayLeave() && look.holds()) return { allowed: { turn: itsTurn, mayLeave } };
+      if (mayLeave() && look.holds()) return allowed(itsTurn, mayLeave, look);
       if (!isLast && !isOutdated) continue;
       // It would never be sent where its turn always comes so late.
       return look.isOfLastMinute()
-        ? { allowed: { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) } }
+        ? allowed(itsTurn, this.clock.within(LEAVES_WITHIN_MS), look)
         : this.later(work, began);
     }
   }
@@ -176,6 +176,11 @@ export class SubmitLooks {
     const waitsFor = `${THIS_SERVICE}${what} (tried for ${Math.round(tookMs / 1_000)} s). ${SOONER}`;
     return { end: { inMs: Math.max(restMs, LOOK_AGAIN_MS), waitsFor } };
   }
+}
+
+/** What it pays again is no older than a minute when the submit leaves, not only when that is allowed. */
+function allowed(turn: Turn, mayLeave: () => boolean, look: Look): { allowed: Allowed } {
+  return { allowed: { turn, mayLeave: () => mayLeave() && look.isOfLastMinute() } };
 }
 
 function paysAgain(rows: readonly PayableRow[]): boolean {

@@ -123,6 +123,47 @@ describe.each([
   );
 });
 
+describe('that a list lacks what another read shows', () => {
+  async function remembered(at: Partial<InstructionAtBank>, lacked: string, reads: BankRead[] = LISTS) {
+    const payment = (bankPaymentId: string, status: string) => ({
+      bankPaymentId,
+      bankInstructionId: '4711',
+      status,
+      wasSettled: false,
+    });
+    async function* listed() {
+      yield await Promise.resolve(payment('901', 'INITIATED'));
+    }
+    const gateway = {
+      listInstructionPayments: listed,
+      listPayments: listed,
+      getPayment: ([id = '']: KnownIds) => Promise.resolve(payment(id, id === '902' ? lacked : 'INITIATED')),
+    };
+    const rememberLacking = jest.fn(() => Promise.resolve());
+    await readsOf(gateway, faultsOf(), rememberLacking).payments({ reads } as unknown as EmployerAccount, {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: [['901'], ['902'], ['903']],
+      isNamedBy: namesOf('018f0000-0000-7000-8000-000000000001'),
+      ...at,
+    });
+    return rememberLacking.mock.calls.flat();
+  }
+
+  it.each(['SETTLED', 'FAILED', 'CANCELLED', 'RETURNED', 'EXCHANGED', 'PRO_ODD'])(
+    'is remembered of that list where it was submitted, or ended (%s)',
+    async (status) => {
+      expect(await remembered(DECIDED, status)).toEqual(['INSTRUCTION_PAYMENTS']);
+      expect(await remembered(DECIDED, status, ['PAYMENT_LIST'])).toEqual(['PAYMENTS']);
+    },
+  );
+
+  it('is not where that may be too new for a list that lags, nor by what is only followed', async () => {
+    expect(await remembered(DECIDED, 'INITIATED')).toEqual([]);
+    expect(await remembered(FOLLOWED, 'SETTLED')).toEqual([]);
+  });
+});
+
 it('a decision rests on no list that lacks some while another fails, and what is only followed is kept', async () => {
   const bank = { own: ['901'], general: broken, alone: ['902'] };
   await expect(readBy(DECIDED, bank)).rejects.toBe(broken);
@@ -217,9 +258,9 @@ it('of more than a thousand that are only followed the next thousand are read so
   const first = await readBy({ ...FOLLOWED, bankIds, onUntried }, bank);
   expect(first).toMatchObject({ asked: [1, 1_000] });
   expect(first.found).not.toContain('1001');
-  expect(onUntried.mock.calls).toEqual([[['1001'], 'more-to-try']]);
+  expect(onUntried.mock.calls).toEqual([[['1001']]]);
   const second = await readBy({ ...FOLLOWED, bankIds, onUntried }, bank, 1);
-  expect(onUntried.mock.lastCall).toEqual([['1000'], 'last-tried']);
+  expect(onUntried.mock.lastCall).toEqual([['1000']]);
   expect(second).toMatchObject({ asked: [2, 2_000] });
   expect(second.found).toContain('1001');
   const none = Array.from({ length: 1_001 }, (_, n) => [String(n)] as const);

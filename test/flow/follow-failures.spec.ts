@@ -1,5 +1,5 @@
 import axios from 'axios';
-import { ContractDrift } from '../../src/bank/errors';
+import { BankError, ContractDrift } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { DEFAULT_VARIANTS } from '../../src/bank-sandbox/variants';
@@ -199,42 +199,97 @@ describe('an instruction that has ended and cannot be read', () => {
     expect(await kinds()).toEqual([]);
   });
 
-  it('is not asked about where what was not shown is left to the next reads, which follow soon until all were tried', async () => {
-    payroll = await Payroll.start({
-      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
-      sandbox: { variants: { linkReads: 'allowed' } },
+  describe('and has more payments than one read tries each by itself', () => {
+    const [lost, garbled] = [new Set<number>(), new Set<number>()];
+    /** A run of three payments has ended, of which each read tries one: the next one each time. */
+    beforeEach(async () => {
+      lost.clear();
+      garbled.clear();
+      payroll = await Payroll.start({
+        settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+        sandbox: { variants: { linkReads: 'allowed' } },
+      });
+      await payroll.until(await payroll.paid(payFile(payRows(3))), ['SETTLED'], 20_000);
+      await payroll.letRest('FOLLOW');
+      const source = payroll.services[0]!.app.get(PaymentSource);
+      const { paymentsOf } = source;
+      let turn = 0;
+      jest.spyOn(source, 'paymentsOf').mockImplementation(async (account, asked, at) => {
+        const seen = await paymentsOf.call(source, account, asked, at);
+        const inTurn = seen.sort((a, b) => a.bankPaymentId.localeCompare(b.bankPaymentId));
+        const tried = turn++ % 3;
+        const left = inTurn.filter((_, n) => n !== tried).map(({ bankPaymentId }) => bankPaymentId);
+        at.onUntried?.(left);
+        if (garbled.has(tried)) at.onUnread?.(new ContractDrift(['status']), 'one');
+        return garbled.has(tried) || lost.has(tried) ? [] : inTurn.slice(tried, tried + 1);
+      });
     });
-    await payroll.until(await payroll.paid(payFile(payRows(3))), ['SETTLED'], 20_000);
-    const source = payroll.services[0]!.app.get(PaymentSource);
-    const { paymentsOf } = source;
-    let pass: 'more-to-try' | 'last-tried' = 'more-to-try';
-    let tried = 1;
-    jest.spyOn(source, 'paymentsOf').mockImplementation(async (...asked) => {
-      const seen = await paymentsOf.apply(source, asked);
-      const left = seen.slice(tried).map(({ bankPaymentId }) => bankPaymentId);
-      asked[2].onUntried?.(left, pass);
-      return seen.slice(0, 1);
-    });
-    const soon = async () => {
+    /** The next pass over its payments. @returns what is asked after each read */
+    const pass = async (since: string): Promise<string[][]> => {
+      const asked: string[][] = [];
+      for (let n = 0; n < 3; n += 1) {
+        await readAfter(since);
+        asked.push(await kinds());
+      }
+      return asked;
+    };
+    const isSoon = async () => {
       const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND wake_at < now() + interval '3 hours'`;
       return (await select(payroll.database.superuserUrl, due)).length > 0;
     };
-    await readAfter('0 hours');
-    await readAfter('25 hours');
-    expect(await kinds()).toEqual([]);
-    expect(await soon()).toBe(true);
-    pass = 'last-tried';
-    await readAfter('25 hours');
-    expect(await soon()).toBe(false);
-    // One that was tried, and is not shown, stays missing while others are.
-    tried = 2;
-    await readAfter('0 hours');
-    tried = 1;
-    await readAfter('25 hours');
-    tried = 2;
-    await readAfter('25 hours');
-    expect(await kinds()).toEqual(['ROW_UNSEEN']);
-    expect((await payroll.attention())[0]!.happened).toContain('1 of 3 payments of it are not shown');
+    const none = [[], [], []];
+
+    it('is not asked about: the next reads follow soon until each payment was tried', async () => {
+      for (const soon of [true, true, false, true, true, false]) {
+        await readAfter('25 hours');
+        expect(await isSoon()).toBe(soon);
+      }
+      expect(await kinds()).toEqual([]);
+    });
+
+    it('is asked about a day later where one that was tried is not shown, and not any more once each was', async () => {
+      lost.add(0);
+      expect(await pass('1 hour')).toEqual(none);
+      expect(await pass('25 hours')).toEqual([['ROW_UNSEEN'], ['ROW_UNSEEN'], ['ROW_UNSEEN']]);
+      expect((await payroll.attention())[0]!.happened).toContain('1 of 3 payments of it are not shown');
+      lost.clear();
+      expect(await pass('26 hours')).toEqual([['ROW_UNSEEN'], ['ROW_UNSEEN'], []]);
+    });
+
+    it('is not asked about for a read that fails once a day, where each payment was shown in between', async () => {
+      const source = payroll.services[0]!.app.get(PaymentSource);
+      for (let day = 0; day < 2; day += 1) {
+        jest.spyOn(source, 'paymentsOf').mockRejectedValueOnce(new BankError(500, { raw: '' }));
+        await readAfter('25 hours');
+        expect(await pass('25 hours')).toEqual(none);
+      }
+    });
+
+    it('is read as a whole since the first of the reads that showed each payment', async () => {
+      const { superuserUrl } = payroll.database;
+      await execute(superuserUrl, 'UPDATE instruction SET payments_read_at = NULL');
+      const readAt = async () =>
+        (
+          await select<{ at: Date | null }>(superuserUrl, 'SELECT payments_read_at AS at FROM instruction')
+        )[0]!.at;
+      lost.add(1);
+      const begun: Date[] = [];
+      for (let n = 0; n < 6; n += 1) {
+        if (n === 3) lost.clear();
+        expect(await readAt()).toBeNull();
+        begun.push(new Date());
+        await readAfter('1 hour');
+      }
+      const at = await readAt();
+      expect([at! >= begun[3]!, at! < begun[4]!]).toEqual([true, true]);
+    });
+
+    it('is asked about for an answer that cannot be used until each payment was shown', async () => {
+      garbled.add(1);
+      expect(await pass('1 hour')).toEqual([[], ['CONTRACT_DRIFT'], ['CONTRACT_DRIFT']]);
+      garbled.clear();
+      expect(await pass('1 hour')).toEqual([['CONTRACT_DRIFT'], ['CONTRACT_DRIFT'], []]);
+    });
   });
 
   it.each(['500-before', '404', '422'])('is asked about once, a day later (%s)', async (kind) => {

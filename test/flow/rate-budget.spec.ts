@@ -627,6 +627,14 @@ describe('the estimate of a run that pays again what another did not', () => {
       `UPDATE lease SET wake_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
     );
 
+  const SENDING =
+    'initiate add submit getAccount getInstruction listPaymentTransactions ' +
+    'listInstructionPaymentTransactions getPaymentTransaction';
+  const askedSince = async (before: Record<string, number>): Promise<number> => {
+    const now = await payroll.calls();
+    return SENDING.split(' ').reduce((sum, one) => sum + (now[one] ?? 0) - (before[one] ?? 0), 0);
+  };
+
   it.each([
     ['a bank without links, whose general list is read each time', 'refused', 4],
     ['a bank whose pages are small', 'allowed', 3],
@@ -653,19 +661,13 @@ describe('the estimate of a run that pays again what another did not', () => {
     const before = await payroll.calls();
     await payroll.approve(made.data);
     await payroll.until(made.data.id, ['FOLLOWING'], 40_000);
-    const now = await payroll.calls();
-    const asked = (
-      'initiate add submit getAccount getInstruction listPaymentTransactions ' +
-      'listInstructionPaymentTransactions getPayment'
-    )
-      .split(' ')
-      .reduce((sum, one) => sum + (now[one] ?? 0) - (before[one] ?? 0), 0);
+    const asked = await askedSince(before);
     expect(estimate.requests).toBeGreaterThanOrEqual(asked);
     // Of up to four looks before each submit, five where no instruction can be read, one is needed here.
     expect(estimate.requests).toBeLessThan(most * asked);
   });
 
-  it('counts each payment that the list of its instruction lacks, by itself', async () => {
+  it('counts each payment that the list of its instruction lacks, by itself, and is not below what its sending asks', async () => {
     payroll = await Payroll.start({
       settings: { FOLLOW_DELAYS_MS: '600000' },
       sandbox: { variants: { linkReads: 'allowed' } },
@@ -678,18 +680,20 @@ describe('the estimate of a run that pays again what another did not', () => {
       return (await payroll.run(parent)).status === 'FAILED';
     }, 40_000);
     await payroll.letRest('FOLLOW');
+    const [{ bankInstructionId }] = (await payroll.run(parent)).instructions;
     const bank = payroll.services[0]!.app.get(BankGateway);
     const { listInstructionPayments } = bank;
     jest.spyOn(bank, 'listInstructionPayments').mockImplementation(async function* (...asked) {
       for await (const one of listInstructionPayments.apply(bank, asked)) {
         yield one;
-        return;
+        if (asked[0] === bankInstructionId) return;
       }
     });
     const before = (await payroll.calls()).listPaymentTransactions;
-    const made = await payroll
-      .as('preparer')
-      .post(payroll.path(`/pay-runs/${parent}/successor`), { executionDate: payroll.executionDate() });
+    const made = await payroll.as('preparer').post(payroll.path(`/pay-runs/${parent}/successor`), {
+      executionDate: payroll.executionDate(),
+      submitAt: payroll.clock.now().toISOString(),
+    });
     expect(made.status).toBe(201);
     expect((await payroll.calls()).listPaymentTransactions).toBe(before);
     const { estimate } = await payroll.run(made.data.id);
@@ -701,6 +705,11 @@ describe('the estimate of a run that pays again what another did not', () => {
     );
     // For the gate, and four times before the submit.
     expect(estimate.requests - unaware.requests).toBe(5 * ids!.count);
+    const calls = await payroll.calls();
+    await payroll.approve(made.data);
+    await payroll.until(made.data.id, ['FOLLOWING'], 40_000);
+    expect((await payroll.calls()).getPaymentTransaction).toBeGreaterThan(calls.getPaymentTransaction ?? 0);
+    expect(estimate.requests).toBeGreaterThanOrEqual(await askedSince(calls));
   });
 });
 

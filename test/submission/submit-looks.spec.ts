@@ -77,7 +77,8 @@ function atBank(takes: Takes) {
   };
   /** How old what was read first of the last look is. */
   const oldestMs = () => nowMs - (lookedMs.at(-1) ?? 0);
-  return { looks, submit, done, oldestMs };
+  const pass = (ms: number) => (nowMs += ms);
+  return { looks, submit, done, oldestMs, pass };
 }
 
 const waiting = { end: { inMs: expect.any(Number), waitsFor: expect.any(String) } };
@@ -133,6 +134,22 @@ describe('what a submit pays again', () => {
     expect(await submit()).toMatchObject(waiting);
     expect(oldestMs()).toBeGreaterThan(MINUTE);
   });
+
+  it.each<[string, Takes]>([
+    ['at the first look', { lookMs: 57 * SECOND, readMs: 100 }],
+    ['after a reading of all of the instruction', { lookMs: 57 * SECOND, readMs: 61 * SECOND }],
+    ['after a turn that always comes late', { lookMs: 40 * SECOND, readMs: 3 * SECOND, turnMs: 17 * SECOND }],
+  ])(
+    'counts as read when the look began until the submit leaves, too, where it is allowed %s',
+    async (_, takes) => {
+      const { submit, oldestMs, pass } = atBank(takes);
+      const looked = await submit();
+      if (!('allowed' in looked)) throw new Error('it is allowed');
+      expect(looked.allowed.mayLeave?.()).toBe(true);
+      pass(61 * SECOND - oldestMs());
+      expect(looked.allowed.mayLeave?.()).toBe(false);
+    },
+  );
 
   it('leaves the limit to others for nine times as long, at least 15 seconds, and until the cut-off or for an hour', async () => {
     const restOf = async (takes: Takes) => (await atBank(takes).submit()) as { end: { inMs: number } };

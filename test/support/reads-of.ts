@@ -10,13 +10,14 @@ export function faultsOf(clock = new Clock(), patienceMs = 0): FaultsInARow {
   return new FaultsInARow(clock, { BANK_PATIENCE_MS: patienceMs });
 }
 
-/** What reads of a bank find, with a gateway of the test; the sizes of its lists are not kept. */
+/** What reads of a bank find, with a gateway of the test; the sizes of its lists are not kept, nor what they lack unless said. */
 export function readsOf(
   gateway: Partial<Record<keyof BankGateway, unknown>>,
   faults = faultsOf(),
+  rememberLacking: BankLists['rememberLacking'] = () => Promise.resolve(),
 ): BankReads {
   const bank = gateway as unknown as BankGateway;
-  const nothing = () => Promise.resolve();
-  const lists = { remember: nothing, rememberLacking: nothing } as unknown as BankLists;
+  const remember = () => Promise.resolve();
+  const lists = { remember, rememberLacking } as unknown as BankLists;
   return new BankReads(bank, new PaymentsAlone(bank, faults), lists, new Clock(), faults);
 }
