@@ -49,7 +49,7 @@ async function contradictedOf({ database }: Payroll, runId: string): Promise<Set
   return new Set(told.map(({ id }) => id));
 }
 
-/** Has the service read once more whatever it follows or watches of the runs. */
+/** Has the service read once more whatever it follows or watches of the runs; of what was submitted, until that is answered. */
 export async function readAgain({ database }: Payroll, runs: readonly string[]): Promise<void> {
   const { superuserUrl } = database;
   const of = `kind = 'FOLLOW' AND subject_id IN (SELECT id FROM instruction WHERE pay_run_id = ANY ($1::uuid[]))`;
@@ -59,7 +59,8 @@ export async function readAgain({ database }: Payroll, runs: readonly string[]):
   const isRead = async () => {
     const due = await select(
       superuserUrl,
-      `SELECT FROM lease WHERE ${of} AND (holder IS NOT NULL OR wake_at <= clock_timestamp())`,
+      `SELECT FROM lease WHERE ${of} AND (holder IS NOT NULL OR wake_at <= clock_timestamp() OR woken_at IS NOT NULL
+         AND subject_id IN (SELECT id FROM instruction WHERE status IN ('SUBMITTED', 'CLOSED')))`,
       ids,
     );
     return due.length === 0;
