@@ -5,6 +5,7 @@ import { type Payroll } from '../../test/support/payroll';
 import type { SaidOfRun } from './judge';
 import type { Post } from './proxy';
 import { callOf } from './calls';
+import { saidAgain } from './said-again';
 
 /** A read that failed is made again after five seconds, and a stand may follow a hundred instructions. */
 const READ_AGAIN_MS = 20_000;
@@ -30,7 +31,7 @@ export async function saidOf(payroll: Payroll, runId: string): Promise<SaidOfRun
   const said: SaidOfRun['payments'][number][] = [];
   for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
     const params = { limit: 100, ...(cursor !== undefined && { cursor }) };
-    const { data } = await payroll.as('finance').get(path, { params });
+    const { data } = await saidAgain(() => payroll.as('finance').get(path, { params }));
     const items = data.items as SaidOfRun['payments'];
     said.push(...items.map((one) => ({ ...one, contradicted: contradicted.has(one.employeeId) })));
     cursor = data.nextCursor ?? undefined;
@@ -172,8 +173,8 @@ async function intentsOf({ database }: Payroll): Promise<Intent[]> {
 /** The audit chains that no longer verify. */
 export async function brokenChains(payroll: Payroll): Promise<string[]> {
   const chains = [
-    await payroll.as('operator').get(payroll.path('/audit/verification')),
-    await payroll.as('administrator').get('/v1/service/audit/verification'),
+    await saidAgain(() => payroll.as('operator').get(payroll.path('/audit/verification'))),
+    await saidAgain(() => payroll.as('administrator').get('/v1/service/audit/verification')),
   ];
   return chains.flatMap(({ data, config }) => (data.intact === true ? [] : [String(config.url)]));
 }
