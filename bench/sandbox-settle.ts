@@ -83,14 +83,20 @@ async function settle(client: Client, instructions: readonly number[], payments:
   }
 }
 
-/** Milliseconds of each page. @throws Error when the pages do not hold every payment once */
+/**
+ * Milliseconds of each page. A page of each tenth is read in turn: other work of the machine costs all tenths the same.
+ * @throws Error when the pages do not hold every payment once
+ */
 async function listAll(client: Client, payments: number): Promise<number[]> {
   const ids = new Set<number>();
+  const count = Math.ceil(payments / PAGE_SIZE);
+  const tenth = Math.ceil(count / 10);
+  const inTurn = Array.from({ length: 10 * tenth }, (_, n) => (n % 10) * tenth + Math.floor(n / 10) + 1);
   const costs: number[] = [];
-  for (let page = 1; page <= Math.ceil(payments / PAGE_SIZE); page += 1) {
+  for (const page of inTurn.filter((one) => one <= count)) {
     const path = `${PATHS.paymentTransactions()}?page=${page}&pageSize=${PAGE_SIZE}`;
     const { seconds, result } = await timed(() => client.call('GET', path));
-    costs.push(seconds * 1_000);
+    costs[page - 1] = seconds * 1_000;
     for (const { paymentTransactionInternalInformation } of result.items)
       ids.add(paymentTransactionInternalInformation.id);
   }

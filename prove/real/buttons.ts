@@ -207,6 +207,7 @@ async function pressFaulty(buttons: Buttons, stand: Stand): Promise<void> {
 /** A run with every button on its way; its last row fails at the bank, its first submit is not answered. */
 async function pressRun(buttons: Buttons, { payroll }: Stand, rows: readonly Row[]): Promise<string> {
   const press = buttons.press.bind(buttons);
+  await payroll.leaveTheLastMinutes();
   const failing = MAGIC_CREDITORS.find(({ effect }) => effect === 'fails')?.iban ?? '';
   const file = payFile(rows.map((row, n) => (n === rows.length - 1 ? { ...row, iban: failing } : row)));
   const executionDate = payroll.executionDate();

@@ -102,7 +102,7 @@ async function parked(
  * As `declared`, of a submit that has not left: a delete that was carried out and not answered proves nothing, and the bank
  * then says in writing that it has not executed it.
  */
-async function declaredWhileHeld(stand: Stand, runId: string): Promise<boolean> {
+export async function declaredWhileHeld(stand: Stand, runId: string): Promise<boolean> {
   return (await declared(stand, runId)) || declared(stand, runId, { evidence: 'by the book of the bank' });
 }
 
@@ -123,10 +123,10 @@ async function declared(
 /** A run that pays again what the other did not, approved. @throws where it is refused */
 async function successor(stand: Stand, runId: string, rows: readonly Row[]): Promise<string> {
   const { payroll } = stand;
+  await payroll.leaveTheLastMinutes();
   const terms = { executionDate: payroll.executionDate(), submitAt: new Date().toISOString() };
-  const { status, data } = await payroll
-    .as('preparer')
-    .post(payroll.path(`/pay-runs/${runId}/successor`), terms);
+  const path = payroll.path(`/pay-runs/${runId}/successor`);
+  const { status, data } = await saidAgain(() => payroll.as('preparer').post(path, terms));
   if (status !== 201) throw new Error(`no successor was made: ${status}`);
   await stand.approve(data, rows);
   return String(data.id);

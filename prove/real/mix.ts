@@ -21,7 +21,7 @@ interface Mixture {
   stand: StandKind;
   instructions: number;
   scripts: Record<string, unknown>[];
-  network: () => Meddling | undefined;
+  network: (stand: Stand) => Meddling | undefined;
   mishaps: Mishap[];
 }
 type Mishap = { kind: 'kill' | 'pause' | 'cut' | 'replica'; afterMs: number };
@@ -124,7 +124,7 @@ function moreScripts(random: Random, stand: StandKind): Record<string, unknown>[
 }
 
 /** One thing that the network does, or that the bank shows for a moment. */
-function meddlingOf(random: Random): () => Meddling {
+function meddlingOf(random: Random): (stand: Stand) => Meddling {
   const call = random.pick(CALLS);
   const nth = random.between(1, 4);
   return random.pick([
@@ -196,7 +196,7 @@ async function playMixture(stand: Stand, seed: number, line: Line, report: Repor
   const again = `npm run -s prove -- --replay mix:${seed}`;
   try {
     for (const script of scripts) await stand.payroll.fault(script);
-    const meddling = network();
+    const meddling = network(stand);
     if (meddling !== undefined) stand.proxy.meddle = meddling;
     const id = await stand.pay(rows);
     await Promise.all(mishaps.map((mishap) => befall(stand, mishap)));

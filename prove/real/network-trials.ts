@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Stand, SUBMIT_DOUBT_MS } from './stand';
-import { POSTS } from './calls';
+import { DID_NOT_STRIKE, type Stand, SUBMIT_DOUBT_MS } from './stand';
+import { instructionIn, POSTS } from './calls';
 import { meddled, meddleWith, type Trial } from './trial';
 
 /** What comes to the bank that the service did not send, or not twice. */
@@ -38,16 +38,31 @@ function lateEffect(fault: string, call: 'add' | 'submit', change?: (body: strin
     stand: 'add-after-submit',
     meet: async (stand, rows) => {
       const before = await moved(stand);
-      stand.proxy.meddle = meddleWith(call, { again: { afterMs: 200, afterSubmit: true, change } });
+      const meddle = meddleWith(call, { again: { afterMs: 200, afterSubmit: true, change } });
+      let struck: string | undefined;
+      stand.proxy.meddle = async (exchange) => {
+        const effect = await meddle(exchange);
+        if (effect !== undefined) struck = instructionIn(exchange.path);
+        return effect;
+      };
       const id = await stand.pay(rows);
       await stand.payroll.until(id, ['SETTLED'], 20_000).catch(() => undefined);
       // The service looks once more when it has doubted for so long.
       await sleep(SUBMIT_DOUBT_MS + 1_000);
+      if (!wasSubmitted(stand, struck)) throw new Error(DID_NOT_STRIKE);
       if ((await moved(stand)) <= before + rows.length)
         throw new Error('the bank accepted nothing after the submit');
       return id;
     },
   };
+}
+
+/** Whether the instruction was submitted: one that was given up, as where an add was not answered, never is. */
+function wasSubmitted({ proxy }: Stand, instruction: string | undefined): boolean {
+  return proxy.posts.some(
+    ({ path, status = 0 }) =>
+      path.endsWith('/submit') && status > 0 && status < 300 && instructionIn(path) === instruction,
+  );
 }
 
 /** How often the bank has moved money. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isPayRunFinal, type PayRunStatus } from '../../src/domain/pay-run';
 import type { Payroll } from '../../test/support/payroll';
+import { saidAgain } from './said-again';
 
 /** What people are asked. */
 export interface Asking {
@@ -11,6 +12,12 @@ export interface Asking {
 }
 
 const LOOK_MS = 240;
+
+/** What people are asked and have not decided. */
+export async function openOf(payroll: Payroll): Promise<Asking[]> {
+  const { data } = await saidAgain(() => payroll.as('operator').get(payroll.path('/attention')));
+  return data.items;
+}
 
 /** The two people who decide what the service asks, by the bank's book. */
 export class People {
@@ -24,7 +31,7 @@ export class People {
     const endMs = Date.now() + this.patienceMs;
     let decided = false;
     while (Date.now() < endMs) {
-      const open = (await this.payroll.attention()) as unknown as Asking[];
+      const open = await openOf(this.payroll);
       for (const one of open) {
         const concerned = one.payRunId === id || one.payRunId === null;
         decided = ((await this.answer(one)) && concerned) || decided;
@@ -43,7 +50,7 @@ export class People {
     const choices = await this.choicesOf(id, actions);
     for (const action of choices) {
       const word = { action, reason: 'decided in the proof', evidence: 'by the book of the bank' };
-      await this.payroll.propose(path, word);
+      await saidAgain(() => this.payroll.propose(path, word));
       const confirmed = await this.payroll.confirm(path);
       if (confirmed.status === 200) {
         return true;
@@ -63,10 +70,10 @@ export class People {
 
   /** Whether an instruction was submitted and all of it was paid, as the bank's written word says it. */
   private async atBank(attentionId: string): Promise<{ submitted: boolean; paid: boolean }> {
-    const { data } = await this.payroll.as('operator').get(this.payroll.path(`/attention/${attentionId}`));
-    const { data: run } = await this.payroll
-      .as('finance')
-      .get(this.payroll.path(`/pay-runs/${data.payRunId}`));
+    const answered = (path: string) =>
+      saidAgain(() => this.payroll.as('finance').get(this.payroll.path(path)));
+    const { data } = await answered(`/attention/${attentionId}`);
+    const { data: run } = await answered(`/pay-runs/${data.payRunId}`);
     const part = run.instructions.find((one: { id: string }) => one.id === data.instructionId);
     const { instructions } = await this.payroll.ledger();
     const atBank = instructions.find((one) => String(one.id) === String(part?.bankInstructionId));

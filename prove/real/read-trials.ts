@@ -114,9 +114,16 @@ function statusTrials(): Trial[] {
       expects: ['UNKNOWN_STATUS'],
     },
     {
-      ...meddled('SETTLED, then FAILED', true, settledThenFailed),
+      fault: 'SETTLED, then FAILED',
+      assumptions: 'inside',
+      short: true,
+      stand: 'plain',
       instructions: 1,
       expects: ['CONTRADICTION'],
+      meet: (stand, rows) => {
+        stand.proxy.meddle = settledThenFailed(stand);
+        return stand.pay(rows);
+      },
     },
     {
       fault: 'an abandoned instruction that moves',
@@ -154,16 +161,19 @@ export function undocumented(): Meddling {
   };
 }
 
-/** The last payment is kept open by the first answer, so that the others are read again. */
-export function settledThenFailed(): Meddling {
-  let seen = 0;
-  return ({ method, body }) => {
+/** The last payment is kept open until another is known to have settled, so that they are read again. */
+export function settledThenFailed({ payroll }: Stand): Meddling {
+  return async ({ method, body }) => {
     if (method !== 'GET' || !body.includes(SETTLED)) return undefined;
+    const settled = await select(
+      payroll.database.superuserUrl,
+      `SELECT FROM payment WHERE status = 'SETTLED'
+         AND pay_run_id = (SELECT id FROM pay_run ORDER BY created_at DESC LIMIT 1) LIMIT 1`,
+    );
+    if (settled.length > 0) return { body: body.replaceAll(SETTLED, '"value":"FAILED"') };
     const last = body.lastIndexOf('"paymentTransactionInternalInformation"');
-    // Else nothing would be seen to settle: that answer is shown as it is, and the next is the first.
-    if (seen === 0 && (last === -1 || !body.slice(0, last).includes(SETTLED))) return undefined;
-    seen += 1;
-    if (seen > 1) return { body: body.replaceAll(SETTLED, '"value":"FAILED"') };
+    // Else nothing would be seen to settle: that answer is shown as it is.
+    if (last === -1 || !body.slice(0, last).includes(SETTLED)) return undefined;
     const open = body.slice(last).replaceAll(SETTLED, '"value":"READY_FOR_PROCESSING"');
     return { body: body.slice(0, last) + open };
   };

@@ -5,6 +5,7 @@ import { type Payroll } from '../../test/support/payroll';
 import type { SaidOfRun } from './judge';
 import type { Post } from './proxy';
 import { callOf } from './calls';
+import { saidAgain } from './said-again';
 
 /** A read that failed is made again after five seconds, and a stand may follow a hundred instructions. */
 const READ_AGAIN_MS = 20_000;
@@ -30,7 +31,7 @@ export async function saidOf(payroll: Payroll, runId: string): Promise<SaidOfRun
   const said: SaidOfRun['payments'][number][] = [];
   for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
     const params = { limit: 100, ...(cursor !== undefined && { cursor }) };
-    const { data } = await payroll.as('finance').get(path, { params });
+    const { data } = await saidAgain(() => payroll.as('finance').get(path, { params }));
     const items = data.items as SaidOfRun['payments'];
     said.push(...items.map((one) => ({ ...one, contradicted: contradicted.has(one.employeeId) })));
     cursor = data.nextCursor ?? undefined;
@@ -49,7 +50,7 @@ async function contradictedOf({ database }: Payroll, runId: string): Promise<Set
   return new Set(told.map(({ id }) => id));
 }
 
-/** Has the service read once more whatever it follows or watches of the runs. */
+/** Has the service read once more whatever it follows or watches of the runs; of what was submitted, until that is answered. */
 export async function readAgain({ database }: Payroll, runs: readonly string[]): Promise<void> {
   const { superuserUrl } = database;
   const of = `kind = 'FOLLOW' AND subject_id IN (SELECT id FROM instruction WHERE pay_run_id = ANY ($1::uuid[]))`;
@@ -59,7 +60,8 @@ export async function readAgain({ database }: Payroll, runs: readonly string[]):
   const isRead = async () => {
     const due = await select(
       superuserUrl,
-      `SELECT FROM lease WHERE ${of} AND (holder IS NOT NULL OR wake_at <= clock_timestamp())`,
+      `SELECT FROM lease WHERE ${of} AND (holder IS NOT NULL OR wake_at <= clock_timestamp() OR woken_at IS NOT NULL
+         AND subject_id IN (SELECT id FROM instruction WHERE status IN ('SUBMITTED', 'CLOSED')))`,
       ids,
     );
     return due.length === 0;
@@ -171,8 +173,8 @@ async function intentsOf({ database }: Payroll): Promise<Intent[]> {
 /** The audit chains that no longer verify. */
 export async function brokenChains(payroll: Payroll): Promise<string[]> {
   const chains = [
-    await payroll.as('operator').get(payroll.path('/audit/verification')),
-    await payroll.as('administrator').get('/v1/service/audit/verification'),
+    await saidAgain(() => payroll.as('operator').get(payroll.path('/audit/verification'))),
+    await saidAgain(() => payroll.as('administrator').get('/v1/service/audit/verification')),
   ];
   return chains.flatMap(({ data, config }) => (data.intact === true ? [] : [String(config.url)]));
 }

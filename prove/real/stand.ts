@@ -16,7 +16,7 @@ import {
 } from './judge';
 import { reconciledSince, tellPasses } from './passes';
 import { type OwnDatabase, startOwnDatabase } from './own-database';
-import { type Asking, People } from './people';
+import { type Asking, openOf, People } from './people';
 import { Proxy } from './proxy';
 import {
   brokenChains,
@@ -40,7 +40,8 @@ export const SUBMIT_DOUBT_MS = 1_200;
 /** Short enough for many trials; in the proportions of the product's defaults. */
 const SETTINGS = {
   TICK_MS: '100',
-  BANK_TIMEOUT_MS: '500',
+  // Longer than whatever else is done on a busy machine: an answer that is lost to it was never shown.
+  BANK_TIMEOUT_MS: '2000',
   SUBMIT_DOUBT_MS: String(SUBMIT_DOUBT_MS),
   BANK_LAG_BOUND_MS: '300',
   LEASE_MS: String(LEASE_MS),
@@ -279,7 +280,7 @@ export class Stand {
     if (this.trials.length === 0) return '';
     const ids = this.trials.flatMap((trial) => trial.ids);
     await readAgain(this.payroll, ids);
-    const open = await this.payroll.attention();
+    const open = await openOf(this.payroll);
     const now = await Promise.all(
       this.trials.map(async ({ ids: runs, rows, then }) => ({
         then,
@@ -363,7 +364,7 @@ export class Stand {
 
   /** The attentions that concern a run, or all runs. */
   async asking(id: string): Promise<Asking[]> {
-    const open = (await this.payroll.attention()) as unknown as Asking[];
+    const open = await openOf(this.payroll);
     return open.filter(({ payRunId }) => payRunId === id || payRunId === null);
   }
 

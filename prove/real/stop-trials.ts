@@ -5,7 +5,7 @@ import { select } from '../../test/support/database';
 import { payFile, type Row } from '../../test/support/pay-rows';
 import { eventually } from '../../test/support/eventually';
 import { type ServiceProcess } from '../../test/support/payroll';
-import { saidAgain } from './said-again';
+import { declaredWhileHeld } from './late-submit-trials';
 import { LEASE_MS, type Stand } from './stand';
 import type { Trial } from './trial';
 
@@ -61,11 +61,7 @@ export function stopTrials(): Trial[] {
       meet: async (stand, rows) => {
         const { payroll } = stand;
         const { id, stopped } = await stoppedAt(stand, rows, 'submit.intended', 'INSTRUCTION');
-        const asked = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
-        const word = { action: 'NOT_EXECUTED', reason: 'decided in the proof' };
-        await payroll.as('operator').post(`${asked}/actions`, word);
-        const { status } = await saidAgain(() => payroll.confirm(asked));
-        if (status !== 200) throw new Error(`it was not declared: ${status}`);
+        if (!(await declaredWhileHeld(stand, id))) throw new Error('it could not be declared');
         const calls = (await payroll.calls()).submit ?? 0;
         await sleep(TOO_LATE_MS);
         await wakeUp(stopped);

@@ -6,7 +6,13 @@ import {
   type FaultBefore,
 } from '../../src/bank-sandbox/fault-kinds';
 import { addition, paymentIdOf, Tester, type Json } from './client';
+import { eventually } from '../support/eventually';
 import { pause } from './receiver';
+
+/** Of what the bank executes late: longer than a busy machine takes to see that it has not yet. */
+const DELAY_MS = 2_000;
+/** A busy machine has executed a call by then. */
+const EXECUTED_MS = 2_000;
 
 let bank: Tester;
 let id: number;
@@ -71,25 +77,24 @@ const EFFECTS: Record<FaultBefore | FaultAfter, Effect> = {
   '500-after': { seen: '500', executed: 1 },
   garbage: { seen: '201 unreadable', executed: 1 },
   truncated: { seen: '201 unreadable', executed: 1 },
-  'slow-drip': { seen: '201 silence', executed: 1, waitMs: 300 },
-  hang: { seen: 'none silence', executed: 1, waitMs: 300 },
+  'slow-drip': { seen: '201 silence', executed: 1, waitMs: EXECUTED_MS },
+  hang: { seen: 'none silence', executed: 1, waitMs: EXECUTED_MS },
   'echo-corrupted': { seen: '201', executed: 1 },
   doubled: { seen: '201', executed: 1, later: 2 },
 };
 
 describe.each(Object.entries(EFFECTS))('%s', (kind, { seen: expected, executed, later, waitMs }) => {
   it('has its effect on an add', async () => {
-    await bank.fault({ operation: 'add', kind, nth: 1, delayMs: 200 });
+    const added = async (): Promise<number> => (await bank.ledger()).instructions[0].rows.length;
+    await bank.fault({ operation: 'add', kind, nth: 1, delayMs: DELAY_MS });
     expect(await seen(addPath(), addition(), waitMs)).toBe(expected);
-    expect((await bank.ledger()).instructions[0].rows).toHaveLength(executed);
-    if (later === undefined) return;
-    await pause(400);
-    expect((await bank.ledger()).instructions[0].rows).toHaveLength(later);
+    expect(await added()).toBe(executed);
+    if (later !== undefined) await eventually(async () => (await added()) === later, 10_000);
   });
 
   it('has its effect on a submit: money moves once or not at all', async () => {
     await bank.add(id, { value: 700 });
-    await bank.fault({ operation: 'submit', kind, nth: 1, delayMs: 200 });
+    await bank.fault({ operation: 'submit', kind, nth: 1, delayMs: DELAY_MS });
     expect(await seen(PATHS.submit(String(id)), undefined, waitMs)).toBe(expected);
     const moved = async (): Promise<Json> => {
       await bank.advance(0);
@@ -104,7 +109,8 @@ describe.each(Object.entries(EFFECTS))('%s', (kind, { seen: expected, executed, 
     const once = Math.min(executed, 1);
     expect(await moved()).toEqual([once, once]);
     if (later === undefined) return;
-    await pause(400);
+    await pause(DELAY_MS + 200);
+    await eventually(async () => (await moved())[1] > 0, 10_000);
     expect(await moved()).toEqual([1, 1]);
   });
 });
@@ -131,11 +137,10 @@ it.each(['request-lost', 'answer-lost'])('breaks the connection: %s', async (kin
 });
 
 it('commits late, after the connection is gone', async () => {
-  await bank.fault({ operation: 'add', kind: 'late-commit', delayMs: 150 });
+  await bank.fault({ operation: 'add', kind: 'late-commit', delayMs: DELAY_MS });
   await expect(rawAdd()).rejects.toThrow();
   expect(await count()).toBe(0);
-  await pause(300);
-  expect(await count()).toBe(1);
+  await eventually(async () => (await count()) === 1, 10_000);
 });
 
 it.each([
@@ -183,13 +188,13 @@ it.each([
   ['hang-before', 0],
 ])('never answers: %s, executed %d', async (kind, executed) => {
   await bank.fault({ operation: 'add', kind });
-  await expect(rawAdd(AbortSignal.timeout(150))).rejects.toThrow();
+  await expect(rawAdd(AbortSignal.timeout(EXECUTED_MS))).rejects.toThrow();
   expect(await count()).toBe(executed);
 });
 
 it('drips its answer byte by byte', async () => {
-  await bank.fault({ operation: 'add', kind: 'slow-drip', delayMs: 20 });
-  const response = await rawAdd(AbortSignal.timeout(300));
+  await bank.fault({ operation: 'add', kind: 'slow-drip', delayMs: 100 });
+  const response = await rawAdd(AbortSignal.timeout(EXECUTED_MS));
   await expect(response.text()).rejects.toThrow();
   expect(await count()).toBe(1);
 });
@@ -216,11 +221,10 @@ it('executes a call twice when it is doubled', async () => {
   await bank.fault({ operation: 'add', kind: 'doubled', nth: 1 });
   expect((await bank.add(id)).status).toBe(201);
   expect(await count()).toBe(2);
-  await bank.fault({ operation: 'add', kind: 'doubled', nth: 1, delayMs: 300 });
+  await bank.fault({ operation: 'add', kind: 'doubled', nth: 1, delayMs: DELAY_MS });
   expect((await bank.add(id)).status).toBe(201);
   expect(await count()).toBe(3);
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(await count()).toBe(4);
+  await eventually(async () => (await count()) === 4, 10_000);
 });
 
 it('strikes the nth call, every nth call, or the first ones', async () => {

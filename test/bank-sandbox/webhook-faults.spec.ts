@@ -58,7 +58,7 @@ it('forges one beside the real one', async () => {
 });
 
 it('delivers one late, after all that follow, and takes note only when it is answered', async () => {
-  await fault('late', { nth: 1, delayMs: 700 });
+  await fault('late', { nth: 1, delayMs: 3_000 });
   const [late, ...others] = await pay(15);
   expect(idsOf(await receiver.until(14))).toEqual(others);
   await bank.advance(30_000);
@@ -70,12 +70,12 @@ it('delivers one late, after all that follow, and takes note only when it is ans
 });
 
 it('keeps no delivery waiting for those that are late, however many, and they keep to the limit', async () => {
-  await fault('late', { delayMs: 700, times: 14 });
+  await fault('late', { delayMs: 3_000, times: 14 });
   const ids = await pay(17);
   expect(idsOf(await receiver.until(3))).toEqual(ids.slice(14));
   await pay(8);
   await receiver.until(11);
-  await pause(900);
+  await pause(3_200);
   expect(await receiver.settled()).toHaveLength(A_MINUTE);
   await bank.advance(60_000);
   await receiver.until(25);
@@ -104,7 +104,7 @@ it('tries a late one again like any other when it is not answered with 200', asy
 });
 
 it('replays one after it was answered with 200', async () => {
-  await fault('replayed', { nth: 1, delayMs: 400 });
+  await fault('replayed', { nth: 1, delayMs: 2_000 });
   await pay(1);
   await receiver.until(1);
   await receiver.settled();
@@ -113,7 +113,7 @@ it('replays one after it was answered with 200', async () => {
   const [first, second] = await receiver.until(2);
   expect(second).toEqual(first);
   expect(isGenuine(first!)).toBe(true);
-  await pause(500);
+  await pause(2_300);
   expect(receiver.received).toHaveLength(2);
 });
 

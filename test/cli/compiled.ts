@@ -42,8 +42,13 @@ function build(): string {
     run('.ci/strip-crash-points.mjs', unfinished);
   }
   removeAbandoned();
-  if (existsSync(folder)) rmSync(unfinished, { recursive: true });
-  else renameSync(unfinished, folder);
+  try {
+    renameSync(unfinished, folder);
+  } catch (error) {
+    // Another process was first.
+    rmSync(unfinished, { recursive: true });
+    if (!existsSync(folder)) throw error;
+  }
   return folder;
 }
 
@@ -54,10 +59,11 @@ function isCurrent(inputs: Stamped): boolean {
 }
 
 function removeAbandoned(): void {
-  for (const name of readdirSync(BUILDS)) {
+  for (const name of readdirSync(BUILDS).filter((one) => one.startsWith(PREFIX))) {
     const path = join(BUILDS, name);
-    const isOld = Date.now() - statSync(path).mtimeMs > ABANDONED_AFTER_MS;
-    if (name.startsWith(PREFIX) && isOld) rmSync(path, { recursive: true });
+    // Another process may have removed it meanwhile.
+    const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (Date.now() - mtimeMs > ABANDONED_AFTER_MS) rmSync(path, { recursive: true, force: true });
   }
 }
 

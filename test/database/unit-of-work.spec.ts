@@ -478,7 +478,7 @@ describe('work that is done by one at a time', () => {
       const open = await select(
         server.superuserUrl,
         `SELECT state FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL
-           AND pid <> pg_backend_pid()`,
+           AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
       );
       expect(open).toEqual([]);
     });

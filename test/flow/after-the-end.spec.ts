@@ -4,7 +4,7 @@ import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
 import { BankReads } from '../../src/employer/bank-reads';
 import { readId } from '../../src/http/prefixed-id';
 import { PaymentSource } from '../../src/settlement/payment-source';
-import { execute, select } from '../support/database';
+import { execute, isLockAwaited, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -74,8 +74,7 @@ it('a read that stops a successor and everything waits for its run with the swit
       const foreign = { ...seen[0]!, bankPaymentId: 'never-sent', messageId: 'of another' };
       return [...seen.map((one) => ({ ...one, status: 'SETTLED' })), foreign];
     });
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FROM pay_run%'`;
-    await eventuallyRead(async () => (await select(payroll.database.superuserUrl, waiting)).length > 0);
+    await eventuallyRead(() => isLockAwaited(payroll.database.superuserUrl, '%FROM pay_run%'));
     // As the call does that holds the run.
     await submitting.query('SELECT FROM service_switch FOR SHARE NOWAIT; COMMIT');
   } finally {

@@ -1,15 +1,17 @@
+import { readAgain } from '../../prove/real/record';
 import { Stand } from '../../prove/real/stand';
 import { buildWithCrashPoints } from '../support/crash-build';
-import { execute } from '../support/database';
+import { execute, select } from '../support/database';
+import { eventually } from '../support/eventually';
 
 /** Two runs come to their end in it, and a busy machine waits four times as long. */
-const WAITS_MS = 1_500;
+const WAITS_MS = 2_500;
 
 describe('a stand of the proof', () => {
   let stand: Stand;
   beforeAll(async () => {
     buildWithCrashPoints();
-    stand = await Stand.open({}, WAITS_MS);
+    stand = await Stand.open({ settings: { BANK_TIMEOUT_MS: '3000' } }, WAITS_MS);
   });
   afterAll(() => stand.close());
 
@@ -34,6 +36,33 @@ describe('a stand of the proof', () => {
   it('forgets the faults of a trial when the next begins', async () => {
     const { missed, raised, attention } = await concluded(() => Promise.resolve());
     expect({ missed, raised, attention }).toEqual({ missed: [], raised: [], attention: false });
+  });
+
+  it('has what is just being read, and rests then, read once more', async () => {
+    const { superuserUrl } = stand.payroll.database;
+    const [read] = await select<{ run: string; id: string; epoch: string }>(
+      superuserUrl,
+      `UPDATE lease l SET holder = 'another', leased_until = 'infinity', wake_at = 'infinity', woken_at = NULL
+       FROM instruction i WHERE i.id = l.subject_id AND i.id = (SELECT id FROM instruction WHERE status = 'CLOSED' LIMIT 1)
+       RETURNING i.pay_run_id AS run, i.id, l.epoch`,
+    );
+    const { run, id, epoch } = read!;
+    const lease = () =>
+      select<{ woken_at: Date | null; epoch: string }>(
+        superuserUrl,
+        'SELECT woken_at, epoch FROM lease WHERE subject_id = $1',
+        [id],
+      );
+    const reading = readAgain(stand.payroll, [run]);
+    await eventually(async () => (await lease())[0]?.woken_at !== null, 5_000);
+    await execute(
+      superuserUrl,
+      `UPDATE lease SET holder = NULL, leased_until = NULL, wake_at = clock_timestamp() + interval '1 second'
+       WHERE subject_id = $1`,
+      [id],
+    );
+    await reading;
+    expect(await lease()).toEqual([{ woken_at: null, epoch: String(Number(epoch) + 1) }]);
   });
 
   it('finds a run stuck that never ends after people have decided what it asked', async () => {

@@ -128,6 +128,8 @@ it('begins no transaction at a tick at which nothing is due, and claims only the
   await database.inEmployer(schedule.employerId, async (tx) =>
     wake(tx, 'ACCOUNT', schedule.employerId, [account]),
   );
+  // What asks is not only what claims.
+  await eventually(() => claim.mock.calls.length > 0, 5_000);
   await ticks(2);
   expect(claim.mock.calls.map(([kind]) => kind)).toEqual(['ACCOUNT']);
   await eventually(async () => {

@@ -70,10 +70,11 @@ export async function select<Row = Record<string, string>>(
   return connected(url, async (client) => (await client.query(sql, parameters)).rows as Row[]);
 }
 
-/** Whether a statement waits for a lock in the database of a superuser's address. */
-export async function isLockAwaited(superuserUrl: string): Promise<boolean> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-  return (await select(superuserUrl, waiting)).length > 0;
+/** Whether a statement, or one like that, waits for a lock in the database of a superuser's address. */
+export async function isLockAwaited(superuserUrl: string, like = '%'): Promise<boolean> {
+  const waiting = `SELECT FROM pg_stat_activity
+    WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE $1`;
+  return (await select(superuserUrl, waiting, [like])).length > 0;
 }
 
 /** Whether a statement waits for a lock that this very connection holds: others may wait for one another meanwhile. */

@@ -252,8 +252,13 @@ export class Payroll {
     };
   }
 
-  async upload(csv: string | Buffer, query: Record<string, string> = {}): Promise<AxiosResponse> {
+  /** Waits for the next day in the last minutes of one, for what is paid otherwise than by `upload`. */
+  async leaveTheLastMinutes(): Promise<void> {
     if (await leaveTheLastMinutes(this.clock)) await skipClosedDays(this.bank);
+  }
+
+  async upload(csv: string | Buffer, query: Record<string, string> = {}): Promise<AxiosResponse> {
+    await this.leaveTheLastMinutes();
     return this.as('preparer').post(this.path('/pay-files'), csv, {
       headers: { 'content-type': 'text/csv' },
       params: {
@@ -340,8 +345,9 @@ export class Payroll {
 
   /** Confirms the action that is proposed, as somebody who has read it. */
   async confirm(path: string, who: keyof Payroll['keys'] = 'second'): Promise<AxiosResponse> {
-    const { data } = await this.as('finance').get(path);
-    const decisions: { id: string; withdrawnAt: string | null }[] = data.decisions;
+    const asked = await this.as('finance').get(path);
+    if (asked.status !== 200) return asked;
+    const decisions: { id: string; withdrawnAt: string | null }[] = asked.data.decisions;
     const read = decisions.findLast(({ withdrawnAt }) => withdrawnAt === null);
     return this.as(who).post(`${path}/actions/confirmation`, { actionId: read?.id ?? NO_ACTION });
   }
