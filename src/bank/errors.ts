@@ -186,11 +186,6 @@ export function isHidden(error: unknown): error is NotAllowed | NotFound {
   return error instanceof NotAllowed || error instanceof NotFound;
 }
 
-/** Whether a read shows nothing that could contradict the bank's written word: it is refused, shows none, or fails for good. */
-export function contradictsNoWord(error: unknown): error is BankClientError {
-  return isHidden(error) || error instanceof ReadFails;
-}
-
 /** Whether what the bank answers cannot be used, now or later: a person must ask it. */
 export function isAnswerUnusable(error: unknown): error is ContractDrift | ListUnreadable {
   return error instanceof ContractDrift || error instanceof ListUnreadable;
@@ -198,7 +193,6 @@ export function isAnswerUnusable(error: unknown): error is ContractDrift | ListU
 
 /** An answer to one read that shows nothing and may never show more; no answer, or want of access, is for us to mend. */
 export function isRefusedRead(error: unknown): error is BankClientError {
-  if (error instanceof ReadFails) return true;
   return (error instanceof BankError && !(error instanceof Unauthorised)) || isAnswerUnusable(error);
 }
 

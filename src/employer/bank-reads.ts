@@ -31,6 +31,7 @@ import {
   lackingIn,
   mayBeOf,
   notAmong,
+  type PaymentsRead,
   withoutFees,
 } from './instruction-at-bank';
 import { MOST_ALONE, PaymentsAlone } from './payments-alone';
@@ -39,14 +40,14 @@ import { MOST_ALONE, PaymentsAlone } from './payments-alone';
 export interface Standing {
   /** Undefined where the bank does not show it. */
   shown?: BankInstruction;
-  /** Whether the bank says that there is none, which is more than that it does not show it. */
+  /** Whether the bank says that there is none, which is more than that it does not show it, and fails in nothing for good. */
   isGone: boolean;
   /** Whether the bank fails to show it, or its payments, for good: that says neither that it was submitted nor not. */
   isFailing?: boolean;
   statuses: string[];
   /** Whether each of its known payments is shown, where they were read. */
   isWhole?: boolean;
-  /** Whether nobody can tell: where the bank says that there is none as the function of this name, and else where it fails. */
+  /** Whether nobody can tell: where the bank says that there is none as `restAsBefore`, and where it fails as `isLeftOpen`. */
   isUnclear: boolean;
 }
 
@@ -55,18 +56,33 @@ export interface Standing {
  * once it was, and its payments as before while it waits for an approval, so that nobody can tell.
  * @param statuses of the payments
  */
-export function isUnclear(statuses: readonly string[]): boolean {
+export function restAsBefore(statuses: readonly string[]): boolean {
   return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
 }
 
 /**
- * Whether payments of an instruction that the bank fails to show leave open that it was submitted: all but one of which each
- * known payment is shown, and ended unpaid, unless one is past its submit.
+ * Whether what the bank fails to show for good, be it the instruction or payments of it, leaves open that it was submitted: all
+ * but one of which each known payment is shown, and ended unpaid, unless one is past its submit.
  * @param isWhole whether each known payment is shown
  */
 function isLeftOpen(statuses: readonly string[], isWhole: boolean): boolean {
   if (statuses.some(isPastSubmit)) return false;
-  return statuses.length === 0 || isUnclear(statuses) || !isWhole;
+  return statuses.length === 0 || restAsBefore(statuses) || !isWhole;
+}
+
+/** A list that may show the payments of an instruction, and the name by which its faults are counted. */
+interface List {
+  list: BankList;
+  name: string;
+  read: () => Promise<BankPayment[]>;
+}
+
+/** Why lists were not read: the last two by themselves, a fault that may pass, and one that lasts. */
+interface Kept {
+  /** The one to be told where nothing is read otherwise. */
+  failure?: BankClientError;
+  passing?: BankClientError;
+  untold?: BankClientError;
 }
 
 /** The bank's clock and ours may differ: a day covers any error of either and costs some pages at most. */
@@ -123,36 +139,34 @@ export class BankReads {
 
   /**
    * The statuses by which the bank tells whether an instruction was submitted: its own, and where that does not say so, or
-   * it is not shown, those of its payments as `payments` reads them (its own way unless said). No payments where the bank
+   * it is not shown, those of its payments as `read` reads them (its own way unless said). No payments where the bank
    * knows of none, or shows the instruction and not them. @throws BankClientError where the instruction cannot be read and
-   * no payment is past its submit, or its payments cannot
+   * no payment is past its submit, or its payments cannot, unless either is for good
    */
   async standing(
     account: EmployerAccount,
     at: InstructionAtBank,
-    payments = () => this.payments(account, { ...at, byAnyList: true, fewTell: true }),
+    payments = () => this.read(account, { ...at, byAnyList: true, fewTell: true }),
   ): Promise<Standing> {
     const { shown, failure } = await this.unlessRefused(account, at.bankInstructionId);
     if (shown && (isPastSubmit(shown.status) || isBeforeSubmit(shown.status)))
       return { shown, isGone: false, statuses: [shown.status], isUnclear: false };
-    const isGone = failure instanceof NotFound;
-    let isUntold = false;
-    const paid = await payments().catch((error: unknown) => {
-      isUntold = error instanceof ReadFails;
-      if (isUntold) return [];
-      if (error instanceof NotFound || (shown && isNotShown(error))) return [];
+    const isNone = failure instanceof NotFound;
+    const { found, untold } = await payments().catch((error: unknown): PaymentsRead => {
+      if (error instanceof NotFound || (shown && isNotShown(error))) return { found: [] };
       // That there is no instruction says nothing of payments that are not shown for another reason.
-      throw failure === undefined || isGone || !isNotShown(error) ? error : failure;
+      throw failure === undefined || isNone || !isNotShown(error) ? error : failure;
     });
-    const statuses = withoutFees(paid, at.bankIds).flatMap((one) =>
+    const statuses = withoutFees(found, at.bankIds).flatMap((one) =>
       statusesShown(one.status, one.wasSettled),
     );
     if (shown) statuses.unshift(shown.status);
-    if (failure && !isGone && !statuses.some(isPastSubmit)) throw failure;
-    const isFailing = !shown && (isUntold || (!failure && may(account, 'INSTRUCTION')));
-    const isWhole = notAmong(paid, at.bankIds).length === 0;
-    const isOpen = isFailing ? isLeftOpen(statuses, isWhole) : isGone && isUnclear(statuses);
-    return { shown, isGone, ...(isFailing && { isFailing }), isWhole, statuses, isUnclear: isOpen };
+    if (failure && !isNone && !statuses.some(isPastSubmit)) throw failure;
+    const isFailing = untold !== undefined || (!shown && !failure && may(account, 'INSTRUCTION'));
+    const isWhole = !untold && notAmong(found, at.bankIds).length === 0;
+    const isGone = isNone && !isFailing;
+    const isUnclear = isFailing ? isLeftOpen(statuses, isWhole) : isGone && restAsBefore(statuses);
+    return { shown, isGone, ...(isFailing && { isFailing }), isWhole, statuses, isUnclear };
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */
@@ -169,136 +183,179 @@ export class BankReads {
   }
 
   /**
-   * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
-   * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
-   * by itself what that lacks; what is sought, by every way. Absence of one proves nothing.
-   * @throws BankClientError where no way can: NotFound where every way says so, and ReadFails where a decision rests on them,
-   * the general list fails for good, and none is shown otherwise
+   * As `read`, for who follows or watches: what is untold is thrown where none is found. Absence of one proves nothing.
+   * @throws BankClientError, ReadFails
    */
   async payments(account: EmployerAccount, asked: InstructionAtBank): Promise<BankPayment[]> {
-    const instruction = { ...asked, isShownAlone: may(account, 'PAYMENT') };
-    const { byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
-    let [isNone, isAskedAlone] = [false, false];
-    const general = () =>
-      this.countingFaults(generalFor(instruction), () => this.fromGeneralList(instruction));
-    const alone = async (): Promise<BankPayment[]> => {
-      isAskedAlone = !isNone;
-      if (isAskedAlone) return this.alone.oneByOne(instruction);
-      return evenUnlisted ? [] : this.alone.unlisted({ ...instruction, evenUnlisted: true });
-    };
-    const ways = [
-      may(account, 'INSTRUCTION_PAYMENTS') && (() => this.ownPayments(account, instruction)),
-      may(account, 'PAYMENT_LIST') && general,
-      may(account, 'PAYMENT') && alone,
-    ].filter((way) => way !== false);
-    let failure: BankClientError | undefined;
-    let lasting: BankClientError | undefined;
-    for (const [n, way] of ways.entries()) {
+    const { found, untold } = await this.read(account, asked);
+    if (untold && found.length === 0) throw new ReadFails('the payments of this instruction', untold);
+    return found;
+  }
+
+  /**
+   * Every payment of the instruction the bank shows now, by the first way that can be read to its end (Endpoints: the list
+   * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
+   * by itself what that lacks; what is sought, by every way.
+   * @throws BankClientError where no way can: NotFound where every way says so; where a decision rests on what is not found,
+   * also a server's fault of any way that may pass
+   */
+  async read(account: EmployerAccount, asked: InstructionAtBank): Promise<PaymentsRead> {
+    const isShownAlone = may(account, 'PAYMENT');
+    const kept: Kept = {};
+    const listed = await this.listed(account, asked, kept);
+    if (listed && listed.found.length > 0) return concluded(asked, listed, kept);
+    // Of what is only followed, a list that cannot be read shows no less than one that shows none.
+    if (listed && asked.isOnlyFollowed) kept.passing = kept.untold = undefined;
+    const isEachAsked = isShownAlone && !listed;
+    let each: PaymentsRead = { found: [] };
+    try {
+      if (isEachAsked) each = await this.alone.oneByOne(asked);
+      else if (listed || kept.untold || isPerhapsNone(kept.failure))
+        each = await this.unlisted(asked, isShownAlone);
+    } catch (error) {
+      if (listed || isServersFault(error) || !this.mayBeReadOtherwise(error, asked)) throw error;
+      if (!kept.untold) throw moreTelling(kept.failure, error);
+    }
+    const read = concluded(asked, each, kept);
+    if (listed || isEachAsked || read.untold || read.found.length > 0) return read;
+    throw kept.failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+  }
+
+  /**
+   * What the first list shows that shows any, with what of that is sought it lacks; nothing where no list could be read.
+   * @param kept told what others failed with
+   */
+  private async listed(
+    account: EmployerAccount,
+    asked: InstructionAtBank,
+    kept: Kept,
+  ): Promise<PaymentsRead | undefined> {
+    const { byAnyList = false, isOnlyFollowed = false } = asked;
+    const isShownAlone = may(account, 'PAYMENT');
+    const lists = this.listsOf(account, asked);
+    let none: PaymentsRead | undefined;
+    for (const [n, { list, name, read }] of lists.entries()) {
+      const next = lists[n + 1];
       let found: BankPayment[];
       try {
-        found = await way();
+        found = await read();
       } catch (error) {
-        if (way === general && this.isGeneralFailing(instruction, error)) {
-          if (!isNone || !isOnlyFollowed) lasting = error;
-        } else if (!this.mayBeReadOtherwise(error, instruction, isNone)) throw error;
-        else if (n === ways.length - 1 && this.isFailing(listOf(instruction.bankInstructionId), error))
-          lasting = error;
-        if (isNone) instruction.onUnread?.(error);
-        if (failure === undefined || failure instanceof NotFound || error instanceof ListUnreadable)
-          failure = error;
+        const mayPass = isServersFault(error) && !this.isFailing(name, error);
+        const isWaitedFor = mayPass && !next && isDecided(asked);
+        if (isWaitedFor || !this.mayBeReadOtherwise(error, asked, none !== undefined, name))
+          throw mayPass ? (kept.passing ?? error) : error;
+        if (isServersFault(error)) kept[mayPass ? 'passing' : 'untold'] ??= error;
+        if (none) asked.onUnread?.(error);
+        kept.failure = moreTelling(kept.failure, error);
         continue;
       }
       if (found.length > 0) {
-        if (way === alone) return found;
-        const isLess = isNone || (isOnlyFollowed && failure instanceof NotFound);
-        if (isLess) return this.alone.completed(instruction, found);
-        const other = ways[n + 1] === general ? general : undefined;
-        const all = await this.withSought(instruction, found, other);
+        const isLess = none !== undefined || (isOnlyFollowed && kept.failure instanceof NotFound);
+        if (isLess) return this.completed(asked, found, isShownAlone);
+        const all = await this.withSought(asked, found, next?.read, isShownAlone);
         // What was not submitted may be too new for a list that lags: all of an instruction is read back before its submit.
-        if (!isOnlyFollowed && all.slice(found.length).some(({ status }) => !isBeforeSubmit(status)))
-          await this.rememberLacking(way === general ? 'PAYMENTS' : 'INSTRUCTION_PAYMENTS');
+        if (!isOnlyFollowed && all.found.slice(found.length).some(({ status }) => !isBeforeSubmit(status)))
+          await this.rememberLacking(list);
         return all;
       }
-      isNone = true;
+      none = { found };
       if (!byAnyList) break;
     }
-    const mayBeAlone = !isAskedAlone && (isNone || lasting !== undefined || isPerhapsNone(failure));
-    const unlisted = mayBeAlone ? await this.alone.unlisted(instruction) : [];
-    if (unlisted.length > 0) return unlisted;
-    // That none is shown otherwise says nothing of what only that list may show.
-    if (lasting)
-      throw isDecided(instruction) ? new ReadFails('the payments of this instruction', lasting) : lasting;
-    if (isNone) return unlisted;
-    throw failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
+    return none;
+  }
+
+  /** The lists that may be read, that of the instruction first; each fails by its own name. */
+  private listsOf(account: EmployerAccount, asked: InstructionAtBank): List[] {
+    const own: List = {
+      list: 'INSTRUCTION_PAYMENTS',
+      name: listOf(asked.bankInstructionId),
+      read: () => this.ownPayments(account, asked),
+    };
+    const name = generalFor(asked);
+    const general: List = {
+      list: 'PAYMENTS',
+      name,
+      read: () => this.countingFaults(name, () => this.fromGeneralList(asked)),
+    };
+    return [
+      ...(may(account, 'INSTRUCTION_PAYMENTS') ? [own] : []),
+      ...(may(account, 'PAYMENT_LIST') ? [general] : []),
+    ];
+  }
+
+  /** What no list shows, each by itself, where that is asked for or known to be allowed. @throws BankClientError */
+  private unlisted(asked: InstructionAtBank, isShownAlone: boolean): Promise<PaymentsRead> {
+    const { byAnyList = false, evenUnlisted = byAnyList && isShownAlone } = asked;
+    return this.alone.read({ ...asked, evenUnlisted }, { isShownAlone });
+  }
+
+  /** What a list shows, and each by itself what it lacks. @throws BankClientError */
+  private async completed(
+    asked: InstructionAtBank,
+    listed: BankPayment[],
+    isShownAlone: boolean,
+  ): Promise<PaymentsRead> {
+    const lacking = { ...asked, bankIds: notAmong(listed, asked.bankIds) };
+    const { found, untold } = await this.alone.read(lacking, { isShown: true, isShownAlone });
+    return { found: [...listed, ...found], untold };
   }
 
   /**
    * What a list shows, and by every other read what of that is sought it lacks: where a decision rests on it, and not too many
    * are, each by itself first, since the other list may be that of all payments of a month.
    * @param other list, where one may be read
-   * @throws BankClientError what a read fails with, where some are shown nowhere and a decision may rest on them, but for a
-   * server's fault that lasts
+   * @param isShownAlone whether payments are known to be shown each by itself
+   * @throws BankClientError what a read fails with that may pass, where some are shown nowhere and a decision may rest on them
    */
   async withSought(
     instruction: InstructionAtBank,
     listed: BankPayment[],
     other?: () => Promise<BankPayment[]>,
-  ): Promise<BankPayment[]> {
+    isShownAlone = false,
+  ): Promise<PaymentsRead> {
     const { length: lacking } = lackingIn(instruction, listed);
-    if (lacking === 0) return listed;
     const found = [...listed];
-    const alone = () => this.addAlone(instruction, found);
-    const ofOther = () => this.addOther(instruction, found, other);
-    let failure: BankClientError | undefined;
+    const alone = async (): Promise<PaymentsRead> => {
+      const bankIds = lackingIn(instruction, found);
+      return this.alone.read({ ...instruction, bankIds }, { isShown: true, isShownAlone });
+    };
+    const ofOther = () => this.ofOther(instruction, found, other);
     const isAloneFirst = !instruction.isOnlyFollowed && lacking <= MOST_ALONE;
+    let [passing, untold]: (BankClientError | undefined)[] = [];
     for (const read of isAloneFirst ? [alone, ofOther] : [ofOther, alone]) {
-      failure = (await read()) ?? failure;
-      if (lackingIn(instruction, found).length === 0) return found;
+      if (lackingIn(instruction, found).length === 0) return { found };
+      try {
+        const more = await read();
+        found.push(...more.found);
+        untold ??= more.untold;
+      } catch (error) {
+        if (!isServersFault(error)) throw error;
+        passing = error;
+      }
     }
-    if (failure) throw failure;
-    return found;
+    return concluded(instruction, { found, untold }, { passing });
   }
 
-  /** @returns the server's fault that other reads may not meet */
-  private async addAlone(
+  /** What the other list shows more. @throws BankClientError what it fails with, unless it shows no less for that */
+  private async ofOther(
     instruction: InstructionAtBank,
-    found: BankPayment[],
-  ): Promise<BankClientError | undefined> {
-    const lacking = { ...instruction, bankIds: lackingIn(instruction, found) };
-    try {
-      found.push(...(await this.alone.unlisted(lacking, true)));
-      return undefined;
-    } catch (error) {
-      if (isServersFault(error)) return error;
-      throw error;
-    }
-  }
-
-  /** @returns what the other list fails with, unless it shows no less for that */
-  private async addOther(
-    instruction: InstructionAtBank,
-    found: BankPayment[],
+    listed: readonly BankPayment[],
     other?: () => Promise<BankPayment[]>,
-  ): Promise<BankClientError | undefined> {
+  ): Promise<PaymentsRead> {
     try {
-      const shown = new Set(found.map(({ bankPaymentId }) => bankPaymentId));
-      const more = ((await other?.()) ?? []).filter(({ bankPaymentId }) => !shown.has(bankPaymentId));
-      if (more.length > 0) instruction.onShown?.(undefined);
-      found.push(...more);
+      const shown = new Set(listed.map(({ bankPaymentId }) => bankPaymentId));
+      const found = ((await other?.()) ?? []).filter(({ bankPaymentId }) => !shown.has(bankPaymentId));
+      if (found.length > 0) instruction.onShown?.(undefined);
+      return { found };
     } catch (error) {
-      if (!isBankError(error)) throw error;
-      if (!this.isGeneralFailing(instruction, error) && !this.mayBeReadOtherwise(error, instruction, true))
-        return error;
+      const isLasting = this.isFailing(generalFor(instruction), error);
+      if (!isLasting && !this.mayBeReadOtherwise(error, instruction, true)) throw error;
       instruction.onUnread?.(error);
+      return { found: [], untold: isLasting ? error : undefined };
     }
-    return undefined;
   }
 
-  /** Whether the general list met a fault that does not pass by itself any more: what it shows others may show. */
-  private isGeneralFailing(instruction: InstructionAtBank, error: unknown): error is BankClientError {
-    return this.isFailing(generalFor(instruction), error);
-  }
-
+  /** Whether a read met a fault that does not pass by itself any more: what it shows others may show. */
   private isFailing(read: string, error: unknown): error is BankClientError {
     return isServersFault(error) && this.faults.isLasting(read);
   }
@@ -343,16 +400,18 @@ export class BankReads {
    * Whether another list may show what the one of an instruction does not. A server's fault of a moment passes by itself;
    * one that was met twice may be of this list alone.
    * @param isNone whether another was read and shows none: of what is only followed, one that fails shows no less
+   * @param read which failed, by the name its faults are counted by
    */
   mayBeReadOtherwise(
     error: unknown,
     instruction: InstructionAtBank,
     isNone = false,
+    read = listOf(instruction.bankInstructionId),
   ): error is BankClientError {
-    const { bankInstructionId, byAnyList = false, isOnlyFollowed = false } = instruction;
+    const { byAnyList = false, isOnlyFollowed = false } = instruction;
     if (isNone && isOnlyFollowed) return isBankError(error);
     if (error instanceof ListUnreadable || error instanceof NotFound) return true;
-    if (isServersFault(error)) return this.faults.of(listOf(bankInstructionId)) > 1;
+    if (isServersFault(error)) return this.faults.of(read) > 1;
     return byAnyList && isNotShown(error) && (isDecided(instruction) || !(error instanceof ContractDrift));
   }
 
@@ -395,6 +454,19 @@ export class BankReads {
 /** Whether a decision may rest on what is shown of each payment, and is told of each that is not. */
 function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boolean {
   return isSought !== undefined && !isOnlyFollowed;
+}
+
+/** What was read: where it lacks some, no decision rests on it while a list may show these a moment later. */
+function concluded(asked: InstructionAtBank, { found, untold }: PaymentsRead, kept: Kept): PaymentsRead {
+  if (found.length > 0 && lackingIn(asked, found).length === 0) return { found };
+  if (kept.passing && (isDecided(asked) || found.length === 0)) throw kept.passing;
+  return { found, untold: kept.untold ?? untold };
+}
+
+/** Of two failures of lists the one to be told: that there is none says less. */
+function moreTelling(before: BankClientError | undefined, failure: BankClientError): BankClientError {
+  const isLess = before === undefined || before instanceof NotFound || failure instanceof ListUnreadable;
+  return isLess ? failure : before;
 }
 
 function listOf(bankInstructionId: string): string {

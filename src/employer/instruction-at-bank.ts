@@ -23,8 +23,6 @@ export interface InstructionAtBank {
   isSought?: (bankPaymentId: string) => boolean;
   /** Whether a few of what is sought tell as much as all, as of whether they were submitted together. */
   fewTell?: boolean;
-  /** Whether the bank is known to show payments each by itself: one that is not found so says nothing of others then. */
-  isShownAlone?: boolean;
   /**
    * Whether it is only followed, and read again: absence proves nothing, so that where a list of it shows none, what cannot
    * be read besides shows none either. Else a decision may rest on it.
@@ -51,6 +49,16 @@ export interface InstructionAtBank {
    * shown all the same.
    */
   onUntried?: (bankPaymentIds: readonly string[]) => void;
+}
+
+/** How a decision reads what it rests on: by every way, and each payment that one of them lacks. */
+export const DECIDED = { byAnyList: true, evenUnlisted: true, isSought: () => true } as const;
+
+/** What a read of the payments of an instruction came to. What may pass by itself, or is refused, is thrown instead. */
+export interface PaymentsRead {
+  found: BankPayment[];
+  /** What kept some that are sought from being shown, for good: what is not found may be there all the same. */
+  untold?: BankClientError;
 }
 
 /** A read that shows payments: the list of their instruction, or of each by itself, which shows none too many. */

@@ -8,19 +8,34 @@ import {
   isRefusedRead,
   isServersFault,
   NotFound,
-  ReadFails,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import type { PaymentIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { FaultsInARow } from './faults-in-a-row';
-import { type InstructionAtBank, knownTo, mayBeOf, notAmong } from './instruction-at-bank';
+import { type InstructionAtBank, knownTo, mayBeOf, notAmong, type PaymentsRead } from './instruction-at-bank';
 
 /** Payments read one by one: a minute or so at a bank that answers ten in a second. */
 export const MOST_ALONE = 1_000;
 
 /** So many in vain, one by one: none is shown so, or the bank does not answer. */
 const MOST_IN_VAIN = 5;
+
+/** Reads of payments that failed one after the other, in one pass over those of an instruction. */
+interface Row {
+  name: string;
+  now: number;
+  longest: number;
+}
+
+/** How payments are asked for each by itself. */
+interface Manner {
+  /** Whether a list shows others: else nothing but these reads can tell of one behind others that fail for good. */
+  isShown?: boolean;
+  /** Whether the bank is known to show payments so: one that is not found says nothing of others then. */
+  isShownAlone?: boolean;
+  isOurs?: (read: BankPayment) => boolean;
+}
 
 /** Reads of payments each by itself: what no list shows, or shows without what names it. */
 @Injectable()
@@ -43,68 +58,80 @@ export class PaymentsAlone {
    * says nothing of others either, and some are tried: whether such reads are allowed is not known of an account that was
    * onboarded before there was a payment. Where they are more than `MOST_ALONE` no more are read at once, but what a decision
    * rests on, and the next of what is only followed the next time; none where one tells as much as all.
-   * @param isShown whether a list shows others: then, as once one is read, a failure tells `onCutShort` of what is only followed
-   * @throws BankClientError as such reads, a server's fault of what is sought unless it lasts
+   * @param manner where a list shows others, as once one is read, a failure tells `onCutShort` of what is only followed
+   * @throws BankClientError as such reads, a server's fault of what is sought while it may pass
    */
-  async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
+  async read(instruction: InstructionAtBank, manner: Manner = {}): Promise<PaymentsRead> {
     const { bankIds, byAnyList = false, evenUnlisted = false, isOnlyFollowed = false } = instruction;
     const isEachTelling = byAnyList || isOnlyFollowed;
-    if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return [];
+    if (!evenUnlisted || (bankIds.length > MOST_ALONE && !isEachTelling)) return { found: [] };
     const most = instruction.isSought && !instruction.fewTell ? bankIds.length : MOST_ALONE;
-    const found = isOnlyFollowed
-      ? await this.followedAlone(instruction, isShown)
-      : (await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) }, { isShown })).found;
-    if (found.length > 0) instruction.onShown?.('itself');
-    return found;
+    const read = isOnlyFollowed
+      ? { found: await this.followedAlone(instruction, manner.isShown ?? false) }
+      : await this.untilUnshown({ ...instruction, bankIds: bankIds.slice(0, most) }, manner);
+    if (read.found.length > 0) instruction.onShown?.('itself');
+    return read;
   }
 
-  /**
-   * @param isShown whether a list shows others: else nothing but these reads can tell of one behind others that are answered with
-   * a fault for good
-   * @returns also why others are not shown, where that is for good
-   */
+  /** As `read`, what is shown. @throws BankClientError */
+  async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
+    return (await this.read(instruction, { isShown })).found;
+  }
+
+  /** @returns also what the last that is not shown failed with */
   private async untilUnshown(
     instruction: InstructionAtBank,
-    { isShown, isOurs = mayBeOf(instruction) }: { isShown: boolean; isOurs?: (read: BankPayment) => boolean },
-  ): Promise<{ found: BankPayment[]; failure?: BankClientError }> {
-    const { isSought, fewTell = false, isShownAlone = false } = instruction;
+    { isShown = false, isShownAlone = false, isOurs = mayBeOf(instruction) }: Manner,
+  ): Promise<PaymentsRead & { refused?: BankClientError }> {
+    const { isSought, fewTell = false } = instruction;
     const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
+    const row = { name: `payments of ${instruction.bankInstructionId} by themselves`, now: 0, longest: 0 };
     const found: BankPayment[] = [];
     let inVain = 0;
-    let passing: BankClientError | undefined;
-    let failure: BankClientError | undefined;
+    let [passing, untold, refused]: (BankClientError | undefined)[] = [];
     for (const ids of this.inTurn(instruction)) {
       const payment = await this.gateway.getPayment(ids).catch((error: unknown) => {
         if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
         throw error;
       });
-      if (isSought && this.mayPass(ids[0], payment)) passing ??= payment;
+      const mayPass = isSought !== undefined && this.mayPass(ids[0], payment, row);
       if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
         inVain = 0;
         continue;
       }
-      const isFault = isBankError(payment) && !(payment instanceof NotFound);
-      if (isFault) failure = payment;
-      const isAnswered = !(payment instanceof BankUnreachable);
-      const saysNothing = isFault
-        ? !isShown && isAnswered && isServersFault(payment)
+      const isLasting = isFault(payment) && !mayPass;
+      if (mayPass) passing ??= payment;
+      else if (isSought && isLasting) untold ??= payment;
+      const isRefused = isBankError(payment) && !(payment instanceof NotFound);
+      if (isRefused) refused = payment;
+      const tellsOfNone = isRefused
+        ? !isShown && isLasting && !(payment instanceof BankUnreachable)
         : isShownAlone || found.length > 0;
-      if (!(isEach && saysNothing) && (inVain += 1) === most) break;
+      if (!(isEach && tellsOfNone) && (inVain += 1) === most) break;
     }
+    if (row.longest < MOST_IN_VAIN) this.faults.end(row.name);
     if (passing) throw passing;
-    return { found, failure };
+    return { found, untold, refused };
   }
 
-  /** Whether a read of a payment met a fault that has not lasted yet. */
-  private mayPass(bankPaymentId: string, read: unknown): read is BankClientError {
+  /**
+   * Whether a read of a payment met a fault that has not lasted yet: of it, or, past a few in a row, of as many in a row each
+   * time, since at a bank that is down no more are tried.
+   */
+  private mayPass(bankPaymentId: string, read: unknown, row: Row): read is BankClientError {
     const name = `payment ${bankPaymentId}`;
-    if (!isServersFault(read)) {
+    if (!isFault(read)) {
+      row.now = 0;
       this.faults.end(name);
       return false;
     }
+    row.now += 1;
+    row.longest = Math.max(row.longest, row.now);
     this.faults.add(name);
-    return !this.faults.isLasting(name);
+    if (row.now === MOST_IN_VAIN) this.faults.add(row.name);
+    const isOfRow = row.now >= MOST_IN_VAIN && this.faults.isLasting(row.name);
+    return !isOfRow && !this.faults.isLasting(name);
   }
 
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
@@ -218,12 +245,11 @@ export class PaymentsAlone {
 
   /**
    * Payments where no list was found to be allowed, each by itself; what there is none of is left out, and of what a decision
-   * rests on what is refused, or fails for good, where others are shown.
-   * @throws BankClientError; ReadFails where a decision rests on them, none is shown and some fail for good
+   * rests on what is refused, where others are shown. @throws BankClientError
    */
-  async oneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
+  async oneByOne(instruction: InstructionAtBank): Promise<PaymentsRead> {
     instruction.onShown?.('itself');
-    if (instruction.isOnlyFollowed) return this.followedAlone(instruction, false, true);
+    if (instruction.isOnlyFollowed) return { found: await this.followedAlone(instruction, false, true) };
     if (instruction.isSought) return this.soughtOneByOne(instruction);
     const found: BankPayment[] = [];
     for (const ids of instruction.bankIds) {
@@ -234,13 +260,18 @@ export class PaymentsAlone {
         if (!(error instanceof NotFound)) throw error;
       }
     }
-    return found;
+    return { found };
   }
 
-  private async soughtOneByOne(instruction: InstructionAtBank): Promise<BankPayment[]> {
-    const each = { ...instruction, fewTell: false, isShownAlone: true };
-    const { found, failure } = await this.untilUnshown(each, { isShown: false, isOurs: () => true });
-    if (failure === undefined || found.length > 0) return found;
-    throw isServersFault(failure) ? new ReadFails('the payments of this instruction', failure) : failure;
+  private async soughtOneByOne(instruction: InstructionAtBank): Promise<PaymentsRead> {
+    const manner = { isShownAlone: true, isOurs: () => true };
+    const { found, untold, refused } = await this.untilUnshown({ ...instruction, fewTell: false }, manner);
+    if (refused && !untold && found.length === 0) throw refused;
+    return { found, untold };
   }
+}
+
+/** A fault of one read, and not that such reads are not offered (501). */
+function isFault(read: unknown): read is BankClientError {
+  return isServersFault(read) && !isNotShown(read);
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { contradictsNoWord, NotFound } from '../bank/errors';
+import { isHidden } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import {
@@ -13,8 +13,8 @@ import {
 import { firstFew } from '../domain/first-few';
 import { lookAgain } from '../domain/replacement';
 import { readToDecide } from '../employer/bank-problem';
-import { BankReads, Standing } from '../employer/bank-reads';
-import type { InstructionAtBank } from '../employer/instruction-at-bank';
+import { BankReads } from '../employer/bank-reads';
+import { DECIDED, type InstructionAtBank } from '../employer/instruction-at-bank';
 import { EmployerAccount } from '../employer/employer.entity';
 import { messageIdOf, namesOf } from './message-id';
 import { EndedInstruction, EndedPayment, instructionsOf } from './replaced.store';
@@ -71,7 +71,7 @@ export class SecondLook {
       if (!account) throw new Error('an instruction has no account');
       const one = await this.read(account, instruction).catch((error: unknown) => {
         // No fault of the access by which everybody else is paid.
-        if (contradictsNoWord(error)) return noneShown(instruction);
+        if (isHidden(error)) return noneShown(instruction);
         throw error;
       });
       reading.moved.push(...one.moved);
@@ -94,9 +94,9 @@ export class SecondLook {
   /** Each payment must be shown with the end it had. */
   private async submitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
     const { instructionId, bankInstructionId, payments } = instruction;
-    const shown = await this.reads.payments(account, atBank(instruction));
-    const byId = statusesBy(shown, (one) => one.bankPaymentId);
-    const byMessage = statusesBy(shown, (one) => one.messageId ?? '');
+    const { found } = await this.reads.read(account, atBank(instruction));
+    const byId = statusesBy(found, (one) => one.bankPaymentId);
+    const byMessage = statusesBy(found, (one) => one.messageId ?? '');
     const reading: SecondReading = { moved: [], unseen: [] };
     for (const payment of payments) {
       const statuses = [
@@ -118,7 +118,7 @@ export class SecondLook {
 
   /** What was abandoned, void or released must not have got past a submit; gone or cancelled is how it should be. */
   private async unsubmitted(account: EmployerAccount, instruction: EndedInstruction): Promise<SecondReading> {
-    const { statuses, isUnclear } = await this.standing(account, instruction);
+    const { statuses, isUnclear } = await this.reads.standing(account, atBank(instruction));
     const bankStatus = statuses.find(isPastSubmit);
     // A status that no document names says neither that it was submitted nor that it was not. What was abandoned for it is
     // asked about before.
@@ -135,15 +135,6 @@ export class SecondLook {
     }));
     return { moved, unseen: [] };
   }
-
-  private async standing(account: EmployerAccount, instruction: EndedInstruction): Promise<Standing> {
-    try {
-      return await this.reads.standing(account, atBank(instruction));
-    } catch (error) {
-      if (error instanceof NotFound) return { isGone: true, statuses: [], isUnclear: false };
-      throw error;
-    }
-  }
 }
 
 function atBank({
@@ -156,9 +147,7 @@ function atBank({
     bankInstructionId,
     createdAt,
     bankIds: payments.map((payment) => payment.bankIds),
-    byAnyList: true,
-    evenUnlisted: true,
-    isSought: () => true,
+    ...DECIDED,
     isNamedBy: namesOf(instructionId),
   };
 }

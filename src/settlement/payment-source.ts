@@ -106,7 +106,7 @@ export class PaymentSource {
     if (lackingIn(at, swept).length === 0) return swept;
     if (by === 'own-list') return this.withSwept(at, swept, this.ofAll.join(asked.id, at));
     const ownList = () => this.reads.ownPayments(account, { ...at, onShown: undefined });
-    return this.ownLists.run(() => this.reads.withSought(at, swept, linked ? ownList : undefined));
+    return this.withSought(at, swept, linked ? ownList : undefined);
   }
 
   private async swept(
@@ -149,7 +149,7 @@ export class PaymentSource {
   ): Promise<BankPayment[]> {
     if (isPerhapsNone(error)) return this.eachByItself(at);
     if (!fails || isLinked(account) || !account.reads.includes('PAYMENT')) return Promise.resolve([]);
-    return this.ownLists.run(async () => (await unless(isBankError, this.alone.oneByOne(at))) ?? []);
+    return this.ownLists.run(async () => (await unless(isBankError, this.alone.oneByOne(at)))?.found ?? []);
   }
 
   /** What its own list shows, and what of that is sought it lacks. */
@@ -160,7 +160,11 @@ export class PaymentSource {
   ): Promise<BankPayment[]> {
     // Others who are swept for would wait for a lane.
     await swept.catch(() => undefined);
-    return this.ownLists.run(() => this.reads.withSought(at, own, () => swept));
+    return this.withSought(at, own, () => swept);
+  }
+
+  private withSought(...asked: Parameters<BankReads['withSought']>): Promise<BankPayment[]> {
+    return this.ownLists.run(async () => (await this.reads.withSought(...asked)).found);
   }
 
   private sweptAnyhow(asked: Asked, at: InstructionAtBank): Promise<BankPayment[]> {
@@ -183,9 +187,7 @@ export class PaymentSource {
     linked: boolean,
   ): Promise<BankPayment[]> {
     const own = linked ? await unless(isNotShown, this.ownList(account, at)) : undefined;
-    return own && own.length > 0
-      ? this.ownLists.run(() => this.reads.withSought(at, own))
-      : this.eachByItself(at);
+    return own && own.length > 0 ? this.withSought(at, own) : this.eachByItself(at);
   }
 
   private eachByItself(at: InstructionAtBank): Promise<BankPayment[]> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NotFound, ReadFails } from '../bank/errors';
+import { ReadFails } from '../bank/errors';
 import { BackgroundDatabase } from '../database/background-database';
 import { isPastSubmit, mostSubmitted } from '../domain/bank-status';
 import type { EmployerTransaction } from '../database/database';
@@ -32,9 +32,8 @@ export class TombstoneWatch {
     const bankInstructionId = instruction.bankInstructionId;
     if (bankInstructionId === null) return;
     const standing = await this.standingOf(account, instruction, bankInstructionId, known);
-    if (standing === undefined) return;
     const status = mostSubmitted(standing.statuses);
-    // What is not shown any more proves nothing (rule 10).
+    // What is not shown any more proves nothing (rule 10), nor does what a read that is older than the status may show.
     if (status === undefined && !(standing.shown && standing.isWhole)) return;
     await this.database.inEmployer(instruction.employerId, async (tx) => {
       if (status === undefined) return clearOf(tx, ['UNKNOWN_STATUS'], instruction.id, IS_CLEAR);
@@ -44,36 +43,30 @@ export class TombstoneWatch {
     });
   }
 
-  /**
-   * Undefined where the bank knows nothing of it.
-   * @throws BankClientError while it cannot be read, ReadFails where that is for good
-   */
+  /** @throws BankClientError while it cannot be read, ReadFails where that is for good */
   private async standingOf(
     account: Followed['account'],
     { id, createdAt }: Followed['instruction'],
     bankInstructionId: string,
     known: Followed['known'],
-  ): Promise<Standing | undefined> {
-    try {
-      const at = {
-        bankInstructionId,
-        createdAt,
-        bankIds: known.map((one) => one.bankIds),
-        byAnyList: true,
-        evenUnlisted: true,
-        isNamedBy: namesOf(id),
-      };
-      // Many of them may be gone: each by itself would go through everything the bank lists.
-      const payments = () => this.source.paymentsOf(account, { id, rows: known.length, ended: true }, at);
-      const standing = await this.reads.standing(account, at, payments);
-      const { statuses, isFailing, isUnclear } = standing;
-      if (mostSubmitted(statuses) === undefined && isFailing && isUnclear)
-        throw new ReadFails('the instruction');
-      return standing;
-    } catch (error) {
-      if (error instanceof NotFound) return undefined;
-      throw error;
-    }
+  ): Promise<Standing> {
+    const at = {
+      bankInstructionId,
+      createdAt,
+      // One whose add had no answer may be none at all.
+      bankIds: known.map((one) => one.bankIds).filter((ids) => ids.length > 0),
+      byAnyList: true,
+      evenUnlisted: true,
+      isNamedBy: namesOf(id),
+    };
+    // Many of them may be gone: each by itself would go through everything the bank lists.
+    const asked = { id, rows: known.length, ended: true };
+    const payments = async () => ({ found: await this.source.paymentsOf(account, asked, at) });
+    const standing = await this.reads.standing(account, at, payments);
+    const { statuses, isFailing, isUnclear } = standing;
+    if (mostSubmitted(statuses) === undefined && isFailing && isUnclear)
+      throw new ReadFails('the instruction');
+    return standing;
   }
 }
 

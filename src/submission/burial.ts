@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { isRefusedRead } from '../bank/errors';
+import { isNotShown } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
 import { crashPoint } from '../config/crash-point';
@@ -101,17 +101,17 @@ export class Burial {
   private async stateOf(work: Work, written: boolean): Promise<State> {
     return readToDecide(() =>
       this.shownState(work).catch((error: unknown) => {
-        if (written && isRefusedRead(error)) return 'not shown';
+        if (written && isNotShown(error)) return 'not shown';
         throw error;
       }),
     );
   }
 
   private async shownState(work: Work): Promise<State> {
-    const { shown, isGone, statuses } = await this.reader.standing(work);
+    const { shown, isGone, statuses, isUnclear } = await this.reader.standing(work);
     if (statuses.some(isPastSubmit)) return 'moved';
     // What a delete then hides may have been executed.
-    if (statuses.some(mayBeSubmitted)) return 'unclear';
+    if (statuses.some(mayBeSubmitted) || (shown && isUnclear)) return 'unclear';
     if (!shown) {
       if (!work.account.reads.includes('INSTRUCTION')) return 'open';
       return isGone && statuses.length === 0 ? 'not found' : 'not shown';

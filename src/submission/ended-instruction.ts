@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { contradictsNoWord, isNotShown, unless } from '../bank/errors';
+import { isHidden, isNotShown, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
 import { DomainError } from '../domain/errors';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
-import { withoutFees } from '../employer/instruction-at-bank';
+import { DECIDED, withoutFees } from '../employer/instruction-at-bank';
 import { AttentionActionRow } from '../pay-run/attention.entity';
 import { Instruction } from '../pay-run/instruction.entity';
 import { lockInstruction } from '../pay-run/instruction.store';
@@ -73,16 +73,14 @@ export class EndedInstruction {
     ]);
     return readToDecide(async () => {
       const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
-      const reading = this.reads.payments(account, {
+      const reading = this.reads.read(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,
         bankIds,
-        byAnyList: true,
-        evenUnlisted: true,
-        isSought: () => true,
+        ...DECIDED,
         isNamedBy: namesOf(instruction.id),
       });
-      const payments = withoutFees((await unless(contradictsNoWord, reading)) ?? [], bankIds);
+      const payments = withoutFees((await unless(isHidden, reading))?.found ?? [], bankIds);
       const goesOn =
         kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
       const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));

@@ -1,13 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { echoFaultsOfInitiate } from '../bank/echo';
-import { isNotShown, isPerhapsEmpty, NotFound, ReadFails, unless } from '../bank/errors';
+import {
+  type BankClientError,
+  isNotShown,
+  isPerhapsEmpty,
+  isPerhapsNone,
+  NotFound,
+  unless,
+} from '../bank/errors';
+import type { KnownIds } from '../bank/payment-ids';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isBeforeSubmit, isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
-import { BankReads, isUnclear, Standing } from '../employer/bank-reads';
-import { InstructionAtBank, withoutFees } from '../employer/instruction-at-bank';
+import { BankReads, restAsBefore, Standing } from '../employer/bank-reads';
+import { DECIDED, InstructionAtBank, withoutFees } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
@@ -63,26 +71,42 @@ export class InstructionReader {
     // What was once seen past its submit stays so: its ladder only climbs, whatever an older read shows.
     const past = [...shown, work.instruction.bankStatus ?? ''].find(isPastSubmit);
     if (past !== undefined) return { kind: 'moved', bankStatus: past };
-    if (instruction === 'gone') {
-      const listed = await unless(failsForGood, this.statusesOf(work, isGone));
-      if (listed === undefined) return { kind: 'unclear', isFailing: true };
-      if (isUnclear(listed)) return { kind: 'unclear', unknown: listed.find(mayBeSubmitted) };
-      return movedAmong(listed) ?? { kind: 'gone' };
-    }
-    if (instruction) {
-      const { status: bankStatus } = instruction;
-      const state = judgeUnsubmitted(bankStatus);
-      if (state !== 'open') {
-        const statuses = [bankStatus, ...(await this.statusesOf(work, saysNothing, true))];
-        const submitted =
-          movedAmong(statuses) ?? (isBeforeSubmit(bankStatus) ? undefined : unclearAmong(statuses));
-        return submitted ?? { kind: state, bankStatus };
-      }
-    }
+    // Payments of what fails to be shown may rest as they were until somebody approves what was submitted.
+    if (instruction === 'gone' || (!instruction && account.reads.includes('INSTRUCTION')))
+      return this.unshown(work, instruction);
+    const state = instruction ? judgeUnsubmitted(instruction.status) : 'open';
+    if (instruction && state !== 'open') return this.closed(work, instruction.status, state);
+    return this.compared(work, rows, instruction);
+  }
+
+  /** What is told only by its payments: the bank says that there is none, or fails to show it for good. */
+  private async unshown(work: Work, instruction: 'gone' | undefined): Promise<ReadBack> {
+    const { statuses, untold } = await this.statusesOf(work, instruction ? isGone : isPerhapsNone);
+    const told = movedAmong(statuses) ?? unclearAmong(statuses);
+    if (told) return told;
+    if (untold || !instruction) return { kind: 'unclear', isFailing: true };
+    return { kind: restAsBefore(statuses) ? 'unclear' : 'gone' };
+  }
+
+  /** What cannot be submitted as it is shown, though a payment of it may have been. */
+  private async closed(work: Work, bankStatus: string, kind: 'wait' | 'moved' | 'dead'): Promise<ReadBack> {
+    const { statuses, untold } = await this.statusesOf(work, isNotShown, true);
+    const all = [bankStatus, ...statuses];
+    const moved = movedAmong(all);
+    if (moved || isBeforeSubmit(bankStatus)) return moved ?? { kind, bankStatus };
+    return unclearAmong(all) ?? (untold ? { kind: 'unclear', isFailing: true } : { kind, bankStatus });
+  }
+
+  /** Its payments, held against its approved rows. */
+  private async compared(
+    work: Work,
+    rows: readonly PayableRow[],
+    instruction: BankInstruction | undefined,
+  ): Promise<ReadBack> {
     const expected = expectedRows(work.instruction.id, rows);
     const bankIds = expected.map((row) => row.bankIds);
-    const reading = this.reads.payments(account, {
-      bankInstructionId,
+    const reading = this.reads.payments(work.account, {
+      bankInstructionId: work.instruction.bankInstructionId ?? '',
       createdAt: work.instruction.createdAt,
       bankIds,
       evenUnlisted: true,
@@ -92,12 +116,10 @@ export class InstructionReader {
     const isNone = (error: unknown) =>
       isGone(error) || (isPerhapsEmpty(error) && !instruction?.calculatedCount);
     const seen = (await unless(isNone, reading)) ?? [];
-    const statuses = withoutFees(seen, bankIds).flatMap((one) => statusesShown(one.status, one.wasSettled));
+    const statuses = statusesIn(seen, bankIds);
     // Where the instruction itself is not read, its payments alone tell whether it was submitted.
     const submitted = movedAmong(statuses) ?? (instruction ? undefined : unclearAmong(statuses));
     if (submitted) return submitted;
-    // Payments may rest as they were until somebody approves what was submitted.
-    if (!instruction && account.reads.includes('INSTRUCTION')) return { kind: 'unclear', isFailing: true };
     const listed = judgePayments(expected, seen);
     // Where the list does not say which row a payment is, a read of it alone may.
     const judgement =
@@ -199,10 +221,10 @@ export class InstructionReader {
     work: Work,
     showsNone: (error: unknown) => boolean,
     fewTell = false,
-  ): Promise<string[]> {
+  ): Promise<{ statuses: string[]; untold?: BankClientError }> {
     const at = { ...(await this.atBank(work)), fewTell };
-    const seen = await unless(showsNone, this.reads.payments(work.account, at));
-    return withoutFees(seen ?? [], at.bankIds).flatMap((one) => statusesShown(one.status, one.wasSettled));
+    const { found = [], untold } = (await unless(showsNone, this.reads.read(work.account, at))) ?? {};
+    return { statuses: statusesIn(found, at.bankIds), untold };
   }
 
   private async atBank({ instruction }: Work): Promise<InstructionAtBank> {
@@ -213,9 +235,7 @@ export class InstructionReader {
       bankInstructionId: instruction.bankInstructionId ?? '',
       createdAt: instruction.createdAt,
       bankIds,
-      byAnyList: true,
-      evenUnlisted: true,
-      isSought: () => true,
+      ...DECIDED,
       isNamedBy: namesOf(instruction.id),
     };
   }
@@ -232,6 +252,10 @@ export class InstructionReader {
       throw error;
     }
   }
+}
+
+function statusesIn(seen: readonly BankPayment[], bankIds: readonly KnownIds[]): string[] {
+  return withoutFees(seen, bankIds).flatMap((one) => statusesShown(one.status, one.wasSettled));
 }
 
 function movedAmong(statuses: readonly string[]): ReadBack | undefined {
@@ -256,14 +280,6 @@ function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal
     { count: planned.rowCount, totalMinor: planned.totalMinor },
     { count: shown?.calculatedCount, totalMinor: shown?.calculatedTotalMinor },
   );
-}
-
-function failsForGood(error: unknown): error is ReadFails {
-  return error instanceof ReadFails;
-}
-
-function saysNothing(error: unknown): boolean {
-  return isNotShown(error) || failsForGood(error);
 }
 
 function isGone(error: unknown): boolean {

@@ -29,6 +29,8 @@ interface Evidence {
   unknown?: string;
   /** Why nothing could be read. */
   unread?: BankClientError;
+  /** Whether it fails to be shown for good. */
+  isFailing?: boolean;
   /** Whether a defect of ours keeps what is shown from being read or recorded. */
   isUnrecorded?: boolean;
 }
@@ -84,7 +86,7 @@ export class Recovery {
       await fence(tx, claim);
       // Armed again, or declared, while the bank was read.
       if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 0;
-      if (!evidence.unread && !evidence.isUnrecorded)
+      if (!evidence.unread && !evidence.isUnrecorded && !evidence.isFailing)
         await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
       const attempt = await standingAttempt(tx, instruction);
@@ -128,12 +130,12 @@ export class Recovery {
   }
 
   private async read(work: Work): Promise<Evidence> {
-    const { shown, statuses } = await this.reader.standing(work);
+    const { shown, statuses, isFailing } = await this.reader.standing(work);
     const executed = statuses.some(isPastSubmit);
     // An older status than that of its payments is not written down with them.
     const instruction = shown && isPastSubmit(shown.status) ? shown : undefined;
     const unknown = statuses.find(mayBeSubmitted);
-    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction, unknown };
+    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction, unknown, isFailing };
   }
 
   private async executed(
@@ -176,7 +178,7 @@ export class Recovery {
     instruction: Instruction,
     attempt: SubmitAttempt,
     before: number,
-    { unread, isUnrecorded, unknown }: Evidence,
+    { unread, isFailing, isUnrecorded, unknown }: Evidence,
   ): Promise<void> {
     const why = inWords(attempt.outcomeDetail ?? 'no answer was recorded');
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
@@ -186,6 +188,7 @@ export class Recovery {
       happened:
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
         (unread ? ` The bank could not be read either: ${unread.message}.` : '') +
+        (isFailing ? ' The bank fails again and again to show what became of it.' : '') +
         (isUnrecorded ? ' What the bank shows of it cannot be recorded.' : '') +
         (unknown === undefined ? '' : ` The bank shows ${unknown}, which no document names.`),
       ...(before > 0 && {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { contradictsNoWord, isNotShown, unless } from '../bank/errors';
+import { isHidden, isNotShown, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
@@ -18,6 +18,7 @@ import { subjectAfterEnd } from '../pay-run/named-subject';
 import { PaymentStatus } from '../domain/payment';
 import { readToDecide } from '../employer/bank-problem';
 import { BankReads } from '../employer/bank-reads';
+import { DECIDED } from '../employer/instruction-at-bank';
 import { Attention, AttentionActionRow } from '../pay-run/attention.entity';
 import { isAfterEnd } from '../pay-run/attention-words';
 import { lockInstruction } from '../pay-run/instruction.store';
@@ -163,18 +164,16 @@ export class StatusMeaning {
     const bankInstructionId = instruction.bankInstructionId ?? '';
     return readToDecide(async () => {
       const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
-      const reading = this.reads.payments(account, {
+      const reading = this.reads.read(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,
         bankIds: waiting.map(({ bankPaymentId, bankTransactionId }) =>
           knownIds(bankPaymentId, bankTransactionId),
         ),
-        byAnyList: true,
-        evenUnlisted: true,
-        isSought: () => true,
+        ...DECIDED,
         isNamedBy: namesOf(instruction.id),
       });
-      const payments = (await unless(contradictsNoWord, reading)) ?? [];
+      const payments = (await unless(isHidden, reading))?.found ?? [];
       return { ofInstruction: shown?.status ?? instruction.bankStatus, payments };
     });
   }

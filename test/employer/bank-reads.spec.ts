@@ -143,6 +143,7 @@ describe('payments that no list shows', () => {
   it.each([
     gone,
     new NotAllowed(403, { raw: '' }),
+    new BankError(500, { raw: '' }),
     new BankError(501, { raw: '' }),
     new ContractDrift(['id']),
   ])('are not looked for any further once one is not shown either (%s)', async (failure) => {
@@ -638,6 +639,67 @@ describe('an instruction that the bank fails to show for good', () => {
       expect(await standing(statuses)).toMatchObject({ statuses, isUnclear: false });
     },
   );
+});
+
+describe('an instruction whose payments the bank fails to show for good', () => {
+  const broken = new BankError(500, { raw: '' });
+  const gone = new NotFound(404, { raw: '' });
+  /** What is concluded once each read has failed for good, one after the other, where the lists show these of two payments, and none is shown by itself. */
+  async function standing(
+    instruction: string | Error,
+    listed: readonly string[] | Error,
+    bankIds = ['901', '902'],
+  ) {
+    async function* list() {
+      if (listed instanceof Error) throw listed;
+      yield* await Promise.resolve(
+        listed.map((status, n) => ({ bankPaymentId: bankIds[n], bankInstructionId: '4711', status })),
+      );
+    }
+    const of = readsOf({
+      getInstruction: () =>
+        instruction instanceof Error ? Promise.reject(instruction) : Promise.resolve({ status: instruction }),
+      listInstructionPayments: list,
+      listPayments: list,
+      getPayment: () => Promise.reject(broken),
+    });
+    const at = {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      bankIds: bankIds.map((id) => [id] as const),
+      isNamedBy: namesOf(OURS),
+      evenUnlisted: true,
+      isSought: () => true,
+    };
+    const reads = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
+    const read = () => of.standing({ reads } as unknown as EmployerAccount, at);
+    for (let n = 1; n < 10; n += 1) await read().catch(() => undefined);
+    return read();
+  }
+
+  it.each(['CANCELLED', 'FAILED', gone])(
+    'is unclear where none of them is shown, whatever is shown of itself (%s)',
+    async (instruction) => {
+      const unclear = { isGone: false, isFailing: true, isUnclear: true };
+      expect(await standing(instruction, broken)).toMatchObject(unclear);
+      expect(await standing(instruction, broken, [])).toMatchObject(unclear);
+      expect(await standing(instruction, [])).toMatchObject(unclear);
+    },
+  );
+
+  it.each(['CANCELLED', gone])(
+    'is unclear where others ended before the submit, and not where one moved (%s)',
+    async (instruction) => {
+      const ended = await standing(instruction, ['INI_INT_CTRL_FAILED']);
+      expect(ended).toMatchObject({ isFailing: true, isUnclear: true });
+      expect(await standing(instruction, ['SETTLED'])).toMatchObject({ isUnclear: false });
+    },
+  );
+
+  it('is clear where the lists show each of them', async () => {
+    const ended = ['CANCELLED', 'CANCELLED'];
+    expect(await standing('CANCELLED', ended)).toMatchObject({ isWhole: true, isUnclear: false });
+  });
 });
 
 it('an instruction that is found to be none in between does not fail for good', async () => {

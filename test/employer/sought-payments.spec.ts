@@ -388,3 +388,57 @@ it('one garbled payment in the own list of an instruction keeps no decision from
   expect(await readBy(DECIDED, bank)).toMatchObject({ found: ['901', '903'] });
   await expect(readBy({ ...DECIDED, isSought: undefined }, bank)).rejects.toBe(own);
 });
+
+describe('a bank that is down for a moment', () => {
+  const away = new BankError(503, raw);
+  const bankIds = Array.from({ length: 50 }, (_, n) => [String(901 + n)] as const);
+
+  it.each<[string, AtBank]>([
+    ['its lists show none', { reads: [...LISTS, 'PAYMENT'] }],
+    ['no list is allowed', { reads: ['PAYMENT'] }],
+  ])('is not asked for every payment by a decision: %s', async (_, lists) => {
+    const getPayment = jest.fn(() => Promise.reject(away));
+    const reads = readsOf({ listInstructionPayments: emptyList, listPayments: emptyList, getPayment });
+    const at = {
+      bankInstructionId: '4711',
+      createdAt: new Date(),
+      isNamedBy: () => false,
+      ...DECIDED,
+      bankIds,
+    };
+    const account = { reads: lists.reads } as unknown as EmployerAccount;
+    for (let n = 1; n < 5; n += 1) await expect(reads.payments(account, at)).rejects.toBe(away);
+    expect(getPayment).toHaveBeenCalledTimes(20);
+  });
+
+  it('is asked for all once these failed for good, which those behind them need not do as often again', async () => {
+    const faults = Object.fromEntries(bankIds.slice(1, 40).map(([id]) => [id, away]));
+    const bank: AtBank = { faults, alone: bankIds.map(([id]) => id), reads: ['PAYMENT'] };
+    const decided = { ...DECIDED, bankIds };
+    await expect(readBy(decided, bank, 3)).rejects.toBe(away);
+    for (const before of [4, 5, 9]) expect((await readBy(decided, bank, before)).found).toHaveLength(11);
+  });
+});
+
+it('one payment that fails for a moment is waited for, also where another way has failed for good', async () => {
+  const getPayment = jest.fn(([bankPaymentId]: KnownIds) =>
+    Promise.resolve({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' }),
+  );
+  async function* own() {
+    yield* await Promise.reject<never[]>(broken);
+  }
+  const reads = readsOf({ listInstructionPayments: own, getPayment });
+  const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT'] } as unknown as EmployerAccount;
+  const at = {
+    bankInstructionId: '4711',
+    createdAt: new Date(),
+    bankIds: [['901'], ['902']] as const,
+    isNamedBy: () => false,
+    ...DECIDED,
+  };
+  for (let n = 1; n < 5; n += 1) await reads.payments(account, at).catch(() => undefined);
+  expect(await reads.payments(account, at)).toHaveLength(2);
+  const away = new BankError(503, raw);
+  getPayment.mockRejectedValueOnce(away);
+  await expect(reads.payments(account, at)).rejects.toBe(away);
+});

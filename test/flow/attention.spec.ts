@@ -153,6 +153,18 @@ describe('a submit whose outcome nobody knows', () => {
     expect(await moved(rows)).toBe(0);
   });
 
+  it('is not declared not executed while the bank fails for a moment, whatever it wrote', async () => {
+    const { id, path } = await parked('request-lost');
+    await payroll.letRest('INSTRUCTION', 'FOLLOW');
+    await payroll.fault({ operation: 'getInstruction', kind: '500-before', every: 1 });
+    const said = () => act(path, 'NOT_EXECUTED', 'letter of today, reference B-9');
+    expect(await said()).toMatchObject({ status: 503, data: { code: 'BANK_UNREADABLE' } });
+    expect((await payroll.run(id)).instructions[0].status).toBe('SUBMIT_UNKNOWN');
+    await payroll.clearFaults();
+    await payroll.as('operator').delete(`${path}/actions`);
+    expect((await said()).status).toBe(200);
+  });
+
   it("is declared executed against what the bank shows by the bank's written reference alone", async () => {
     const { id, path } = await parked('request-lost');
     expect(await act(path, 'EXECUTED')).toMatchObject({ status: 409, data: { code: 'SHOWN_UNSUBMITTED' } });
@@ -236,6 +248,36 @@ describe('a submit whose outcome nobody knows', () => {
     await payroll.as('operator').delete(`${path}/actions`);
     expect((await act(path, 'NOT_EXECUTED', 'letter of today, reference B-9')).status).toBe(200);
   });
+
+  it.each([
+    ['shown as cancelled', undefined],
+    ['not found', '404'],
+  ])(
+    'is not declared not executed where it is %s after the delete, and its payments fail for good',
+    async (_, instruction) => {
+      const { path } = await parked('request-lost');
+      await payroll.letRest('INSTRUCTION', 'FOLLOW');
+      const { app } = payroll.services[0]!;
+      const gateway = app.get(BankGateway);
+      const { deleteInstruction } = gateway;
+      jest.spyOn(gateway, 'deleteInstruction').mockImplementationOnce(async (id) => {
+        const outcome = await deleteInstruction.call(gateway, id);
+        if (instruction) await payroll.fault({ operation: 'getInstruction', kind: instruction, every: 1 });
+        for (const list of ['listInstructionPaymentTransactions', 'listPaymentTransactions'])
+          await payroll.fault({ operation: list, kind: '500-before', every: 1 });
+        return outcome;
+      });
+      // As if the bank had failed for as long as the service is patient.
+      const faults = app.get(FaultsInARow);
+      const lasting = jest.spyOn(faults, 'isLasting').mockReturnValue(true);
+      const often = jest.spyOn(faults, 'of').mockReturnValue(5);
+      const answer = await act(path, 'NOT_EXECUTED');
+      expect(answer).toMatchObject({ status: 409, data: { code: 'NOT_PROVEN_DEAD' } });
+      await payroll.as('operator').delete(`${path}/actions`);
+      expect((await act(path, 'NOT_EXECUTED', 'letter of today, reference B-9')).status).toBe(200);
+      for (const mocked of [lasting, often]) mocked.mockRestore();
+    },
+  );
 
   it('cannot be declared not executed once the bank shows that it was', async () => {
     const { id, rows, path } = await parked('request-lost');

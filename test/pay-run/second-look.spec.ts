@@ -1,4 +1,11 @@
-import { BankError, NotFound } from '../../src/bank/errors';
+import {
+  BankError,
+  BankUnreachable,
+  ContractDrift,
+  ListUnreadable,
+  NotAllowed,
+  NotFound,
+} from '../../src/bank/errors';
 import type { BankGateway } from '../../src/bank/gateway';
 import type { Database } from '../../src/database/database';
 import type { EndedInstruction } from '../../src/pay-run/replaced.store';
@@ -14,6 +21,8 @@ const released = {
   createdAt: new Date(),
   payments: [{ paymentId: 'payment', rowNo: 1, status: 'VOID', bankIds: ['815'], shownStatus: null }],
 } as unknown as EndedInstruction;
+
+const LISTS = ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'];
 
 /** At a bank that does not have the instruction any more, and shows its payment so, or not at all. */
 function lookAt(status: string | undefined, asked = released, wasSettled = false, instruction?: string) {
@@ -39,8 +48,8 @@ function lookWith(gateway: BankGateway, asked: EndedInstruction) {
 }
 
 /** Looks of one process. */
-function lookAgainWith(gateway: BankGateway, asked: EndedInstruction) {
-  const account = { id: 'account', reads: ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT_LIST'] };
+function lookAgainWith(gateway: BankGateway, asked: EndedInstruction, reads = LISTS) {
+  const account = { id: 'account', reads };
   const database = {
     inEmployer: (_id: string, work: (tx: unknown) => unknown) =>
       work({ manager: { findBy: () => Promise.resolve([account]) } }),
@@ -197,4 +206,101 @@ describe('what a list shows no more once it has ended, while it shows others of 
     expect(await look(ended, 'FAILED', by)).toEqual({ moved: [], unseen: [] });
     expect(await look(ended, 'SETTLED', by)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
   });
+});
+
+describe('what the bank fails to tell for good, read again before it is paid otherwise', () => {
+  const broken = new BankError(500, { raw: '' });
+  const gone = new NotFound(404, { raw: '' });
+  const unseen = { moved: [], unseen: [{ paymentId: 'payment' }] };
+  const [payment] = released.payments;
+  const saidUnpaid = {
+    ...ENDED_UNPAID,
+    payments: [{ ...payment!, status: 'FAILED', byWord: true }],
+  } as EndedInstruction;
+
+  /** A bank that answers so for the instruction, for each list, and for payments by themselves, until it answers otherwise. */
+  function bankOf(answers: Record<'instruction' | 'own' | 'general' | 'alone', string | Error>) {
+    const shown = (status: string) => ({ status, bankInstructionId: '4711', bankPaymentId: '815' });
+    async function* listed(what: string | Error) {
+      if (what instanceof Error) throw what;
+      yield* await Promise.resolve(what === '' ? [] : [shown(what)]);
+    }
+    const one = (what: string | Error) =>
+      what instanceof Error ? Promise.reject(what) : Promise.resolve(shown(what));
+    const gateway = {
+      getInstruction: () => one(answers.instruction),
+      listInstructionPayments: () => listed(answers.own),
+      listPayments: () => listed(answers.general),
+      getPayment: () => one(answers.alone),
+    } as unknown as BankGateway;
+    return gateway;
+  }
+
+  /** What is found once each list has failed for good: the general one is not read the first time that its own fails. */
+  async function forGood(look: () => Promise<unknown>): Promise<unknown> {
+    for (let n = 1; n < 6; n += 1) await look().catch(() => undefined);
+    return look();
+  }
+
+  it('is waited for while another read fails for a moment, whatever people have in writing', async () => {
+    const answers = { instruction: gone, own: broken, general: 'SETTLED' as string | Error, alone: gone };
+    const look = lookAgainWith(bankOf(answers), saidUnpaid);
+    expect(await forGood(look)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
+    const slow = new BankUnreachable('total-timeout', true);
+    answers.general = slow;
+    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(slow);
+    expect(await look()).toEqual({ moved: [], unseen: [] });
+  });
+
+  it('is waited for while one payment fails so by itself, whatever people have in writing', async () => {
+    const away = new BankError(503, { raw: '' });
+    const answers = { instruction: gone, own: broken, general: broken, alone: 'SETTLED' as string | Error };
+    const reads = ['INSTRUCTION_PAYMENTS', 'PAYMENT'];
+    const look = lookAgainWith(bankOf(answers), saidUnpaid, reads);
+    expect(await forGood(look)).toMatchObject({ moved: [{ bankStatus: 'SETTLED' }] });
+    answers.alone = away;
+    await expect(look()).rejects.toBe(away);
+  });
+
+  it('is waited for while its own list fails for a moment, and the general one lacks it', async () => {
+    const look = lookAgainWith(
+      bankOf({ instruction: gone, own: broken, general: '', alone: gone }),
+      saidUnpaid,
+    );
+    for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(broken);
+    expect(await look()).toEqual({ moved: [], unseen: [] });
+  });
+
+  it.each([
+    ['the general one is not found', gone],
+    ['the general one is refused', new NotAllowed(403, { raw: '' })],
+    ['the general one is not offered', new BankError(405, { raw: '' })],
+    ['the general one cannot be used', new ContractDrift(['x'])],
+    ['the general one cannot be read to its end', new ListUnreadable('repeats')],
+    ['the general one is empty', ''],
+    ['the general one fails too', broken],
+  ])('is unseen where its own list fails, and %s', async (_, general) => {
+    for (const asked of [released, ENDED_UNPAID]) {
+      const bank = bankOf({ instruction: gone, own: broken, general, alone: gone });
+      expect(await forGood(lookAgainWith(bank, asked))).toMatchObject(unseen);
+    }
+  });
+
+  it('is unseen where its own list fails, and it is refused by itself', async () => {
+    const refused = new NotAllowed(403, { raw: '' });
+    const bank = bankOf({ instruction: gone, own: broken, general: gone, alone: refused });
+    const look = lookAgainWith(bank, released, ['INSTRUCTION', 'INSTRUCTION_PAYMENTS', 'PAYMENT']);
+    expect(await forGood(look)).toMatchObject(unseen);
+  });
+
+  it.each(['ABANDONED', 'VOID'])(
+    'is unseen though its instruction is shown as cancelled or failed (%s)',
+    async (status) => {
+      for (const instruction of ['CANCELLED', 'FAILED']) {
+        const bank = bankOf({ instruction, own: broken, general: broken, alone: gone });
+        const look = lookAgainWith(bank, { ...released, status } as EndedInstruction);
+        expect(await forGood(look)).toMatchObject(unseen);
+      }
+    },
+  );
 });

@@ -1,7 +1,9 @@
 import { ReadFails } from '../../src/bank/errors';
+import type { KnownIds } from '../../src/bank/payment-ids';
 import type { BankInstruction } from '../../src/bank/records';
 import type { BackgroundDatabase } from '../../src/database/background-database';
 import type { BankReads, Standing } from '../../src/employer/bank-reads';
+import type { EmployerAccount } from '../../src/employer/employer.entity';
 import { Instruction } from '../../src/pay-run/instruction.entity';
 import { loadFollowed } from '../../src/settlement/followed';
 import type { PaymentSource } from '../../src/settlement/payment-source';
@@ -10,6 +12,7 @@ import { idsOf } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
 import { connected, execute, isWaitedFor, select } from '../support/database';
 import { eventually } from '../support/eventually';
+import { readsOf } from '../support/reads-of';
 
 const ours = idsOf(1);
 let office: NothingAsked;
@@ -86,6 +89,34 @@ describe('what was given up, and is shown in a status that no document names', (
     await read('CANCELLED');
     expect(await asked()).toEqual([]);
     await read('BOOKED_OUT');
+    expect(await asked()).toHaveLength(1);
+  });
+
+  it('closes though the add of one payment had no answer, so that nobody knows it at the bank', async () => {
+    await read('BOOKED_OUT');
+    const reads = readsOf({ getInstruction: () => Promise.resolve({ status: 'CANCELLED' }) });
+    const source = { paymentsOf: () => Promise.resolve([{ bankPaymentId: '901', status: 'CANCELLED' }]) };
+    const database = office.database as unknown as BackgroundDatabase;
+    const watch = new TombstoneWatch(database, reads, source as unknown as PaymentSource);
+    const followed = (await office.database.inEmployer(ours.employer, (tx) =>
+      loadFollowed(tx, ours.unmoved),
+    ))!;
+    const account = { reads: ['INSTRUCTION'] } as unknown as EmployerAccount;
+    const knownAs = (...ids: string[][]) =>
+      watch.step({
+        ...followed,
+        account,
+        known: ids.map((bankIds) => ({ ...followed.known[0]!, bankIds: bankIds as unknown as KnownIds })),
+      });
+    await knownAs(['901'], ['902'], []);
+    expect(await asked()).toHaveLength(1);
+    await knownAs(['901'], []);
+    expect(await asked()).toEqual([]);
+  });
+
+  it('is still asked about where it is shown as before its submit again, which an old read may show', async () => {
+    await read('BOOKED_OUT');
+    await readAs({ shown: { status: 'INITIATED' } as BankInstruction, statuses: ['INITIATED'] });
     expect(await asked()).toHaveLength(1);
   });
 

@@ -152,15 +152,49 @@ describe('an unsubmitted instruction that is read back', () => {
     },
   );
 
-  it.each([new BankError(500, raw), gone])(
+  // The general list is not read the first time that its own fails.
+  it.each<[Error, number]>([
+    [new BankError(500, raw), 6],
+    [gone, 5],
+  ])(
     'is waited for where it is not found, and its payments cannot be read for good (%s)',
-    async (own) => {
+    async (own, times) => {
       const reader = reading(gone, own, new BankError(500, raw));
-      for (let n = 1; n < 5; n += 1)
+      for (let n = 1; n < times; n += 1)
         expect(await failure(reader.readBack(work, []))).toBeInstanceOf(BankError);
       expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
       const before = { moved: undefined, isUnclear: true, isFailing: true };
       expect(await reader.submittedBefore(work)).toEqual(before);
+    },
+  );
+
+  it('is waited for where it fails for good, and so do its payments', async () => {
+    const broken = new BankError(500, raw);
+    const reader = reading(broken, broken, broken);
+    for (let n = 1; n < 10; n += 1) await failure(reader.readBack(work, []));
+    expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
+  });
+
+  it.each([new BankError(500, raw), ''])(
+    'is not taken for dead where it is shown as ended, and its payments fail for good (%s)',
+    async (lists) => {
+      const reader = reading('CANCELLED', lists, lists, false, {}, {}, [{ id: '901', other: null }]);
+      reader.gateway.getPayment.mockRejectedValue(new BankError(500, raw));
+      for (let n = 1; n < (lists === '' ? 5 : 10); n += 1)
+        expect(await failure(reader.readBack(work, []))).toBeInstanceOf(BankError);
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
+    },
+  );
+
+  it.each(['', 'INI_INT_CTRL_FAILED'])(
+    'is not taken for gone where payments fail for good by themselves, whatever a list shows of others (%s)',
+    async (listed) => {
+      const known = ['901', '902'].map((id) => ({ id, other: null }));
+      const reader = reading(gone, listed, listed, false, {}, { bankPaymentId: '901' }, known);
+      reader.gateway.getPayment.mockRejectedValue(new BankError(500, raw));
+      for (let n = 1; n < 5; n += 1)
+        expect(await failure(reader.readBack(work, []))).toBeInstanceOf(BankError);
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
     },
   );
 

@@ -1,3 +1,4 @@
+import { ContractDrift } from '../../src/bank/errors';
 import { InstructionReader } from '../../src/submission/read-back';
 import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
@@ -52,5 +53,33 @@ describe('a submit without an answer, where a defect of the service hinders what
       { outcome: 'EXECUTED' },
     ]);
     expect((await payroll.ledger()).payees.map(({ count }) => count)).toEqual([1, 1]);
+  });
+});
+
+describe('a submit without an answer, at a bank that fails to show anything for good', () => {
+  let payroll: Payroll;
+  beforeEach(async () => {
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '3000' } });
+  });
+  afterEach(() => payroll.close());
+
+  it('keeps the question about an unusable answer open, since nothing was read well, and says so', async () => {
+    const reader = payroll.services[0]!.app.get(InstructionReader);
+    const standing = reader.standing.bind(reader);
+    let reads = 0;
+    jest.spyOn(reader, 'standing').mockImplementation((work) => {
+      if (!work.instruction.status.startsWith('SUBMIT_')) return standing(work);
+      if ((reads += 1) === 1) return Promise.reject(new ContractDrift(['status']));
+      return Promise.resolve({ isGone: false, isFailing: true, isUnclear: true, statuses: [] });
+    });
+    await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
+    const id = await payroll.paid(payFile(payRows(2)));
+    const drift = await payroll.askedAbout(id, 'CONTRACT_DRIFT');
+    await payroll.wakeAll();
+    const path = await payroll.askedAbout(id, 'SUBMIT_UNKNOWN');
+    expect((await payroll.as('operator').get(path)).data.happened).toContain(
+      ' The bank fails again and again to show what became of it.',
+    );
+    expect((await payroll.as('operator').get(drift)).data.resolvedAt).toBeNull();
   });
 });
