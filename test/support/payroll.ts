@@ -677,9 +677,7 @@ async function onboard(service: Service, keys: WithPeople, options: PayrollOptio
     balance: string;
   }[];
   const balance = portal.find((one) => one.accountId === birch.account!.accountId)?.balance;
-  const checked = await untilServed(() =>
-    operator.post(`${accounts}/${account}/balance-check`, { balance }),
-  );
+  const checked = await untilServed(() => operator.post(`${accounts}/${account}/balance-check`, { balance }));
   if (checked.status >= 300) throw new Error(`not checked: ${JSON.stringify(checked.data)}`);
   return { employer, account };
 }
