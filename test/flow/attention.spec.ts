@@ -14,7 +14,6 @@ describe('a submit whose outcome nobody knows', () => {
   beforeAll(async () => {
     payroll = await Payroll.start({
       settings: {
-        BANK_TIMEOUT_MS: '400',
         SUBMIT_DOUBT_MS: '400',
         FOLLOW_DELAYS_MS: '200,1000',
         FOLLOW_STEP_MS: '5000',
@@ -340,7 +339,7 @@ describe('a submit whose outcome nobody knows, at a bank that shows no instructi
   let payroll: Payroll;
   beforeAll(async () => {
     payroll = await Payroll.start({
-      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', FOLLOW_DELAYS_MS: '600000' },
+      settings: { SUBMIT_DOUBT_MS: '400', FOLLOW_DELAYS_MS: '600000' },
       sandbox: { variants: { linkReads: 'refused' } },
     });
   });

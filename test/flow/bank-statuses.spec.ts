@@ -109,11 +109,17 @@ describe('a run with a payee of every kind of end', () => {
 
 describe('a second status whose meaning nobody knows', () => {
   it('is told anew with the first, and what was proposed on the first alone goes with it', async () => {
-    payroll = await Payroll.start({ sandbox: { stepMs: 1_000 } });
+    const stepMs = 600_000;
+    payroll = await Payroll.start({ sandbox: { stepMs, variants: { submitRuns: 'at-once' } } });
+    const steps = (count: number) =>
+      axios.post(`${payroll.bank.url}/sandbox/clock`, { advanceMs: count * stepMs });
     const scripted = MAGIC_CREDITORS.filter(({ effect }) =>
       ['undocumentedStatus', 'exchangeError'].includes(effect),
     );
     const id = await payroll.paid(payFile(payRows(2).map((row, n) => ({ ...row, iban: scripted[n]!.iban }))));
+    await payroll.until(id, ['FOLLOWING']);
+    // The first is at the one, the second a step before the other.
+    await steps(7.5);
     const first = await payroll.askedAbout(id, 'UNKNOWN_STATUS');
     const words = async () => (await payroll.attention()).map(({ happened }) => happened);
     expect(await words()).toEqual([expect.stringMatching(/^(?!.*EXCHANGE_ERROR).* PRO_MANUAL_REVIEW \(/)]);
@@ -121,6 +127,7 @@ describe('a second status whose meaning nobody knows', () => {
       .as('operator')
       .post(`${first}/actions`, { action: 'NOT_PAID', reason: 'it is sent back', evidence: 'letter 4711' });
     expect(proposed.status).toBe(201);
+    await steps(1);
     await eventually(async () => (await words()).join().includes('EXCHANGE_ERROR'), 15_000);
     expect(await words()).toEqual([
       expect.stringMatching(

@@ -236,6 +236,8 @@ describe('the cut-off of the execution date in a run whose instruction is gone a
     await eventually(async () => (await kinds()).includes('ROW_REFUSED_IN_MID_RUN'), 20_000);
     const [instruction] = (await payroll.run(id)).instructions;
     await payroll.submitAtBank(String(instruction.bankInstructionId));
+    // A bank that shows it late is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
     passCutOff();
     await eventually(async () => (await kinds()).includes('INVARIANT_BREACH'), 20_000);
     const asked = await payroll.askedAbout(id, 'UNRECORDED_SUBMIT');

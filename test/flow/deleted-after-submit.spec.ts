@@ -44,7 +44,7 @@ describe('a submitted instruction that the bank does not have any more', () => {
   /** A run whose submit was lost, which two people said was executed, and whose instruction the bank then deleted. */
   async function deleted(): Promise<string> {
     payroll = await Payroll.start({
-      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+      settings: { SUBMIT_DOUBT_MS: '400' },
       sandbox: { variants: { linkReads: 'allowed' } },
     });
     const { id, path } = await payroll.parked(payRows(3));
@@ -160,7 +160,7 @@ describe('a lost submit that two people declare not executed', () => {
     'is so by the written word where a gateway answers the delete with a page in UTF-16: %i',
     async (status) => {
       payroll = await Payroll.start({
-        settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+        settings: { SUBMIT_DOUBT_MS: '400' },
         sandbox: { variants: { linkReads: 'allowed' } },
       });
       const { id, path } = await payroll.parked(payRows(2));
@@ -174,7 +174,7 @@ describe('a lost submit that two people declare not executed', () => {
 
   it('is proven by the delete, also where a read right after it still shows the instruction', async () => {
     payroll = await Payroll.start({
-      settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', BANK_LAG_BOUND_MS: '1000' },
+      settings: { SUBMIT_DOUBT_MS: '400', BANK_LAG_BOUND_MS: '1000' },
       sandbox: { variants: { linkReads: 'allowed', listingLagMs: 0 } },
     });
     const { path } = await payroll.parked(payRows(2));

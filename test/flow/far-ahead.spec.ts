@@ -60,7 +60,7 @@ describe('a run that is executed long after its submit', () => {
 
 describe('a submit that is declared not executed long after', () => {
   it('is watched from then on', async () => {
-    payroll = await Payroll.start({ settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' } });
+    payroll = await Payroll.start({ settings: { SUBMIT_DOUBT_MS: '400' } });
     const { id, path } = await payroll.parked(payRows(2));
     await sql(`UPDATE instruction SET created_at = created_at - interval '40 days'`);
     const body = { action: 'NOT_EXECUTED', reason: 'the bank has confirmed it', evidence: 'letter 4711' };

@@ -71,7 +71,6 @@ describe('under faults of the bank and the network', () => {
           if (one.bankInstructionId) expect(unsubmitted.map(String)).toContain(String(one.bankInstructionId));
         }
       },
-      40_000,
     );
   });
 

@@ -58,14 +58,17 @@ describe('an instruction that has ended and is not shown any more', () => {
     ['404', ['TOTALS_UNSEEN']],
     ['500-before', []],
   ])('stops nobody and is read again a day later, told once (%s)', async (kind, asked) => {
+    const clock = new MovedClock();
     payroll = await Payroll.start({
-      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000' },
+      clock,
+      settings: { FOLLOW_DELAYS_MS: '50,7200000', FOLLOW_STEP_MS: '600000', SUBMIT_DOUBT_MS: '60000' },
       sandbox: { variants: { linkReads: 'allowed' } },
     });
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['SETTLED'], 20_000);
     for (const operation of [...READS, 'listPaymentTransactions'])
       await payroll.fault({ operation, kind, every: 1 });
+    clock.offsetMs = 61_000;
     for (let n = 0; n < 2; n += 1) {
       await execute(
         payroll.database.superuserUrl,

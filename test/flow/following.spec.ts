@@ -21,16 +21,14 @@ describe('following a submitted run', () => {
     await payroll.until(id, ['SETTLED'], 30_000);
   });
 
-  it('finishes by webhooks while polling is slowed to a minute', async () => {
+  it('finishes by webhooks while polling is slowed to an hour', async () => {
     payroll = await Payroll.start({
       sandbox: { stepMs: 150 },
-      settings: { FOLLOW_DELAYS_MS: '60000', PUBLIC_URL: 'http://127.0.0.1:1' },
+      settings: { FOLLOW_DELAYS_MS: '3600000', PUBLIC_URL: 'http://127.0.0.1:1' },
       hooked: true,
     });
-    const begun = Date.now();
     const id = await payroll.paid(payFile(payRows(20)));
     await payroll.until(id, ['SETTLED'], 30_000);
-    expect(Date.now() - begun).toBeLessThan(30_000);
     const inbox = await payroll.inbox();
     expect(inbox.length).toBeGreaterThan(0);
     expect(inbox.every((one) => one.event.length > 0)).toBe(true);

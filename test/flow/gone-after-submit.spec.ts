@@ -12,7 +12,7 @@ const GONE: Variants['onceSubmitted'][] = ['gone', 'gone-with-its-list'];
 let payroll: Payroll;
 const start = async (onceSubmitted: Variants['onceSubmitted']) => {
   payroll = await Payroll.start({
-    settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+    settings: { SUBMIT_DOUBT_MS: '400' },
     sandbox: { variants: { onceSubmitted, linkReads: 'allowed', omitFromLists: [], listingLagMs: 0 } },
   });
 };

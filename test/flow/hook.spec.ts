@@ -49,9 +49,9 @@ describe('the one hook at the bank', () => {
   });
 
   it('is one also when two replicas start while the bank carries a subscribe out late', async () => {
-    await payroll.fault({ operation: 'subscribe', kind: 'late-commit', nth: 1, delayMs: 1_200 });
+    await payroll.fault({ operation: 'subscribe', kind: 'late-commit', nth: 1, delayMs: 5_000 });
     await Promise.all([payroll.addReplica(SETTINGS), payroll.addReplica(SETTINGS)]);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 5_500));
     await oneHookAt(ADDRESS);
     expect((await payroll.calls()).subscribe).toBe(2);
   });

@@ -105,7 +105,7 @@ it('answers those that came together with 503 together where commits hang, and s
   for (const _ of bodies) void proxy.atCommit(/INSERT INTO webhook_inbox/, 'answer hangs');
   const startedMs = performance.now();
   const answers = await Promise.all(bodies.map((body) => payroll.deliver(body)));
-  expect(performance.now() - startedMs).toBeLessThan(2 * COMMIT_MS + 2_000);
+  expect(performance.now() - startedMs).toBeLessThan((bodies.length / 2) * COMMIT_MS);
   expect(answers.map(({ status, data }) => [status, data.code])).toEqual(
     bodies.map(() => [503, 'OUTCOME_UNKNOWN']),
   );

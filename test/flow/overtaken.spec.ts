@@ -95,32 +95,36 @@ describe('a worker that is overtaken while it reads concludes nothing from a rea
     ['is forbidden', answered(403, '{}')],
     ['finds nothing', answered(404, '{}')],
     ['is not understood', answered(200, 'neither a record nor a list')],
-  ])('%s, whichever read of a run that is', async (_, answer) => {
-    let overtaken = 0;
-    let held: { before?: Record<string, string> };
-    do {
-      held = {};
-      let reads = 0;
-      atRead = async () => {
-        reads += 1;
-        if (reads !== overtaken + 1) return undefined;
-        await overtake();
-        held.before = await settled();
-        return answer;
-      };
-      const id = await payroll.paid(payFile(payRows(2, next)));
-      next += 2;
-      await eventually(async () => held.before !== undefined || (await isOver(id)), 15_000);
-      await sleep(CONCLUDES_WITHIN_MS);
-      if (held.before) expect({ overtaken, ...(await stored()) }).toEqual({ overtaken, ...held.before });
-      atRead = undefined;
-      await giveBack();
-      await eventually(() => isOver(id), 15_000);
-      overtaken += 1;
-    } while (held.before);
-    // The account, the instruction and its payments, before the submit and after it.
-    expect(overtaken).toBeGreaterThan(6);
-    expect(await payroll.attention()).toEqual([]);
-    expect((await payroll.ledger()).payees.every(({ count }) => count === 1)).toBe(true);
-  });
+  ])(
+    '%s, whichever read of a run that is',
+    async (_, answer) => {
+      let overtaken = 0;
+      let held: { before?: Record<string, string> };
+      do {
+        held = {};
+        let reads = 0;
+        atRead = async () => {
+          reads += 1;
+          if (reads !== overtaken + 1) return undefined;
+          await overtake();
+          held.before = await settled();
+          return answer;
+        };
+        const id = await payroll.paid(payFile(payRows(2, next)));
+        next += 2;
+        await eventually(async () => held.before !== undefined || (await isOver(id)), 15_000);
+        await sleep(CONCLUDES_WITHIN_MS);
+        if (held.before) expect({ overtaken, ...(await stored()) }).toEqual({ overtaken, ...held.before });
+        atRead = undefined;
+        await giveBack();
+        await eventually(() => isOver(id), 15_000);
+        overtaken += 1;
+      } while (held.before);
+      // The account, the instruction and its payments, before the submit and after it.
+      expect(overtaken).toBeGreaterThan(6);
+      expect(await payroll.attention()).toEqual([]);
+      expect((await payroll.ledger()).payees.every(({ count }) => count === 1)).toBe(true);
+    },
+    600_000,
+  );
 });

@@ -261,7 +261,7 @@ async function pay(month: number, uploaded = () => Promise.resolve()): Promise<v
 const over = (limit: number) => found.filter(({ rows }) => rows > limit);
 
 describe('no row is compared with each other one, from an upload to the last report,', () => {
-  beforeEach(() => open(3_000), 60_000);
+  beforeEach(() => open(3_000));
 
   it('while the tables have no statistics', async () => {
     await pay(0);

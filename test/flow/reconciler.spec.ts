@@ -52,17 +52,19 @@ describe('the standing reconciler over sound payrolls', () => {
 
   it('asserted every invariant many times over, and says so in the metrics of both replicas', async () => {
     let checks = 0;
+    const lasts: number[] = [];
     for (const { url } of payroll.services) {
       const { data } = await axios.get<string>(`${url}/metrics`);
       checks += Number(/^payrun_reconciler_check_duration_seconds_count (\d+)$/m.exec(data)?.[1]);
-      const last = Number(/^payrun_reconciler_last_check_timestamp_seconds ([\d.e+]+)$/m.exec(data)?.[1]);
-      expect(Date.now() / 1000 - last).toBeLessThan(60);
+      lasts.push(Number(/^payrun_reconciler_last_check_timestamp_seconds ([\d.e+]+)$/m.exec(data)?.[1]));
       for (const { name } of INVARIANTS) {
         expect(data).toContain(`payrun_invariant_breaches_total{invariant="${name}"} 0`);
         expect(data).toContain(`payrun_reconciler_failures_total{invariant="${name}"} 0`);
       }
     }
     expect(checks).toBeGreaterThan(20);
+    // Either may have made the last ones.
+    expect(Date.now() / 1000 - Math.max(...lasts)).toBeLessThan(60);
   });
 
   it('finds nothing broken once all is still', async () => {

@@ -10,6 +10,7 @@ import { monthsAfter } from '../../src/schedule/period-dates';
 import { RestoreSweep } from '../../src/submission/restore-sweep';
 import { Restores } from '../../src/submission/restores';
 import { execute, select, testDatabase, TestDatabase } from '../support/database';
+import { lateRepeat } from '../support/late-repeat';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
@@ -22,7 +23,7 @@ const start = async (options: PayrollOptions = {}) => {
     rowsPerInstruction: 2,
     ...options,
     sandbox: { ...options.sandbox, variants: { ...FRANK, ...options.sandbox?.variants } },
-    settings: { BANK_TIMEOUT_MS: '500', ...options.settings },
+    settings: { BANK_TIMEOUT_MS: '1000', ...options.settings },
   });
 };
 afterEach(async () => {
@@ -259,12 +260,13 @@ describe('a restored run that is being submitted, of which the bank shows one in
   it('follows that one too, asks about it, and comes to its end', async () => {
     await start({ sandbox: { variants: { addAfterSubmit: 'accepted' } } });
     await payroll.fault({ operation: 'getAccount', kind: '500-before', every: 1 });
-    await payroll.fault({ operation: 'add', kind: 'doubled', nth: 2, delayMs: 25_000 });
+    const repeatAdd = lateRepeat();
     const id = await payroll.paid(payFile(payRows(4)));
     await payroll.until(id, ['VERIFIED'], 20_000);
     await backedUp();
     await payroll.clearFaults();
     await payroll.until(id, ['SETTLED'], 20_000);
+    await repeatAdd();
     await eventually(async () => (await timesPaid()).includes(2), 30_000);
     await restored();
     await answered();
@@ -898,6 +900,10 @@ describe('an administrator who says it again because nobody was told yet', () =>
     await told();
     expect([first.status, again.status]).toEqual([200, 200]);
     expect(again.data).toEqual(first.data);
+    // Written down once the last employer was told.
+    const isTold = async () =>
+      (await stored('SELECT FROM database_restore WHERE told_at IS NOT NULL')).length > 0;
+    await eventually(isTold, 10_000);
     expect(await stored('SELECT told_at IS NOT NULL AS told FROM database_restore')).toEqual([
       { told: true },
     ]);

@@ -108,6 +108,7 @@ describe('a restored database, at a bank that always answers one read otherwise 
 
   it('takes back what was forgotten where the answer was odd only for a moment', async () => {
     const id = await forgotten();
+    await payroll.stopServices();
     await payroll.fault({ operation: 'listPaymentTransactions', kind: '409', nth: 1 });
     await restoring.restore();
     expect(await restoring.answered()).toContain(

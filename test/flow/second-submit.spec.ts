@@ -67,6 +67,13 @@ describe('a submit that the bank executes a second time, which shows in the bala
   });
 
   it('is looked for again where the balance could not be read when the run had ended', async () => {
+    await payroll.close();
+    payroll = await Payroll.start({
+      rowsPerInstruction: 3,
+      // Until the look at the balance, longer than it takes to keep that from being read.
+      settings: { SUBMIT_DOUBT_MS: '5000' },
+      sandbox: { variants: { secondSubmit: 'executed' } },
+    });
     await payroll.fault({ operation: 'submit', kind: 'doubled', nth: 2 });
     const id = await payroll.paid(payFile(payRows(6)));
     await payroll.until(id, ['FOLLOWING', 'SETTLED'], 30_000);

@@ -43,7 +43,8 @@ describe('salaries are secret', () => {
         expect(text).not.toContain(row.iban);
         expect(text).not.toContain(row.name);
         expect(text).not.toContain(row.amount);
-        expect(text).not.toContain(row.amount.replace('.', ''));
+        // By itself: moments, durations and ids hold many digits.
+        expect(text).not.toMatch(new RegExp(`(?<![0-9a-f.])${row.amount.replace('.', '')}(?![0-9a-f])`));
       }
       expect(text).not.toContain('DE00123');
     }
@@ -77,7 +78,8 @@ async function relayTo(
         })
         .then(({ status, data }) => {
           response.writeHead(status, { 'content-type': 'application/json' }).end(changed(status, data));
-        });
+        })
+        .catch(() => response.destroy());
     });
   };
   const server = createServer(answer).listen(0, '127.0.0.1');

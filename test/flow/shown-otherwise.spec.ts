@@ -12,7 +12,7 @@ const SAYS = ['403', 'PROCESSED', 'CANCELLED'];
 let payroll: Payroll;
 beforeEach(async () => {
   payroll = await Payroll.start({
-    settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400' },
+    settings: { SUBMIT_DOUBT_MS: '400' },
     sandbox: { variants: { linkReads: 'allowed' } },
   });
 });

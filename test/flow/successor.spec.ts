@@ -80,7 +80,7 @@ async function voided(rows: readonly Row[], query: Record<string, string> = {}):
 const open = (options: PayrollOptions = {}) =>
   Payroll.start({
     ...options,
-    settings: { BANK_TIMEOUT_MS: '400', SUBMIT_DOUBT_MS: '400', ...options.settings },
+    settings: { SUBMIT_DOUBT_MS: '400', ...options.settings },
     sandbox: { variants: { linkReads: 'allowed' }, ...options.sandbox },
   });
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { APP_ROLE, OWNER_ROLE, urlOfDatabase } from '../../src/database/roles';
 
 /** Where the jest run's one server is; set by the global set-up. */
@@ -8,6 +8,9 @@ export const SERVER_ENV = {
   appUrl: 'PAYRUN_TEST_APP_URL',
   ownerUrl: 'PAYRUN_TEST_OWNER_URL',
 } as const;
+
+/** SQLSTATE of the transaction that PostgreSQL undoes so that another can go on. */
+const DEADLOCK = '40P01';
 
 /** The migrated database that every spec file copies. */
 export const TEMPLATE = 'payrun';
@@ -61,13 +64,18 @@ export async function execute(url: string, sql: string, parameters: unknown[] = 
   await select(url, sql, parameters);
 }
 
-/** The rows of one statement over a connection of its own. */
+/** The rows of one statement over a connection of its own; made again where it was undone for the sake of a deadlock. */
 export async function select<Row = Record<string, string>>(
   url: string,
   sql: string,
   parameters: unknown[] = [],
 ): Promise<Row[]> {
-  return connected(url, async (client) => (await client.query(sql, parameters)).rows as Row[]);
+  try {
+    return await connected(url, async (client) => (await client.query(sql, parameters)).rows as Row[]);
+  } catch (error) {
+    if (!(error instanceof DatabaseError && error.code === DEADLOCK)) throw error;
+    return select(url, sql, parameters);
+  }
 }
 
 /** Whether a statement, or one like that, waits for a lock in the database of a superuser's address. */

@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultSources } from '../../src/database/embedded-binaries';
 import { launchServer } from '../../src/database/launcher';
@@ -10,6 +10,7 @@ import { ownUser } from '../../src/database/server-account';
 import { ServerDirectory } from '../../src/database/server-directory';
 import { startTemporaryServer } from '../../src/database/temporary-server';
 import { select, TestDatabase } from './database';
+import { freePort } from './payroll';
 
 /** A migrated database on a server of its own, which can be restarted: nothing it committed is lost by that. */
 export interface OwnServer extends TestDatabase {
@@ -18,15 +19,19 @@ export interface OwnServer extends TestDatabase {
 }
 
 export async function startOwnServer(): Promise<OwnServer> {
-  const server = await startTemporaryServer({ durable: true });
-  await runMigrations(server.databaseAdminUrl);
-  const directory = await directoryOf(server.superuserUrl);
+  const temporary = await startTemporaryServer({ durable: true });
+  const directory = await directoryOf(temporary.superuserUrl);
   const sources = await defaultSources(process.env);
+  // While it is away nobody is given its port.
+  await stopServer(directory);
+  await writeFile(join(directory.path, 'port'), String(await freePort()));
+  const server = await launchServer(directory, sources, true);
+  await runMigrations(server.databaseAdminUrl);
   return {
     url: server.databaseUrl,
     adminUrl: server.databaseAdminUrl,
     superuserUrl: urlOfDatabase(server.superuserUrl, new URL(server.databaseUrl).pathname.slice(1)),
-    drop: () => server.stop(),
+    drop: () => temporary.stop(),
     restart: async () => {
       if (!(await stopServer(directory))) throw new Error('no server was running');
       await sleep(200);

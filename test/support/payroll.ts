@@ -296,13 +296,13 @@ export class Payroll {
   }
 
   async run(id: string) {
-    return (await this.as('finance').get(this.path(`/pay-runs/${id}`))).data;
+    return (await untilServed(() => this.as('finance').get(this.path(`/pay-runs/${id}`)))).data;
   }
 
   async attention(): Promise<
     { id: string; kind: string; payRunId: string | null; happened: string; askBank: string }[]
   > {
-    return (await this.as('operator').get(this.path('/attention'))).data.items;
+    return (await untilServed(() => this.as('operator').get(this.path('/attention')))).data.items;
   }
 
   /** Waits until people are asked about the run, and gives the path of what they are asked. */
@@ -635,7 +635,15 @@ async function makePeople(database: Database, people: People): Promise<WithPeopl
 }
 
 /** On a busy machine a probe may find nothing out: a run would wait for its account then. */
-const PROBES = 3;
+const TRIES = 4;
+
+/** Asks again, a few times, while the bank or a connection to the database is not there in time. */
+async function untilServed(ask: () => Promise<AxiosResponse>): Promise<AxiosResponse> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await ask();
+    if (answer.status !== 503 || tries === TRIES) return answer;
+  }
+}
 
 /** Onboards the seed company with the largest balance through the API, as an operator would. */
 async function onboard(service: Service, keys: WithPeople, options: PayrollOptions, bank: Sandbox) {
@@ -657,24 +665,25 @@ async function onboard(service: Service, keys: WithPeople, options: PayrollOptio
   });
   const operator = client(service.url, keys.operator);
   const birch = DEFAULT_SEED.users[1]!;
-  const attached = await operator.post(`/v1/employers/${employer}/accounts`, {
-    bankAccountId: birch.account!.accountId,
-    debtorName: birch.holderName,
-    bankIdentityId: String(birch.identityId),
-  });
+  const accounts = `/v1/employers/${employer}/accounts`;
+  const attached = await untilServed(() =>
+    operator.post(accounts, {
+      bankAccountId: birch.account!.accountId,
+      debtorName: birch.holderName,
+      bankIdentityId: String(birch.identityId),
+    }),
+  );
   if (attached.status !== 201) throw new Error(`not attached: ${JSON.stringify(attached.data)}`);
   const account = String(attached.data.id);
   let probed: { probedAt: string | null } = attached.data;
-  for (let again = 0; probed.probedAt === null && again < PROBES; again += 1)
-    probed = (await operator.post(`/v1/employers/${employer}/accounts/${account}/probe`)).data;
+  for (let tries = 1; probed.probedAt === null && tries < TRIES; tries += 1)
+    probed = (await untilServed(() => operator.post(`${accounts}/${account}/probe`))).data;
   const portal = (await axios.get(`${bank.url}/sandbox/portal/accounts`)).data as {
     accountId: string;
     balance: string;
   }[];
   const balance = portal.find((one) => one.accountId === birch.account!.accountId)?.balance;
-  const checked = await operator.post(`/v1/employers/${employer}/accounts/${account}/balance-check`, {
-    balance,
-  });
+  const checked = await untilServed(() => operator.post(`${accounts}/${account}/balance-check`, { balance }));
   if (checked.status >= 300) throw new Error(`not checked: ${JSON.stringify(checked.data)}`);
   return { employer, account };
 }

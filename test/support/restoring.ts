@@ -20,7 +20,7 @@ export class Restoring {
     const payroll = await Payroll.start({
       rowsPerInstruction: 2,
       sandbox: { variants: { ...FRANK, ...variants } },
-      settings: { BANK_TIMEOUT_MS: '500', ...settings },
+      settings: { BANK_TIMEOUT_MS: '1000', ...settings },
     });
     return new Restoring(payroll);
   }
