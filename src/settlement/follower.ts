@@ -160,7 +160,7 @@ export class Follower {
     );
     crashPoint('follow.recorded');
     const pass = passWith(lacking);
-    if (pass.left.size > 0 || cutShort) this.passes.set(instruction.id, pass);
+    if (pass.left.size > 0) this.passes.set(instruction.id, pass);
     else this.passes.delete(instruction.id);
     const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
     if (failed) throw failed;

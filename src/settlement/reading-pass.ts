@@ -1,4 +1,5 @@
 import type { Claim } from '../database/leases';
+import { DAY_MS } from '../domain/durations';
 import type { Instruction } from '../pay-run/instruction.entity';
 import { ENDED } from './follow-alarms';
 
@@ -43,7 +44,7 @@ export function isWhole({ left, unshown }: Pass): boolean {
 
 /**
  * Whether a pass says something of a read that begins now: not one that began before its instruction ended, or before
- * something of that was missing.
+ * something of that was missing; nor a day ago, which another process will have completed.
  */
 export function goesOn(
   { begunAt }: Pass,
@@ -52,5 +53,6 @@ export function goesOn(
   now: Date,
 ): boolean {
   if (closedAt !== null && begunAt < closedAt) return false;
-  return missing?.what !== ENDED || now.getTime() - begunAt.getTime() <= missing.forMs;
+  const forMs = now.getTime() - begunAt.getTime();
+  return forMs < DAY_MS && (missing?.what !== ENDED || forMs <= missing.forMs);
 }

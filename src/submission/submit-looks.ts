@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BankGateway } from '../bank/gateway';
-import type { Leaving, Turn } from '../bank/session';
+import type { Leaving } from '../bank/session';
 import { Clock } from '../config/clock';
 import { Lanes } from '../config/lanes';
 import { Claim } from '../database/leases';
@@ -27,9 +27,9 @@ const READ_LASTS_MS = 2_000;
 
 /**
  * What is paid again ended long ago: where a look at it, or the turn after that, takes longer than five seconds, one that began
- * in the last minute will do.
+ * in the last minute will do: so long before it leaves.
  */
-const REPLACED_LASTS_MS = MINUTE_MS;
+const REPLACED_LASTS_MS = MINUTE_MS - LEAVES_WITHIN_MS;
 
 /** What cannot leave in time rests so many times as long as it tried, up to its cut-off: others share the bank's limit. */
 const RESTS = 9;
@@ -119,7 +119,7 @@ export class SubmitLooks {
   ): Promise<Looked> {
     const lasts = () => age.lasts() && look.holds();
     const turn = lasts() ? await this.gateway.turnToSubmit() : undefined;
-    if (turn && lasts()) return allowed(turn, age.mayLeave, look);
+    if (turn && lasts()) return { allowed: { turn, mayLeave: age.mayLeave } };
     // What the first look found there again is missing from this one on.
     return this.afterLooks({ ...claim, missing: null }, work, rows, isStopping);
   }
@@ -159,11 +159,11 @@ export class SubmitLooks {
       if ('end' in look) return look;
       const mayLeave = this.clock.within(LEAVES_WITHIN_MS);
       const itsTurn = turn ?? (await this.gateway.turnToSubmit());
-      if (mayLeave() && look.holds()) return allowed(itsTurn, mayLeave, look);
+      if (mayLeave() && look.holds()) return { allowed: { turn: itsTurn, mayLeave } };
       if (!isLast && !isOutdated) continue;
       // It would never be sent where its turn always comes so late.
       return look.isOfLastMinute()
-        ? allowed(itsTurn, this.clock.within(LEAVES_WITHIN_MS), look)
+        ? { allowed: { turn: itsTurn, mayLeave: this.clock.within(LEAVES_WITHIN_MS) } }
         : this.later(work, began);
     }
   }
@@ -176,11 +176,6 @@ export class SubmitLooks {
     const waitsFor = `${THIS_SERVICE}${what} (tried for ${Math.round(tookMs / 1_000)} s). ${SOONER}`;
     return { end: { inMs: Math.max(restMs, LOOK_AGAIN_MS), waitsFor } };
   }
-}
-
-/** What it pays again is no older than a minute when the submit leaves, not only when that is allowed. */
-function allowed(turn: Turn, mayLeave: () => boolean, look: Look): { allowed: Allowed } {
-  return { allowed: { turn, mayLeave: () => mayLeave() && look.isOfLastMinute() } };
 }
 
 function paysAgain(rows: readonly PayableRow[]): boolean {

@@ -8,6 +8,7 @@ import { execute, isLockAwaited, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 let payroll: Payroll;
 beforeEach(async () => {
@@ -44,12 +45,10 @@ const shows = async (before: string | readonly string[], status: string) => {
   jest.restoreAllMocks();
   const { app } = payroll.services[0]!;
   const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
-  const [{ paymentsOf }, { payments }] = [source, reads];
+  const { paymentsOf } = source;
   const instead = (seen: readonly BankPayment[]) =>
     seen.map((one) => ([before].flat().includes(one.status) ? { ...one, status } : one));
-  jest
-    .spyOn(reads, 'payments')
-    .mockImplementation(async (...asked) => instead(await payments.apply(reads, asked)));
+  passThrough(reads, instead);
   const followed = jest
     .spyOn(source, 'paymentsOf')
     .mockImplementation(async (...asked) => instead(await paymentsOf.apply(source, asked)));
@@ -251,13 +250,8 @@ describe('payments that are shown, after their end, in a status that nobody docu
       const { app } = payroll.services[0]!;
       jest.restoreAllMocks();
       const reads = app.get(BankReads);
-      const { payments } = reads;
       jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(() => Promise.resolve([]));
-      jest
-        .spyOn(reads, 'payments')
-        .mockImplementation(async (...asked) =>
-          (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'SETTLED' })),
-        );
+      passThrough(reads, (found) => found.map((one) => ({ ...one, status: 'SETTLED' })));
       const refused = await payroll.confirm(path);
       expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
       await shows('FAILED', 'SETTLED');

@@ -4,6 +4,7 @@ import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 const ACCOUNT = '1002';
 /** Long enough for people to be asked before the run is due, and then by the run. */
@@ -90,10 +91,8 @@ describe('what waits at the bank and was decided by two people', () => {
     const clock = new MovedClock();
     await start({ clock, sandbox: { variants: { linkReads: 'allowed' } } });
     const reads = payroll.services[0]!.app.get(BankReads);
-    const { payments } = reads;
     let held = 3;
-    jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {
-      const seen = await payments.apply(reads, asked);
+    passThrough(reads, (seen) => {
       const inOrder = seen.sort((one, other) => Number(one.bankPaymentId) - Number(other.bankPaymentId));
       const from = inOrder.length - held;
       return inOrder.map((one, n) =>

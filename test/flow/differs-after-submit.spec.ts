@@ -5,6 +5,7 @@ import { execute } from '../support/database';
 import { germanIban, payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 let payroll: Payroll;
 afterEach(async () => {
@@ -38,11 +39,9 @@ const changesIbans = (statusNow: () => string | undefined = () => undefined) => 
 /** The same for whoever asks before what two people decided is carried out. */
 const changesIbansOfReads = () => {
   const reads = payroll.services[0]!.app.get(BankReads);
-  const { payments } = reads;
-  jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {
-    const [first, ...others] = await payments.apply(reads, asked);
-    return first ? [{ ...first, iban: germanIban(999_999) }, ...others] : [];
-  });
+  passThrough(reads, ([first, ...others]) =>
+    first ? [{ ...first, iban: germanIban(999_999) }, ...others] : [],
+  );
 };
 
 /** Has what is followed read at once. */

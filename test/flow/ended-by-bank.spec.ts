@@ -6,6 +6,7 @@ import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 const READS = [
   'getInstruction',
@@ -40,10 +41,7 @@ function showsAs(...statuses: string[]): void {
       one.status === 'INITIATED' ? { ...one, status: statuses[n % statuses.length]! } : one,
     );
   const [reads, source] = [app.get(BankReads), app.get(PaymentSource)];
-  const { payments } = reads;
-  jest
-    .spyOn(reads, 'payments')
-    .mockImplementation(async (...asked) => changed(await payments.apply(reads, asked)));
+  passThrough(reads, changed);
   const { paymentsOf } = source;
   jest
     .spyOn(source, 'paymentsOf')
@@ -166,11 +164,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     const { id, path } = await refused();
     await payroll.letRest('FOLLOW');
     const reads = payroll.services[0]!.app.get(BankReads);
-    const { payments } = reads;
-    jest.spyOn(reads, 'payments').mockImplementation(async (...asked) => {
-      const [first, ...others] = await payments.apply(reads, asked);
-      return [{ ...first!, status: 'EXCHANGED' }, ...others];
-    });
+    passThrough(reads, ([first, ...others]) => [{ ...first!, status: 'EXCHANGED' }, ...others]);
     const moved = await decide(path, 'letter 4711 of the bank');
     expect([moved.status, moved.data.code]).toEqual([409, 'WAS_EXECUTED']);
     await wakeFollowers();
@@ -240,12 +234,7 @@ describe('a submitted instruction that the bank ends while it leaves its payment
     await payroll.until(id, ['FAILED'], 15_000);
     const { superuserUrl } = payroll.database;
     const reads = payroll.services[0]!.app.get(BankReads);
-    const { payments } = reads;
-    jest
-      .spyOn(reads, 'payments')
-      .mockImplementation(async (...asked) =>
-        (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'REJECTED' })),
-      );
+    passThrough(reads, (found) => found.map((one) => ({ ...one, status: 'REJECTED' })));
     const ended = `SELECT FROM bank_payment WHERE bank_status = 'REJECTED'`;
     await eventually(async () => {
       await execute(

@@ -7,6 +7,7 @@ import { execute, select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 let payroll: Payroll;
 afterEach(async () => {
@@ -52,13 +53,11 @@ const showsLeft = (change: Partial<BankPayment>) => {
   const instead = (seen: readonly BankPayment[]) =>
     seen.map((one) => (one.groupStatus === 'NOTPROCESSABLE' ? { ...one, ...change } : one));
   const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
-  const [{ paymentsOf }, { payments }] = [source, reads];
+  const { paymentsOf } = source;
   jest
     .spyOn(source, 'paymentsOf')
     .mockImplementation(async (...asked) => instead(await paymentsOf.apply(source, asked)));
-  jest
-    .spyOn(reads, 'payments')
-    .mockImplementation(async (...asked) => instead(await payments.apply(reads, asked)));
+  passThrough(reads, instead);
 };
 /** A run of payments, of which some fail the bank's own checks and are left at the last step they passed. */
 const paid = (effects = left, count = 4) => {
@@ -188,12 +187,7 @@ describe('a payment that the bank leaves before it took it, and does not say why
     expect((await payroll.as('operator').post(`${path}/actions`, word)).status).toBe(201);
     await payroll.letRest('FOLLOW');
     const reads = payroll.services[0]!.app.get(BankReads);
-    const { payments } = reads;
-    jest
-      .spyOn(reads, 'payments')
-      .mockImplementation(async (...asked) =>
-        (await payments.apply(reads, asked)).map((one) => ({ ...one, status: 'PRO_DEBIT_HOLD' })),
-      );
+    passThrough(reads, (found) => found.map((one) => ({ ...one, status: 'PRO_DEBIT_HOLD' })));
     const refused = await payroll.confirm(path);
     expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);
   });
@@ -283,7 +277,7 @@ describe('a payment that the bank shows no further', () => {
       payroll = await Payroll.start({ sandbox: { stepMs: 600_000, variants: { submitRuns: 'at-once' } } });
       const { app } = payroll.services[0]!;
       const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
-      const [{ paymentsOf }, { payments }] = [source, reads];
+      const { paymentsOf } = source;
       const at = (step: string, seen: readonly BankPayment[]) =>
         seen.map((one) => ({ ...one, status: step }));
       jest
@@ -292,9 +286,7 @@ describe('a payment that the bank shows no further', () => {
       const id = await payroll.paid(payFile(payRows(2)));
       await payroll.until(id, ['FOLLOWING'], 20_000);
       const path = await overdue(id);
-      jest
-        .spyOn(reads, 'payments')
-        .mockImplementation(async (...of) => at(shown, await payments.apply(reads, of)));
+      passThrough(reads, (found) => at(shown, found));
       const answer = await payroll.decide(path, word(action));
       expect([answer.status, answer.data.code]).toEqual([status, code]);
     },
@@ -319,12 +311,7 @@ describe('a payment that the bank shows no further', () => {
     const both = `SELECT FROM bank_payment WHERE bank_status = 'EXCHANGED'`;
     await eventuallyRead(async () => (await select(superuserUrl, both)).length === 2);
     const reads = payroll.services[0]!.app.get(BankReads);
-    const { payments } = reads;
-    jest
-      .spyOn(reads, 'payments')
-      .mockImplementation(async (...of) =>
-        (await payments.apply(reads, of)).map((one) => ({ ...one, status: 'EXCHANGED' })),
-      );
+    passThrough(reads, (found) => found.map((one) => ({ ...one, status: 'EXCHANGED' })));
     for (const _pressed of ['once', 'once more']) {
       const refused = await payroll.confirm(path);
       expect([refused.status, refused.data.code]).toEqual([409, 'WAS_EXECUTED']);

@@ -11,6 +11,7 @@ import { payFile, payRows } from '../support/pay-rows';
 import { execute, select } from '../support/database';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 type Shown = Awaited<ReturnType<BankReads['payments']>>;
 
@@ -318,11 +319,7 @@ describe('a submit that waits for its turn longer than what was read before it h
   /** From now on what is shown of an instruction's payments passes through this. */
   const paymentsOf = (id: string, through: (shown: Shown) => Shown | Promise<Shown>) => {
     const reads = payroll.services[0]!.app.get(BankReads);
-    const { payments } = reads;
-    jest.spyOn(reads, 'payments').mockImplementation(async (account, instruction) => {
-      const shown = await payments.call(reads, account, instruction);
-      return instruction.bankInstructionId === id ? through(shown) : shown;
-    });
+    passThrough(reads, (shown, { bankInstructionId }) => (bankInstructionId === id ? through(shown) : shown));
   };
 
   it.each([

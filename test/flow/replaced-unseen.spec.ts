@@ -47,17 +47,17 @@ async function successor() {
   await payroll.letRest('FOLLOW');
   const [{ bankInstructionId: replaced }] = (await payroll.run(parent)).instructions;
   const reads = payroll.services[0]!.app.get(BankReads);
-  const { payments } = reads;
+  const { read } = reads;
   let looks = 0;
   let hide: (() => never[]) | undefined;
   let shownAs: string | undefined;
-  jest.spyOn(reads, 'payments').mockImplementation(async (account, instruction) => {
+  jest.spyOn(reads, 'read').mockImplementation(async (account, instruction) => {
     if (instruction.bankInstructionId === replaced && hide !== undefined) {
       looks += 1;
-      return hide();
+      return { found: hide() };
     }
-    const shown = await payments.call(reads, account, instruction);
-    return shown.map((one) => ({ ...one, status: shownAs ?? one.status }));
+    const shown = await read.call(reads, account, instruction);
+    return { ...shown, found: shown.found.map((one) => ({ ...one, status: shownAs ?? one.status })) };
   });
   return {
     run: made.data as { id: string; rootHash: string; total: string },

@@ -15,6 +15,7 @@ import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
 import { FRANK } from '../support/restoring';
+import { passThrough } from '../support/payments-shown';
 
 let payroll: Payroll;
 let backup: TestDatabase | undefined;
@@ -218,17 +219,11 @@ describe('a database restored to a moment before the submit of a run that was pa
 
 describe('a database restored, at a bank that shows a submitted instruction otherwise than a verified one', () => {
   afterEach(() => jest.restoreAllMocks());
-  const listsFee = () => {
-    const { payments } = BankReads.prototype;
-    jest.spyOn(BankReads.prototype, 'payments').mockImplementation(async function (
-      this: BankReads,
-      ...asked
-    ) {
-      const listed = await payments.apply(this, asked);
+  const listsFee = () =>
+    passThrough(BankReads.prototype, (listed) => {
       const fee = { ...listed[0]!, bankPaymentId: 'fee-1', ids: ['fee-1'] as const, messageId: undefined };
       return [...listed, { ...fee, direction: 'OUTWARD', transactionType: 'FEE' }];
     });
-  };
 
   it.each([
     { what: 'without what has settled in its groups', groupsLeaveOut: 'ended', meanwhile: () => undefined },

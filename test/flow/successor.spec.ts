@@ -10,6 +10,7 @@ import { execute, LEAVES_UNANSWERED, select } from '../support/database';
 import { germanIban, payFile, payRows, Row } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { MovedClock, Payroll, PayrollOptions } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 const magic = (effect: string) => MAGIC_CREDITORS.find((one) => one.effect === effect)!.iban;
 
@@ -658,13 +659,11 @@ describe('a payment that moves at the bank after all', () => {
     const otherwise = (seen: readonly BankPayment[]) =>
       seen.map((one) => (moves(one) ? { ...one, status } : one));
     const [source, reads] = [app.get(PaymentSource), app.get(BankReads)];
-    const [{ paymentsOf }, { payments }] = [source, reads];
+    const { paymentsOf } = source;
     jest
       .spyOn(source, 'paymentsOf')
       .mockImplementation(async (...asked) => otherwise(await paymentsOf.apply(source, asked)));
-    jest
-      .spyOn(reads, 'payments')
-      .mockImplementation(async (...asked) => otherwise(await payments.apply(reads, asked)));
+    passThrough(reads, otherwise);
   };
 
   it('before a successor is made: none is, and everything stops', async () => {

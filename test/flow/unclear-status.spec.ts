@@ -6,6 +6,7 @@ import { select } from '../support/database';
 import { payFile, payRows } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll, PayrollOptions } from '../support/payroll';
+import { passThrough } from '../support/payments-shown';
 
 let payroll: Payroll;
 afterEach(async () => {
@@ -55,13 +56,10 @@ const shows = (status: string) => {
   const source = app.get(PaymentSource);
   const reads = app.get(BankReads);
   const { paymentsOf } = source;
-  const { payments: paymentsAt } = reads;
   jest
     .spyOn(source, 'paymentsOf')
     .mockImplementation(async (...asked) => instead(await paymentsOf.apply(source, asked)));
-  jest
-    .spyOn(reads, 'payments')
-    .mockImplementation(async (...asked) => instead(await paymentsAt.apply(reads, asked)));
+  passThrough(reads, instead);
 };
 
 /** A run of three payments, of which the bank leaves some in a status that nobody documents. */
@@ -125,15 +123,10 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
       for (const operation of ['getInstruction', 'listInstructionPaymentTransactions'])
         await payroll.fault({ operation, kind, every: 1 });
       const reads = payroll.services[0]!.app.get(BankReads);
-      const { payments: paymentsAt } = reads;
       jest
         .spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf')
         .mockImplementation(() => Promise.resolve([]));
-      jest
-        .spyOn(reads, 'payments')
-        .mockImplementation(async (...asked) =>
-          (await paymentsAt.apply(reads, asked)).map((one) => ({ ...one, status: 'SETTLED' })),
-        );
+      passThrough(reads, (found) => found.map((one) => ({ ...one, status: 'SETTLED' })));
       const refused = await payroll.confirm(path);
       expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
     },
@@ -186,12 +179,7 @@ describe('a payment that the bank leaves in a status that nobody documents', () 
     const { app } = payroll.services[0]!;
     jest.spyOn(app.get(PaymentSource), 'paymentsOf').mockImplementation(() => Promise.resolve([]));
     const reads = app.get(BankReads);
-    const { payments: paymentsAt } = reads;
-    jest
-      .spyOn(reads, 'payments')
-      .mockImplementation(async (...asked) =>
-        (await paymentsAt.apply(reads, asked)).map((one) => ({ ...one, status: 'SETTLED' })),
-      );
+    passThrough(reads, (found) => found.map((one) => ({ ...one, status: 'SETTLED' })));
     const refused = await payroll.confirm(path);
     expect([refused.status, refused.data.code]).toEqual([409, 'STATUS_IS_CLEAR']);
     jest.restoreAllMocks();

@@ -48,6 +48,11 @@ describe('reads that began before', () => {
     expect(goesOn(pass, open, { missing: { what: 'REPLACED', forMs: 1 } }, at(30))).toBe(true);
   });
 
+  it('go on for less than a day: by then another process has completed them', () => {
+    expect(goesOn(pass, open, { missing: null }, at(24 * 60 - 1))).toBe(true);
+    expect(goesOn(pass, open, { missing: null }, at(24 * 60))).toBe(false);
+  });
+
   it('say nothing of what was missing since, nor of what ended since', () => {
     expect(goesOn(pass, open, { missing: { what: ENDED, forMs: 29 * 60_000 } }, at(30))).toBe(false);
     expect(goesOn(pass, { closedAt: at(1) }, { missing: null }, at(30))).toBe(false);

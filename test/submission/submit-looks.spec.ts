@@ -136,9 +136,9 @@ describe('what a submit pays again', () => {
   });
 
   it.each<[string, Takes]>([
-    ['at the first look', { lookMs: 57 * SECOND, readMs: 100 }],
-    ['after a reading of all of the instruction', { lookMs: 57 * SECOND, readMs: 61 * SECOND }],
-    ['after a turn that always comes late', { lookMs: 40 * SECOND, readMs: 3 * SECOND, turnMs: 17 * SECOND }],
+    ['at the first look', { lookMs: 54 * SECOND, readMs: 100 }],
+    ['after a reading of all of the instruction', { lookMs: 54 * SECOND, readMs: 61 * SECOND }],
+    ['after a turn that always comes late', { lookMs: 40 * SECOND, readMs: 3 * SECOND, turnMs: 11 * SECOND }],
   ])(
     'counts as read when the look began until the submit leaves, too, where it is allowed %s',
     async (_, takes) => {

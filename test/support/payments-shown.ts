@@ -1,0 +1,15 @@
+import type { BankPayment } from '../../src/bank/records';
+import type { BankReads } from '../../src/employer/bank-reads';
+import type { InstructionAtBank } from '../../src/employer/instruction-at-bank';
+
+/** From now on what a read shows of the payments of an instruction passes through this. */
+export function passThrough(
+  reads: BankReads,
+  through: (found: BankPayment[], asked: InstructionAtBank) => BankPayment[] | Promise<BankPayment[]>,
+): void {
+  const { read } = reads;
+  jest.spyOn(reads, 'read').mockImplementation(async function (this: BankReads, account, asked) {
+    const shown = await read.call(this, account, asked);
+    return { ...shown, found: await through(shown.found, asked) };
+  });
+}
