@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   BankClientError,
   ContractDrift,
+  isAnswerUnusable,
   isBankError,
   isNotShown,
   isPerhapsNone,
@@ -36,14 +37,17 @@ import {
 } from './instruction-at-bank';
 import { MOST_ALONE, PaymentsAlone } from './payments-alone';
 
+/** What a bank may fail to show for good. */
+export type Failing = 'instruction' | 'payments';
+
 /** What the bank shows of whether an instruction was submitted. */
 export interface Standing {
   /** Undefined where the bank does not show it. */
   shown?: BankInstruction;
   /** Whether the bank says that there is none, which is more than that it does not show it, and fails in nothing for good. */
   isGone: boolean;
-  /** Whether the bank fails to show it, or its payments, for good: that says neither that it was submitted nor not. */
-  isFailing?: boolean;
+  /** What the bank fails to show for good: that says neither that it was submitted nor not. */
+  failing?: Failing;
   statuses: string[];
   /** Whether each of its known payments is shown, where they were read. */
   isWhole?: boolean;
@@ -162,11 +166,12 @@ export class BankReads {
     );
     if (shown) statuses.unshift(shown.status);
     if (failure && !isNone && !statuses.some(isPastSubmit)) throw failure;
-    const isFailing = untold !== undefined || (!shown && !failure && may(account, 'INSTRUCTION'));
+    const isInstruction = !shown && !failure && may(account, 'INSTRUCTION');
+    const failing = isInstruction ? 'instruction' : untold && 'payments';
     const isWhole = !untold && notAmong(found, at.bankIds).length === 0;
-    const isGone = isNone && !isFailing;
-    const isUnclear = isFailing ? isLeftOpen(statuses, isWhole) : isGone && restAsBefore(statuses);
-    return { shown, isGone, ...(isFailing && { isFailing }), isWhole, statuses, isUnclear };
+    const isGone = isNone && !failing;
+    const isUnclear = failing ? isLeftOpen(statuses, isWhole) : isGone && restAsBefore(statuses);
+    return { shown, isGone, ...(failing && { failing }), isWhole, statuses, isUnclear };
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */
@@ -217,7 +222,12 @@ export class BankReads {
       if (!kept.untold) throw moreTelling(kept.failure, error);
     }
     const read = concluded(asked, each, kept);
-    if (listed || isEachAsked || read.untold || read.found.length > 0) return read;
+    if (read.untold || read.found.length > 0) return read;
+    const refusal = isDecided(asked) && !isPerhapsNone(kept.failure) ? kept.failure : undefined;
+    if (listed || isEachAsked) {
+      // That others show none says nothing of what one refuses to show, or shows so that it cannot be used.
+      if (!refusal || isAnswerUnusable(refusal)) return { ...read, untold: refusal };
+    }
     throw kept.failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }
 

@@ -102,7 +102,7 @@ export class PaymentsAlone {
       }
       const isLasting = isFault(payment) && !mayPass;
       if (mayPass) passing ??= payment;
-      else if (isSought && isLasting) untold ??= payment;
+      else if (isSought && (isLasting || isAnswerUnusable(payment))) untold ??= payment;
       const isRefused = isBankError(payment) && !(payment instanceof NotFound);
       if (isRefused) refused = payment;
       const tellsOfNone = isRefused

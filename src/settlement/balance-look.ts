@@ -167,10 +167,13 @@ interface Taken {
   isKnown: boolean;
 }
 
+/** For how long after it was sent a bank may execute a submit that people have declared not executed. */
+const MAY_STILL_EXECUTE = `interval '7 days'`;
+
 /**
  * What each instruction of a run, and of the runs submitted since its balance was read, took from the account at the bank, which
- * may have been detached and attached again; and each that people declared not executed since: the bank may have executed it
- * after the balance was read. Undefined while one of them is open, or another one of the run ended later; and where one was
+ * may have been detached and attached again; and each that was sent within a week before and declared not executed: the bank
+ * may have executed it after the balance was read. Undefined while one of them is open, or another one of the run ended later; and where one was
  * under way when the balance was read.
  */
 async function takenSince(
@@ -210,9 +213,8 @@ async function takenSince(
        LEFT JOIN submit_attempt s ON s.employer_id = r.employer_id
          AND s.planned_instruction_id = o.planned_instruction_id AND s.outcome IS DISTINCT FROM 'PROVEN_UNSENT'
        WHERE r.employer_id = $1 AND ${FROM_ACCOUNT}
-         AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4 OR o.status = 'VOID' AND EXISTS (
-           SELECT FROM state_change c WHERE c.employer_id = r.employer_id AND c.pay_run_id = r.id
-             AND c.subject_id = o.id AND c.to_status = 'VOID' AND c.at >= $4)))
+         AND (r.id = $3 OR coalesce(o.submitted_at, s.attempted_at) >= $4
+           OR o.status = 'VOID' AND s.attempted_at >= $4 - ${MAY_STILL_EXECUTE}))
      SELECT b.instruction_id AS id, (SELECT bool_and(is_known) FROM took) AS is_known,
        (SELECT pay_run_id FROM took WHERE took.id = b.instruction_id),
        (SELECT is_void FROM took WHERE took.id = b.instruction_id),

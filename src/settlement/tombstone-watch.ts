@@ -63,9 +63,8 @@ export class TombstoneWatch {
     const asked = { id, rows: known.length, ended: true };
     const payments = async () => ({ found: await this.source.paymentsOf(account, asked, at) });
     const standing = await this.reads.standing(account, at, payments);
-    const { statuses, isFailing, isUnclear } = standing;
-    if (mostSubmitted(statuses) === undefined && isFailing && isUnclear)
-      throw new ReadFails('the instruction');
+    const { statuses, failing, isUnclear } = standing;
+    if (mostSubmitted(statuses) === undefined && failing && isUnclear) throw new ReadFails('the instruction');
     return standing;
   }
 }

@@ -6,6 +6,7 @@ import {
   isPerhapsEmpty,
   isPerhapsNone,
   NotFound,
+  ReadFails,
   unless,
 } from '../bank/errors';
 import type { KnownIds } from '../bank/payment-ids';
@@ -14,7 +15,7 @@ import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
 import { isBeforeSubmit, isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
-import { BankReads, restAsBefore, Standing } from '../employer/bank-reads';
+import { BankReads, type Failing, restAsBefore, Standing } from '../employer/bank-reads';
 import { DECIDED, InstructionAtBank, withoutFees } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
 import { ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
@@ -28,8 +29,8 @@ import { expectedRows, PayableRow, Work } from './work';
 export interface Unclear {
   /** A status that no document names, which may be one past the submit. */
   unknown?: string;
-  /** Whether the bank fails to show it for good. */
-  isFailing?: boolean;
+  /** What the bank fails to show for good. */
+  failing?: Failing;
 }
 
 /** What the bank shows of an instruction that is not submitted, held against its approved rows. */
@@ -84,7 +85,7 @@ export class InstructionReader {
     const { statuses, untold } = await this.statusesOf(work, instruction ? isGone : isPerhapsNone);
     const told = movedAmong(statuses) ?? unclearAmong(statuses);
     if (told) return told;
-    if (untold || !instruction) return { kind: 'unclear', isFailing: true };
+    if (untold || !instruction) return { kind: 'unclear', failing: instruction ? 'payments' : 'instruction' };
     return { kind: restAsBefore(statuses) ? 'unclear' : 'gone' };
   }
 
@@ -94,7 +95,7 @@ export class InstructionReader {
     const all = [bankStatus, ...statuses];
     const moved = movedAmong(all);
     if (moved || isBeforeSubmit(bankStatus)) return moved ?? { kind, bankStatus };
-    return unclearAmong(all) ?? (untold ? { kind: 'unclear', isFailing: true } : { kind, bankStatus });
+    return unclearAmong(all) ?? (untold ? { kind: 'unclear', failing: 'payments' } : { kind, bankStatus });
   }
 
   /** Its payments, held against its approved rows. */
@@ -105,7 +106,7 @@ export class InstructionReader {
   ): Promise<ReadBack> {
     const expected = expectedRows(work.instruction.id, rows);
     const bankIds = expected.map((row) => row.bankIds);
-    const reading = this.reads.payments(work.account, {
+    const reading = this.reads.read(work.account, {
       bankInstructionId: work.instruction.bankInstructionId ?? '',
       createdAt: work.instruction.createdAt,
       bankIds,
@@ -115,7 +116,10 @@ export class InstructionReader {
     // A bank may answer 404 where nothing is listed: that no payment is shown proves nothing either way.
     const isNone = (error: unknown) =>
       isGone(error) || (isPerhapsEmpty(error) && !instruction?.calculatedCount);
-    const seen = (await unless(isNone, reading)) ?? [];
+    const { found: seen = [], untold } = (await unless(isNone, reading)) ?? {};
+    // What is shown as INITIATED was submitted by nobody, whatever else fails to be shown.
+    if (untold && seen.length === 0 && !instruction && !isPerhapsEmpty(untold))
+      throw new ReadFails('the payments of this instruction', untold);
     const statuses = statusesIn(seen, bankIds);
     // Where the instruction itself is not read, its payments alone tell whether it was submitted.
     const submitted = movedAmong(statuses) ?? (instruction ? undefined : unclearAmong(statuses));
@@ -202,10 +206,10 @@ export class InstructionReader {
     const { bankInstructionId, bankStatus } = work.instruction;
     if (bankInstructionId === null) return { isUnclear: false };
     if (bankStatus !== null && isPastSubmit(bankStatus)) return { moved: bankStatus, isUnclear: false };
-    const { statuses, isFailing, isUnclear } = await this.standing(work);
+    const { statuses, failing, isUnclear } = await this.standing(work);
     const moved = statuses.find(isPastSubmit);
     const unknown = moved === undefined ? statuses.find(mayBeSubmitted) : undefined;
-    return { moved, isUnclear: isUnclear || unknown !== undefined, unknown, isFailing };
+    return { moved, isUnclear: isUnclear || unknown !== undefined, unknown, failing };
   }
 
   /** What the bank shows of whether the instruction was submitted. @throws BankClientError */
@@ -270,9 +274,11 @@ function unclearAmong(statuses: readonly string[]): ReadBack | undefined {
 }
 
 /** What the bank shows where nobody can tell whether somebody else submitted an instruction, in words. */
-export function shownUnclear({ unknown, isFailing = false }: Unclear): string {
+export function shownUnclear({ unknown, failing }: Unclear): string {
   if (unknown !== undefined) return `the status ${unknown}, which no document names`;
-  return `${isFailing ? 'an error again and again, and not' : 'payments of this instruction and not'} the instruction`;
+  if (failing === undefined) return 'payments of this instruction and not the instruction';
+  const what = failing === 'instruction' ? 'the instruction' : 'all payments of this instruction';
+  return `an error again and again, and not ${what}`;
 }
 
 function totalsIn({ planned }: Work, shown: BankInstruction | undefined): 'equal' | 'fewer' | 'different' {

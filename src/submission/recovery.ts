@@ -9,6 +9,7 @@ import { Claim, fence, Fenced, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
 import { isPastSubmit, mayBeSubmitted } from '../domain/bank-status';
+import type { Failing } from '../employer/bank-reads';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -29,8 +30,8 @@ interface Evidence {
   unknown?: string;
   /** Why nothing could be read. */
   unread?: BankClientError;
-  /** Whether it fails to be shown for good. */
-  isFailing?: boolean;
+  /** What fails to be shown for good. */
+  failing?: Failing;
   /** Whether a defect of ours keeps what is shown from being read or recorded. */
   isUnrecorded?: boolean;
 }
@@ -86,7 +87,7 @@ export class Recovery {
       await fence(tx, claim);
       // Armed again, or declared, while the bank was read.
       if (!['SUBMIT_INTENT', 'SUBMIT_UNKNOWN', 'SUBMIT_REFUSED'].includes(instruction.status)) return 0;
-      if (!evidence.unread && !evidence.isUnrecorded && !evidence.isFailing)
+      if (!evidence.unread && !evidence.isUnrecorded && !evidence.failing)
         await clear(tx, ['CONTRACT_DRIFT'], instruction.id, 'the same was read well');
       if (evidence.executed) return this.executed(tx, work, instruction, evidence.instruction);
       const attempt = await standingAttempt(tx, instruction);
@@ -130,12 +131,12 @@ export class Recovery {
   }
 
   private async read(work: Work): Promise<Evidence> {
-    const { shown, statuses, isFailing } = await this.reader.standing(work);
+    const { shown, statuses, failing } = await this.reader.standing(work);
     const executed = statuses.some(isPastSubmit);
     // An older status than that of its payments is not written down with them.
     const instruction = shown && isPastSubmit(shown.status) ? shown : undefined;
     const unknown = statuses.find(mayBeSubmitted);
-    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction, unknown, isFailing };
+    return { executed, stillInitiated: shown?.status === 'INITIATED', instruction, unknown, failing };
   }
 
   private async executed(
@@ -178,7 +179,7 @@ export class Recovery {
     instruction: Instruction,
     attempt: SubmitAttempt,
     before: number,
-    { unread, isFailing, isUnrecorded, unknown }: Evidence,
+    { unread, failing, isUnrecorded, unknown }: Evidence,
   ): Promise<void> {
     const why = inWords(attempt.outcomeDetail ?? 'no answer was recorded');
     await moveInstruction(tx, instruction, 'SUBMIT_UNKNOWN', 'service', {}, why);
@@ -188,7 +189,7 @@ export class Recovery {
       happened:
         `The submit sent at ${attempt.attemptedAt.toISOString()} has no known outcome: ${why}.` +
         (unread ? ` The bank could not be read either: ${unread.message}.` : '') +
-        (isFailing ? ' The bank fails again and again to show what became of it.' : '') +
+        (failing ? ' The bank fails again and again to show what became of it.' : '') +
         (isUnrecorded ? ' What the bank shows of it cannot be recorded.' : '') +
         (unknown === undefined ? '' : ` The bank shows ${unknown}, which no document names.`),
       ...(before > 0 && {

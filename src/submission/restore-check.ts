@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { isBankError, isNotShown } from '../bank/errors';
+import { isBankError, isNotShown, ReadFails } from '../bank/errors';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -126,7 +126,7 @@ export class RestoreCheck {
     try {
       return await this.adoption.adopt(employerId, forgotten);
     } catch (error) {
-      if (isNotShown(error)) return NOT_READ;
+      if (isNotShown(error) || error instanceof ReadFails) return NOT_READ;
       if (isBankError(error) || isOfDatabase(error) || isConnectionLoss(error)) throw error;
       const { bankInstructionId } = forgotten;
       const message = 'an instruction could not be taken back into the record';

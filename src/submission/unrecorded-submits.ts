@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isNotShown, NotFound } from '../bank/errors';
+import { isNotShown, NotFound, ReadFails } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { DomainError } from '../domain/errors';
@@ -42,7 +42,7 @@ export class UnrecordedSubmits {
     return readToDecide(() =>
       this.adoption.look(employerId, forgotten).catch((error: unknown) => {
         if (error instanceof NotFound) return 'the bank does not show it';
-        if (isNotShown(error)) return 'the bank does not let it be read';
+        if (isNotShown(error) || error instanceof ReadFails) return 'the bank does not let it be read';
         throw error;
       }),
     );

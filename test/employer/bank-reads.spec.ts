@@ -628,7 +628,7 @@ describe('an instruction that the bank fails to show for good', () => {
   it.each([[[]], [['INITIATED', 'INITIATED']], [['CANCELLED']], [['CANCELLED', 'INITIATED']]])(
     'is unclear where its payments leave open whether it was submitted (%j)',
     async (statuses) => {
-      expect(await standing(statuses)).toMatchObject({ statuses, isFailing: true, isUnclear: true });
+      expect(await standing(statuses)).toMatchObject({ statuses, failing: 'instruction', isUnclear: true });
       expect(await standing(statuses, ['INSTRUCTION_PAYMENTS'])).toMatchObject({ isUnclear: false });
     },
   );
@@ -680,7 +680,7 @@ describe('an instruction whose payments the bank fails to show for good', () => 
   it.each(['CANCELLED', 'FAILED', gone])(
     'is unclear where none of them is shown, whatever is shown of itself (%s)',
     async (instruction) => {
-      const unclear = { isGone: false, isFailing: true, isUnclear: true };
+      const unclear = { isGone: false, failing: 'payments', isUnclear: true };
       expect(await standing(instruction, broken)).toMatchObject(unclear);
       expect(await standing(instruction, broken, [])).toMatchObject(unclear);
       expect(await standing(instruction, [])).toMatchObject(unclear);
@@ -691,7 +691,7 @@ describe('an instruction whose payments the bank fails to show for good', () => 
     'is unclear where others ended before the submit, and not where one moved (%s)',
     async (instruction) => {
       const ended = await standing(instruction, ['INI_INT_CTRL_FAILED']);
-      expect(ended).toMatchObject({ isFailing: true, isUnclear: true });
+      expect(ended).toMatchObject({ failing: 'payments', isUnclear: true });
       expect(await standing(instruction, ['SETTLED'])).toMatchObject({ isUnclear: false });
     },
   );

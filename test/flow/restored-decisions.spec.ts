@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { readId } from '../../src/http/prefixed-id';
-import { isLockAwaited } from '../support/database';
+import { isWaitedFor } from '../support/database';
 import { eventually } from '../support/eventually';
 import { payFile, payRows } from '../support/pay-rows';
 import { Payroll } from '../support/payroll';
@@ -200,8 +200,7 @@ it('withdraws releases only once it has locked the runs whose approvals lapse, a
   try {
     await locking.query('BEGIN; SELECT FROM pay_run FOR NO KEY UPDATE');
     await payroll.clearFaults();
-    const { superuserUrl } = payroll.database;
-    await eventually(() => isLockAwaited(superuserUrl, '%noticed_at FROM database_restore%'), 20_000);
+    await eventually(() => isWaitedFor(locking), 20_000);
     const key = JSON.stringify(['pay', readId('emp', payroll.employer), period]);
     const { rows } = await locking.query(
       'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken',

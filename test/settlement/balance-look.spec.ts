@@ -308,21 +308,19 @@ describe('a run whose balance was read after a submit of another that people dec
   afterAll(close);
 
   const [DECLARED, OWN] = [2n * AMOUNT_MINOR, 2n * (AMOUNT_MINOR + 100n)];
-  const declared = (when: string) =>
+  const sent = (before: string) =>
     sql(`
-      DELETE FROM state_change WHERE to_status = 'VOID';
-      INSERT INTO state_change (employer_id, seq, at, subject, subject_id, pay_run_id, from_status, to_status, actor)
-      SELECT employer_id, 1000, ${when}, 'instruction', id, pay_run_id, 'SUBMIT_UNKNOWN', 'VOID', 'service'
-      FROM instruction WHERE status = 'VOID'`);
+      UPDATE submit_attempt SET attempted_at = (SELECT balance_read_at FROM pay_run WHERE id = '${runIds[1]}') - interval '${before}'
+      WHERE instruction_id IN (SELECT id FROM instruction WHERE status = 'VOID')`);
 
-  it('is asked about where it lacks just that, and they declared it since', async () => {
-    await declared('now()');
+  it('is asked about where it lacks just that, and it was sent within the week before', async () => {
+    await sent('6 days');
     await look(OWN + DECLARED, undefined, 1);
     expect(await asked()).toEqual(['TOTALS_UNSEEN']);
   });
 
-  it('is not asked about where they had declared it before', async () => {
-    await declared(`now() - interval '1 hour'`);
+  it('is not asked about where it was sent long before', async () => {
+    await sent('8 days');
     await look(OWN + DECLARED, undefined, 1);
     expect(await asked()).toEqual([]);
   });

@@ -174,7 +174,7 @@ describe('what was given up, has moved, and is paid again by a run of which noth
 });
 
 describe('what was given up, and the bank fails to show for good', () => {
-  const failing = { isFailing: true, isUnclear: true };
+  const failing = { failing: 'instruction', isUnclear: true } as const;
 
   it('is not taken for read, as it may have been submitted', async () => {
     await expect(readAs({ ...failing, statuses: ['INITIATED'] })).rejects.toThrow(ReadFails);
@@ -184,7 +184,7 @@ describe('what was given up, and the bank fails to show for good', () => {
   });
 
   it('is as it should be where each of its payments ended unpaid, and asked about by what else they show', async () => {
-    await readAs({ isFailing: true, isUnclear: false, statuses: ['CANCELLED'] });
+    await readAs({ failing: 'instruction', isUnclear: false, statuses: ['CANCELLED'] });
     expect(await asked()).toEqual([]);
     await readAs({ ...failing, statuses: ['BOOKED_OUT'] });
     expect(await asked()).toMatchObject([{ kind: 'UNKNOWN_STATUS' }]);

@@ -145,10 +145,11 @@ describe('an unsubmitted instruction that is read back', () => {
     async (own) => {
       const reader = reading(new BankError(500, raw), own, gone);
       for (let n = 1; n < 5; n += 1) await failure(reader.readBack(work, []));
-      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
-      const before = { moved: undefined, isUnclear: true, isFailing: true };
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', failing: 'instruction' });
+      const before = { moved: undefined, isUnclear: true, failing: 'instruction' };
       if (own === 'INITIATED') expect(await reader.submittedBefore(work)).toEqual(before);
-      expect(shownUnclear({ isFailing: true })).toBe('an error again and again, and not the instruction');
+      const words = 'an error again and again, and not the instruction';
+      expect(shownUnclear({ failing: 'instruction' })).toBe(words);
     },
   );
 
@@ -162,9 +163,11 @@ describe('an unsubmitted instruction that is read back', () => {
       const reader = reading(gone, own, new BankError(500, raw));
       for (let n = 1; n < times; n += 1)
         expect(await failure(reader.readBack(work, []))).toBeInstanceOf(BankError);
-      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
-      const before = { moved: undefined, isUnclear: true, isFailing: true };
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', failing: 'payments' });
+      const before = { moved: undefined, isUnclear: true, failing: 'payments' };
       expect(await reader.submittedBefore(work)).toEqual(before);
+      const words = 'an error again and again, and not all payments of this instruction';
+      expect(shownUnclear({ failing: 'payments' })).toBe(words);
     },
   );
 
@@ -172,7 +175,7 @@ describe('an unsubmitted instruction that is read back', () => {
     const broken = new BankError(500, raw);
     const reader = reading(broken, broken, broken);
     for (let n = 1; n < 10; n += 1) await failure(reader.readBack(work, []));
-    expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
+    expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', failing: 'instruction' });
   });
 
   it.each([new BankError(500, raw), ''])(
@@ -182,7 +185,7 @@ describe('an unsubmitted instruction that is read back', () => {
       reader.gateway.getPayment.mockRejectedValue(new BankError(500, raw));
       for (let n = 1; n < (lists === '' ? 5 : 10); n += 1)
         expect(await failure(reader.readBack(work, []))).toBeInstanceOf(BankError);
-      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', failing: 'payments' });
     },
   );
 
@@ -194,7 +197,7 @@ describe('an unsubmitted instruction that is read back', () => {
       reader.gateway.getPayment.mockRejectedValue(new BankError(500, raw));
       for (let n = 1; n < 5; n += 1)
         expect(await failure(reader.readBack(work, []))).toBeInstanceOf(BankError);
-      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', isFailing: true });
+      expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', failing: 'payments' });
     },
   );
 
@@ -262,6 +265,34 @@ describe('an unsubmitted instruction that is read back', () => {
       expect(await failure(reading(shown, own, general).readBack(work, []))).toMatchObject({ status });
     },
   );
+});
+
+describe('an instruction whose own list is empty, or fails for good', () => {
+  it('is not known to be gone where the general list is refused', async () => {
+    expect(await failure(reading(gone, '', refused).readBack(work, []))).toMatchObject({ status: 403 });
+  });
+
+  it.each([new ContractDrift(['x']), new ListUnreadable('repeats')])(
+    'is waited for where that of the general list cannot be used (%s)',
+    async (general) => {
+      const unclear = { kind: 'unclear', failing: 'payments' };
+      expect(await reading(gone, '', general).readBack(work, [])).toEqual(unclear);
+    },
+  );
+
+  it('is waited for where one payment by itself cannot be used', async () => {
+    const reader = reading(gone, '', '', false, {}, {}, [{ id: '901', other: null }]);
+    reader.gateway.getPayment.mockRejectedValue(new ContractDrift(['x']));
+    expect(await reader.readBack(work, [])).toEqual({ kind: 'unclear', failing: 'payments' });
+  });
+
+  it('lacks its rows where it is shown as before its submit, and no payment is', async () => {
+    const payment = { bankPaymentId: '77', amountMinor: 100n, currency: 'EUR', iban: 'BE68539007547034' };
+    const row = { rowNo: 1, ...payment, bankTransactionId: null } as unknown as PayableRow;
+    const reader = reading('INITIATED', new BankError(500, raw), '');
+    for (let n = 1; n < 5; n += 1) await failure(reader.readBack(work, [row]));
+    expect(await reader.readBack(work, [row])).toMatchObject({ kind: 'fewer' });
+  });
 });
 
 describe('what an unsubmitted instruction announces when it is read back', () => {

@@ -1,3 +1,4 @@
+import { BankError, ReadFails } from '../../src/bank/errors';
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { InstructionReader } from '../../src/submission/read-back';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
@@ -11,8 +12,8 @@ import { eventually } from '../support/eventually';
 const WAITING = { bank_instruction_id: 'b1', instruction_id: 'i1', pay_run_id: 'r1', reference: null };
 
 describe('a forgotten submit that was not taken over', () => {
-  it('is looked at again after a while though its run has not moved: the bank may not have been done with it', async () => {
-    const adopt = jest.fn().mockResolvedValue('its totals are not the approved ones');
+  /** A check of an employer one of whose submits waits to be taken over. */
+  const checkOf = (adopt: jest.Mock) => {
     const tx = {
       employerId: 'e1',
       query: (sql: string) =>
@@ -21,9 +22,23 @@ describe('a forgotten submit that was not taken over', () => {
     const database = {
       inEmployer: (_employerId: string, work: (tx: EmployerTransaction) => unknown) => work(tx),
     } as unknown as Database;
-    const check = new RestoreCheck(database, undefined as never, { adopt } as unknown as RestoreAdoption, {
+    return new RestoreCheck(database, undefined as never, { adopt } as unknown as RestoreAdoption, {
       WATCH_DAYS: 30,
     });
+  };
+
+  it('keeps nobody waiting where the bank fails for good to show its payments', async () => {
+    const broken = new BankError(500, { raw: '' });
+    const check = checkOf(
+      jest.fn().mockRejectedValue(new ReadFails('the payments of this instruction', broken)),
+    );
+    await expect(check.adoptWaiting('e1')).resolves.toBeUndefined();
+    await expect(checkOf(jest.fn().mockRejectedValue(broken)).adoptWaiting('e1')).rejects.toBe(broken);
+  });
+
+  it('is looked at again after a while though its run has not moved: the bank may not have been done with it', async () => {
+    const adopt = jest.fn().mockResolvedValue('its totals are not the approved ones');
+    const check = checkOf(adopt);
     const now = jest.spyOn(performance, 'now').mockReturnValue(0);
     for (let n = 0; n < 2; n += 1) await check.adoptWaiting('e1');
     expect(adopt).toHaveBeenCalledTimes(1);

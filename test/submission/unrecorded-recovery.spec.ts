@@ -70,7 +70,7 @@ describe('a submit without an answer, at a bank that fails to show anything for 
     jest.spyOn(reader, 'standing').mockImplementation((work) => {
       if (!work.instruction.status.startsWith('SUBMIT_')) return standing(work);
       if ((reads += 1) === 1) return Promise.reject(new ContractDrift(['status']));
-      return Promise.resolve({ isGone: false, isFailing: true, isUnclear: true, statuses: [] });
+      return Promise.resolve({ isGone: false, failing: 'instruction', isUnclear: true, statuses: [] });
     });
     await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
     const id = await payroll.paid(payFile(payRows(2)));
