@@ -137,7 +137,9 @@ export class Follower {
     const [begunAt, now] = [performance.now(), this.clock.now()];
     const isSecond = this.totals.isSecondLook(instruction);
     const glance = await this.glance.beforePayments(followed);
-    const isGlanceEnough = isSecond && claim.wokenAt === null && claim.missing?.what !== ENDED;
+    // What reads before it left to try is tried soon, and not a day later.
+    const isUnderWay = this.passes.has(instruction.id);
+    const isGlanceEnough = isSecond && !isUnderWay && claim.wokenAt === null && claim.missing?.what !== ENDED;
     if (isGlanceEnough && glance?.shown && isAsPlanned(followed.planned, glance.shown)) {
       await this.recordShown(claim, followed, glance.shown);
       return {};
