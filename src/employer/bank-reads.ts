@@ -22,7 +22,7 @@ import type { BankInstruction, BankPayment } from '../bank/records';
 import type { Turn } from '../bank/session';
 import { Clock } from '../config/clock';
 import { BankList, BankLists } from '../database/bank-lists';
-import { isBeforeSubmit, isEndedUnpaid, isPastSubmit, statusesShown } from '../domain/bank-status';
+import { isBeforeSubmit, isPastSubmit } from '../domain/bank-status';
 import { DAY_MS, HOUR_MS } from '../domain/durations';
 import { BankRead, EmployerAccount } from './employer.entity';
 import { FaultsInARow } from './faults-in-a-row';
@@ -31,48 +31,10 @@ import {
   knownTo,
   lackingIn,
   mayBeOf,
-  notAmong,
   type PaymentsRead,
-  withoutFees,
 } from './instruction-at-bank';
 import { MOST_ALONE, PaymentsAlone } from './payments-alone';
-
-/** What a bank may fail to show for good. */
-export type Failing = 'instruction' | 'payments';
-
-/** What the bank shows of whether an instruction was submitted. */
-export interface Standing {
-  /** Undefined where the bank does not show it. */
-  shown?: BankInstruction;
-  /** Whether the bank says that there is none, which is more than that it does not show it, and fails in nothing for good. */
-  isGone: boolean;
-  /** What the bank fails to show for good: that says neither that it was submitted nor not. */
-  failing?: Failing;
-  statuses: string[];
-  /** Whether each of its known payments is shown, where they were read. */
-  isWhole?: boolean;
-  /** Whether nobody can tell: where the bank says that there is none as `restAsBefore`, and where it fails as `isLeftOpen`. */
-  isUnclear: boolean;
-}
-
-/**
- * Whether payments are shown without their instruction, and as if it had never been submitted: a bank may show it no more
- * once it was, and its payments as before while it waits for an approval, so that nobody can tell.
- * @param statuses of the payments
- */
-export function restAsBefore(statuses: readonly string[]): boolean {
-  return !statuses.some(isPastSubmit) && statuses.some((status) => !isEndedUnpaid(status));
-}
-
-/**
- * Whether what the bank fails to show for good, be it the instruction or payments of it, leaves open that it was submitted: all
- * but one of which each known payment is shown, and ended unpaid, unless one is past its submit.
- * @param isWhole whether each known payment is shown
- */
-function isLeftOpen(statuses: readonly string[], isWhole: boolean): boolean {
-  if (statuses.some(isPastSubmit)) return false;
-  return statuses.length === 0 || restAsBefore(statuses) || !isWhole;
-}
+import { type Standing, standingOf } from './standing';
 
 /** A list that may show the payments of an instruction, and the name by which its faults are counted. */
 interface List {
@@ -161,17 +123,10 @@ export class BankReads {
       // That there is no instruction says nothing of payments that are not shown for another reason.
       throw failure === undefined || isNone || !isNotShown(error) ? error : failure;
     });
-    const statuses = withoutFees(found, at.bankIds).flatMap((one) =>
-      statusesShown(one.status, one.wasSettled),
-    );
-    if (shown) statuses.unshift(shown.status);
-    if (failure && !isNone && !statuses.some(isPastSubmit)) throw failure;
-    const isInstruction = !shown && !failure && may(account, 'INSTRUCTION');
-    const failing = isInstruction ? 'instruction' : untold && 'payments';
-    const isWhole = !untold && notAmong(found, at.bankIds).length === 0;
-    const isGone = isNone && !failing;
-    const isUnclear = failing ? isLeftOpen(statuses, isWhole) : isGone && restAsBefore(statuses);
-    return { shown, isGone, ...(failing && { failing }), isWhole, statuses, isUnclear };
+    const isFailing = !shown && !failure && may(account, 'INSTRUCTION');
+    const standing = standingOf({ shown, isNone, isFailing }, { found, untold }, at.bankIds);
+    if (failure && !isNone && !standing.statuses.some(isPastSubmit)) throw failure;
+    return standing;
   }
 
   /** The instruction, or why the bank did not show it: an answer to this read, which says nothing of others. */
@@ -261,7 +216,7 @@ export class BankReads {
       }
       if (found.length > 0) {
         const isLess = none !== undefined || (isOnlyFollowed && kept.failure instanceof NotFound);
-        if (isLess) return this.completed(asked, found, isShownAlone);
+        if (isLess) return this.alone.completed(asked, found, isShownAlone);
         const all = await this.withSought(asked, found, next?.read, isShownAlone);
         // What was not submitted may be too new for a list that lags: all of an instruction is read back before its submit.
         if (!isOnlyFollowed && all.found.slice(found.length).some(({ status }) => !isBeforeSubmit(status)))
@@ -297,17 +252,6 @@ export class BankReads {
   private unlisted(asked: InstructionAtBank, isShownAlone: boolean): Promise<PaymentsRead> {
     const { byAnyList = false, evenUnlisted = byAnyList && isShownAlone } = asked;
     return this.alone.read({ ...asked, evenUnlisted }, { isShownAlone });
-  }
-
-  /** What a list shows, and each by itself what it lacks. @throws BankClientError */
-  private async completed(
-    asked: InstructionAtBank,
-    listed: BankPayment[],
-    isShownAlone: boolean,
-  ): Promise<PaymentsRead> {
-    const lacking = { ...asked, bankIds: notAmong(listed, asked.bankIds) };
-    const { found, untold } = await this.alone.read(lacking, { isShown: true, isShownAlone });
-    return { found: [...listed, ...found], untold };
   }
 
   /**

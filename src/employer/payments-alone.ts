@@ -73,11 +73,6 @@ export class PaymentsAlone {
     return read;
   }
 
-  /** As `read`, what is shown. @throws BankClientError */
-  async unlisted(instruction: InstructionAtBank, isShown = false): Promise<BankPayment[]> {
-    return (await this.read(instruction, { isShown })).found;
-  }
-
   /** @returns also what the last that is not shown failed with */
   private async untilUnshown(
     instruction: InstructionAtBank,
@@ -212,12 +207,15 @@ export class PaymentsAlone {
     return [...known.slice(from), ...known.slice(0, from)];
   }
 
-  /**
-   * What a list shows, and as `unlisted` what it lacks, where no other list tells of more. @throws BankClientError
-   */
-  async completed(instruction: InstructionAtBank, listed: BankPayment[]): Promise<BankPayment[]> {
+  /** What a list shows, and as `read` each by itself what it lacks. @throws BankClientError */
+  async completed(
+    instruction: InstructionAtBank,
+    listed: readonly BankPayment[],
+    isShownAlone = false,
+  ): Promise<PaymentsRead> {
     const bankIds = notAmong(listed, instruction.bankIds);
-    return [...listed, ...(await this.unlisted({ ...instruction, bankIds }, true))];
+    const { found, untold } = await this.read({ ...instruction, bankIds }, { isShown: true, isShownAlone });
+    return { found: [...listed, ...found], untold };
   }
 
   /**

@@ -46,13 +46,13 @@ export async function keepMoved(
      ON CONFLICT DO NOTHING RETURNING instruction_id`,
     [tx.employerId, id, bankStatus],
   );
-  const repaying = kept.length > 0 ? await repayingRuns(tx) : [];
+  if (kept.length === 0) return;
+  const repaying = await repayingRuns(tx);
   const successors = await unsentSuccessors(
     tx,
     payments.map(({ paymentId }) => paymentId),
   );
   await awaitTurnOfRuns(tx, [...repaying, ...successors]);
-  if (kept.length === 0) return;
   // Anew: people may have left them out of a run that was waited for.
   const still = await repayingRuns(tx, repaying);
   await tx.query(

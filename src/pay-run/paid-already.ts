@@ -1,5 +1,6 @@
 import { queryByHash } from '../database/by-hash';
 import { EmployerTransaction } from '../database/database';
+import { wake } from '../database/leases';
 import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { showId } from '../http/prefixed-id';
 import { approvedVersion } from './approval';
@@ -140,13 +141,17 @@ async function withoutSent(tx: EmployerTransaction, found: readonly PaidAlready[
   return found.filter(({ id }) => unsent.has(id));
 }
 
-/** What replaces a payment with contradicting statuses, or was made instead of what replaced it. */
+/** What replaces a payment with contradicting statuses, or was made instead of what replaced it, and the instruction of that one. */
+const CONTRADICTED = `RECURSIVE successor AS (
+  SELECT a.payment_id AS id, a.instruction_id FROM attention a
+  WHERE a.employer_id = $1 AND a.kind = 'CONTRADICTION' AND a.payment_id IS NOT NULL
+  UNION SELECT s.id, f.instruction_id FROM successor f
+  JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)`;
+
+/** What of these a run pays. */
 async function contradicted(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {
   const rows = await tx.query<Row>(
-    `WITH RECURSIVE successor AS (
-       SELECT a.payment_id AS id FROM attention a
-       WHERE a.employer_id = $1 AND a.kind = 'CONTRADICTION' AND a.payment_id IS NOT NULL
-       UNION SELECT s.id FROM successor f JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
+    `WITH ${CONTRADICTED}
      SELECT p.id, p.row_no, p.amount_minor FROM payment p
      WHERE p.employer_id = $1 AND p.pay_run_id = $2 AND p.id IN (SELECT id FROM successor)
        AND p.replaces_payment_id IS NOT NULL AND ${UNSENT}
@@ -154,6 +159,22 @@ async function contradicted(tx: EmployerTransaction, payRunId: string): Promise<
     [tx.employerId, payRunId],
   );
   return rows.map(read('CONTRADICTED'));
+}
+
+/**
+ * Has the bank be read at once for what a run pays again and was shown to contradict its end: while people were asked about
+ * one such payment nothing was told of others.
+ */
+export async function readContradicted(tx: EmployerTransaction, payRunId: string): Promise<void> {
+  const instructions = await tx.query<{ id: string }>(
+    `WITH ${CONTRADICTED}
+     SELECT DISTINCT f.instruction_id AS id FROM successor f
+     JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL
+     WHERE f.instruction_id IS NOT NULL`,
+    [tx.employerId, payRunId],
+  );
+  const ids = instructions.map(({ id }) => id);
+  wake(tx, 'FOLLOW', tx.employerId, ids);
 }
 
 async function forgotten(tx: EmployerTransaction, payRunId: string): Promise<PaidAlready[]> {

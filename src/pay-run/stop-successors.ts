@@ -96,30 +96,6 @@ export async function unsentSuccessors(
   return (await liveSuccessors(tx, paymentIds)).flatMap((one) => (one.sent ? [] : one.pay_run_id));
 }
 
-/**
- * Has the bank be read at once for what a run pays again and was shown to contradict its end: while people were asked about
- * one such payment nothing was told of others.
- */
-export async function readContradicted(tx: EmployerTransaction, payRunId: string): Promise<void> {
-  const contradicted = await tx.query<{ id: string }>(
-    `WITH RECURSIVE successor AS (
-       SELECT a.payment_id AS id, a.instruction_id FROM attention a
-       WHERE a.employer_id = $1 AND a.kind = 'CONTRADICTION' AND a.payment_id IS NOT NULL
-         AND a.instruction_id IS NOT NULL
-       UNION SELECT s.id, f.instruction_id FROM successor f
-       JOIN payment s ON s.employer_id = $1 AND s.replaces_payment_id = f.id)
-     SELECT DISTINCT f.instruction_id AS id FROM successor f
-     JOIN payment p ON p.employer_id = $1 AND p.id = f.id AND p.pay_run_id = $2 AND p.replaces_payment_id IS NOT NULL`,
-    [tx.employerId, payRunId],
-  );
-  wake(
-    tx,
-    'FOLLOW',
-    tx.employerId,
-    contradicted.map(({ id }) => id),
-  );
-}
-
 /** What a second look showed: successors are stopped, and who follows the old instructions tells what became of them. */
 export async function tellOfMoved(tx: EmployerTransaction, moved: readonly MovedPayment[]): Promise<string> {
   const shown = [...new Set(moved.map(({ bankStatus }) => bankStatus))].join(', ');

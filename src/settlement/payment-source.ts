@@ -102,7 +102,8 @@ export class PaymentSource {
     const { swept, by } = await this.swept(account, asked, at, linked);
     if (by === 'every-read') return swept;
     if (swept.length === 0) return this.unswept(account, at, linked);
-    if (own !== 'not-read') return this.ownLists.run(() => this.alone.completed(at, swept));
+    if (own !== 'not-read')
+      return this.ownLists.run(async () => (await this.alone.completed(at, swept)).found);
     if (lackingIn(at, swept).length === 0) return swept;
     if (by === 'own-list') return this.withSwept(at, swept, this.ofAll.join(asked.id, at));
     const ownList = () => this.reads.ownPayments(account, { ...at, onShown: undefined });
@@ -191,7 +192,7 @@ export class PaymentSource {
   }
 
   private eachByItself(at: InstructionAtBank): Promise<BankPayment[]> {
-    return this.ownLists.run(() => this.alone.unlisted(at));
+    return this.ownLists.run(async () => (await this.alone.read(at)).found);
   }
 
   /** One too many is shown by the list of the instruction alone, where the general one does not say whose its payments are. */

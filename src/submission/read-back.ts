@@ -9,15 +9,15 @@ import {
   ReadFails,
   unless,
 } from '../bank/errors';
-import type { KnownIds } from '../bank/payment-ids';
 import type { BankInstruction, BankPayment } from '../bank/records';
 import type { Turn } from '../bank/session';
 import { Database } from '../database/database';
 import { PersonalData } from '../database/personal-data';
-import { isBeforeSubmit, isPastSubmit, mayBeSubmitted, statusesShown } from '../domain/bank-status';
-import { BankReads, type Failing, restAsBefore, Standing } from '../employer/bank-reads';
-import { DECIDED, InstructionAtBank, withoutFees } from '../employer/instruction-at-bank';
+import { isBeforeSubmit, isPastSubmit, mayBeSubmitted } from '../domain/bank-status';
+import { BankReads } from '../employer/bank-reads';
+import { DECIDED, InstructionAtBank } from '../employer/instruction-at-bank';
 import { PaymentsAlone } from '../employer/payments-alone';
+import { type Failing, restAsBefore, type Standing, statusesIn } from '../employer/standing';
 import { ExpectedRow, Judgement, judgePayments, rowsById } from '../pay-run/match';
 import { namesOf } from '../pay-run/message-id';
 import { Concluded, conclude, judgeTotals, judgeUnsubmitted } from './decision';
@@ -256,10 +256,6 @@ export class InstructionReader {
       throw error;
     }
   }
-}
-
-function statusesIn(seen: readonly BankPayment[], bankIds: readonly KnownIds[]): string[] {
-  return withoutFees(seen, bankIds).flatMap((one) => statusesShown(one.status, one.wasSettled));
 }
 
 function movedAmong(statuses: readonly string[]): ReadBack | undefined {

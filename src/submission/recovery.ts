@@ -9,7 +9,7 @@ import { Claim, fence, Fenced, wake } from '../database/leases';
 import { WakeIn } from '../database/lease-worker';
 import { isOfDatabase } from '../database/outage';
 import { isPastSubmit, mayBeSubmitted } from '../domain/bank-status';
-import type { Failing } from '../employer/bank-reads';
+import type { Failing } from '../employer/standing';
 import { aboutInstruction, clear, raise } from '../pay-run/attention.store';
 import { Instruction, SubmitAttempt } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';

@@ -176,14 +176,16 @@ it('a decision goes on without a general list that fails again and again, and wh
   expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
 });
 
+/** What a decision rests on of an instruction of two payments. */
+const OF_TWO = {
+  bankInstructionId: '4711',
+  createdAt: new Date(),
+  bankIds: [['901'], ['902']] as const,
+  isNamedBy: () => false,
+  ...DECIDED,
+};
+
 it('a decision waits for a general list, or a payment, that failed five times in a moment', async () => {
-  const at = {
-    bankInstructionId: '4711',
-    createdAt: new Date(),
-    bankIds: [['901'], ['902']] as const,
-    isNamedBy: () => false,
-    ...DECIDED,
-  };
   const [fails, isNone] = [() => Promise.reject(broken), () => Promise.reject(gone)];
   async function* own() {
     yield* await Promise.resolve([{ bankPaymentId: '901', bankInstructionId: '4711', status: 'SETTLED' }]);
@@ -198,13 +200,13 @@ it('a decision waits for a general list, or a payment, that failed five times in
     { listPayments: emptyList, getPayment: fails },
   ]) {
     const reads = readsOf({ listInstructionPayments: own, ...other }, faultsOf(clock, 600_000));
-    for (let n = 0; n < 9; n += 1) await expect(reads.payments(account, at)).rejects.toBe(broken);
+    for (let n = 0; n < 9; n += 1) await expect(reads.payments(account, OF_TWO)).rejects.toBe(broken);
     for (let n = 0; n < 3; n += 1) {
       clock.offsetMs += 150_000;
-      await expect(reads.payments(account, at)).rejects.toBe(broken);
+      await expect(reads.payments(account, OF_TWO)).rejects.toBe(broken);
     }
     clock.offsetMs += 150_000;
-    expect(await reads.payments(account, at)).toMatchObject([{ bankPaymentId: '901' }]);
+    expect(await reads.payments(account, OF_TWO)).toMatchObject([{ bankPaymentId: '901' }]);
   }
 });
 
@@ -429,16 +431,9 @@ it('one payment that fails for a moment is waited for, also where another way ha
   }
   const reads = readsOf({ listInstructionPayments: own, getPayment });
   const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT'] } as unknown as EmployerAccount;
-  const at = {
-    bankInstructionId: '4711',
-    createdAt: new Date(),
-    bankIds: [['901'], ['902']] as const,
-    isNamedBy: () => false,
-    ...DECIDED,
-  };
-  for (let n = 1; n < 5; n += 1) await reads.payments(account, at).catch(() => undefined);
-  expect(await reads.payments(account, at)).toHaveLength(2);
+  for (let n = 1; n < 5; n += 1) await reads.payments(account, OF_TWO).catch(() => undefined);
+  expect(await reads.payments(account, OF_TWO)).toHaveLength(2);
   const away = new BankError(503, raw);
   getPayment.mockRejectedValueOnce(away);
-  await expect(reads.payments(account, at)).rejects.toBe(away);
+  await expect(reads.payments(account, OF_TWO)).rejects.toBe(away);
 });

@@ -216,14 +216,14 @@ describe('where the general list shows none of an instruction', () => {
       onShown?.('own-list');
       return Promise.resolve(paid(own));
     };
-    const unlisted = ({ onShown }: InstructionAtBank) => {
+    const read = ({ onShown }: InstructionAtBank) => {
       onShown?.('itself');
-      return Promise.resolve(paid(alone));
+      return Promise.resolve({ found: paid(alone) });
     };
     const payments = () => Promise.resolve(paid(['few']));
     const fake = Object.assign(Object.create(BankReads.prototype) as BankReads, { payments, ownPayments });
     const gateway = { listPayments: emptyList };
-    const source = sourceOf(fake, gateway, { unlisted });
+    const source = sourceOf(fake, gateway, { read });
     const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false };
     const all = Array.from({ length: FEW + 1 }, (_, n) =>
       source.paymentsOf(
@@ -258,13 +258,13 @@ describe('where the list of an instruction shows none of it', () => {
       { getPayment: jest.fn().mockRejectedValue(alone) } as unknown as BankGateway,
       faultsOf(),
     );
-    const unlisted = jest.fn((at: InstructionAtBank, isShown?: boolean) => {
+    const read = jest.fn((...[at, manner]: Parameters<PaymentsAlone['read']>) => {
       if (alone instanceof Error)
-        return refused.unlisted(at.bankInstructionId === last ? at : { ...at, bankIds: [] }, isShown);
+        return refused.read(at.bankInstructionId === last ? at : { ...at, bankIds: [] }, manner);
       if (alone.length > 0) at.onShown?.('itself');
-      return Promise.resolve(alone.map((bankPaymentId) => ({ bankPaymentId }) as BankPayment));
+      return Promise.resolve({ found: alone.map((bankPaymentId) => ({ bankPaymentId }) as BankPayment) });
     });
-    const payments = (_: EmployerAccount, at: InstructionAtBank) => unlisted(at);
+    const payments = async (_: EmployerAccount, at: InstructionAtBank) => (await read(at)).found;
     const reads = Object.assign(Object.create(BankReads.prototype) as BankReads, {
       payments,
       ownPayments: own,
@@ -277,7 +277,7 @@ describe('where the list of an instruction shows none of it', () => {
           yield await Promise.resolve({ bankPaymentId, bankInstructionId: last });
       },
     };
-    const source = sourceOf(reads, gateway, { unlisted });
+    const source = sourceOf(reads, gateway, { read });
     const at = { createdAt: new Date(0), bankIds: [], isNamedBy: () => false, ...how };
     const all = Array.from({ length: count }, (_, n) =>
       source.paymentsOf(
@@ -287,7 +287,7 @@ describe('where the list of an instruction shows none of it', () => {
       ),
     );
     const seen = (await Promise.all(all)).at(-1)?.map((one) => one.bankPaymentId);
-    const ofLast = unlisted.mock.calls.filter(([{ bankInstructionId }]) => bankInstructionId === last);
+    const ofLast = read.mock.calls.filter(([{ bankInstructionId }]) => bankInstructionId === last);
     const ids = ofLast.at(-1)?.[0].bankIds;
     return { seen, by, ids };
   }
