@@ -2,6 +2,7 @@ import axios from 'axios';
 import { BankUnreachable } from '../../src/bank/errors';
 import { BankGateway } from '../../src/bank/gateway';
 import { MAGIC_CREDITORS } from '../../src/bank-sandbox/magic';
+import { PaymentSource } from '../../src/settlement/payment-source';
 import { execute, select } from '../support/database';
 import { emptyList } from '../support/empty-list';
 import { payFile, payRows } from '../support/pay-rows';
@@ -232,25 +233,20 @@ describe('a submit that the bank executes a second time, which shows in the bala
       await payroll.until(id, ['SETTLED'], 30_000);
       await payroll.restsForADay();
       const first = await executeAgain();
-      const bank = payroll.services[0]!.app.get(BankGateway);
-      const { listInstructionPayments } = bank;
-      const lists = jest.spyOn(bank, 'listInstructionPayments').mockImplementation(async function* (
-        instructionId,
-        ...more
-      ) {
-        if (instructionId === first && unread === 'an instruction cannot be read')
+      const source = payroll.services[0]!.app.get(PaymentSource);
+      const { paymentsOf } = source;
+      const reads = jest.spyOn(source, 'paymentsOf').mockImplementation(async (account, asked, at) => {
+        const isFirst = at.bankInstructionId === first;
+        if (isFirst && unread === 'an instruction cannot be read')
           throw new BankUnreachable('ECONNREFUSED', false);
-        let isFirst = instructionId === first;
-        for await (const one of listInstructionPayments.call(bank, instructionId, ...more)) {
-          if (!isFirst) yield one;
-          isFirst = false;
-        }
+        const shown = await paymentsOf.call(source, account, asked, at);
+        return isFirst ? shown.slice(1) : shown;
       });
       payroll.clock.offsetMs += 86_400_000;
       await follow();
       await eventually(() => isDone(`wake_at > now() + interval '1 hour'`), 20_000);
       expect(await payroll.attention()).toEqual([]);
-      lists.mockRestore();
+      reads.mockRestore();
       for (let day = 0; day < 2; day += 1) await payroll.aDayLater();
       expect(await isTold()).toBe(true);
     },
