@@ -25,14 +25,23 @@ export interface RateSignal {
   isApart?: boolean;
 }
 
+/** How a turn is asked for. */
+export interface TurnAsked {
+  /** It does not queue behind the others. */
+  urgent?: boolean;
+  /** Two that follow one another, of urgent ones: both wait for the second, so that a minute has one too many at most. */
+  turns?: 1 | 2;
+  /** Says that it is of no use any more: it keeps no other waiting from then on. */
+  givenUp?: AbortSignal;
+}
+
 /** Who may send now. The in-process {@link MinuteBudget} serves one replica, `SharedBudget` all of them. */
 export interface RateBudget {
   /**
-   * Resolves when a request may be sent. An urgent one does not queue behind the others, and may be two that follow one
-   * another: both wait for the turn of the second, so that a minute has one too many at most, and that within the limit.
+   * Resolves when a request may be sent.
    * @throws RateLimited when that would take longer than `maxWaitMs`; nothing is taken then.
    */
-  take(maxWaitMs?: number, urgent?: boolean, turns?: 1 | 2): Promise<void>;
+  take(maxWaitMs?: number, asked?: TurnAsked): Promise<void>;
   observe(signal: RateSignal): void;
   /** How long nobody may send from now, in ms; 0 or less where there is no pause. */
   pauseLeftMs(): number;
@@ -113,7 +122,7 @@ export class MinuteBudget implements RateBudget {
     this.perMinute = configured;
   }
 
-  async take(maxWaitMs = Infinity, _urgent = true, turns: 1 | 2 = 1): Promise<void> {
+  async take(maxWaitMs = Infinity, { turns = 1 }: TurnAsked = {}): Promise<void> {
     const nowMs = this.clock.nowMs();
     const state = { dueInMs: this.dueMs - nowMs, pausedInMs: this.pauseLeftMs() };
     const pace = this.perMinute === undefined ? UNPACED : paceOf(this.perMinute);

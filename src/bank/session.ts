@@ -136,7 +136,7 @@ export class BankSession {
    */
   async turn(): Promise<Turn> {
     await this.options.token.current();
-    await this.options.budget.take(LONGEST_WAIT_MS, true);
+    await this.options.budget.take(LONGEST_WAIT_MS, { urgent: true });
     return this.turnOfNow();
   }
 
@@ -147,7 +147,7 @@ export class BankSession {
    */
   async turnAfter<T>(read: (turn: Turn) => Promise<T>): Promise<{ turn?: Turn; answer: T }> {
     await this.options.token.current();
-    await this.options.budget.take(LONGEST_WAIT_MS, true, 2);
+    await this.options.budget.take(LONGEST_WAIT_MS, { urgent: true, turns: 2 });
     const its = this.turnOfNow();
     const answer = await read(its);
     const turn = this.turnOfNow();
@@ -165,22 +165,22 @@ export class BankSession {
     { turn, givenUp }: Leaving = {},
   ): Promise<HttpResult> {
     const { budget, token } = this.options;
-    const used = await unlessGivenUp(this.tokenInTurn(maxQueueMs, turn), givenUp);
+    const used = await unlessGivenUp(this.tokenInTurn(maxQueueMs, { turn, givenUp }), givenUp);
     const result = await this.send(request, used);
     if (result.kind !== 'answer' || result.status !== 401 || !renewOn401) return result;
     const renewed = await token.renewAfter401(used).catch(refusedAsNone);
     if (renewed === undefined) return result;
-    await unlessGivenUp(budget.take(maxQueueMs), givenUp);
+    await unlessGivenUp(budget.take(maxQueueMs, { givenUp }), givenUp);
     return this.send(request, renewed);
   }
 
   /** Waits for a turn, unless one may be used, and for the token to send with. */
-  private async tokenInTurn(maxQueueMs: number, turn: Turn | undefined): Promise<string> {
+  private async tokenInTurn(maxQueueMs: number, { turn, givenUp }: Leaving): Promise<string> {
     const { budget, token } = this.options;
     if (!this.mayUse(turn)) {
       // Before the turn: a token that has to be asked for takes one too, and that may be the next minute's.
       await soon(token.current(), maxQueueMs);
-      await budget.take(maxQueueMs);
+      await budget.take(maxQueueMs, { givenUp });
     }
     return soon(token.current(), maxQueueMs);
   }

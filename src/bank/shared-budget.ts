@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { describeError } from '../config/describe-error';
 import { paceOf, type TurnRequest, type Turns } from '../domain/request-pace';
-import { RateLimited } from './errors';
+import { GivenUp, RateLimited } from './errors';
 import {
   heeded,
   outlastPauses,
@@ -11,6 +11,7 @@ import {
   type RateSignal,
   SYSTEM_CLOCK,
   teaches,
+  type TurnAsked,
 } from './rate-budget';
 
 /** What all replicas have in common, by one clock: the limit the bank taught them, the next turn, a pause. */
@@ -34,8 +35,9 @@ export const SHARED_RATE = Symbol('SharedRate');
 interface Waiter {
   /** The latest moment at which a turn is of use, in ms of the clock. */
   untilMs: number;
+  givenUp: AbortSignal | undefined;
   resolve(): void;
-  reject(error: RateLimited): void;
+  reject(error: RateLimited | GivenUp): void;
 }
 
 /** Turns are taken for so long ahead: more would make other replicas, and a submit, wait for nothing. */
@@ -70,12 +72,13 @@ export class SharedBudget implements RateBudget {
     this.perMinute = configured;
   }
 
-  async take(maxWaitMs = Infinity, urgent = maxWaitMs <= URGENT_WAIT_MS, turns: 1 | 2 = 1): Promise<void> {
+  async take(maxWaitMs = Infinity, asked: TurnAsked = {}): Promise<void> {
+    const { urgent = maxWaitMs <= URGENT_WAIT_MS, turns = 1, givenUp } = asked;
     const pauseMs = this.pauseLeftMs();
     if (pauseMs > maxWaitMs) throw new RateLimited(Math.ceil(pauseMs));
     const untilMs = this.clock.nowMs() + maxWaitMs;
     if (this.perMinute === undefined) return this.outlastPauses(untilMs);
-    return urgent ? this.takeUrgently(untilMs, turns) : this.queue(untilMs);
+    return urgent ? this.takeUrgently(untilMs, turns) : this.queue(untilMs, givenUp);
   }
 
   observe(told: RateSignal): void {
@@ -117,9 +120,9 @@ export class SharedBudget implements RateBudget {
     }
   }
 
-  private queue(untilMs: number): Promise<void> {
+  private queue(untilMs: number, givenUp: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ untilMs, resolve, reject });
+      this.waiting.push({ untilMs, givenUp, resolve, reject });
       if (!this.serving) void this.serve();
     });
   }
@@ -154,12 +157,21 @@ export class SharedBudget implements RateBudget {
       const waitMs = dueMs - this.clock.nowMs();
       if (waitMs > 0) await this.clock.sleep(waitMs);
       if (this.pauseLeftMs() > 0) return;
+      this.dropGivenUp();
       if (this.clock.nowMs() - dueMs <= STALE_MS) this.waiting.shift()?.resolve();
+    }
+  }
+
+  private dropGivenUp(): void {
+    for (const waiter of this.waiting.splice(0)) {
+      if (waiter.givenUp?.aborted) waiter.reject(new GivenUp());
+      else this.waiting.push(waiter);
     }
   }
 
   /** Tells those whose turn would come too late, when the first is served at `firstMs`. */
   private refuseLate(firstMs: number, intervalMs: number): void {
+    this.dropGivenUp();
     const nowMs = this.clock.nowMs();
     const all = this.waiting.splice(0);
     for (const waiter of all) {

@@ -118,7 +118,7 @@ export class ClientCredentialsToken implements TokenSource {
 
   private async requested(): Promise<Token | TokenUnavailable> {
     const isServed = this.token !== undefined && this.clock.nowMs() < this.token.expiresAtMs;
-    await this.budget?.take(isServed ? TURN_WAIT_MS : LONGEST_WAIT_MS, true);
+    await this.budget?.take(isServed ? TURN_WAIT_MS : LONGEST_WAIT_MS, { urgent: true });
     const result = await this.send();
     if (result.kind === 'answer') this.budget?.observe(pauseSignalOf(result));
     return this.tokenOf(result);

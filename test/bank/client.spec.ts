@@ -276,11 +276,14 @@ describe('the client', () => {
       expect(await paced.customerInstructions.submit('4', { turn })).toMatchObject({ kind: 'yes' });
       return budget.take.mock.calls.splice(0);
     };
-    expect(await submitted(() => (clock.ms += 900))).toEqual([[120_000, true]]);
-    expect(await submitted(() => (clock.ms += 1_100))).toEqual([[120_000, true], [1_000]]);
+    expect(await submitted(() => (clock.ms += 900))).toEqual([[120_000, { urgent: true }]]);
+    expect(await submitted(() => (clock.ms += 1_100))).toEqual([
+      [120_000, { urgent: true }],
+      [1_000, {}],
+    ]);
     expect(await submitted(() => budget.pauseLeftMs.mockReturnValueOnce(1))).toEqual([
-      [120_000, true],
-      [1_000],
+      [120_000, { urgent: true }],
+      [1_000, {}],
     ]);
     paced.close();
   });

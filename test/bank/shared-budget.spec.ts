@@ -166,10 +166,25 @@ describe('the budget that replicas share', () => {
   it('loses a turn that was waited for where another is told to pause meanwhile', async () => {
     const [one, other] = [replica(3), replica(3)];
     for (let n = 0; n < 6; n += 1) await one.take(120_000);
-    const waiting = other.take(120_000, true);
+    const waiting = other.take(120_000, { urgent: true });
     one.observe({ status: 429, retryAfterMs: 120_000 });
     await expect(waiting).rejects.toThrow(RateLimited);
     expect(other.pauseLeftMs()).toBeGreaterThan(0);
+  });
+
+  it('gives the turns of those who gave up to whoever queues behind them, and takes none for them', async () => {
+    const budget = replica(60);
+    for (let n = 0; n < 6; n += 1) await budget.take(120_000);
+    const gaveUp = new AbortController();
+    const ask = () => budget.take(120_000, { givenUp: gaveUp.signal });
+    const adds = Promise.allSettled(Array.from({ length: 30 }, ask));
+    const behind = budget.take(120_000);
+    const start = clock.ms;
+    gaveUp.abort();
+    await behind;
+    expect(clock.ms - start).toBeLessThanOrEqual(2_000);
+    expect((await adds).filter(({ status }) => status === 'fulfilled')).toEqual([]);
+    expect(row.asked.length).toBeLessThanOrEqual(8);
   });
 
   it('lets a submit pass by the adds that queue', async () => {
@@ -204,7 +219,7 @@ describe('the budget that replicas share', () => {
       const waits: number[] = [];
       for (let submits = 0; submits < 5; submits += 1) {
         const asked = clock.ms;
-        await replicas[0]!.take(LONGEST_WAIT_MS, true);
+        await replicas[0]!.take(LONGEST_WAIT_MS, { urgent: true });
         sent.push(clock.ms);
         waits.push(clock.ms - asked);
       }
