@@ -306,7 +306,7 @@ export class Payroll {
   }
 
   /** Waits until people are asked about the run, and gives the path of what they are asked. */
-  async askedAbout(payRunId: string, kind: string): Promise<string> {
+  async askedAbout(payRunId: string, kind: string, timeoutMs = 30_000): Promise<string> {
     let id: string | undefined;
     await eventually(async () => {
       const { data } = await this.as('operator').get(this.path('/attention'));
@@ -314,7 +314,7 @@ export class Payroll {
       const open: Awaited<ReturnType<Payroll['attention']>> = data.items ?? [];
       id = open.find((one) => one.payRunId === payRunId && one.kind === kind)?.id;
       return id !== undefined;
-    }, 30_000);
+    }, timeoutMs);
     return this.path(`/attention/${id}`);
   }
 
