@@ -287,6 +287,7 @@ export class BankReads {
         passing = error;
       }
     }
+    if (lackingIn(instruction, found).length === 0) return { found };
     return concluded(instruction, { found, untold }, { passing });
   }
 
@@ -412,7 +413,9 @@ function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boo
 
 /** What was read: where it lacks some, no decision rests on it while a list may show these a moment later. */
 function concluded(asked: InstructionAtBank, { found, untold }: PaymentsRead, kept: Kept): PaymentsRead {
-  if (found.length > 0 && lackingIn(asked, found).length === 0) return { found };
+  // One whose id the bank has not told may be among those, or not.
+  const isEachKnown = !isDecided(asked) || asked.bankIds.every(([id]) => id !== undefined);
+  if (found.length > 0 && isEachKnown && lackingIn(asked, found).length === 0) return { found };
   if (kept.passing && (isDecided(asked) || found.length === 0)) throw kept.passing;
   return { found, untold: kept.untold ?? untold };
 }

@@ -473,3 +473,35 @@ describe('payments of which many fail for good by themselves', () => {
     expect(await read(DECIDED)).toHaveLength(1);
   });
 });
+
+describe('a payment whose id the bank has not told, since the answer to its add was lost', () => {
+  const all = ['901', '902', '903'];
+  const known = all.map((id) => [id] as const);
+  const bank: AtBank = { own: broken, general: all };
+
+  it('keeps a decision waiting while a list that may show it fails, though others show all that are known', async () => {
+    await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+    expect(await readBy({ ...DECIDED, bankIds: known }, bank, 3)).toMatchObject({ found: all });
+    expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: all });
+    expect(await readBy(FOLLOWED, bank, 3)).toMatchObject({ found: all });
+  });
+
+  it('leaves open whether its instruction was submitted where such a list fails for good', async () => {
+    async function* own() {
+      yield* await Promise.reject<never[]>(broken);
+    }
+    async function* general() {
+      yield* await Promise.resolve([
+        { bankPaymentId: '901', bankInstructionId: '4711', status: 'CANCELLED', wasSettled: false },
+      ]);
+    }
+    const getInstruction = () => Promise.resolve({ status: 'CANCELLED' });
+    const account = { reads: ['INSTRUCTION', ...LISTS] } as unknown as EmployerAccount;
+    for (const bankIds of [[['901']], [['901'], []]] as const) {
+      const reads = readsOf({ getInstruction, listInstructionPayments: own, listPayments: general });
+      const standing = () => reads.standing(account, { ...OF_TWO, bankIds });
+      for (let n = 1; n < 5; n += 1) await standing().catch(() => undefined);
+      expect(await standing()).toMatchObject({ isUnclear: bankIds.length > 1 });
+    }
+  });
+});
