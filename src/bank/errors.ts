@@ -2,6 +2,8 @@
 export abstract class BankClientError extends Error {
   /** The read that it is of, such as `GET /api/…`, as far as it was asked for. */
   call?: string;
+  /** Whether the same read was answered like that again and again, where that was counted. */
+  isForGood?: boolean;
 
   constructor(message: string) {
     super(message);
@@ -184,6 +186,11 @@ export function isPerhapsNone(error: unknown): error is BankClientError {
 /** Whether the bank refuses, or lacks, just what was asked for. */
 export function isHidden(error: unknown): error is NotAllowed | NotFound {
   return error instanceof NotAllowed || error instanceof NotFound;
+}
+
+/** As `isHidden`, or what it does not show otherwise, again and again: then its word in writing is all there is. */
+export function isHiddenForGood(error: unknown): error is BankClientError {
+  return isHidden(error) || (isNotShown(error) && error.isForGood === true);
 }
 
 /** Whether what the bank answers cannot be used, now or later: a person must ask it. */

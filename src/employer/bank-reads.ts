@@ -338,15 +338,21 @@ export class BankReads {
     return ours;
   }
 
-  /** Remembers whether what is read fails again and again. */
+  /** Remembers whether what is read fails again and again, or is not shown so: the one says nothing of the other. */
   private async countingFaults<T>(name: string, read: () => Promise<T>): Promise<T> {
+    const unshown = `${name}, not shown`;
     try {
       const answer = await read();
       this.faults.end(name);
+      this.faults.end(unshown);
       return answer;
     } catch (error) {
       if (isServersFault(error)) this.faults.add(name);
-      else if (isNotShown(error)) this.faults.end(name);
+      else if (isNotShown(error)) {
+        this.faults.end(name);
+        this.faults.add(unshown);
+        error.isForGood = this.faults.isLasting(unshown);
+      }
       throw error;
     }
   }
