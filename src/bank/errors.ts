@@ -226,12 +226,14 @@ export function isRequestRefused(error: unknown): error is BankError {
 
 /**
  * A fault of the bank's own, a redirect or time-out of what stands before it, or no answer to what was sent: of one read,
- * where it lasts, perhaps not of others.
+ * where it lasts, perhaps not of others. Not that what was asked for is not offered (501).
  */
 export function isServersFault(error: unknown): error is BankError | BankUnreachable {
   if (error instanceof BankUnreachable) return error.sent;
   if (!(error instanceof BankError) || error instanceof Unauthorised) return false;
-  return error.status >= 500 || error.status < 400 || (PASSING.has(error.status) && error.status !== 429);
+  const { status } = error;
+  if (status >= 500) return status !== NOT_IMPLEMENTED;
+  return status < 400 || (PASSING.has(status) && status !== 429);
 }
 
 /** Whether the bank refuses our access, so that going on would only make noise. */
@@ -239,6 +241,9 @@ export function isAccessRefused(error: unknown): error is BankClientError {
   if (error instanceof TokenUnavailable) return error.refused;
   return error instanceof NotAllowed || error instanceof Unauthorised;
 }
+
+/** That such a call is not offered, as 405. */
+const NOT_IMPLEMENTED = 501;
 
 /** Statuses below 500 that may pass by themselves: time-outs of what stands before the bank, and its limits. */
 const PASSING = new Set([408, 425, 429]);
@@ -251,5 +256,5 @@ export function isNotShown(error: unknown): error is BankError | ContractDrift |
   if (isAnswerUnusable(error)) return true;
   if (!(error instanceof BankError) || error instanceof Unauthorised) return false;
   const { status } = error;
-  return status === 501 || (status >= 400 && status < 500 && !PASSING.has(status));
+  return status === NOT_IMPLEMENTED || (status >= 400 && status < 500 && !PASSING.has(status));
 }

@@ -100,7 +100,7 @@ export class PaymentsAlone {
         inVain = 0;
         continue;
       }
-      const isLasting = isFault(payment) && !mayPass;
+      const isLasting = isServersFault(payment) && !mayPass;
       if (mayPass) passing ??= payment;
       else if (isSought && (isLasting || isAnswerUnusable(payment))) untold ??= payment;
       const isRefused = isBankError(payment) && !(payment instanceof NotFound);
@@ -124,7 +124,7 @@ export class PaymentsAlone {
    */
   private mayPass(bankPaymentId: string, read: unknown, row: Row): read is BankClientError {
     const name = `payment ${bankPaymentId}`;
-    if (!isFault(read)) {
+    if (!isServersFault(read)) {
       row.now = 0;
       this.faults.end(name);
       return false;
@@ -280,9 +280,4 @@ export class PaymentsAlone {
     if (refused && !untold && found.length === 0) throw refused;
     return { found, untold };
   }
-}
-
-/** A fault of one read, and not that such reads are not offered (501). */
-function isFault(read: unknown): read is BankClientError {
-  return isServersFault(read) && !isNotShown(read);
 }

@@ -505,3 +505,19 @@ describe('a payment whose id the bank has not told, since the answer to its add 
     }
   });
 });
+
+describe('a list that is not offered (501)', () => {
+  const missing = new BankError(501, raw);
+
+  it('is no fault: a decision goes on with what else shows payments, as where it is not offered otherwise', async () => {
+    for (const list of [missing, new BankError(405, raw)]) {
+      expect(await readBy(DECIDED, { own: list, general: ['901', '902', '903'] })).toMatchObject({
+        found: ['901', '902', '903'],
+      });
+      expect(await readBy(DECIDED, { own: ['901'], general: list, alone: ['902'] })).toMatchObject({
+        found: ['901', '902'],
+      });
+      await expect(readBy(DECIDED, { own: list, reads: ['INSTRUCTION_PAYMENTS'] }, 4)).rejects.toBe(list);
+    }
+  });
+});
