@@ -303,8 +303,10 @@ export class BankReads {
       if (found.length > 0) instruction.onShown?.(undefined);
       return { found };
     } catch (error) {
-      const isLasting = this.isFailing(generalFor(instruction), error);
-      if (!isLasting && !this.mayBeReadOtherwise(error, instruction, true)) throw error;
+      const name = generalFor(instruction);
+      const isLasting = this.isFailing(name, error);
+      const isWaitedFor = isServersFault(error) && !isLasting && isDecided(instruction);
+      if (isWaitedFor || !this.mayBeReadOtherwise(error, instruction, true, name)) throw error;
       instruction.onUnread?.(error);
       return { found: [], untold: isLasting ? error : undefined };
     }
