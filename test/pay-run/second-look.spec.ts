@@ -327,16 +327,19 @@ describe('what the bank shows so that it cannot be used, read again before it is
     ['its list after it was given up', released, gone, drift],
     ['a list that repeats itself', ENDED_UNPAID, gone, new ListUnreadable('repeats')],
     ['itself', released, drift, gone],
-  ])('is unseen once that is so for good (%s), unless people have it in writing', async (_, asked, instruction, list) => {
-    const said = { ...asked, payments: [{ ...asked.payments[0]!, byWord: true }] } as EndedInstruction;
-    for (const [one, left] of [
-      [asked, unseen],
-      [said, []],
-    ] as const) {
-      const look = lookWhere(one, instruction, list);
-      const failure = list === gone ? instruction : list;
-      for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(failure);
-      expect(await look()).toMatchObject({ moved: [], unseen: left });
-    }
-  });
+  ])(
+    'is unseen once that is so for good (%s), unless people have it in writing',
+    async (_, asked, instruction, list) => {
+      const said = { ...asked, payments: [{ ...asked.payments[0]!, byWord: true }] } as EndedInstruction;
+      for (const [one, left] of [
+        [asked, unseen],
+        [said, []],
+      ] as const) {
+        const look = lookWhere(one, instruction, list);
+        const failure = list === gone ? instruction : list;
+        for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(failure);
+        expect(await look()).toMatchObject({ moved: [], unseen: left });
+      }
+    },
+  );
 });
