@@ -2,6 +2,8 @@
 export abstract class BankClientError extends Error {
   /** The read that it is of, such as `GET /api/…`, as far as it was asked for. */
   call?: string;
+  /** Whether the same read was answered like that again and again, where that was counted. */
+  isForGood?: boolean;
 
   constructor(message: string) {
     super(message);
@@ -186,6 +188,11 @@ export function isHidden(error: unknown): error is NotAllowed | NotFound {
   return error instanceof NotAllowed || error instanceof NotFound;
 }
 
+/** As `isHidden`, or what it does not show otherwise, again and again: then its word in writing is all there is. */
+export function isHiddenForGood(error: unknown): error is BankClientError {
+  return isHidden(error) || (isNotShown(error) && error.isForGood === true);
+}
+
 /** Whether what the bank answers cannot be used, now or later: a person must ask it. */
 export function isAnswerUnusable(error: unknown): error is ContractDrift | ListUnreadable {
   return error instanceof ContractDrift || error instanceof ListUnreadable;
@@ -219,12 +226,14 @@ export function isRequestRefused(error: unknown): error is BankError {
 
 /**
  * A fault of the bank's own, a redirect or time-out of what stands before it, or no answer to what was sent: of one read,
- * where it lasts, perhaps not of others.
+ * where it lasts, perhaps not of others. Not that what was asked for is not offered (501).
  */
 export function isServersFault(error: unknown): error is BankError | BankUnreachable {
   if (error instanceof BankUnreachable) return error.sent;
   if (!(error instanceof BankError) || error instanceof Unauthorised) return false;
-  return error.status >= 500 || error.status < 400 || (PASSING.has(error.status) && error.status !== 429);
+  const { status } = error;
+  if (status >= 500) return status !== NOT_IMPLEMENTED;
+  return status < 400 || (PASSING.has(status) && status !== 429);
 }
 
 /** Whether the bank refuses our access, so that going on would only make noise. */
@@ -232,6 +241,9 @@ export function isAccessRefused(error: unknown): error is BankClientError {
   if (error instanceof TokenUnavailable) return error.refused;
   return error instanceof NotAllowed || error instanceof Unauthorised;
 }
+
+/** That such a call is not offered, as 405. */
+const NOT_IMPLEMENTED = 501;
 
 /** Statuses below 500 that may pass by themselves: time-outs of what stands before the bank, and its limits. */
 const PASSING = new Set([408, 425, 429]);
@@ -244,5 +256,5 @@ export function isNotShown(error: unknown): error is BankError | ContractDrift |
   if (isAnswerUnusable(error)) return true;
   if (!(error instanceof BankError) || error instanceof Unauthorised) return false;
   const { status } = error;
-  return status === 501 || (status >= 400 && status < 500 && !PASSING.has(status));
+  return status === NOT_IMPLEMENTED || (status >= 400 && status < 500 && !PASSING.has(status));
 }

@@ -287,6 +287,7 @@ export class BankReads {
         passing = error;
       }
     }
+    if (lackingIn(instruction, found).length === 0) return { found };
     return concluded(instruction, { found, untold }, { passing });
   }
 
@@ -302,8 +303,10 @@ export class BankReads {
       if (found.length > 0) instruction.onShown?.(undefined);
       return { found };
     } catch (error) {
-      const isLasting = this.isFailing(generalFor(instruction), error);
-      if (!isLasting && !this.mayBeReadOtherwise(error, instruction, true)) throw error;
+      const name = generalFor(instruction);
+      const isLasting = this.isFailing(name, error);
+      const isWaitedFor = isServersFault(error) && !isLasting && isDecided(instruction);
+      if (isWaitedFor || !this.mayBeReadOtherwise(error, instruction, true, name)) throw error;
       instruction.onUnread?.(error);
       return { found: [], untold: isLasting ? error : undefined };
     }
@@ -337,15 +340,21 @@ export class BankReads {
     return ours;
   }
 
-  /** Remembers whether what is read fails again and again. */
+  /** Remembers whether what is read fails again and again, or is not shown so: the one says nothing of the other. */
   private async countingFaults<T>(name: string, read: () => Promise<T>): Promise<T> {
+    const unshown = `${name}, not shown`;
     try {
       const answer = await read();
       this.faults.end(name);
+      this.faults.end(unshown);
       return answer;
     } catch (error) {
       if (isServersFault(error)) this.faults.add(name);
-      else if (isNotShown(error)) this.faults.end(name);
+      else if (isNotShown(error)) {
+        this.faults.end(name);
+        this.faults.add(unshown);
+        error.isForGood = this.faults.isLasting(unshown);
+      }
       throw error;
     }
   }
@@ -412,7 +421,9 @@ function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boo
 
 /** What was read: where it lacks some, no decision rests on it while a list may show these a moment later. */
 function concluded(asked: InstructionAtBank, { found, untold }: PaymentsRead, kept: Kept): PaymentsRead {
-  if (found.length > 0 && lackingIn(asked, found).length === 0) return { found };
+  // One whose id the bank has not told may be among those, or not.
+  const isEachKnown = !isDecided(asked) || asked.bankIds.every(([id]) => id !== undefined);
+  if (found.length > 0 && isEachKnown && lackingIn(asked, found).length === 0) return { found };
   if (kept.passing && (isDecided(asked) || found.length === 0)) throw kept.passing;
   return { found, untold: kept.untold ?? untold };
 }

@@ -51,6 +51,11 @@ export class FaultsInARow {
     return this.faults.get(read)?.count ?? 0;
   }
 
+  /** Whether it was met at moments apart from each other, and not only in one. */
+  isRepeated(read: string): boolean {
+    return (this.faults.get(read)?.moments ?? 0) > 1;
+  }
+
   /** Whether it does not pass by itself any more: faults of an outage that is shorter than BANK_PATIENCE_MS are not enough. */
   isLasting(read: string): boolean {
     return (this.faults.get(read)?.moments ?? 0) > PASSING_FAULTS;

@@ -43,6 +43,9 @@ export class PaymentsAlone {
   /** After which payment of an instruction the next read of each by itself begins: the one tried last, where not all were. */
   private readonly triedLast = new Map<string, string>();
 
+  /** With which payment of an instruction a decision began that waits for some: the next tries these, whatever was tried since. */
+  private readonly waitedFrom = new Map<string, string>();
+
   /** Which payment of an instruction was answered so that it cannot be used, until it is read again. */
   private readonly garbled = new Map<string, { id: string; failure: BankClientError }>();
 
@@ -80,11 +83,13 @@ export class PaymentsAlone {
   ): Promise<PaymentsRead & { refused?: BankClientError }> {
     const { isSought, fewTell = false } = instruction;
     const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
-    const row = { name: `payments of ${instruction.bankInstructionId} by themselves`, now: 0, longest: 0 };
+    const { bankInstructionId } = instruction;
+    const row = { name: `payments of ${bankInstructionId} by themselves`, now: 0, longest: 0 };
+    const inTurn = this.inTurn(instruction, isSought && this.waitedFrom.get(bankInstructionId));
     const found: BankPayment[] = [];
     let inVain = 0;
     let [passing, untold, refused]: (BankClientError | undefined)[] = [];
-    for (const ids of this.inTurn(instruction)) {
+    for (const ids of inTurn) {
       const payment = await this.gateway.getPayment(ids).catch((error: unknown) => {
         if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
         throw error;
@@ -95,28 +100,31 @@ export class PaymentsAlone {
         inVain = 0;
         continue;
       }
-      const isLasting = isFault(payment) && !mayPass;
+      const isLasting = isServersFault(payment) && !mayPass;
       if (mayPass) passing ??= payment;
       else if (isSought && (isLasting || isAnswerUnusable(payment))) untold ??= payment;
       const isRefused = isBankError(payment) && !(payment instanceof NotFound);
       if (isRefused) refused = payment;
       const tellsOfNone = isRefused
-        ? !isShown && isLasting && !(payment instanceof BankUnreachable)
+        ? !isShown && (isLasting || this.isOfLastingRow(row)) && !(payment instanceof BankUnreachable)
         : isShownAlone || found.length > 0;
       if (!(isEach && tellsOfNone) && (inVain += 1) === most) break;
     }
     if (row.longest < MOST_IN_VAIN) this.faults.end(row.name);
+    const [first] = inTurn;
+    if (passing && first) this.waitedFrom.set(bankInstructionId, first[0]);
+    else if (isSought) this.waitedFrom.delete(bankInstructionId);
     if (passing) throw passing;
     return { found, untold, refused };
   }
 
   /**
-   * Whether a read of a payment met a fault that has not lasted yet: of it, or, past a few in a row, of as many in a row each
-   * time, since at a bank that is down no more are tried.
+   * Whether a read of a payment met a fault that has not lasted yet: of it, or, where it was met before, past a few in a row, of
+   * as many in a row each time, since at a bank that is down no more are tried.
    */
   private mayPass(bankPaymentId: string, read: unknown, row: Row): read is BankClientError {
     const name = `payment ${bankPaymentId}`;
-    if (!isFault(read)) {
+    if (!isServersFault(read)) {
       row.now = 0;
       this.faults.end(name);
       return false;
@@ -125,8 +133,12 @@ export class PaymentsAlone {
     row.longest = Math.max(row.longest, row.now);
     this.faults.add(name);
     if (row.now === MOST_IN_VAIN) this.faults.add(row.name);
-    const isOfRow = row.now >= MOST_IN_VAIN && this.faults.isLasting(row.name);
+    const isOfRow = this.isOfLastingRow(row) && this.faults.isRepeated(name);
     return !isOfRow && !this.faults.isLasting(name);
+  }
+
+  private isOfLastingRow(row: Row): boolean {
+    return row.now >= MOST_IN_VAIN && this.faults.isLasting(row.name);
   }
 
   /** @param isOnlyWay whether no list was found to be allowed: then one is told where none is read */
@@ -199,11 +211,12 @@ export class PaymentsAlone {
     else this.triedLast.set(bankInstructionId, before);
   }
 
-  /** Its known payments, from where the last read of them was given up. */
-  private inTurn({ bankInstructionId, bankIds }: InstructionAtBank): PaymentIds[] {
+  /** Its known payments, from the first if that is said and one of them, or else from where the last read of them was given up. */
+  private inTurn({ bankInstructionId, bankIds }: InstructionAtBank, first?: string): PaymentIds[] {
     const known = bankIds.filter((ids): ids is PaymentIds => ids.length > 0);
     const last = this.triedLast.get(bankInstructionId);
-    const from = known.findIndex(([id]) => id === last) + 1;
+    const begun = known.findIndex(([id]) => id === first);
+    const from = begun < 0 ? known.findIndex(([id]) => id === last) + 1 : begun;
     return [...known.slice(from), ...known.slice(0, from)];
   }
 
@@ -267,9 +280,4 @@ export class PaymentsAlone {
     if (refused && !untold && found.length === 0) throw refused;
     return { found, untold };
   }
-}
-
-/** A fault of one read, and not that such reads are not offered (501). */
-function isFault(read: unknown): read is BankClientError {
-  return isServersFault(read) && !isNotShown(read);
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden } from '../bank/errors';
+import { isHiddenForGood } from '../bank/errors';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
 import {
@@ -71,7 +71,7 @@ export class SecondLook {
       if (!account) throw new Error('an instruction has no account');
       const one = await this.read(account, instruction).catch((error: unknown) => {
         // No fault of the access by which everybody else is paid.
-        if (isHidden(error)) return noneShown(instruction);
+        if (isHiddenForGood(error)) return noneShown(instruction);
         throw error;
       });
       reading.moved.push(...one.moved);

@@ -11,7 +11,7 @@ import { isPastSubmit } from '../domain/bank-status';
 import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { sendingCloses } from '../domain/send-window';
 import { aboutInstruction, type Alarm, clear, clearAttempt, raise } from '../pay-run/attention.store';
-import { ATTENTION_WORDS, type AttentionKind } from '../pay-run/attention-words';
+import { ATTENTION_WORDS, type AttentionKind, WAS_IT_SUBMITTED } from '../pay-run/attention-words';
 import { isSaidExecuted, mayBePaidByAnother, repaysForgotten } from '../pay-run/forgotten-pay';
 import { Instruction, type PlannedInstruction } from '../pay-run/instruction.entity';
 import { lockInstruction, moveInstruction } from '../pay-run/instruction.store';
@@ -20,7 +20,7 @@ import { findRun, lockRun } from '../pay-run/pay-run.store';
 import { RESTORED_UNCLEAR } from '../pay-run/stop';
 import { movePaymentSet } from '../pay-run/payment.store';
 import { beginBuilding } from './builder';
-import { InstructionReader, ReadBack } from './read-back';
+import { InstructionReader, ReadBack, shownUnclear } from './read-back';
 import { Verifier } from './verifier';
 import { Halted, mayBeForgotten, PayableRow, payableRows, submitsOff, Work } from './work';
 
@@ -29,12 +29,16 @@ const ASKED_BEFORE_SUBMIT: readonly AttentionKind[] = ['REPLACED_UNSEEN', 'REBUI
 
 const PASSED = 'The cut-off of the execution date passed before this instruction was submitted.';
 const NEVER_SUBMITTED = 'We did not submit this instruction, and it is never submitted any more.';
+const NEVER = 'the cut-off passed: we never submit it';
 const OF_LATER_VERSION = ' The restored record may lack a later version of it: leave out whom that left out.';
 const PAID_ALREADY = {
   happened:
     'The cut-off of the execution date passed. A submit that is not in the record may have paid the rows of this instruction: no successor pays them.',
   certain: NEVER_SUBMITTED,
 };
+
+/** What was read of an instruction past the cut-off, if anything could be. */
+type Seen = ReadBack | { kind: 'unread' };
 
 /** The cut-off that passes in mid-run: what was not submitted by then is released, and another run pays its rows. */
 @Injectable()
@@ -67,7 +71,7 @@ export class CutOff {
    * Reads the instruction; past the cut-off also where the bank cannot be read: what was seen to have moved stays so.
    * @throws BankClientError before it
    */
-  async readUnlessLate(work: Work, rows: readonly PayableRow[]): Promise<ReadBack | { kind: 'unread' }> {
+  async readUnlessLate(work: Work, rows: readonly PayableRow[]): Promise<Seen> {
     try {
       return await this.reader.readBack(work, rows);
     } catch (error) {
@@ -82,46 +86,48 @@ export class CutOff {
    * @throws Halted after a restore
    */
   async giveUp(claim: Claim, work: Work): Promise<WakeIn> {
-    if (work.instruction.bankInstructionId === null) return this.expire(claim, work, false);
+    if (work.instruction.bankInstructionId === null) return this.expire(claim, work, { kind: 'unread' });
     const rows = await this.database.inEmployer(claim.employerId, (tx) =>
       payableRows(tx, this.personal, work),
     );
     const reading = await this.readUnlessLate(work, rows);
     if (reading.kind === 'moved') return this.moved(claim, work, reading.bankStatus);
-    return this.expire(claim, work, reading.kind !== 'unread');
+    return this.expire(claim, work, reading);
   }
 
   /** As `Verifier.breach`; past the cut-off what two people said was executed, and cannot be taken over, ends its run. */
   async moved(claim: Claim, work: Work, bankStatus: string): Promise<WakeIn> {
     const { instruction } = work;
     const decided = await this.database.inEmployer(claim.employerId, (tx) => isSaidExecuted(tx, instruction));
-    if (decided && this.isTooLate(work)) return this.expire(claim, work, true);
+    if (decided && this.isTooLate(work)) return this.expire(claim, work, { kind: 'moved', bankStatus });
     return this.verifier.breach(claim, work, bankStatus);
   }
 
   /**
-   * Releases the instruction where the cut-off has passed. `read` says whether the bank showed that it did not move.
+   * Releases the instruction where the cut-off has passed. People are told where nobody can tell whether it was submitted.
    * @throws Halted after a restore
    */
-  async expire(claim: Claim, work: Work, read: boolean): Promise<'never'> {
+  async expire(claim: Claim, work: Work, seen: Seen): Promise<'never'> {
+    const isTold = seen.kind !== 'unread' && seen.kind !== 'unclear';
     await this.database.inEmployer(claim.employerId, async (tx) => {
       const run = await lockRun(tx, work.run.id, 'pessimistic_read');
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);
       // After a restore everything is stopped, and only a read tells whether a submit was forgotten.
-      if (!read && (await submitsOff(tx))) throw new Halted('STOPPED');
+      if (!isTold && (await submitsOff(tx))) throw new Halted('STOPPED');
       // What a restored database forgot may be another attempt for the same rows, which no read of this one shows.
       if (await mayBeForgotten(tx, run.id)) throw new Halted('STOPPED');
-      if (this.isTooLate({ run, instruction })) await this.release(tx, work, instruction);
+      if (this.isTooLate({ run, instruction })) await this.release(tx, work, instruction, seen);
     });
     return 'never';
   }
 
   /** What was not submitted is not paid by this run any more; a person is told. */
-  async release(tx: EmployerTransaction, work: Work, instruction: Instruction): Promise<void> {
+  async release(tx: EmployerTransaction, work: Work, instruction: Instruction, seen?: Seen): Promise<void> {
+    const unclear = seen?.kind === 'unclear' ? shownUnclear(seen) : undefined;
     const reason = 'the cut-off passed before its submit';
     // Of live payments: what is released is not any more.
-    const told = await toldOf(tx, work.planned);
+    const told = withDoubt(await toldOf(tx, work.planned), unclear);
     if (instruction.status === 'PLANNED') await beginBuilding(tx, work, instruction);
     await closeOpenAdds(tx, instruction);
     await moveInstruction(tx, instruction, 'RELEASED', 'service', {}, reason);
@@ -134,7 +140,8 @@ export class CutOff {
       reason,
     });
     await raise(tx, { kind: 'STALE_DATE', ...aboutInstruction(work.instruction, work.planned), ...told });
-    const why = 'the cut-off passed: it is never submitted';
+    const why =
+      unclear === undefined ? NEVER : `${NEVER}, and the bank does not say whether somebody else did`;
     await clear(tx, ASKED_BEFORE_SUBMIT, [instruction.id, work.planned.id], why);
     await clearAttempt(tx, instruction.id, why);
     wake(tx, 'FOLLOW', tx.employerId, [instruction.id]);
@@ -142,11 +149,17 @@ export class CutOff {
   }
 }
 
+type Told = Pick<Alarm, 'happened' | 'certain' | 'askBank'>;
+
+/** As it is told, and where nobody can tell whether it was submitted by somebody else, that. @param unclear what is shown of it */
+function withDoubt(told: Told, unclear: string | undefined): Told {
+  if (unclear === undefined) return told;
+  const happened = `${told.happened} The bank does not say whether somebody else submitted it: it shows ${unclear}.`;
+  return { ...told, happened, askBank: [WAS_IT_SUBMITTED, told.askBank].filter(Boolean).join(' ') };
+}
+
 /** What people are told of a released instruction, and with it of what can pay its rows: each of them, some or none. */
-async function toldOf(
-  tx: EmployerTransaction,
-  planned: PlannedInstruction,
-): Promise<Pick<Alarm, 'happened' | 'certain' | 'askBank'>> {
+async function toldOf(tx: EmployerTransaction, planned: PlannedInstruction): Promise<Told> {
   if (await repaysForgotten(tx, planned.payRunId)) return PAID_ALREADY;
   const { stoppedReason } = await findRun(tx, planned.payRunId);
   const version = stoppedReason === RESTORED_UNCLEAR ? OF_LATER_VERSION : '';

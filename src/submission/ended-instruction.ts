@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, unless } from '../bank/errors';
+import { isHiddenForGood, isNotShown, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
@@ -80,7 +80,7 @@ export class EndedInstruction {
         ...DECIDED,
         isNamedBy: namesOf(instruction.id),
       });
-      const payments = withoutFees((await unless(isHidden, reading))?.found ?? [], bankIds);
+      const payments = withoutFees((await unless(isHiddenForGood, reading))?.found ?? [], bankIds);
       const goesOn =
         kept && payments.some((one) => isStepFurther(one.status, ranks.get(one.bankPaymentId) ?? 0));
       const left = !goesOn && payments.every(({ status }) => isBeforeTaken(status) || isEndedUnpaid(status));

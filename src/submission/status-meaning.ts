@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, unless } from '../bank/errors';
+import { isHiddenForGood, isNotShown, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
@@ -173,7 +173,7 @@ export class StatusMeaning {
         ...DECIDED,
         isNamedBy: namesOf(instruction.id),
       });
-      const payments = (await unless(isHidden, reading))?.found ?? [];
+      const payments = (await unless(isHiddenForGood, reading))?.found ?? [];
       return { ofInstruction: shown?.status ?? instruction.bankStatus, payments };
     });
   }

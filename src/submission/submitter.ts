@@ -105,9 +105,9 @@ export class Submitter {
     if (look && 'end' in look) return look;
     const age = this.looks.ageFromNow();
     const reading = await this.cutOff.readUnlessLate(work, rows);
-    if (reading.kind === 'unread') return { end: await this.cutOff.expire(claim, work, false) };
+    if (reading.kind === 'unread') return { end: await this.cutOff.expire(claim, work, reading) };
     if (reading.kind !== 'equal') return { otherwise: reading };
-    if (this.cutOff.isTooLate(work)) return { end: await this.cutOff.expire(claim, work, true) };
+    if (this.cutOff.isTooLate(work)) return { end: await this.cutOff.expire(claim, work, reading) };
     if (!look) return { end: 0 };
     return this.looks.inTurn(claim, work, rows, { age, look }, () => this.stopping);
   }
@@ -122,7 +122,7 @@ export class Submitter {
       case 'fewer':
       case 'wait':
       case 'unclear':
-        if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, true);
+        if (this.cutOff.isTooLate(work)) return this.cutOff.expire(claim, work, reading);
         return reading.kind === 'fewer'
           ? this.verifier.fewer(claim, work, rows, reading)
           : this.verifier.wait(claim, work, reading);

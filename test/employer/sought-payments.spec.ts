@@ -328,7 +328,8 @@ describe('where no list answers', () => {
       const decided = { ...DECIDED, bankIds };
       const faults = Object.fromEntries(bankIds.slice(0, 18).map(([id]) => [id, broken]));
       const bank = { ...unlisted, faults, alone: ['919', '920'], reads };
-      expect(await readBy(decided, bank, 4)).toMatchObject({ found: ['919', '920'] });
+      await expect(readBy(decided, bank, 4)).rejects.toBe(broken);
+      expect(await readBy(decided, bank, 5)).toMatchObject({ found: ['919', '920'] });
       const getPayment = jest.fn(() => Promise.reject(new BankUnreachable('total-timeout', true)));
       async function* hidden() {
         yield* await Promise.reject<never[]>(gone);
@@ -417,8 +418,8 @@ describe('a bank that is down for a moment', () => {
     const faults = Object.fromEntries(bankIds.slice(1, 40).map(([id]) => [id, away]));
     const bank: AtBank = { faults, alone: bankIds.map(([id]) => id), reads: ['PAYMENT'] };
     const decided = { ...DECIDED, bankIds };
-    await expect(readBy(decided, bank, 3)).rejects.toBe(away);
-    for (const before of [4, 5, 9]) expect((await readBy(decided, bank, before)).found).toHaveLength(11);
+    await expect(readBy(decided, bank, 4)).rejects.toBe(away);
+    for (const before of [5, 6, 9]) expect((await readBy(decided, bank, before)).found).toHaveLength(11);
   });
 });
 
@@ -436,4 +437,87 @@ it('one payment that fails for a moment is waited for, also where another way ha
   const away = new BankError(503, raw);
   getPayment.mockRejectedValueOnce(away);
   await expect(reads.payments(account, OF_TWO)).rejects.toBe(away);
+});
+
+describe('payments of which many fail for good by themselves', () => {
+  const bankIds = Array.from({ length: 20 }, (_, n) => [String(901 + n)] as const);
+  const shown = (bankPaymentId = '') => ({ bankPaymentId, bankInstructionId: '4711', status: 'SETTLED' });
+
+  it('keep a decision waiting for another that fails for the first time behind them', async () => {
+    const [away, failing] = [new BankError(503, raw), new Set(bankIds.slice(0, 5).map(([id]) => id))];
+    const getPayment = ([id = '']: KnownIds) =>
+      failing.has(id) ? Promise.reject(away) : Promise.resolve(shown(id));
+    const reads = readsOf({ getPayment });
+    const account = { reads: ['PAYMENT'] } as unknown as EmployerAccount;
+    const decided = () => reads.payments(account, { ...OF_TWO, bankIds });
+    for (let n = 1; n < 5; n += 1) await expect(decided()).rejects.toBe(away);
+    expect(await decided()).toHaveLength(15);
+    failing.add('906');
+    await expect(decided()).rejects.toBe(away);
+    failing.delete('906');
+    expect(await decided()).toHaveLength(15);
+  });
+
+  it('keep no decision waiting for longer where reads that only follow begin elsewhere each time', async () => {
+    async function* own() {
+      yield* await Promise.resolve([shown('900')]);
+    }
+    const reads = readsOf({ listInstructionPayments: own, getPayment: () => Promise.reject(broken) });
+    const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT'] } as unknown as EmployerAccount;
+    const read = (at: Partial<InstructionAtBank>) => reads.payments(account, { ...OF_TWO, ...at, bankIds });
+    for (let n = 1; n < 5; n += 1) {
+      await read(FOLLOWED);
+      await expect(read(DECIDED)).rejects.toBe(broken);
+    }
+    await read(FOLLOWED);
+    expect(await read(DECIDED)).toHaveLength(1);
+  });
+});
+
+describe('a payment whose id the bank has not told, since the answer to its add was lost', () => {
+  const all = ['901', '902', '903'];
+  const known = all.map((id) => [id] as const);
+  const bank: AtBank = { own: broken, general: all };
+
+  it('keeps a decision waiting while a list that may show it fails, though others show all that are known', async () => {
+    await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
+    expect(await readBy({ ...DECIDED, bankIds: known }, bank, 3)).toMatchObject({ found: all });
+    expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: all });
+    expect(await readBy(FOLLOWED, bank, 3)).toMatchObject({ found: all });
+  });
+
+  it('leaves open whether its instruction was submitted where such a list fails for good', async () => {
+    async function* own() {
+      yield* await Promise.reject<never[]>(broken);
+    }
+    async function* general() {
+      yield* await Promise.resolve([
+        { bankPaymentId: '901', bankInstructionId: '4711', status: 'CANCELLED', wasSettled: false },
+      ]);
+    }
+    const getInstruction = () => Promise.resolve({ status: 'CANCELLED' });
+    const account = { reads: ['INSTRUCTION', ...LISTS] } as unknown as EmployerAccount;
+    for (const bankIds of [[['901']], [['901'], []]] as const) {
+      const reads = readsOf({ getInstruction, listInstructionPayments: own, listPayments: general });
+      const standing = () => reads.standing(account, { ...OF_TWO, bankIds });
+      for (let n = 1; n < 5; n += 1) await standing().catch(() => undefined);
+      expect(await standing()).toMatchObject({ isUnclear: bankIds.length > 1 });
+    }
+  });
+});
+
+describe('a list that is not offered (501)', () => {
+  const missing = new BankError(501, raw);
+
+  it('is no fault: a decision goes on with what else shows payments, as where it is not offered otherwise', async () => {
+    for (const list of [missing, new BankError(405, raw)]) {
+      expect(await readBy(DECIDED, { own: list, general: ['901', '902', '903'] })).toMatchObject({
+        found: ['901', '902', '903'],
+      });
+      expect(await readBy(DECIDED, { own: ['901'], general: list, alone: ['902'] })).toMatchObject({
+        found: ['901', '902'],
+      });
+      await expect(readBy(DECIDED, { own: list, reads: ['INSTRUCTION_PAYMENTS'] }, 4)).rejects.toBe(list);
+    }
+  });
 });

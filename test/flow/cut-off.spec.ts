@@ -1,6 +1,7 @@
 import { BankGateway } from '../../src/bank/gateway';
 import { earliestExecutionDate, nextBankingDay } from '../../src/domain/business-day';
-import { execute } from '../support/database';
+import { InstructionReader } from '../../src/submission/read-back';
+import { execute, select } from '../support/database';
 import { payFile, payRows, Row } from '../support/pay-rows';
 import { eventually } from '../support/eventually';
 import { Payroll } from '../support/payroll';
@@ -113,6 +114,28 @@ describe('the cut-off of the execution date', () => {
     );
     const report = await payroll.as('finance').get(payroll.path(`/pay-runs/${run.id}/reconciliation`));
     expect(report.data).toMatchObject({ explained: true });
+  });
+
+  it('missed in mid-run, while nobody can tell whether somebody else submitted it: it is released, and people are told that', async () => {
+    await payroll.stopPastTheGate();
+    const terms = { executionDate: date, submitAt: `${date}T10:00:00Z` };
+    const run = await payroll.uploaded(payFile(payRows(2)), terms);
+    await payroll.approve(run);
+    await payroll.until(run.id, ['SUBMITTING'], 20_000);
+    const shown = { kind: 'unclear', unknown: 'PRO_ODD' } as const;
+    jest.spyOn(payroll.services[0]!.app.get(InstructionReader), 'readBack').mockResolvedValue(shown);
+    await payroll.letRunsGoOn();
+    const { superuserUrl } = payroll.database;
+    const missing = `UPDATE lease SET missing_since = missing_since - interval '11 minutes' WHERE missing IS NOT NULL RETURNING 1`;
+    await eventually(async () => (await select(superuserUrl, missing)).length > 0, 15_000);
+    const path = await payroll.askedAbout(run.id, 'ROW_UNSEEN');
+    payroll.clock.set(new Date(Date.parse(`${date}${CUT_OFF}`) + 1_000));
+    await payroll.until(run.id, ['FAILED'], 20_000);
+    const { data } = await payroll.as('operator').get(await payroll.askedAbout(run.id, 'STALE_DATE'));
+    expect(data.happened).toMatch(/does not say whether somebody else submitted it.* PRO_ODD/);
+    expect(data.askBank).toMatch(/^Was customer instruction \d+ submitted by anybody/);
+    const { resolution } = (await payroll.as('operator').get(path)).data;
+    expect(resolution).toMatch(/does not say whether somebody else did/);
   });
 
   it('missed in mid-run: what was released is asked about until another run that pays it is submitted', async () => {

@@ -304,3 +304,42 @@ describe('what the bank fails to tell for good, read again before it is paid oth
     },
   );
 });
+
+describe('what the bank shows so that it cannot be used, read again before it is paid otherwise', () => {
+  const drift = new ContractDrift(['status']);
+  const gone = new NotFound(404, { raw: '' });
+  const unseen = [{ paymentId: 'payment' }];
+
+  function lookWhere(asked: EndedInstruction, instruction: Error, list: Error) {
+    async function* listed() {
+      yield* await Promise.reject<never[]>(list);
+    }
+    const gateway = {
+      getInstruction: () => Promise.reject(instruction),
+      listInstructionPayments: listed,
+      getPayment: () => Promise.reject(gone),
+    } as unknown as BankGateway;
+    return lookAgainWith(gateway, asked, ['INSTRUCTION', 'INSTRUCTION_PAYMENTS']);
+  }
+
+  it.each([
+    ['its list after it ended', ENDED_UNPAID, gone, drift],
+    ['its list after it was given up', released, gone, drift],
+    ['a list that repeats itself', ENDED_UNPAID, gone, new ListUnreadable('repeats')],
+    ['itself', released, drift, gone],
+  ])(
+    'is unseen once that is so for good (%s), unless people have it in writing',
+    async (_, asked, instruction, list) => {
+      const said = { ...asked, payments: [{ ...asked.payments[0]!, byWord: true }] } as EndedInstruction;
+      for (const [one, left] of [
+        [asked, unseen],
+        [said, []],
+      ] as const) {
+        const look = lookWhere(one, instruction, list);
+        const failure = list === gone ? instruction : list;
+        for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(failure);
+        expect(await look()).toMatchObject({ moved: [], unseen: left });
+      }
+    },
+  );
+});

@@ -1,0 +1,61 @@
+import { BankError, ContractDrift, ListUnreadable, NotAllowed } from '../../src/bank/errors';
+import type { Database } from '../../src/database/database';
+import type { PersonalData } from '../../src/database/personal-data';
+import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
+import { EndedInstruction } from '../../src/submission/ended-instruction';
+import { StatusMeaning } from '../../src/submission/status-meaning';
+import type { Work } from '../../src/submission/work';
+import { readsOf } from '../support/reads-of';
+
+const work = {
+  account: { reads: ['INSTRUCTION_PAYMENTS'] },
+  instruction: {
+    id: '018f0000-0000-7000-8000-000000000001',
+    employerId: 'employer',
+    bankInstructionId: '4711',
+    bankStatus: 'CANCELLED',
+    createdAt: new Date(),
+  },
+} as unknown as Work;
+
+/** Decisions of one process on the bank's written word, where the only list there is answers so. */
+const WORDS = {
+  'not executed': (answer: Error) => {
+    const database = { inEmployer: () => Promise.resolve([[['901']], new Map()]) };
+    const ended = new EndedInstruction(database as unknown as Database, readsThat(answer));
+    return () => ended.prove(work, '4711', 'letter of today, reference B-9');
+  },
+  'not paid': (answer: Error) => {
+    const waiting = [{ rowNo: 1, bankPaymentId: '901', bankTransactionId: null, status: 'EXCHANGE_ERROR' }];
+    const database = { inEmployer: () => Promise.resolve({ work, waiting, rows: [] }) };
+    const meaning = new StatusMeaning(database as unknown as Database, readsThat(answer), {} as PersonalData);
+    return () => meaning.prove('employer', {} as Attention, { action: 'NOT_PAID' } as AttentionActionRow);
+  },
+};
+
+function readsThat(answer: Error) {
+  async function* listed() {
+    yield* await Promise.reject<never[]>(answer);
+  }
+  return readsOf({ listInstructionPayments: listed });
+}
+
+const raw = { raw: '' };
+
+describe.each(Object.entries(WORDS))('the bank’s written word that something was %s', (_, decides) => {
+  it.each([
+    new ContractDrift(['items.0.status']),
+    new ListUnreadable('repeats'),
+    new BankError(405, raw),
+    new BankError(409, raw),
+  ])('goes before a list that cannot be used, once that is so for good (%s)', async (answer) => {
+    const decide = decides(answer);
+    for (let n = 1; n < 5; n += 1)
+      await expect(decide()).rejects.toMatchObject({ status: 503, code: 'BANK_UNREADABLE' });
+    await decide();
+  });
+
+  it('goes before a list that is hidden, at once', async () => {
+    await decides(new NotAllowed(403, raw))();
+  });
+});
