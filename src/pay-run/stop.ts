@@ -4,6 +4,7 @@ import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
 import type { TakenAgain } from '../domain/balance';
+import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
@@ -110,6 +111,18 @@ export async function awaitTurnOfRuns(tx: EmployerTransaction, payRunIds: readon
   await tx.query(
     `SELECT FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) ORDER BY id FOR NO KEY UPDATE`,
     [tx.employerId, payRunIds],
+  );
+}
+
+/** As `awaitTurnOfRuns`, of all that have not ended: where which of them are stopped is found out only later. */
+export async function awaitTurnOfOpenRuns(tx: EmployerTransaction): Promise<void> {
+  const open = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)`,
+    [tx.employerId, PAY_RUN_FINALS],
+  );
+  await awaitTurnOfRuns(
+    tx,
+    open.map(({ id }) => id),
   );
 }
 
