@@ -44,19 +44,20 @@ async function takeSwitch(tx: EmployerTransaction): Promise<void> {
 
 /**
  * Stops everything for what every read shows again as long as it lasts, and tells a person, unless it is decided; anew
- * where the open question lacks one of the words that matter.
+ * where the open question lacks one of the words that matter, or of those that it may not lack.
  */
 export async function stopUnlessDecided(
   tx: EmployerTransaction,
   alarm: Alarm & { kind: Stopping },
   words: readonly string[] = [],
+  mayNotLack = words,
 ): Promise<void> {
   if (await isDecided(tx, alarm, words)) return;
   await takeSwitch(tx);
   // Two people may have decided it while this waited for its turn.
   if (await isDecided(tx, alarm, words)) return;
   await stopEverything(tx, alarm);
-  await raiseNaming(tx, alarm, words);
+  await raiseNaming(tx, alarm, mayNotLack);
 }
 
 /**
