@@ -182,27 +182,76 @@ export async function fence(tx: Transaction, claim: Claim): Promise<void> {
   if (!(await stands(tx, claim))) throw new Fenced(claim);
 }
 
+/** What a transaction changes of leases at its end. */
+interface Changes {
+  readonly wakes: Map<string, Wake>;
+  /** Subjects of which it remembers what is missing. */
+  readonly remembered: Set<string>;
+  /** SQL that says of which leases it wakes what the kill switches held back; of none unless it is there. */
+  heldBack?: string;
+}
+
+const CHANGES = new WeakMap<Transaction, Changes>();
+
+function changesOf(tx: Transaction): Changes {
+  const begun = CHANGES.get(tx);
+  if (begun) return begun;
+  const changes: Changes = { wakes: new Map(), remembered: new Set() };
+  CHANGES.set(tx, changes);
+  tx.beforeCommit('wake', () => lockingAll(changes));
+  tx.beforeCommit('wake', () => writingWakes([...changes.wakes.values()]));
+  return changes;
+}
+
 /**
- * Remembers, for whoever takes the work up next, that it lacks something. It remembers one thing: another begins anew.
+ * Locks all that the statements after it change, in the order of ids, so that two transactions never wait for one another's
+ * leases. By a statement of its own, as in `wakeThose`; what the kill switches held back is woken by its block too. What
+ * one statement changes by itself, that one locks.
+ */
+function lockingAll({ wakes, remembered, heldBack }: Changes): Statement | undefined {
+  const named = [...wakes.keys(), ...remembered];
+  if (heldBack === undefined) {
+    if (remembered.size === 0 || wakes.size === 0) return undefined;
+    const locking = 'SELECT FROM lease WHERE subject_id = ANY ($1) ORDER BY subject_id FOR NO KEY UPDATE';
+    return [locking, [named], 'kept'];
+  }
+  const ids = escapeLiteral(`{${named.join()}}`);
+  return [
+    `DO $$ DECLARE locked uuid[]; BEGIN
+       locked := ARRAY(
+         SELECT subject_id FROM lease
+         WHERE subject_id = ANY (${ids}::uuid[])
+           OR kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() AND ${heldBack}
+         ORDER BY subject_id FOR NO KEY UPDATE);
+       UPDATE lease SET wake_at = least(wake_at, clock_timestamp())
+       WHERE subject_id = ANY (locked) AND kind IN ('RUN', 'INSTRUCTION');
+     END $$`,
+  ];
+}
+
+/**
+ * Remembers, for whoever takes the work up next, that it lacks something, at the end of the transaction. It remembers one
+ * thing: another begins anew.
  * @returns for how long it has lacked just that, in ms
  */
-export async function missingForMs(tx: Transaction, claim: Claim, what: string): Promise<number> {
+export function missingForMs(tx: Transaction, claim: Claim, what: string): number {
   if (claim.missing?.what === what) return claim.missing.forMs;
-  await tx.query(
-    `UPDATE lease SET missing = $4, missing_since = clock_timestamp()
-     WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
-    [claim.subjectId, claim.holder, claim.epoch, what],
-  );
+  remember(tx, claim, what);
   return 0;
 }
 
 /** It is there: should it be missing again, that is counted from then on. */
-export async function isThere(tx: Transaction, claim: Claim, what: string): Promise<void> {
-  if (claim.missing?.what !== what) return;
-  await tx.query(
-    `UPDATE lease SET missing = NULL, missing_since = NULL WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
-    [claim.subjectId, claim.holder, claim.epoch],
-  );
+export function isThere(tx: Transaction, claim: Claim, what: string): void {
+  if (claim.missing?.what === what) remember(tx, claim, null);
+}
+
+function remember(tx: Transaction, { subjectId, holder, epoch }: Claim, missing: string | null): void {
+  changesOf(tx).remembered.add(subjectId);
+  tx.beforeCommit('wake', () => [
+    `UPDATE lease SET missing = $4, missing_since = CASE WHEN $4::text IS NOT NULL THEN clock_timestamp() END
+     WHERE subject_id = $1 AND holder = $2 AND epoch = $3`,
+    [subjectId, holder, epoch, missing],
+  ]);
 }
 
 interface Wake {
@@ -211,8 +260,6 @@ interface Wake {
   subjectId: string;
   inMs: number;
 }
-
-const WAKES = new WeakMap<Transaction, Map<string, Wake>>();
 
 /**
  * Puts subjects on the work list, or wakes them when they are on it, at the end of the transaction. What is followed
@@ -226,13 +273,7 @@ export function wake(
   subjectIds: readonly string[],
   inMs = 0,
 ): void {
-  let wakes = WAKES.get(tx);
-  if (!wakes) {
-    const gathered = new Map<string, Wake>();
-    wakes = gathered;
-    WAKES.set(tx, gathered);
-    tx.beforeCommit('wake', () => writingWakes([...gathered.values()]));
-  }
+  const { wakes } = changesOf(tx);
   for (const subjectId of subjectIds) {
     const earlierMs = wakes.get(subjectId)?.inMs ?? inMs;
     wakes.set(subjectId, { kind, employerId, subjectId, inMs: Math.min(inMs, earlierMs) });
@@ -284,19 +325,7 @@ export async function wakeThose(
   return subjects;
 }
 
-/**
- * Wakes whatever the kill switches held back, of one employer or of all, at the end of the transaction. As in
- * `wakeThose` they are locked by a statement of its own; a block sends the two of them as one.
- */
+/** Wakes whatever the kill switches held back, of one employer or of all, at the end of the transaction. */
 export function wakeAll(tx: Transaction, employerId?: string): void {
-  const whose = employerId === undefined ? '' : `AND employer_id = ${escapeLiteral(employerId)}`;
-  tx.beforeCommit('wake', () => [
-    `DO $$ DECLARE held uuid[]; BEGIN
-       held := ARRAY(
-         SELECT subject_id FROM lease
-         WHERE kind IN ('RUN', 'INSTRUCTION') AND wake_at > clock_timestamp() ${whose}
-         ORDER BY subject_id FOR NO KEY UPDATE);
-       UPDATE lease SET wake_at = clock_timestamp() WHERE subject_id = ANY (held);
-     END $$`,
-  ]);
+  changesOf(tx).heldBack = employerId === undefined ? 'true' : `employer_id = ${escapeLiteral(employerId)}`;
 }

@@ -1,6 +1,6 @@
 import { EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
-import { Alarm, isDecided, openText, raise } from './attention.store';
+import { Alarm, openText, raise } from './attention.store';
 import { MovedPayment } from './second-look';
 import { SENT } from './sent';
 import { awaitTurnOfRuns, stopRunByService, stopUnlessDecided } from './stop';
@@ -83,9 +83,8 @@ async function stopForPaidTwice(
   alarm: Alarm & { kind: 'INVARIANT_BREACH' },
   { words, isOutdated }: ShownOfMoved,
 ): Promise<void> {
-  if (await isDecided(tx, alarm, words)) return;
   const asked = await openText(tx, alarm);
-  await stopUnlessDecided(tx, alarm, asked !== undefined && isOutdated?.(asked) ? words : []);
+  await stopUnlessDecided(tx, alarm, words, asked !== undefined && isOutdated?.(asked) ? words : []);
 }
 
 /** The runs that pay some payments again by what was not submitted, for certain. */

@@ -4,6 +4,7 @@ import { EmployerTransaction } from '../database/database';
 import { wakeAll } from '../database/leases';
 import { newId } from '../database/new-id';
 import type { TakenAgain } from '../domain/balance';
+import { PAY_RUN_FINALS } from '../domain/pay-run';
 import { EmployerAccount } from '../employer/employer.entity';
 import { STOPS_EMPLOYER, STOPS_EVERYTHING } from '../employer/stopping-kinds';
 import { showId } from '../http/prefixed-id';
@@ -43,19 +44,20 @@ async function takeSwitch(tx: EmployerTransaction): Promise<void> {
 
 /**
  * Stops everything for what every read shows again as long as it lasts, and tells a person, unless it is decided; anew
- * where the open question lacks one of the words that matter.
+ * where the open question lacks one of the words that matter, or of those that it may not lack.
  */
 export async function stopUnlessDecided(
   tx: EmployerTransaction,
   alarm: Alarm & { kind: Stopping },
   words: readonly string[] = [],
+  mayNotLack = words,
 ): Promise<void> {
   if (await isDecided(tx, alarm, words)) return;
   await takeSwitch(tx);
   // Two people may have decided it while this waited for its turn.
   if (await isDecided(tx, alarm, words)) return;
   await stopEverything(tx, alarm);
-  await raiseNaming(tx, alarm, words);
+  await raiseNaming(tx, alarm, mayNotLack);
 }
 
 /**
@@ -110,6 +112,18 @@ export async function awaitTurnOfRuns(tx: EmployerTransaction, payRunIds: readon
   await tx.query(
     `SELECT FROM pay_run WHERE employer_id = $1 AND id = ANY ($2) ORDER BY id FOR NO KEY UPDATE`,
     [tx.employerId, payRunIds],
+  );
+}
+
+/** As `awaitTurnOfRuns`, of all that have not ended: where which of them are stopped is found out only later. */
+export async function awaitTurnOfOpenRuns(tx: EmployerTransaction): Promise<void> {
+  const open = await tx.query<{ id: string }>(
+    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)`,
+    [tx.employerId, PAY_RUN_FINALS],
+  );
+  await awaitTurnOfRuns(
+    tx,
+    open.map(({ id }) => id),
   );
 }
 

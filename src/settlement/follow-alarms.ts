@@ -255,8 +255,11 @@ export function wordsOfMissing(bankIds: readonly string[], rows: number): string
   return `${bankIds.length} of ${rows} payments of it are not shown (${ids})`;
 }
 
-/** Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again. */
-export async function nowRead(tx: EmployerTransaction, run: PayRun): Promise<void> {
+/**
+ * Closes what `tellOfHidden` and `tellOfUnread` asked once every ended instruction of the run could be read again.
+ * @param instructionId which of them was read now
+ */
+export async function nowRead(tx: EmployerTransaction, run: PayRun, instructionId: string): Promise<void> {
   // One sweep answers several at once: who comes second sees that the first can be read.
   await tx.query(
     `SELECT FROM attention WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
@@ -268,8 +271,8 @@ export async function nowRead(tx: EmployerTransaction, run: PayRun): Promise<voi
      WHERE employer_id = $1 AND kind = 'ROW_UNSEEN' AND subject_id = $2 AND resolved_at IS NULL
        AND (starts_with(happened, $3) OR starts_with(happened, $5)) AND NOT EXISTS (
          SELECT FROM lease l JOIN instruction i ON i.employer_id = l.employer_id AND i.id = l.subject_id
-         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
-    [tx.employerId, run.id, UNREAD, ENDED, HIDDEN],
+         WHERE i.employer_id = $1 AND i.pay_run_id = $2 AND i.id <> $6 AND l.kind = 'FOLLOW' AND l.missing = $4)`,
+    [tx.employerId, run.id, UNREAD, ENDED, HIDDEN, instructionId],
   );
 }
 

@@ -95,8 +95,8 @@ export function isDoneButLeft(
 /** What a newly read status means for a payment. */
 export interface Progress {
   payment: FollowedPayment;
-  /** What is kept: beside a final status nothing that contradicts it. */
-  bankStatus: string;
+  /** What is kept: beside a final status nothing that contradicts it; null where only that was shown. */
+  bankStatus: string | null;
   /** What the read showed. */
   shown: string;
   /** What is kept beside its end: the undocumented status that is shown instead of it. */
@@ -229,11 +229,10 @@ function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progr
   const isLeft = payment.bankStatus === NOT_PROCESSABLE && change === 'none' && isLeftBeforeTaken(status);
   if (change === 'fell' || isLeft) return undefined;
   const ended = isEndedUnpaid(status);
-  const kept = ended ? status : (payment.bankStatus ?? status);
-  const rank = kept === status ? climb({ rank: payment.rank }, status).next.rank : payment.rank;
+  const rank = ended ? climb({ rank: payment.rank }, status).next.rank : payment.rank;
   const progress: Progress = {
     payment,
-    bankStatus: kept,
+    bankStatus: ended ? status : payment.bankStatus,
     shown: status,
     shownStatus: null,
     rank,

@@ -153,8 +153,8 @@ export class FollowService {
       const message = wordsOfMissing(unshown, known.length);
       await this.tellOfMissing(tx, claim, followed, { message });
     } else if (pass === undefined) {
-      await isThere(tx, claim, ENDED);
-      if (claim.missing?.what === ENDED) await nowRead(tx, run);
+      isThere(tx, claim, ENDED);
+      if (claim.missing?.what === ENDED) await nowRead(tx, run, instruction.id);
     }
   }
 
@@ -230,7 +230,7 @@ export class FollowService {
     }
     if (error instanceof NotAllowed) {
       if (hasEnded(instruction)) {
-        await missingForMs(tx, claim, ENDED);
+        missingForMs(tx, claim, ENDED);
         await tellOfHidden(tx, run, error);
       } else await hiddenFromUs(tx, run, instruction, error.message);
     } else if (isAccessRefused(error)) {
@@ -248,7 +248,7 @@ export class FollowService {
     { run, instruction }: Followed,
     failure: Pick<Error, 'message'>,
   ): Promise<void> {
-    if ((await missingForMs(tx, claim, ENDED)) >= DAY_MS) await tellOfUnread(tx, run, instruction, failure);
+    if (missingForMs(tx, claim, ENDED) >= DAY_MS) await tellOfUnread(tx, run, instruction, failure);
   }
 
   /**

@@ -16,7 +16,7 @@ import { MOST_NAMED, textOfFirstFew } from '../domain/first-few';
 import { PaymentStatus } from '../domain/payment';
 import { bankGroup } from '../domain/reconciliation';
 import { showId } from '../http/prefixed-id';
-import { aboutInstruction, type Alarm, raiseNaming } from '../pay-run/attention.store';
+import { aboutInstruction, type Alarm, openText, raiseNaming } from '../pay-run/attention.store';
 import { Instruction } from '../pay-run/instruction.entity';
 import { messageIdOf } from '../pay-run/message-id';
 import { movePayments, RowRange } from '../pay-run/payment.store';
@@ -365,25 +365,33 @@ export const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {
   BANK_ACTION_REQUIRED: 'The bank waits for somebody to act',
 };
 
-function raiseContradiction(
+/** Told anew, it says before what the open question says: a bank may show both by turns. */
+async function raiseContradiction(
   tx: EmployerTransaction,
   instruction: Instruction,
   { payment, bankStatus, shown }: Progress,
 ): Promise<void> {
   const before = bankStatus === NOT_PROCESSABLE ? 'group NOTPROCESSABLE' : bankStatus;
-  const status = shown === bankStatus ? before : `${shown} after ${before}`;
-  const words = wordsOfContradiction(payment, shown);
+  const status = before === null || shown === bankStatus ? shown : `${shown} after ${before}`;
+  const { happened, ...words } = wordsOfContradiction(payment, shown);
+  const about = { kind: 'CONTRADICTION', subjectId: payment.paymentId } as const;
+  const asked = await openText(tx, about);
+  const now = `${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'})`;
   const alarm = {
-    kind: 'CONTRADICTION',
     ...aboutInstruction(instruction),
-    subjectId: payment.paymentId,
+    ...about,
     paymentId: payment.paymentId,
     ...words,
-    happened: `${words.happened}: ${status} (row ${payment.rowNo}, payment ${payment.bankIds[0] ?? 'without an id'}).`,
+    happened: `${happened}: ${now}${asked === undefined ? '.' : `, before that ${shownIn(asked)}`}`,
     payments: 1,
     amountMinor: payment.amountMinor,
-  } as const;
-  return raiseNaming(tx, alarm, [` ${status} (`]);
+  };
+  await raiseNaming(tx, alarm, [` ${status} (`]);
+}
+
+/** What a contradiction, as it happened, says that was shown. */
+function shownIn(happened: string): string {
+  return happened.slice(happened.indexOf(': ') + 2);
 }
 
 const DECLARED =

@@ -71,8 +71,6 @@ interface Seen extends Sight {
   isSecond: boolean;
   /** When the read began, as `performance.now()`. */
   begunAt: number;
-  /** It and those before it that try all payments between them, by what it lacks; undefined where something stopped it. */
-  passWith: ((lacking: readonly string[]) => Pass) | undefined;
 }
 
 /** The payments that a read showed, by which way, and what kept more of them from being read. */
@@ -153,15 +151,16 @@ export class Follower {
     const hidden = mayShow && shown === undefined && failure === undefined;
     crashPoint('follow.read');
     const before = this.passBefore(claim, instruction, now);
-    const passWith = (lacking: readonly string[]) =>
-      passOf(before, { begunAt: now, lacking, untried: untried ?? (cutShort && lacking) });
     const isStopped = unread !== undefined || cutShort !== undefined;
     const read = { seen, by, cameBack, shown, hidden, gone, isSecond, begunAt };
-    const lacking = await this.database.inEmployer(claim.employerId, (tx) =>
-      this.record(tx, claim, followed, { ...read, passWith: isStopped ? undefined : passWith }),
-    );
+    const { lacking, pass } = await this.database.inEmployer(claim.employerId, async (tx) => {
+      const { unshown, hadEnded } = await this.record(tx, claim, followed, read);
+      const reading = { begunAt: now, lacking: unshown, untried: untried ?? (cutShort && unshown) };
+      const tried = passOf(before, reading);
+      if (hadEnded && !isStopped && isWhole(tried)) await recordWhole(tx, instruction, tried.begunAt);
+      return { lacking: unshown, pass: tried };
+    });
     crashPoint('follow.recorded');
-    const pass = passWith(lacking);
     if (pass.left.size > 0) this.passes.set(instruction.id, pass);
     else this.passes.delete(instruction.id);
     const failed = failure ?? (instruction.status === 'SUBMITTED' ? unread : undefined);
@@ -221,7 +220,7 @@ export class Follower {
       const mayBeGone = error instanceof NotFound && this.lateness.isOverdue(run);
       if (mayBeGone && (glance ?? (await this.glance.at(followed))).gone === true) {
         const none: Sight = { seen: [], by: undefined, shown: undefined, hidden: true, gone: true };
-        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0, passWith: undefined };
+        const nothing = { ...none, cameBack, isSecond: false, begunAt: 0 };
         await this.database.inEmployer(claim.employerId, (tx) => this.record(tx, claim, followed, nothing));
       }
       throw error;
@@ -279,7 +278,7 @@ export class Follower {
     claim: Claim,
     followed: Followed,
     read: Seen,
-  ): Promise<readonly string[]> {
+  ): Promise<{ unshown: readonly string[]; hadEnded: boolean }> {
     const { seen, cameBack, shown, gone, isSecond, begunAt } = read;
     const instruction = await this.recordStatus(tx, claim, followed, shown);
     const before = await followedPayments(tx, this.personal, instruction);
@@ -305,17 +304,13 @@ export class Follower {
     await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     if (isSecond && this.totals.isSecondLook(instruction) && isUnseen(followed, instruction, read, true))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
-    if (instruction.status !== 'SUBMITTED') {
-      const pass = read.passWith?.(unshown);
-      if (pass && isWhole(pass)) await recordWhole(tx, instruction, pass.begunAt);
-      return unshown;
-    }
+    if (instruction.status !== 'SUBMITTED') return { unshown, hadEnded: true };
     const isShown = shown !== undefined || seen.length > 0;
     if (late.overdue) await tellOfGone(tx, instruction, payments, { gone, shown: isShown });
     const closed = await this.close(tx, followed, instruction, payments, '');
     if (closed && isUnseen(followed, instruction, read, false))
       await tellOfUnseenTotals(tx, instruction, followed.planned);
-    return unshown;
+    return { unshown, hadEnded: false };
   }
 
   /** Whether the bank executes nothing more of an instruction, but by an exception: its day is over, or all else ended. */

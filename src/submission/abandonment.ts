@@ -14,7 +14,7 @@ import { endUnsubmitted, lockInstruction, planAttempt } from '../pay-run/instruc
 import { tellOfMovedTombstone } from '../pay-run/moved-instruction';
 import { PayRun } from '../pay-run/pay-run.entity';
 import { lockRun } from '../pay-run/pay-run.store';
-import { accessRefused, stopRunByService } from '../pay-run/stop';
+import { accessRefused, awaitTurnOfOpenRuns, stopRunByService } from '../pay-run/stop';
 import { InstructionReader, ReadBack, shownUnclear, SubmittedBefore, Unclear } from './read-back';
 import { tellOfUnseen } from './unseen';
 import { assertUnchanged, obstacleOf, Work } from './work';
@@ -111,6 +111,8 @@ export class Abandonment {
     const { moved, isUnclear } = await this.submittedBefore(claim, work);
     if (isUnclear) return UNCLEAR_PAUSE_MS;
     await this.database.inEmployer(claim.employerId, async (tx) => {
+      // At once with its own: what moved stops those that pay the same people.
+      if (moved !== undefined) await awaitTurnOfOpenRuns(tx);
       await lockRun(tx, work.run.id);
       const instruction = await lockInstruction(tx, work.instruction.id);
       await fence(tx, claim);

@@ -10,7 +10,7 @@ import { INSTRUCTION_UNSENT } from '../domain/instruction';
 import { PAY_RUN_FINALS, PayRunStatus } from '../domain/pay-run';
 import { clear, raise } from '../pay-run/attention.store';
 import { tellOfPaidAlready } from '../pay-run/paid-already';
-import { awaitTurnOfRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
+import { awaitTurnOfOpenRuns, RESTORED_UNCLEAR } from '../pay-run/stop';
 import { InstructionReader } from './read-back';
 import { Forgotten, RestoreAdoption } from './restore-adoption';
 import { Finding, happenedAfter, type HeldByRestore, isWhole } from './restore-words';
@@ -77,9 +77,10 @@ export class RestoreCheck {
     }
     await this.database.inEmployer(employerId, async (tx) => {
       if (!(await lockAwaited(tx, restore))) return;
+      // At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other.
+      await awaitTurnOfOpenRuns(tx);
       const older = await runsInDoubt(tx, restore, sweep, findings);
       const inPart = await runsInPart(tx, restore);
-      await awaitTurnOfOpenRuns(tx);
       const unclear = findings.flatMap(({ isUnclear, payRunId }) => (isUnclear && payRunId) || []);
       // Before they are stopped: of those that are only older nothing is unclear but whose place was taken.
       const lapsed = await lapseRestored(tx, restore.id, { hidden, unclear });
@@ -303,18 +304,6 @@ async function runsInPart(tx: EmployerTransaction, restore: Restore): Promise<st
     [tx.employerId, restore.id, RESTORED_UNCLEAR],
   );
   return runs.map(({ id }) => id);
-}
-
-/** At once: of which of them the approval lapses, and which are stopped, is seen by one statement after the other. */
-async function awaitTurnOfOpenRuns(tx: EmployerTransaction): Promise<void> {
-  const open = await tx.query<{ id: string }>(
-    `SELECT id FROM pay_run WHERE employer_id = $1 AND status <> ALL ($2)`,
-    [tx.employerId, PAY_RUN_FINALS],
-  );
-  await awaitTurnOfRuns(
-    tx,
-    open.map(({ id }) => id),
-  );
 }
 
 /**

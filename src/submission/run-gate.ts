@@ -171,7 +171,7 @@ export class RunGate {
       await tellOfLack(tx, run, { lack, lackingMinor, since: await this.lastCall(tx, run) });
       return false;
     }
-    await isThere(tx, claim, MONEY);
+    isThere(tx, claim, MONEY);
     const subjects = [run.id, run.accountId];
     const resolution = isCovered
       ? 'the account is open and funded'
@@ -283,7 +283,7 @@ interface Reserved {
  * read at once, and nobody is asked for so long.
  */
 async function awaitsHolds(tx: EmployerTransaction, claim: Claim, { submitted }: Reserved): Promise<boolean> {
-  if ((await missingForMs(tx, claim, MONEY)) >= HOLDS_READ_MS) return false;
+  if (missingForMs(tx, claim, MONEY) >= HOLDS_READ_MS) return false;
   wake(tx, 'FOLLOW', tx.employerId, submitted);
   return true;
 }

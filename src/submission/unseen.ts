@@ -31,7 +31,7 @@ export async function tellOfUnseen(
   words: readonly string[] = [],
   until: 'decided' | 'over' = 'decided',
 ): Promise<void> {
-  if ((await missingForMs(tx, claim, needed)) < UNSEEN_DEADLINE_MS) return;
+  if (missingForMs(tx, claim, needed) < UNSEEN_DEADLINE_MS) return;
   await raiseNaming(tx, { kind: KINDS[needed], ...unseen }, words, until);
 }
 
@@ -55,6 +55,6 @@ export async function nowSeen(
   subjectId: string,
 ): Promise<void> {
   if (claim.missing?.what !== needed) return;
-  await isThere(tx, claim, needed);
+  isThere(tx, claim, needed);
   await clear(tx, [KINDS[needed]], subjectId, 'the bank shows it again');
 }

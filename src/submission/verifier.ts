@@ -107,7 +107,7 @@ export class Verifier {
       .inEmployer(claim.employerId, async (tx) => {
         const instruction = await lockInstruction(tx, work.instruction.id);
         await fence(tx, claim);
-        await isThere(tx, claim, 'ROWS');
+        isThere(tx, claim, 'ROWS');
         await adopt(tx, instruction.id, doubts, matched);
         await moveInstruction(tx, instruction, 'VERIFIED', 'service', {
           verifiedAt: this.clock.now(),

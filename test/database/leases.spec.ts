@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Database } from '../../src/database/database';
+import { Database, EmployerTransaction } from '../../src/database/database';
 import { dataSourceOptions, openDataSource } from '../../src/database/data-source';
 import { LeaseWorker, WakeIn } from '../../src/database/lease-worker';
 import {
@@ -16,7 +16,7 @@ import {
   wakeThose,
 } from '../../src/database/leases';
 import { newId } from '../../src/database/new-id';
-import { execute, select, TestDatabase, testDatabase } from '../support/database';
+import { connected, execute, isWaitedFor, select, TestDatabase, testDatabase } from '../support/database';
 import { eventually } from '../support/eventually';
 
 const LEASE_MS = 60_000;
@@ -467,7 +467,7 @@ describe('giving back', () => {
 
   it('remembers what is missing from the first time on, until it is there or something else is missing', async () => {
     const lacks = (one: Claim, what: string) =>
-      database.inEmployer(EMPLOYER, (tx) => missingForMs(tx, one, what));
+      database.inEmployer(EMPLOYER, async (tx) => missingForMs(tx, one, what));
     const again = async (one: Claim) => {
       await leases.release(one, 0);
       return claimOne();
@@ -482,10 +482,10 @@ describe('giving back', () => {
     expect(await lacks(third, 'rows')).toBeGreaterThan(waitedMs);
     expect(await lacks(third, 'money')).toBe(0);
     const fourth = await again(third);
-    await database.inEmployer(EMPLOYER, (tx) => isThere(tx, fourth, 'rows'));
+    await database.inEmployer(EMPLOYER, async (tx) => isThere(tx, fourth, 'rows'));
     const fifth = await again(fourth);
     expect(fifth.missing?.what).toBe('money');
-    await database.inEmployer(EMPLOYER, (tx) => isThere(tx, fifth, 'money'));
+    await database.inEmployer(EMPLOYER, async (tx) => isThere(tx, fifth, 'money'));
     const sixth = await again(fifth);
     expect(sixth.missing).toBeNull();
     await lacks(fourth, 'rows');
@@ -549,6 +549,48 @@ describe('waking', () => {
     await sleep();
     await database.outsideEmployers(async (tx) => wakeAll(tx));
     expect(await awake()).toEqual(idsOf(0, 1, 3));
+  });
+});
+
+describe('what a transaction changes of leases', () => {
+  const of = (kind: LeaseKind, id: string) =>
+    database.inEmployer(EMPLOYER, async (tx) => wake(tx, kind, EMPLOYER, [id]));
+
+  it.each<[string, (tx: EmployerTransaction, early: string, claim: Claim) => unknown]>([
+    [
+      'what the kill switches held back, and then one subject',
+      (tx, early) => (wakeAll(tx, EMPLOYER), wake(tx, 'FOLLOW', EMPLOYER, [early])),
+    ],
+    [
+      'one subject, and then what the kill switches held back',
+      (tx, early) => (wake(tx, 'FOLLOW', EMPLOYER, [early]), wakeAll(tx, EMPLOYER)),
+    ],
+    [
+      'what its own work lacks, and another subject',
+      (tx, early, claim) => (wake(tx, 'FOLLOW', EMPLOYER, [early]), missingForMs(tx, claim, 'rows')),
+    ],
+    [
+      'that its own work lacks nothing more, and another subject',
+      (tx, early, claim) => (
+        wake(tx, 'FOLLOW', EMPLOYER, [early]),
+        isThere(tx, { ...claim, missing: { what: 'rows', forMs: 1 } }, 'rows')
+      ),
+    ],
+  ])('is locked in one order, so that two never wait for one another: %s', async (_, change) => {
+    const [early, late] = [newId(), newId()].sort() as [string, string];
+    await of('RUN', late);
+    const claim = await claimOne();
+    await of('FOLLOW', early);
+    await connected(server.superuserUrl, async (other) => {
+      const lock = 'SELECT FROM lease WHERE subject_id = $1 FOR NO KEY UPDATE';
+      await other.query('BEGIN');
+      await other.query(lock, [early]);
+      const underWay = database.inEmployer(EMPLOYER, async (tx) => change(tx, early, claim));
+      await eventually(() => isWaitedFor(other), 5_000);
+      await expect(other.query(`${lock} NOWAIT`, [late])).resolves.toBeDefined();
+      await other.query('COMMIT');
+      await underWay;
+    });
   });
 });
 

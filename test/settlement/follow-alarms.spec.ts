@@ -42,13 +42,13 @@ describe('the question why what ended could not be read for a day', () => {
     const [first, second] = ours.instruction.map((id) => claims.find(({ subjectId }) => subjectId === id)!);
     const read = (claim: Claim) =>
       database.inEmployer(ours.employer, async (tx) => {
-        await isThere(tx, claim, ENDED);
-        await nowRead(tx, run);
+        isThere(tx, claim, ENDED);
+        await nowRead(tx, run, claim.subjectId);
       });
     let beside = Promise.resolve();
     await database.inEmployer(ours.employer, async (tx) => {
-      await isThere(tx, first!, ENDED);
-      await nowRead(tx, run);
+      isThere(tx, first!, ENDED);
+      await nowRead(tx, run, first!.subjectId);
       beside = read(second!);
       await eventually(() => isLockAwaited(server.superuserUrl), 5_000);
     });

@@ -286,13 +286,14 @@ describe('a newly read status', () => {
     expect(progressOf(declared, { status })?.alarm).toBe('CONTRADICTION');
   });
 
-  it('keeps of what was declared before the bank showed anything of it a status with its own rank', () => {
+  it('raises a contradiction at every read of what was declared before the bank showed anything of it', () => {
     const declared = followed({ status: 'VOID', rank: 0, bankStatus: null });
-    expect(progressOf(declared, { status: 'EXCHANGED' })).toMatchObject({
-      alarm: 'CONTRADICTION',
-      bankStatus: 'EXCHANGED',
-      rank: 13,
-    });
+    for (const status of ['EXCHANGED', 'SETTLED', 'RETURNED']) {
+      const step = progressOf(declared, { status })!;
+      expect(step).toMatchObject({ alarm: 'CONTRADICTION', bankStatus: null, rank: 0 });
+      expect(progressOf(advanced([declared], [step])[0]!, { status })?.alarm).toBe('CONTRADICTION');
+    }
+    expect(progressOf(declared, { status: 'FAILED' })).toMatchObject({ bankStatus: 'FAILED', rank: 14 });
   });
 
   it('writes nothing down when nothing changed', () => {

@@ -13,7 +13,8 @@ import {
 } from '../../src/settlement/follow.store';
 import { APPROVER, idsOf, PREPARER } from '../database/two-employers';
 import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
-import { execute, select } from '../support/database';
+import { connected, execute, isWaitedFor, select } from '../support/database';
+import { eventually } from '../support/eventually';
 import { followed } from './followed-payment';
 
 const ours = idsOf(1);
@@ -103,6 +104,7 @@ describe('a payment that the bank shows otherwise than two people declared it', 
 describe('a payment that two people declared not executed, and that was paid again by what was submitted', () => {
   const paymentId = ours.payment;
   const name = showId('pay', paymentId);
+  const TAKEN = { bankStatus: 'SUBMITTED', rank: 9 };
   beforeEach(() =>
     execute(
       office.server.superuserUrl,
@@ -115,16 +117,10 @@ describe('a payment that two people declared not executed, and that was paid aga
        FROM payment p WHERE id = '${paymentId}'`,
     ),
   );
-  const shows = (status: string) =>
+  const shows = (status: string, before: { bankStatus: string | null; rank: number } = TAKEN) =>
     office.database.inEmployer(ours.employer, async (tx) => {
       const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
-      const payment = followed({
-        instructionId: instruction.id,
-        paymentId,
-        status: 'VOID',
-        bankStatus: 'SUBMITTED',
-        rank: 9,
-      });
+      const payment = followed({ instructionId: instruction.id, paymentId, status: 'VOID', ...before });
       await recordProgress(tx, instruction, [progressOf(payment, { status })!]);
     });
   const asked = async (kind: string) =>
@@ -169,6 +165,62 @@ describe('a payment that two people declared not executed, and that was paid aga
     const before = [await breach(), await asked('CONTRADICTION')];
     await shows('EXCHANGED');
     expect([await breach(), await asked('CONTRADICTION')]).toEqual(before);
+  });
+
+  it('keeps what it was shown as in the question about it, so that statuses to and fro replace it no more', async () => {
+    const seen: (string | undefined)[] = [];
+    for (const status of ['SETTLED', 'RETURNED', 'SETTLED', 'RETURNED']) {
+      await shows(status);
+      seen.push((await asked('CONTRADICTION')).join());
+    }
+    const shown = (status: string) => `${status} after SUBMITTED (row 1, payment b)`;
+    expect(seen[0]).toContain(`: ${shown('SETTLED')}.`);
+    expect(seen[1]).toContain(`: ${shown('RETURNED')}, before that ${shown('SETTLED')}.`);
+    expect(seen.slice(2)).toEqual([seen[1], seen[1]]);
+    await execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+       SELECT employer_id, gen_random_uuid(), id, 'ACKNOWLEDGE', 'the bank knows', '${PREPARER}', '${APPROVER}', now()
+       FROM attention WHERE kind = 'CONTRADICTION' AND resolved_at IS NULL;
+       UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE kind = 'CONTRADICTION'`,
+    );
+    for (const status of ['SETTLED', 'RETURNED']) await shows(status);
+    expect(await asked('CONTRADICTION')).toEqual([]);
+  });
+
+  it('is told of by every read also where the bank had shown nothing of it before', async () => {
+    await shows('SETTLED', { bankStatus: null, rank: 0 });
+    expect(await asked('CONTRADICTION')).toEqual([
+      'A payment that two people declared not executed went on: SETTLED (row 1, payment b).',
+    ]);
+    expect(
+      await select(
+        office.server.superuserUrl,
+        `SELECT bank_status, bank_rank FROM bank_payment WHERE payment_id = '${paymentId}' AND instruction_id = '${ours.instruction[0]}'`,
+      ),
+    ).toEqual([{ bank_status: null, bank_rank: 9 }]);
+  });
+
+  it('stops nothing that two people let go on while the stop waited for its turn, by what matters of the words', async () => {
+    await shows('SETTLED');
+    await connected(office.server.superuserUrl, async (people) => {
+      await people.query(
+        `SET session_replication_role = replica; BEGIN;
+         SELECT FROM service_switch FOR UPDATE;
+         INSERT INTO attention_action (employer_id, id, attention_id, action, reason, proposed_by, confirmed_by, confirmed_at)
+         SELECT employer_id, gen_random_uuid(), id, 'RESUME', 'the bank knows', '${PREPARER}', '${APPROVER}', now()
+         FROM attention WHERE kind = 'INVARIANT_BREACH' AND resolved_at IS NULL;
+         UPDATE attention SET resolved_at = now(), resolution = 'two people said so' WHERE kind = 'INVARIANT_BREACH';
+         UPDATE service_switch SET submits_off = false, reason = NULL`,
+      );
+      const underWay = shows('RETURNED');
+      await eventually(() => isWaitedFor(people), 5_000);
+      await people.query('COMMIT');
+      await underWay;
+    });
+    expect(await breach()).toBe('');
+    expect(await isStopped()).toBe(false);
   });
 
   it.each(['EXCHANGED', 'RETURNED', 'EXCHANGE_ERROR'])(

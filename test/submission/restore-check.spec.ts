@@ -1,5 +1,6 @@
 import { BankError, ReadFails } from '../../src/bank/errors';
 import { Database, EmployerTransaction } from '../../src/database/database';
+import { showId } from '../../src/http/prefixed-id';
 import { InstructionReader } from '../../src/submission/read-back';
 import { RestoreAdoption } from '../../src/submission/restore-adoption';
 import { RestoreCheck } from '../../src/submission/restore-check';
@@ -58,11 +59,11 @@ describe('after a restore', () => {
   });
   afterEach(() => office.close());
 
-  const reconcile = (watchDays = 30, findings: readonly Finding[] = []) => {
+  const reconcile = (watchDays = 30, findings: readonly Finding[] = [], unidentified: string[] = []) => {
     const check = new RestoreCheck(office.database, {} as InstructionReader, {} as RestoreAdoption, {
       WATCH_DAYS: watchDays,
     });
-    const sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
+    const sweep = { readable: true, unknown: [], moved: [], unidentified };
     return check.reconcile(
       ours.employer,
       { id: RESTORE, what: 'The database was restored.' },
@@ -110,6 +111,31 @@ describe('after a restore', () => {
            (SELECT voided_at IS NOT NULL FROM approval WHERE pay_run_id = '${ours.spareRun}') AS lapsed`,
       ),
     ).toEqual([{ stopped: 'RESTORED_UNCLEAR', lapsed: true }]);
+  });
+
+  it('a run that was cancelled while its turn was waited for is not said to stay stopped', async () => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE restore_check SET passed_at = NULL; UPDATE pay_run SET created_at = '2019-01-01', status = 'READY'`,
+    );
+    await connected(superuserUrl, async (person) => {
+      await person.query(
+        `SET session_replication_role = replica; BEGIN;
+         UPDATE pay_run SET status = 'CANCELLED' WHERE id = '${ours.spareRun}'`,
+      );
+      const underWay = reconcile(30, [], ['of-nobody']);
+      await eventually(() => isWaitedFor(person), 5_000);
+      await person.query('COMMIT');
+      await underWay;
+    });
+    const [asked] = await select(
+      superuserUrl,
+      `SELECT happened FROM attention WHERE kind = 'RESTORED' AND resolved_at IS NULL`,
+    );
+    expect(asked!.happened).toContain(showId('run', ours.run));
+    expect(asked!.happened).not.toContain(showId('run', ours.spareRun));
   });
 
   it.each([

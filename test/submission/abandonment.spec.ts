@@ -1,0 +1,50 @@
+import { Config } from '../../src/config/env';
+import { Leases, wake } from '../../src/database/leases';
+import { Abandonment } from '../../src/submission/abandonment';
+import type { InstructionReader } from '../../src/submission/read-back';
+import { loadWork } from '../../src/submission/work';
+import { idsOf } from '../database/two-employers';
+import { NothingAsked, nothingAsked } from '../pay-run/nothing-asked';
+import { connected, execute, isWaitedFor, select } from '../support/database';
+import { eventually } from '../support/eventually';
+
+const ours = idsOf(1);
+let office: NothingAsked;
+beforeEach(async () => {
+  office = await nothingAsked();
+});
+afterEach(() => office.close());
+
+describe('what is ended for an amendment, and is shown as submitted by somebody else', () => {
+  it('waits in one order for the turns of its own run and of those that pay the same people', async () => {
+    const { superuserUrl } = office.server;
+    await execute(
+      superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE pay_run SET status = 'VERIFIED' WHERE id = '${ours.spareRun}';
+       UPDATE instruction SET status = 'VERIFIED', pay_run_id = '${ours.spareRun}', planned_instruction_id = '${ours.planned[2]}'
+       WHERE id = '${ours.unmoved}'`,
+    );
+    await office.database.inEmployer(ours.employer, async (tx) =>
+      wake(tx, 'INSTRUCTION', ours.employer, [ours.unmoved]),
+    );
+    const [claim] = await new Leases(office.database).claim('INSTRUCTION', 'first', 1, 60_000);
+    const work = await office.database.inEmployer(ours.employer, (tx) => loadWork(tx, ours.unmoved));
+    const submittedBefore = () => Promise.resolve({ moved: 'EXCHANGED', isUnclear: false });
+    const reader = { submittedBefore } as unknown as InstructionReader;
+    const abandonment = new Abandonment(office.database, reader, {} as Config);
+    expect(ours.run < ours.spareRun).toBe(true);
+    await connected(superuserUrl, async (submitter) => {
+      await submitter.query(`BEGIN; SELECT FROM pay_run WHERE id = '${ours.run}' FOR SHARE`);
+      const underWay = abandonment.end(claim!, work!);
+      await eventually(() => isWaitedFor(submitter), 5_000);
+      const own = `SELECT FROM pay_run WHERE id = '${ours.spareRun}' FOR SHARE NOWAIT`;
+      await expect(submitter.query(own)).resolves.toBeDefined();
+      await submitter.query('COMMIT');
+      await underWay;
+    });
+    expect(await select(superuserUrl, `SELECT stopped_reason FROM pay_run WHERE id = '${ours.run}'`)).toEqual(
+      [{ stopped_reason: 'POSSIBLE_DUPLICATE_PAY' }],
+    );
+  });
+});
