@@ -37,6 +37,16 @@ const readAgain = async (times: number) => {
     return (await reads()) > before + times;
   }, 20_000);
 };
+/** Reads what is watched, and waits until nothing of it is read within the hour. */
+const readOnce = async (withLease = '') => {
+  const { superuserUrl } = payroll.database;
+  const woken = `UPDATE lease SET wake_at = now(), woken_at = now()${withLease}
+    WHERE kind = 'FOLLOW' AND holder IS NULL RETURNING subject_id`;
+  // One that is held just then is not woken, nor as old as it is to be.
+  await eventually(async () => (await select(superuserUrl, woken)).length > 0, 5_000);
+  const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
+  await eventually(async () => (await select(superuserUrl, due)).length === 0, 5_000);
+};
 /** A run that is followed, at a bank in which nothing moves. */
 const following = async (options: PayrollOptions = {}) => {
   payroll = await Payroll.start({
@@ -70,12 +80,7 @@ describe('an instruction that has ended and is not shown any more', () => {
       await payroll.fault({ operation, kind, every: 1 });
     clock.offsetMs = 61_000;
     for (let n = 0; n < 2; n += 1) {
-      await execute(
-        payroll.database.superuserUrl,
-        `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
-      );
-      const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
-      await eventually(async () => (await select(payroll.database.superuserUrl, due)).length === 0, 5_000);
+      await readOnce();
     }
     expect(await kinds()).toEqual(asked);
     expect((await payroll.as('operator').get(payroll.path(''))).data.stopped).toBeNull();
@@ -100,13 +105,7 @@ describe('an instruction that has ended and is not shown any more', () => {
       clock.offsetMs = 61_000;
       return seen;
     });
-    const { superuserUrl } = payroll.database;
-    await execute(
-      superuserUrl,
-      `UPDATE lease SET wake_at = now(), woken_at = now() WHERE kind = 'FOLLOW' AND holder IS NULL`,
-    );
-    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
-    await eventually(async () => (await select(superuserUrl, due)).length === 0, 5_000);
+    await readOnce();
     expect(await shown.mock.results[0]!.value).toHaveLength(2);
     // The second look is still to come.
     expect(shown).toHaveBeenCalledTimes(2);
@@ -116,15 +115,8 @@ describe('an instruction that has ended and is not shown any more', () => {
 
 describe('an instruction that has ended and cannot be read', () => {
   /** Reads what is watched, as if it had not been read for so long. */
-  const readAfter = async (since: string) => {
-    const { superuserUrl } = payroll.database;
-    const woken = `UPDATE lease SET wake_at = now(), woken_at = now(), missing_since = CASE WHEN missing IS NOT NULL THEN now() - interval '${since}' END
-       WHERE kind = 'FOLLOW' AND holder IS NULL RETURNING subject_id`;
-    // One that is held just then is not woken, nor as old as it is to be.
-    await eventually(async () => (await select(superuserUrl, woken)).length > 0, 5_000);
-    const due = `SELECT FROM lease WHERE kind = 'FOLLOW' AND (holder IS NOT NULL OR wake_at < now() + interval '1 hour')`;
-    await eventually(async () => (await select(superuserUrl, due)).length === 0, 5_000);
-  };
+  const readAfter = (since: string) =>
+    readOnce(`, missing_since = CASE WHEN missing IS NOT NULL THEN now() - interval '${since}' END`);
 
   it('is not asked about any more once all of its run can be read, and anew when that is lost again', async () => {
     payroll = await Payroll.start({

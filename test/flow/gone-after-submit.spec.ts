@@ -120,7 +120,10 @@ describe('a submit without an answer, at a bank that shows no instruction any mo
     await payroll.clearFaults();
     await payroll.until(id, ['FAILED'], 20_000);
     await payroll.submitAtBank(bankInstructionId);
-    await readNow();
+    await eventually(async () => {
+      await readNow();
+      return (await kinds()).includes('INVARIANT_BREACH');
+    }, 20_000);
     const moved = await payroll.askedAbout(id, 'INVARIANT_BREACH');
     expect((await decided(moved, 'RESUME')).status).toBe(200);
     for (const operation of ['listPaymentTransactions', 'listInstructionPaymentTransactions'])

@@ -31,8 +31,10 @@ describe('an answer to a call whose intent a failover lost', () => {
     const sandbox = { variants: SHOWN };
     payroll = await Payroll.start({ rowsPerInstruction: 2, sandbox, settings: { BANK_TIMEOUT_MS: '20000' } });
     await payroll.fault({ operation, kind: 'slow-drip', nth: 1, delayMs: 4 });
+    const calls = async () => (await payroll.calls())[operation] ?? 0;
+    const before = await calls();
     const id = await payroll.paid(payFile(payRows(2)));
-    await eventually(async () => ((await payroll.calls())[operation] ?? 0) >= 1, 20_000);
+    await eventually(async () => (await calls()) > before, 20_000);
     await execute(
       payroll.database.superuserUrl,
       `BEGIN; SET LOCAL session_replication_role = replica; ${lost}

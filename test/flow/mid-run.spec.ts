@@ -183,6 +183,8 @@ describe('a refusal that was recorded late', () => {
     const { superuserUrl } = payroll.database;
     const inDoubt = `SELECT instruction_id AS id, employer_id, payment_id FROM bank_payment WHERE add_outcome = 'IN_DOUBT'`;
     await eventually(async () => (await select(superuserUrl, inDoubt)).length === 1, 15_000);
+    // Built again, it would end what is asked.
+    await payroll.letRest('INSTRUCTION');
     const [given] = await select<Record<'id' | 'employer_id' | 'payment_id', string>>(superuserUrl, inDoubt);
     const database = payroll.services[0]!.app.get(Database);
     await database.inEmployer(given!.employer_id, async (tx) => {
@@ -190,6 +192,7 @@ describe('a refusal that was recorded late', () => {
       await recordAdds(tx, work!, 99, [refusal(work!, given!.payment_id)]);
     });
     expect(await kinds()).toEqual(['ROW_REFUSED_BY_BANK']);
+    await payroll.wakeAll();
     await payroll.until(id, ['SETTLED'], 20_000);
     const told = await select(superuserUrl, 'SELECT kind, resolution FROM attention');
     expect(told).toEqual([{ kind: 'ROW_REFUSED_BY_BANK', resolution: 'its instruction is built again' }]);

@@ -46,7 +46,7 @@ describe('what an attention says on the telephone', () => {
   });
 
   it('is true of initiations that stay unanswered, and names the account', async () => {
-    const unanswered = { operation: 'initiate', kind: '500-before', every: 1, times: 6 };
+    const unanswered = { operation: 'initiate', kind: '500-before', every: 1 };
     const { certain, askBank } = await told('REBUILD_LIMIT', unanswered);
     expect(certain).toMatch(/^No instruction with these payments is known at the bank/);
     expect(askBank).toContain(` on account ${await bankAccountId()} `);

@@ -193,9 +193,10 @@ describe('a run beside one of which an instruction is to be built again after it
     await payroll.addAtBank(other.bankInstructionId);
     // One after the other: what differs stops the run, and what is not submitted by then is not.
     const url = payroll.database.superuserUrl;
-    await execute(url, `UPDATE lease SET wake_at = 'infinity', woken_at = NULL WHERE subject_id = $1`, [
-      readId('ins', other.id),
-    ]);
+    const rests = `UPDATE lease SET wake_at = 'infinity', woken_at = NULL
+      WHERE subject_id = $1 AND holder IS NULL RETURNING subject_id`;
+    // One that is held just then would be due again once it is given back.
+    await eventually(async () => (await select(url, rests, [readId('ins', other.id)])).length > 0, 10_000);
     await execute(url, 'UPDATE pay_run SET stopped_at = NULL, stopped_reason = NULL');
     await execute(url, 'UPDATE lease SET wake_at = now() WHERE subject_id = $1', [readId('ins', one.id)]);
     await eventually(async () => (await payroll.run(first)).paymentsByStatus.SETTLED?.payments === 2, 15_000);

@@ -641,6 +641,7 @@ describe('a payment that moves at the bank after all', () => {
     await payroll.fault({ operation: 'deleteInstruction', kind: '500-before', every: 1 });
     expect((await decide(path, 'NOT_EXECUTED', 'letter B-7')).status).toBe(200);
     await payroll.until(id, ['FAILED'], 15_000);
+    await eventually(nobodyReads, 10_000);
     const [instruction] = (await payroll.run(id)).instructions;
     return { id, bankInstructionId: String(instruction.bankInstructionId) };
   }

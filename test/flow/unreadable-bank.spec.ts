@@ -40,7 +40,7 @@ describe('a submit that was not answered, at a bank that cannot be read afterwar
   it.each(['500-before', '403', 'hang-before'])(
     'is parked when the time for doubts is over, says that nothing could be read, and clears itself (%s)',
     async (kind) => {
-      await start({ settings: { SUBMIT_DOUBT_MS: '1500', BANK_TIMEOUT_MS: '500' } });
+      await start({ settings: { SUBMIT_DOUBT_MS: '5000', BANK_TIMEOUT_MS: '500' } });
       await payroll.fault({ operation: 'submit', kind: 'request-lost', nth: 1 });
       const id = await payroll.paid(payFile(payRows(4)));
       await submitSent();

@@ -278,7 +278,7 @@ describe('a bank that shows neither totals nor to which instruction a payment be
 
   it('is asked so too where it shows the totals in that answer, and an instruction without any later', async () => {
     payroll = await Payroll.start({
-      settings: { SUBMIT_DOUBT_MS: '500' },
+      settings: { SUBMIT_DOUBT_MS: '5000' },
       sandbox: { variants: { ...NAMELESS, linkReads: 'allowed', addAfterSubmit: 'accepted' } },
     });
     await payroll.letsRead('INSTRUCTION', 'PAYMENT_LIST');
