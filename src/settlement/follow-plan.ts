@@ -29,7 +29,7 @@ export interface FollowedPayment {
   bankStatus: string | null;
   /** An undocumented status that the bank shows instead of the end it had; null where it shows none. */
   shownStatus: string | null;
-  /** The status of it whose meaning two people decided; null where they did not, or it shows none such. */
+  /** The status, its own or its instruction's, whose meaning two people decided; null where they did not. */
   decidedStatus: string | null;
   /** For how long, in milliseconds, the bank has shown it now and then as before its end; null where it has not. */
   behindForMs: number | null;
@@ -95,7 +95,7 @@ export function isDoneButLeft(
 /** What a newly read status means for a payment. */
 export interface Progress {
   payment: FollowedPayment;
-  /** What is kept: beside a final status nothing that contradicts it; null where only that was shown. */
+  /** What is kept: beside a final status nothing that contradicts it; null where nothing else was shown of what was declared not paid. */
   bankStatus: string | null;
   /** What the read showed. */
   shown: string;
@@ -223,7 +223,10 @@ export function isPaidByWord({ status, rank }: Pick<FollowedPayment, 'status' | 
  * else that the bank shows contradicts them.
  */
 function progressOfVoid(payment: FollowedPayment, { status }: SeenStatus): Progress | undefined {
-  if (isBeforeSubmit(status) || status === payment.bankStatus) return undefined;
+  const isDecided = isUnclear(status) && status === payment.decidedStatus;
+  // Earlier versions kept what contradicts it where nothing was shown before.
+  const isKnown = status === payment.bankStatus && !isSettledStatus(status);
+  if (isBeforeSubmit(status) || isDecided || isKnown) return undefined;
   const { change } = climb({ rank: payment.rank }, status);
   // A list that leaves its group out shows what is not processable at the step it was left at.
   const isLeft = payment.bankStatus === NOT_PROCESSABLE && change === 'none' && isLeftBeforeTaken(status);

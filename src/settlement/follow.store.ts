@@ -86,12 +86,12 @@ export async function followedPayments(
   { id: instructionId, payRunId }: Pick<Instruction, 'id' | 'payRunId'>,
 ): Promise<FollowedPayment[]> {
   const records = await tx.query<StoredRecord>(
-    `SELECT row_no, payment_id, bank_payment_id, bank_transaction_id, bank_status, shown_status, bank_rank,
+    `SELECT b.row_no, b.payment_id, bank_payment_id, bank_transaction_id, b.bank_status, shown_status, bank_rank,
        extract(epoch FROM clock_timestamp() - behind_since) * 1000 AS behind_for_ms,
-       shown_otherwise,
-       CASE WHEN shown_status IS NOT NULL THEN (SELECT d.bank_status FROM payment_decision d
-         WHERE d.employer_id = $1 AND d.instruction_id = $2 AND d.row_no = b.row_no) END AS decided_status
-     FROM bank_payment b WHERE employer_id = $1 AND instruction_id = $2 ORDER BY row_no`,
+       shown_otherwise, d.bank_status AS decided_status
+     FROM bank_payment b
+     LEFT JOIN payment_decision d ON d.employer_id = $1 AND d.instruction_id = $2 AND d.row_no = b.row_no
+     WHERE b.employer_id = $1 AND b.instruction_id = $2 ORDER BY b.row_no`,
     [tx.employerId, instructionId],
     'kept',
   );

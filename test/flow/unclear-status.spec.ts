@@ -48,11 +48,11 @@ const readAgain = async (times = 3) => {
   await eventuallyRead(() => Promise.resolve(reads.mock.calls.length >= before + times));
 };
 
-/** What the bank shows from now on of the payments it left in review. */
-const shows = (status: string) => {
+/** What the bank shows from now on of the payments it left in review, or of all. */
+const shows = (status: string, of: 'in-review' | 'all' = 'in-review') => {
   const { app } = payroll.services[0]!;
   const instead = <T extends { status: string }>(seen: readonly T[]) =>
-    seen.map((one) => (one.status === REVIEW ? { ...one, status } : one));
+    seen.map((one) => (of === 'all' || one.status === REVIEW ? { ...one, status } : one));
   const source = app.get(PaymentSource);
   const reads = app.get(BankReads);
   const { paymentsOf } = source;
@@ -323,5 +323,12 @@ describe('an instruction that stays in a status that nobody documents, and its p
       explained: true,
       decisions: [{ action, bankStatus: 'C_INST_LAPSED', payments: 3 }],
     });
+    // Its payments come to show what was decided.
+    jest.spyOn(payroll.services[0]!.app.get(PaymentSource), 'paymentsOf').mockRestore();
+    shows('C_INST_LAPSED', 'all');
+    await readAgain();
+    await payroll.reconcile();
+    expect(await kinds()).toEqual([]);
+    expect(await report(id)).toMatchObject({ explained: true });
   });
 });

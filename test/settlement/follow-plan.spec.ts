@@ -296,6 +296,19 @@ describe('a newly read status', () => {
     expect(progressOf(declared, { status: 'FAILED' })).toMatchObject({ bankStatus: 'FAILED', rank: 14 });
   });
 
+  it('says nothing of what two people declared not paid by the status that it comes to show', () => {
+    const declared = followed({ status: 'VOID', rank: 4, bankStatus: 'INITIATED' });
+    const decided = { ...declared, decidedStatus: 'EXCHANGE_ERROR' };
+    expect(progressOf(decided, { status: 'EXCHANGE_ERROR' })).toBeUndefined();
+    expect(progressOf(decided, { status: 'EXCHANGED' })?.alarm).toBe('CONTRADICTION');
+    expect(progressOf(declared, { status: 'EXCHANGE_ERROR' })?.alarm).toBe('CONTRADICTION');
+  });
+
+  it('raises a contradiction where earlier versions kept beside what was declared that it was paid', () => {
+    const declared = followed({ status: 'VOID', rank: 14, bankStatus: 'SETTLED' });
+    expect(progressOf(declared, { status: 'SETTLED' })?.alarm).toBe('CONTRADICTION');
+  });
+
   it('writes nothing down when nothing changed', () => {
     expect(
       progressOf(followed({ bankStatus: 'SUBMITTED', rank: 9 }), { status: 'SUBMITTED' }),
