@@ -224,6 +224,11 @@ export function isRequestRefused(error: unknown): error is BankError {
   return error instanceof BankError && REQUEST_REFUSED.has(error.status);
 }
 
+/** Whether the bank offers no such read, whatever it was asked for: another may show the same. */
+export function isNotOffered(error: unknown): error is BankError {
+  return error instanceof BankError && NOT_OFFERED.has(error.status);
+}
+
 /**
  * A fault of the bank's own, a redirect or time-out of what stands before it, or no answer to what was sent: of one read,
  * where it lasts, perhaps not of others. Not that what was asked for is not offered (501).
@@ -242,8 +247,10 @@ export function isAccessRefused(error: unknown): error is BankClientError {
   return error instanceof NotAllowed || error instanceof Unauthorised;
 }
 
-/** That such a call is not offered, as 405. */
 const NOT_IMPLEMENTED = 501;
+
+/** That such a call is not offered. */
+const NOT_OFFERED: ReadonlySet<number> = new Set([405, NOT_IMPLEMENTED]);
 
 /** Statuses below 500 that may pass by themselves: time-outs of what stands before the bank, and its limits. */
 const PASSING = new Set([408, 425, 429]);

@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import {
   BankClientError,
   ContractDrift,
-  isAnswerUnusable,
   isBankError,
+  isHidden,
+  isHiddenForGood,
+  isNotOffered,
   isNotShown,
   isPerhapsNone,
   isRefusedRead,
@@ -85,9 +87,9 @@ export class BankReads {
     if (!may(account, 'INSTRUCTION')) return undefined;
     const read = `instruction ${bankInstructionId}`;
     try {
-      return await this.countingFaults(read, () => this.gateway.getInstruction(bankInstructionId, turn));
+      return await this.faults.counting(read, () => this.gateway.getInstruction(bankInstructionId, turn));
     } catch (error) {
-      if (this.isFailing(read, error)) return undefined;
+      if (isServersFault(error) && error.isForGood) return undefined;
       throw error;
     }
   }
@@ -119,9 +121,10 @@ export class BankReads {
       return { shown, isGone: false, statuses: [shown.status], isUnclear: false };
     const isNone = failure instanceof NotFound;
     const { found, untold } = await payments().catch((error: unknown): PaymentsRead => {
-      if (error instanceof NotFound || (shown && isNotShown(error))) return { found: [] };
+      const isTold = isDecided(at) ? isHiddenForGood(error) : isNotShown(error);
+      if (error instanceof NotFound || (shown && isTold)) return { found: [] };
       // That there is no instruction says nothing of payments that are not shown for another reason.
-      throw failure === undefined || isNone || !isNotShown(error) ? error : failure;
+      throw failure && !isNone && isTold ? failure : error;
     });
     const isFailing = !shown && !failure && may(account, 'INSTRUCTION');
     const standing = standingOf({ shown, isNone, isFailing }, { found, untold }, at.bankIds);
@@ -157,7 +160,7 @@ export class BankReads {
    * of an instruction, the general one, each by itself); what is looked for by any list, by the first that shows one, and each
    * by itself what that lacks; what is sought, by every way.
    * @throws BankClientError where no way can: NotFound where every way says so; where a decision rests on what is not found,
-   * also a server's fault of any way that may pass
+   * also what any way failed with that may pass
    */
   async read(account: EmployerAccount, asked: InstructionAtBank): Promise<PaymentsRead> {
     const isShownAlone = may(account, 'PAYMENT');
@@ -173,16 +176,14 @@ export class BankReads {
       else if (listed || kept.untold || isPerhapsNone(kept.failure))
         each = await this.unlisted(asked, isShownAlone);
     } catch (error) {
-      if (listed || isServersFault(error) || !this.mayBeReadOtherwise(error, asked)) throw error;
-      if (!kept.untold) throw moreTelling(kept.failure, error);
+      if (listed || mayPass(asked, error) || !this.mayBeReadOtherwise(error, asked)) throw error;
+      if (!kept.untold && !kept.passing) throw moreTelling(kept.failure, error);
     }
     const read = concluded(asked, each, kept);
     if (read.untold || read.found.length > 0) return read;
-    const refusal = isDecided(asked) && !isPerhapsNone(kept.failure) ? kept.failure : undefined;
-    if (listed || isEachAsked) {
-      // That others show none says nothing of what one refuses to show, or shows so that it cannot be used.
-      if (!refusal || isAnswerUnusable(refusal)) return { ...read, untold: refusal };
-    }
+    // That others show none says nothing of what one refuses to show.
+    const isRefused = isDecided(asked) && kept.failure instanceof NotAllowed;
+    if ((listed || isEachAsked) && !isRefused) return read;
     throw kept.failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }
 
@@ -205,11 +206,12 @@ export class BankReads {
       try {
         found = await read();
       } catch (error) {
-        const mayPass = isServersFault(error) && !this.isFailing(name, error);
-        const isWaitedFor = mayPass && !next && isDecided(asked);
+        const isPassing = mayPass(asked, error);
+        const isWaitedFor = isPassing && !next && isDecided(asked);
         if (isWaitedFor || !this.mayBeReadOtherwise(error, asked, none !== undefined, name))
-          throw mayPass ? (kept.passing ?? error) : error;
-        if (isServersFault(error)) kept[mayPass ? 'passing' : 'untold'] ??= error;
+          throw isPassing ? (kept.passing ?? error) : error;
+        if (isPassing) kept.passing ??= error;
+        else if (isDecided(asked) ? !isHidden(error) : isServersFault(error)) kept.untold ??= error;
         if (none) asked.onUnread?.(error);
         kept.failure = moreTelling(kept.failure, error);
         continue;
@@ -240,7 +242,7 @@ export class BankReads {
     const general: List = {
       list: 'PAYMENTS',
       name,
-      read: () => this.countingFaults(name, () => this.fromGeneralList(asked)),
+      read: () => this.faults.counting(name, () => this.fromGeneralList(asked)),
     };
     return [
       ...(may(account, 'INSTRUCTION_PAYMENTS') ? [own] : []),
@@ -283,7 +285,7 @@ export class BankReads {
         found.push(...more.found);
         untold ??= more.untold;
       } catch (error) {
-        if (!isServersFault(error)) throw error;
+        if (!mayPass(instruction, error)) throw error;
         passing = error;
       }
     }
@@ -304,17 +306,11 @@ export class BankReads {
       return { found };
     } catch (error) {
       const name = generalFor(instruction);
-      const isLasting = this.isFailing(name, error);
-      const isWaitedFor = isServersFault(error) && !isLasting && isDecided(instruction);
+      const isWaitedFor = isDecided(instruction) && mayPass(instruction, error);
       if (isWaitedFor || !this.mayBeReadOtherwise(error, instruction, true, name)) throw error;
       instruction.onUnread?.(error);
-      return { found: [], untold: isLasting ? error : undefined };
+      return { found: [], untold: error.isForGood ? error : undefined };
     }
-  }
-
-  /** Whether a read met a fault that does not pass by itself any more: what it shows others may show. */
-  private isFailing(read: string, error: unknown): error is BankClientError {
-    return isServersFault(error) && this.faults.isLasting(read);
   }
 
   /** As `payments`, by the list of the instruction itself and no other. @throws BankClientError */
@@ -326,7 +322,7 @@ export class BankReads {
     // Why the instruction is not shown says nothing of its list.
     const total = async (): Promise<number | undefined> =>
       (await unless(isNotShown, this.instruction(account, bankInstructionId)))?.calculatedCount;
-    const found = await this.countingFaults(listOf(bankInstructionId), () =>
+    const found = await this.faults.counting(listOf(bankInstructionId), () =>
       collect(this.gateway.listInstructionPayments(bankInstructionId, (size) => sizes.push(size), total)),
     );
     await this.remember('INSTRUCTION_PAYMENTS', sizes);
@@ -338,25 +334,6 @@ export class BankReads {
     });
     if (ours.length > 0) onShown?.('own-list');
     return ours;
-  }
-
-  /** Remembers whether what is read fails again and again, or is not shown so: the one says nothing of the other. */
-  private async countingFaults<T>(name: string, read: () => Promise<T>): Promise<T> {
-    const unshown = `${name}, not shown`;
-    try {
-      const answer = await read();
-      this.faults.end(name);
-      this.faults.end(unshown);
-      return answer;
-    } catch (error) {
-      if (isServersFault(error)) this.faults.add(name);
-      else if (isNotShown(error)) {
-        this.faults.end(name);
-        this.faults.add(unshown);
-        error.isForGood = this.faults.isLasting(unshown);
-      }
-      throw error;
-    }
   }
 
   /**
@@ -373,7 +350,7 @@ export class BankReads {
   ): error is BankClientError {
     const { byAnyList = false, isOnlyFollowed = false } = instruction;
     if (isNone && isOnlyFollowed) return isBankError(error);
-    if (error instanceof ListUnreadable || error instanceof NotFound) return true;
+    if (error instanceof ListUnreadable || error instanceof NotFound || isNotOffered(error)) return true;
     if (isServersFault(error)) return this.faults.of(read) > 1;
     return byAnyList && isNotShown(error) && (isDecided(instruction) || !(error instanceof ContractDrift));
   }
@@ -417,6 +394,12 @@ export class BankReads {
 /** Whether a decision may rest on what is shown of each payment, and is told of each that is not. */
 function isDecided({ isSought, isOnlyFollowed = false }: InstructionAtBank): boolean {
   return isSought !== undefined && !isOnlyFollowed;
+}
+
+/** Whether what failed may show a moment later what it is read for: a decision waits for all but what is hidden. */
+function mayPass(asked: InstructionAtBank, error: unknown): error is BankClientError {
+  const isUnshown = isServersFault(error) || (isDecided(asked) && isNotShown(error) && !isHidden(error));
+  return isUnshown && !error.isForGood;
 }
 
 /** What was read: where it lacks some, no decision rests on it while a list may show these a moment later. */

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { isHidden, isNotShown, isServersFault } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { DAY_MS } from '../domain/durations';
@@ -17,7 +18,7 @@ interface Faults {
   momentMs: number;
 }
 
-/** How often in a row the bank failed to answer a read, by its name, for a fault of its own. */
+/** How often in a row the bank answered a read, by its name, so that it shows nothing: 403 and 404 are an answer. */
 @Injectable()
 export class FaultsInARow {
   private readonly faults = new Map<string, Faults>();
@@ -26,6 +27,22 @@ export class FaultsInARow {
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Pick<Config, 'BANK_PATIENCE_MS'>,
   ) {}
+
+  /** What is read, by the name it is counted by; an error that counts bears whether it is for good. @throws as the read */
+  async counting<T>(name: string, read: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await read();
+      this.end(name);
+      return answer;
+    } catch (error) {
+      if (isHidden(error)) this.end(name);
+      else if (isServersFault(error) || isNotShown(error)) {
+        this.add(name);
+        error.isForGood = this.isLasting(name);
+      }
+      throw error;
+    }
+  }
 
   add(read: string): void {
     const lastMs = this.clock.now().getTime();

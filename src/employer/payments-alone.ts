@@ -4,9 +4,11 @@ import {
   BankUnreachable,
   isAnswerUnusable,
   isBankError,
+  isHidden,
   isNotShown,
   isRefusedRead,
   isServersFault,
+  NotAllowed,
   NotFound,
 } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
@@ -30,7 +32,7 @@ interface Row {
 
 /** How payments are asked for each by itself. */
 interface Manner {
-  /** Whether a list shows others: else nothing but these reads can tell of one behind others that fail for good. */
+  /** Whether a list shows others: of what is only followed a failure of these reads is told then, and not thrown. */
   isShown?: boolean;
   /** Whether the bank is known to show payments so: one that is not found says nothing of others then. */
   isShownAlone?: boolean;
@@ -79,7 +81,7 @@ export class PaymentsAlone {
   /** @returns also what the last that is not shown failed with */
   private async untilUnshown(
     instruction: InstructionAtBank,
-    { isShown = false, isShownAlone = false, isOurs = mayBeOf(instruction) }: Manner,
+    { isShownAlone = false, isOurs = mayBeOf(instruction) }: Manner,
   ): Promise<PaymentsRead & { refused?: BankClientError }> {
     const { isSought, fewTell = false } = instruction;
     const [most, isEach] = [isSought ? MOST_IN_VAIN : 1, isSought !== undefined && !fewTell];
@@ -90,23 +92,25 @@ export class PaymentsAlone {
     let inVain = 0;
     let [passing, untold, refused]: (BankClientError | undefined)[] = [];
     for (const ids of inTurn) {
-      const payment = await this.gateway.getPayment(ids).catch((error: unknown) => {
+      const read = isSought
+        ? this.faults.counting(nameOf(ids), () => this.gateway.getPayment(ids))
+        : this.one(ids);
+      const payment = await read.catch((error: unknown) => {
         if (isRefusedRead(error) || (isSought && isServersFault(error))) return error;
         throw error;
       });
-      const mayPass = isSought !== undefined && this.mayPass(ids[0], payment, row);
+      const mayPass = isSought !== undefined && this.mayPass(ids, payment, row);
       if (!isBankError(payment) && isOurs(payment)) {
         found.push(payment);
         inVain = 0;
         continue;
       }
-      const isLasting = isServersFault(payment) && !mayPass;
+      const isFailing = isBankError(payment) && !isHidden(payment);
       if (mayPass) passing ??= payment;
-      else if (isSought && (isLasting || isAnswerUnusable(payment))) untold ??= payment;
-      const isRefused = isBankError(payment) && !(payment instanceof NotFound);
-      if (isRefused) refused = payment;
-      const tellsOfNone = isRefused
-        ? !isShown && (isLasting || this.isOfLastingRow(row)) && !(payment instanceof BankUnreachable)
+      else if (isSought && isFailing) untold ??= payment;
+      if (payment instanceof NotAllowed) refused = payment;
+      const tellsOfNone = isFailing
+        ? (!mayPass || this.isOfLastingRow(row)) && !(payment instanceof BankUnreachable)
         : isShownAlone || found.length > 0;
       if (!(isEach && tellsOfNone) && (inVain += 1) === most) break;
     }
@@ -122,19 +126,23 @@ export class PaymentsAlone {
    * Whether a read of a payment met a fault that has not lasted yet: of it, or, where it was met before, past a few in a row, of
    * as many in a row each time, since at a bank that is down no more are tried.
    */
-  private mayPass(bankPaymentId: string, read: unknown, row: Row): read is BankClientError {
-    const name = `payment ${bankPaymentId}`;
-    if (!isServersFault(read)) {
+  private mayPass(ids: PaymentIds, read: unknown, row: Row): read is BankClientError {
+    if (!isBankError(read) || isHidden(read)) {
       row.now = 0;
-      this.faults.end(name);
       return false;
     }
     row.now += 1;
     row.longest = Math.max(row.longest, row.now);
-    this.faults.add(name);
     if (row.now === MOST_IN_VAIN) this.faults.add(row.name);
-    const isOfRow = this.isOfLastingRow(row) && this.faults.isRepeated(name);
-    return !isOfRow && !this.faults.isLasting(name);
+    const isOfRow = this.isOfLastingRow(row) && this.faults.isRepeated(nameOf(ids));
+    return !isOfRow && !read.isForGood;
+  }
+
+  /** A payment, which ends what was counted of it: what is only followed counts none. @throws BankClientError */
+  private async one(ids: PaymentIds): Promise<BankPayment> {
+    const payment = await this.gateway.getPayment(ids);
+    this.faults.end(nameOf(ids));
+    return payment;
   }
 
   private isOfLastingRow(row: Row): boolean {
@@ -175,7 +183,7 @@ export class PaymentsAlone {
     const all = this.inTurn(instruction);
     const inTurn = isOnlyWay ? all : all.slice(0, MOST_ALONE);
     for (const ids of inTurn) {
-      const read = await this.gateway.getPayment(ids).catch((error: unknown) => {
+      const read = await this.one(ids).catch((error: unknown) => {
         if (isServersFault(error) || isRefusedRead(error)) return error;
         throw error;
       });
@@ -247,7 +255,7 @@ export class PaymentsAlone {
   /** Whether it may be read alone is not known of an account that was onboarded before there was a payment. */
   private async alone(listed: BankPayment): Promise<BankPayment> {
     try {
-      return await this.gateway.getPayment(listed.ids);
+      return await this.one(listed.ids);
     } catch (error) {
       if (isNotShown(error)) return listed;
       throw error;
@@ -266,7 +274,7 @@ export class PaymentsAlone {
     for (const ids of instruction.bankIds) {
       if (ids.length === 0) continue;
       try {
-        found.push(await this.gateway.getPayment(ids));
+        found.push(await this.one(ids));
       } catch (error) {
         if (!(error instanceof NotFound)) throw error;
       }
@@ -280,4 +288,9 @@ export class PaymentsAlone {
     if (refused && !untold && found.length === 0) throw refused;
     return { found, untold };
   }
+}
+
+/** By which what a payment is answered with is counted. */
+function nameOf([bankPaymentId]: PaymentIds): string {
+  return `payment ${bankPaymentId}`;
 }

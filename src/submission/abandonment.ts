@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isBankError, isNotShown, unless } from '../bank/errors';
+import { isBankError, isHiddenForGood, unless } from '../bank/errors';
 import { crashPoint } from '../config/crash-point';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -127,7 +127,7 @@ export class Abandonment {
   /** What lasts for ten minutes is told: the run neither ends nor is built again meanwhile. */
   private async submittedBefore(claim: Claim, work: Work): Promise<SubmittedBefore> {
     try {
-      const read = await unless(isNotShown, this.reader.submittedBefore(work));
+      const read = await unless(isHiddenForGood, this.reader.submittedBefore(work));
       if (!read?.isUnclear) return read ?? { isUnclear: false };
       if (await this.isSaidUnsubmitted(work, read)) return { isUnclear: false };
       await this.tellOfUnclear(claim, work, read);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { isNotShown } from '../bank/errors';
+import { isHiddenForGood } from '../bank/errors';
 import { BankGateway } from '../bank/gateway';
 import { PATHS } from '../bank/types';
 import { crashPoint } from '../config/crash-point';
@@ -101,7 +101,7 @@ export class Burial {
   private async stateOf(work: Work, written: boolean): Promise<State> {
     return readToDecide(() =>
       this.shownState(work).catch((error: unknown) => {
-        if (written && isNotShown(error)) return 'not shown';
+        if (written && isHiddenForGood(error)) return 'not shown';
         throw error;
       }),
     );

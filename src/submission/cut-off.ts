@@ -124,7 +124,7 @@ export class CutOff {
 
   /** What was not submitted is not paid by this run any more; a person is told. */
   async release(tx: EmployerTransaction, work: Work, instruction: Instruction, seen?: Seen): Promise<void> {
-    const unclear = seen?.kind === 'unclear' ? shownUnclear(seen) : undefined;
+    const unclear = doubtOf(instruction, seen);
     const reason = 'the cut-off passed before its submit';
     // Of live payments: what is released is not any more.
     const told = withDoubt(await toldOf(tx, work.planned), unclear);
@@ -149,12 +149,18 @@ export class CutOff {
   }
 }
 
+/** What the bank does that leaves open whether somebody else submitted it, in words; nothing where it was never there. */
+function doubtOf({ bankInstructionId }: Instruction, seen?: Seen): string | undefined {
+  if (seen?.kind === 'unclear') return `shows ${shownUnclear(seen)}`;
+  return seen?.kind === 'unread' && bankInstructionId !== null ? 'could not be read' : undefined;
+}
+
 type Told = Pick<Alarm, 'happened' | 'certain' | 'askBank'>;
 
-/** As it is told, and where nobody can tell whether it was submitted by somebody else, that. @param unclear what is shown of it */
+/** As it is told, and where nobody can tell whether it was submitted by somebody else, that. @param unclear why not */
 function withDoubt(told: Told, unclear: string | undefined): Told {
   if (unclear === undefined) return told;
-  const happened = `${told.happened} The bank does not say whether somebody else submitted it: it shows ${unclear}.`;
+  const happened = `${told.happened} The bank does not say whether somebody else submitted it: it ${unclear}.`;
   return { ...told, happened, askBank: [WAS_IT_SUBMITTED, told.askBank].filter(Boolean).join(' ') };
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHiddenForGood, isNotShown, unless } from '../bank/errors';
+import { isHiddenForGood, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { wake } from '../database/leases';
 import { isBeforeTaken, isEndedUnpaid, isStepFurther } from '../domain/bank-status';
@@ -72,7 +72,7 @@ export class EndedInstruction {
       await knownRanks(tx, instruction),
     ]);
     return readToDecide(async () => {
-      const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
+      const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
       const reading = this.reads.read(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,

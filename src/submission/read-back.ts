@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { echoFaultsOfInitiate } from '../bank/echo';
 import {
   type BankClientError,
-  isNotShown,
+  isHiddenForGood,
   isPerhapsEmpty,
-  isPerhapsNone,
   NotFound,
   ReadFails,
   unless,
@@ -82,7 +81,7 @@ export class InstructionReader {
 
   /** What is told only by its payments: the bank says that there is none, or fails to show it for good. */
   private async unshown(work: Work, instruction: 'gone' | undefined): Promise<ReadBack> {
-    const { statuses, untold } = await this.statusesOf(work, instruction ? isGone : isPerhapsNone);
+    const { statuses, untold } = await this.statusesOf(work, isGone);
     const told = movedAmong(statuses) ?? unclearAmong(statuses);
     if (told) return told;
     if (untold || !instruction) return { kind: 'unclear', failing: instruction ? 'payments' : 'instruction' };
@@ -91,7 +90,7 @@ export class InstructionReader {
 
   /** What cannot be submitted as it is shown, though a payment of it may have been. */
   private async closed(work: Work, bankStatus: string, kind: 'wait' | 'moved' | 'dead'): Promise<ReadBack> {
-    const { statuses, untold } = await this.statusesOf(work, isNotShown, true);
+    const { statuses, untold } = await this.statusesOf(work, isHiddenForGood, true);
     const all = [bankStatus, ...statuses];
     const moved = movedAmong(all);
     if (moved || isBeforeSubmit(bankStatus)) return moved ?? { kind, bankStatus };

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { isBankError, isNotShown, ReadFails } from '../bank/errors';
+import { isBankError, isHiddenForGood, isNotShown, ReadFails } from '../bank/errors';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
@@ -177,7 +177,7 @@ export class RestoreCheck {
       const isHidden = isUnclear || !work.account.reads.includes('INSTRUCTION');
       return { status: mostSubmitted(statuses), isHidden };
     } catch (error) {
-      if (isNotShown(error)) return { isHidden: true };
+      if (isHiddenForGood(error)) return { isHidden: true };
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isHiddenForGood, isNotShown, unless } from '../bank/errors';
+import { isHiddenForGood, unless } from '../bank/errors';
 import { knownIds } from '../bank/payment-ids';
 import type { BankPayment } from '../bank/records';
 import { Database, EmployerTransaction } from '../database/database';
@@ -163,7 +163,7 @@ export class StatusMeaning {
   ): Promise<{ ofInstruction: string | null; payments: BankPayment[] }> {
     const bankInstructionId = instruction.bankInstructionId ?? '';
     return readToDecide(async () => {
-      const shown = await unless(isNotShown, this.reads.instruction(account, bankInstructionId));
+      const shown = await unless(isHiddenForGood, this.reads.instruction(account, bankInstructionId));
       const reading = this.reads.read(account, {
         bankInstructionId,
         createdAt: instruction.createdAt,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isNotShown, unless } from '../bank/errors';
+import { isHiddenForGood, unless } from '../bank/errors';
 import { Database, EmployerTransaction } from '../database/database';
 import { DomainError } from '../domain/errors';
 import { INSTRUCTION_UNSENT, isInstructionLive } from '../domain/instruction';
@@ -43,7 +43,7 @@ export class TryAgain {
       return live && loadWork(tx, live.id);
     });
     if (!work || !INSTRUCTION_UNSENT.includes(work.instruction.status)) return;
-    const shown = await readToDecide(() => unless(isNotShown, this.reader.submittedBefore(work)));
+    const shown = await readToDecide(() => unless(isHiddenForGood, this.reader.submittedBefore(work)));
     if (shown?.isUnclear) {
       const unclear = shownUnclear(shown);
       // The word of the bank is of what was asked.

@@ -2,7 +2,6 @@ import {
   BankError,
   BankUnreachable,
   ContractDrift,
-  ListUnreadable,
   NotAllowed,
   NotFound,
   RateLimited,
@@ -232,12 +231,20 @@ describe('a decision at a bank that is known to show payments by themselves', ()
     expect(await readBy(decided, { own, reads })).toMatchObject({ found: own, asked: [1, 20] });
   });
 
-  it('asks for no more of them once a few in a row are refused or fail for good, and none is shown between', async () => {
+  it('asks for each of them behind some that are refused or fail for good, whatever a list shows of others', async () => {
     const decided = { ...DECIDED, bankIds: ids(20) };
     const refused: AtBank = { own: ['900'], alone: new NotAllowed(403, raw), reads };
-    expect(await readBy(decided, refused)).toMatchObject({ found: ['900'], asked: [1, 5] });
-    const fails: AtBank = { own: ['900'], alone: broken, reads };
-    expect(await readBy(decided, fails, 4)).toMatchObject({ found: ['900'], asked: [5, 25] });
+    expect(await readBy(decided, refused)).toMatchObject({ found: ['900'], asked: [1, 20] });
+    const first = ids(5).map(([id]) => id);
+    for (const odd of [broken, new ContractDrift(['status']), new BankError(405, raw)])
+      for (const lists of [{ own: ['900'], reads }, { own: ['900'] }, { reads: ['PAYMENT' as const] }]) {
+        const faults = Object.fromEntries(first.map((id) => [id, odd]));
+        const fails: AtBank = { ...lists, faults, alone: ['906', '919'] };
+        await expect(readBy(decided, fails, 3)).rejects.toBe(odd);
+        expect(await readBy(decided, fails, 4)).toMatchObject({
+          found: [...(lists.own ?? []), '906', '919'],
+        });
+      }
   });
 
   it('asks for a few where these tell as much as all', async () => {
@@ -300,7 +307,7 @@ it('what one payment alone may tell is read so of each that a decision rests on,
 });
 
 describe('where no list answers', () => {
-  const unlisted: AtBank = { own: gone, general: new ListUnreadable('repeats') };
+  const unlisted: AtBank = { own: gone, general: gone };
   const one: BankRead[] = ['PAYMENT'];
 
   it.each([
@@ -310,9 +317,12 @@ describe('where no list answers', () => {
     const bank = { ...unlisted, alone: ['901', '902'], faults: { '903': broken }, reads };
     await expect(readBy(DECIDED, bank, 3)).rejects.toBe(broken);
     expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
-    for (const odd of [new NotAllowed(403, raw), new ContractDrift(['status'])]) {
-      const refused = { ...bank, faults: { '901': odd }, alone: ['902', '903'] };
-      expect(await readBy(DECIDED, refused)).toMatchObject({ found: ['902', '903'] });
+    const refused = { ...bank, faults: { '901': new NotAllowed(403, raw) }, alone: ['902', '903'] };
+    expect(await readBy(DECIDED, refused)).toMatchObject({ found: ['902', '903'] });
+    for (const odd of [new ContractDrift(['status']), new BankError(409, raw)]) {
+      const garbled = { ...refused, faults: { '901': odd } };
+      await expect(readBy(DECIDED, garbled, 3)).rejects.toBe(odd);
+      expect(await readBy(DECIDED, garbled, 4)).toMatchObject({ found: ['902', '903'] });
     }
     const away = { ...bank, faults: { '903': new RateLimited(1) } };
     await expect(readBy(DECIDED, away, 4)).rejects.toThrow(RateLimited);
@@ -383,12 +393,13 @@ describe('where the general list fails for good, and no other shows any', () => 
   });
 });
 
-it('one garbled payment in the own list of an instruction keeps no decision from what else shows the others', async () => {
+it('one garbled payment in the own list of an instruction keeps no decision for good from what else shows the others', async () => {
   const own = new ContractDrift(['items.7']);
   const reads: BankRead[] = [...LISTS, 'PAYMENT'];
   const faults = { '902': own };
   const bank = { own, general: own, alone: ['901', '903'], faults, reads };
-  expect(await readBy(DECIDED, bank)).toMatchObject({ found: ['901', '903'] });
+  await expect(readBy(DECIDED, bank, 3)).rejects.toBe(own);
+  expect(await readBy(DECIDED, bank, 9)).toMatchObject({ found: ['901', '903'] });
   await expect(readBy({ ...DECIDED, isSought: undefined }, bank)).rejects.toBe(own);
 });
 
@@ -465,7 +476,7 @@ describe('payments of which many fail for good by themselves', () => {
     const reads = readsOf({ listInstructionPayments: own, getPayment: () => Promise.reject(broken) });
     const account = { reads: ['INSTRUCTION_PAYMENTS', 'PAYMENT'] } as unknown as EmployerAccount;
     const read = (at: Partial<InstructionAtBank>) => reads.payments(account, { ...OF_TWO, ...at, bankIds });
-    for (let n = 1; n < 5; n += 1) {
+    for (let n = 1; n < 6; n += 1) {
       await read(FOLLOWED);
       await expect(read(DECIDED)).rejects.toBe(broken);
     }
@@ -509,15 +520,108 @@ describe('a payment whose id the bank has not told, since the answer to its add 
 describe('a list that is not offered (501)', () => {
   const missing = new BankError(501, raw);
 
-  it('is no fault: a decision goes on with what else shows payments, as where it is not offered otherwise', async () => {
+  it('is no fault: what else shows payments is read, and a decision waits for it until it is so for good', async () => {
     for (const list of [missing, new BankError(405, raw)]) {
-      expect(await readBy(DECIDED, { own: list, general: ['901', '902', '903'] })).toMatchObject({
+      const known = { ...DECIDED, bankIds: [['901'], ['902'], ['903']] as const };
+      expect(await readBy(known, { own: list, general: ['901', '902', '903'] })).toMatchObject({
         found: ['901', '902', '903'],
       });
-      expect(await readBy(DECIDED, { own: ['901'], general: list, alone: ['902'] })).toMatchObject({
-        found: ['901', '902'],
-      });
-      await expect(readBy(DECIDED, { own: list, reads: ['INSTRUCTION_PAYMENTS'] }, 4)).rejects.toBe(list);
+      expect(await readBy({}, { own: list, general: ['901'] })).toMatchObject({ found: ['901'] });
+      for (const bank of [
+        { own: ['901'], general: list, alone: ['902'] },
+        { own: list, alone: ['901', '902'], reads: ['INSTRUCTION_PAYMENTS' as const] },
+      ]) {
+        await expect(readBy(DECIDED, bank, 3)).rejects.toBe(list);
+        expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
+      }
+    }
+  });
+});
+
+describe('a decision waits for each way by itself until what it answers is for good', () => {
+  const garbled = () => new ContractDrift(['body']);
+  const account = { reads: [...LISTS, 'PAYMENT'] } as unknown as EmployerAccount;
+  /** Reads of one process, of a bank that answers so until it answers otherwise. */
+  function asking(bank: Record<'own' | 'general' | 'alone', Error | string[]>) {
+    const shown = (bankPaymentId: string) => ({
+      bankPaymentId,
+      bankInstructionId: '4711',
+      status: 'SETTLED',
+    });
+    async function* listed(what: Error | string[]) {
+      if (what instanceof Error) throw what;
+      yield* await Promise.resolve(what.map(shown));
+    }
+    const reads = readsOf({
+      getInstruction: () => Promise.reject(gone),
+      listInstructionPayments: () => listed(bank.own),
+      listPayments: () => listed(bank.general),
+      getPayment: ([id = '']: KnownIds) => {
+        const { alone: now } = bank;
+        if (now instanceof Error) return Promise.reject(now);
+        return now.includes(id) ? Promise.resolve(shown(id)) : Promise.reject(gone);
+      },
+    });
+    return (at: Partial<InstructionAtBank> = {}) => reads.read(account, { ...OF_TWO, ...at });
+  }
+
+  it.each([garbled(), new BankError(409, raw)])(
+    'though another fails for good: the general list, for a moment (%s)',
+    async (moment) => {
+      const bank = { own: new BankError(405, raw), general: [] as Error | string[], alone: [] as string[] };
+      const read = asking(bank);
+      for (let n = 1; n < 5; n += 1) await expect(read()).rejects.toBe(bank.own);
+      expect(await read()).toMatchObject({ found: [], untold: bank.own });
+      bank.general = moment;
+      await expect(read()).rejects.toBe(moment);
+      bank.general = ['901'];
+      expect((await read()).found).toHaveLength(1);
+    },
+  );
+
+  it('though what is not found was asked often: 403 and 404 count towards nothing else', async () => {
+    const bank = {
+      own: gone as Error | string[],
+      general: [] as Error | string[],
+      alone: [] as Error | string[],
+    };
+    const read = asking(bank);
+    for (let n = 1; n < 7; n += 1) await read(n % 2 ? FOLLOWED : {});
+    for (const way of ['own', 'general', 'alone'] as const) {
+      const before = bank[way];
+      const moment = garbled();
+      bank[way] = moment;
+      await expect(read()).rejects.toBe(moment);
+      bank[way] = before;
+      await read();
+    }
+  });
+
+  it('where all of them are garbled for a moment, or the one that may show what the own list lacks', async () => {
+    const bank: Parameters<typeof asking>[0] = { own: garbled(), general: garbled(), alone: garbled() };
+    await expect(asking(bank)()).rejects.toThrow(ContractDrift);
+    const lacking: typeof bank = { own: ['901'], general: garbled(), alone: [] };
+    const read = asking(lacking);
+    for (let n = 1; n < 5; n += 1) await expect(read()).rejects.toBe(lacking.general);
+    expect(await read()).toMatchObject({ found: [{ bankPaymentId: '901' }], untold: lacking.general });
+  });
+
+  it('and what a read that only follows was shown ends what was counted', async () => {
+    const bank: Parameters<typeof asking>[0] = { own: [], general: [], alone: broken };
+    const read = asking(bank);
+    for (let n = 1; n < 5; n += 1) await expect(read()).rejects.toBe(broken);
+    bank.alone = ['901', '902'];
+    expect((await read(FOLLOWED)).found).toHaveLength(2);
+    bank.alone = broken;
+    await expect(read()).rejects.toBe(broken);
+  });
+
+  it('and ends once each payment is refused otherwise for good, by itself', async () => {
+    for (const own of [gone, [] as string[]]) {
+      const bank = { own, general: gone, alone: new BankError(409, raw) };
+      const read = asking(bank);
+      for (let n = 1; n < 5; n += 1) await expect(read()).rejects.toBe(bank.alone);
+      expect(await read()).toMatchObject({ found: [], untold: bank.alone });
     }
   });
 });

@@ -143,7 +143,11 @@ describe('a bank that cannot be read while a run is being submitted', () => {
       const { instructions } = await payroll.run(id);
       const released = (instructions as { status: string }[]).filter(({ status }) => status === 'RELEASED');
       expect(released.length).toBeGreaterThan(0);
-      expect((await kinds()).filter((one) => one === 'STALE_DATE')).toHaveLength(released.length);
+      const stale = (await payroll.attention()).filter((one) => one.kind === 'STALE_DATE');
+      expect(stale).toHaveLength(released.length);
+      const { data } = await payroll.as('operator').get(await payroll.askedAbout(id, 'STALE_DATE'));
+      expect(data.happened).toMatch(/does not say whether somebody else submitted it: it could not be read/);
+      expect(data.askBank).toMatch(/^Was customer instruction \d+ submitted by anybody/);
       await payroll.clearFaults();
       const { unsubmitted } = await payroll.ledger();
       expect(unsubmitted.length).toBeGreaterThanOrEqual(released.length);

@@ -209,8 +209,9 @@ describe('what a list shows no more once it has ended, while it shows others of 
 });
 
 describe('what the bank fails to tell for good, read again before it is paid otherwise', () => {
-  const broken = new BankError(500, { raw: '' });
-  const gone = new NotFound(404, { raw: '' });
+  const raw = { raw: '' };
+  const broken = new BankError(500, raw);
+  const gone = new NotFound(404, raw);
   const unseen = { moved: [], unseen: [{ paymentId: 'payment' }] };
   const [payment] = released.payments;
   const saidUnpaid = {
@@ -251,6 +252,26 @@ describe('what the bank fails to tell for good, read again before it is paid oth
     for (let n = 1; n < 5; n += 1) await expect(look()).rejects.toBe(slow);
     expect(await look()).toEqual({ moved: [], unseen: [] });
   });
+
+  it.each([new ContractDrift(['body']), new BankError(409, raw)])(
+    'is waited for while its list shows nothing for a moment, though the instruction itself is refused for good (%s)',
+    async (moment) => {
+      const [one] = released.payments;
+      const said = { ...released, payments: [{ ...one!, byWord: true }] } as EndedInstruction;
+      const answers = {
+        instruction: new BankError(405, raw),
+        own: 'INITIATED' as string | Error,
+        general: '',
+        alone: gone,
+      };
+      const look = lookAgainWith(bankOf(answers), said);
+      expect(await forGood(look)).toEqual({ moved: [], unseen: [] });
+      answers.own = moment;
+      await expect(look()).rejects.toBe(moment);
+      answers.own = 'EXCHANGED';
+      expect(await look()).toMatchObject({ moved: [{ bankStatus: 'EXCHANGED' }] });
+    },
+  );
 
   it('is waited for while one payment fails so by itself, whatever people have in writing', async () => {
     const away = new BankError(503, { raw: '' });

@@ -1,4 +1,4 @@
-import { BankError, ContractDrift, ListUnreadable, NotAllowed } from '../../src/bank/errors';
+import { BankError, ContractDrift, ListUnreadable, NotAllowed, NotFound } from '../../src/bank/errors';
 import type { Database } from '../../src/database/database';
 import type { PersonalData } from '../../src/database/personal-data';
 import type { Attention, AttentionActionRow } from '../../src/pay-run/attention.entity';
@@ -37,7 +37,10 @@ function readsThat(answer: Error) {
   async function* listed() {
     yield* await Promise.reject<never[]>(answer);
   }
-  return readsOf({ listInstructionPayments: listed });
+  return readsOf({
+    listInstructionPayments: listed,
+    getPayment: () => Promise.reject(new NotFound(404, raw)),
+  });
 }
 
 const raw = { raw: '' };
