@@ -182,7 +182,9 @@ export class BankReads {
     const read = concluded(asked, each, kept);
     if (read.untold || read.found.length > 0) return read;
     // That others show none says nothing of what one refuses to show.
-    const isRefused = isDecided(asked) && kept.failure instanceof NotAllowed;
+    const isRefused = isDecided(asked)
+      ? kept.failure instanceof NotAllowed
+      : !asked.isOnlyFollowed && isNotOffered(kept.failure);
     if ((listed || isEachAsked) && !isRefused) return read;
     throw kept.failure ?? new NotAllowed(403, { raw: 'no read of payments was found to be allowed' });
   }

@@ -46,8 +46,11 @@ export class FaultsInARow {
 
   add(read: string): void {
     const lastMs = this.clock.now().getTime();
+    this.forgetOld(lastMs);
     const before = this.faults.get(read);
-    if (before === undefined || lastMs - before.lastMs > IN_A_ROW_MS) {
+    // The latest stands last.
+    this.faults.delete(read);
+    if (before === undefined) {
       this.faults.set(read, { count: 1, lastMs, moments: 1, momentMs: lastMs });
       return;
     }
@@ -58,6 +61,13 @@ export class FaultsInARow {
       moments: before.moments + (isApart ? 1 : 0),
       momentMs: isApart ? lastMs : before.momentMs,
     });
+  }
+
+  private forgetOld(nowMs: number): void {
+    for (const [read, { lastMs }] of this.faults) {
+      if (nowMs - lastMs <= IN_A_ROW_MS) return;
+      this.faults.delete(read);
+    }
   }
 
   end(read: string): void {

@@ -127,10 +127,8 @@ export class PaymentsAlone {
    * as many in a row each time, since at a bank that is down no more are tried.
    */
   private mayPass(ids: PaymentIds, read: unknown, row: Row): read is BankClientError {
-    if (!isBankError(read) || isHidden(read)) {
-      row.now = 0;
-      return false;
-    }
+    if (!isBankError(read)) row.now = 0;
+    if (!isBankError(read) || isHidden(read)) return false;
     row.now += 1;
     row.longest = Math.max(row.longest, row.now);
     if (row.now === MOST_IN_VAIN) this.faults.add(row.name);

@@ -40,6 +40,17 @@ describe('a read that fails again and again', () => {
     expect(lastingAfter(every(5, 9), 4)).toEqual([40]);
   });
 
+  it('is forgotten after two days, also where it is not read again', () => {
+    const clock = new MovedClock();
+    const faults = faultsOf(clock);
+    for (let day = 0; day < 9; day += 1) {
+      faults.add(`payment ${day}`);
+      faults.add('a list');
+      clock.offsetMs += DAY_MS;
+    }
+    expect(['payment 5', 'payment 8', 'a list'].map((read) => faults.of(read))).toEqual([0, 1, 9]);
+  });
+
   it('is told by how often it failed, whenever that was', () => {
     const faults = faultsOf(new MovedClock(), DAY_MS);
     for (let n = 0; n < 3; n += 1) faults.add('a list');

@@ -247,6 +247,17 @@ describe('a decision at a bank that is known to show payments by themselves', ()
       }
   });
 
+  it('asks for each of them where those that are refused stand among others that are not found', async () => {
+    const decided = { ...DECIDED, bankIds: ids(20) };
+    const odd = new BankError(400, raw);
+    const faults = Object.fromEntries(
+      ids(20).flatMap(([id], n) => (n % 2 === 0 && n < 18 ? [[id, odd]] : [])),
+    );
+    const bank: AtBank = { own: ['900'], alone: ['920'], faults, reads };
+    await expect(readBy(decided, bank, 3)).rejects.toBe(odd);
+    expect(await readBy(decided, bank, 9)).toMatchObject({ found: ['900', '920'] });
+  });
+
   it('asks for a few where these tell as much as all', async () => {
     const few = { ...DECIDED, bankIds: ids(20), fewTell: true };
     expect(await readBy(few, { reads })).toMatchObject({ found: [], asked: [1, 5] });
@@ -535,6 +546,11 @@ describe('a list that is not offered (501)', () => {
         expect(await readBy(DECIDED, bank, 4)).toMatchObject({ found: ['901', '902'] });
       }
     }
+  });
+
+  it('says nothing of payments that no other list shows either', async () => {
+    for (const list of [missing, new BankError(405, raw)])
+      await expect(readBy({}, { own: list, general: [] })).rejects.toBe(list);
   });
 });
 

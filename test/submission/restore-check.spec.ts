@@ -1,4 +1,4 @@
-import { BankError, ReadFails } from '../../src/bank/errors';
+import { BankError, BankUnreachable, ReadFails } from '../../src/bank/errors';
 import { Database, EmployerTransaction } from '../../src/database/database';
 import { showId } from '../../src/http/prefixed-id';
 import { InstructionReader } from '../../src/submission/read-back';
@@ -48,6 +48,21 @@ describe('a forgotten submit that was not taken over', () => {
     expect(adopt).toHaveBeenCalledTimes(2);
     now.mockRestore();
   });
+});
+
+it('after a restore each instruction is read, also behind one that fails: all are known to fail for good at one time', async () => {
+  const work = { instruction: {}, account: { reads: ['INSTRUCTION'] }, run: {}, planned: {} };
+  const database = { inEmployer: () => Promise.resolve([work, work, work]) } as unknown as Database;
+  const sweep = { readable: true, unknown: [], moved: [], unidentified: [] };
+  const readTimes = async (failure: Error) => {
+    const standing = jest.fn().mockRejectedValue(failure);
+    const reader = { standing } as unknown as InstructionReader;
+    const check = new RestoreCheck(database, reader, {} as RestoreAdoption, { WATCH_DAYS: 30 });
+    await expect(check['movedOf']('e1', sweep)).rejects.toBe(failure);
+    return standing.mock.calls.length;
+  };
+  expect(await readTimes(new BankError(409, { raw: '' }))).toBe(3);
+  expect(await readTimes(new BankUnreachable('ECONNREFUSED', false))).toBe(1);
 });
 
 const ours = idsOf(1);
