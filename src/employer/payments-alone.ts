@@ -23,7 +23,7 @@ export const MOST_ALONE = 1_000;
 /** So many in vain, one by one: none is shown so, or the bank does not answer. */
 const MOST_IN_VAIN = 5;
 
-/** Reads of payments that failed one after the other, in one pass over those of an instruction. */
+/** Reads of payments that failed one after the other, but for those not found, in one pass over those of an instruction. */
 interface Row {
   name: string;
   now: number;
