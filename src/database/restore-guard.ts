@@ -116,7 +116,7 @@ export class RestoreGuard {
   /** The new identity and what was noticed are one transaction, so that one of several replicas writes it down. */
   private async record(): Promise<void> {
     const seq = await this.database.outsideEmployers(async (tx) => {
-      await tx.query('SELECT FROM database_identity FOR UPDATE');
+      await lockRestores(tx);
       const expected = this.witness.seq;
       const found = seenIn(await tx.query<Found>(LOOK, [this.witness.id]));
       const reasons = reasonsIn(found, expected);
@@ -146,6 +146,11 @@ export class RestoreGuard {
       this.logger.log('an older copy of the database files is not noticed: RESTORE_WITNESS_FILE is not set');
     }
   }
+}
+
+/** Waits for whoever writes down a restore at this moment; from then on this transaction sees it. */
+export async function lockRestores(tx: Transaction): Promise<void> {
+  await tx.query('SELECT FROM database_identity FOR UPDATE');
 }
 
 /**

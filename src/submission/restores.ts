@@ -6,7 +6,7 @@ import { Clock } from '../config/clock';
 import { describeError } from '../config/describe-error';
 import { CONFIG, Config } from '../config/env';
 import { Database, EmployerTransaction } from '../database/database';
-import { recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
+import { lockRestores, recordRestore, RestoreGuard, untoldRestores } from '../database/restore-guard';
 import { employerIds } from '../database/worker-ids';
 import { DAY_MS } from '../domain/durations';
 import { DomainError } from '../domain/errors';
@@ -88,12 +88,13 @@ export class Restores {
 
   /**
    * A person says that the database was restored: from the answer on nothing is submitted; the next tick tells everybody.
-   * Who says the same again before that, because the answer was lost, says it once.
+   * Who says the same again before that, because the answer was lost or at once, says it once.
    * @returns the restore's id
    */
   async say(personId: string, reason: string): Promise<string> {
     return this.database.outsideEmployers(async (tx) => {
       const what = `An administrator says that the database was restored: ${reason}.`;
+      await lockRestores(tx);
       const said = (await untoldRestores(tx)).find((untold) => untold.what === what);
       if (said !== undefined) return said.id;
       const restoreId = await recordRestore(tx, what, 'unknown');
