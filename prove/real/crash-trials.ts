@@ -150,7 +150,7 @@ function atTheDesk(point: CrashPoint, kind?: string): Trial {
         reason: 'decided in the proof',
         evidence: 'the word of the bank',
       };
-      await payroll.as('operator').post(`${asked}/actions`, word);
+      await saidAgain(() => payroll.as('operator').post(`${asked}/actions`, word));
       await saidAgain(() => payroll.confirm(asked)).catch(() => undefined);
       await killed(dying);
       await stand.restart();
@@ -201,11 +201,11 @@ async function resumed(
   const file = payFile(rows);
   const terms = { submitAt: new Date().toISOString() };
   await dieDuring(async () => {
-    const uploaded = await payroll.upload(file, terms).catch(() => undefined);
+    const uploaded = await saidAgain(() => payroll.upload(file, terms)).catch(() => undefined);
     if (uploaded?.status === 201) await stand.approve(uploaded.data, rows).catch(() => undefined);
   });
   await stand.restart();
-  const run = (await payroll.upload(file, terms)).data as { id: string; rootHash: string; total: string };
+  const run = await stand.uploaded(rows, terms);
   if ((await payroll.run(run.id)).status === 'READY') await stand.approve(run, rows);
   return run.id;
 }

@@ -8,6 +8,8 @@ import { type Trial } from './trial';
 
 /** The word of the second person and the submit leave each other so long. */
 const RACES_MS = [-40, 0, 40] as const;
+/** Where nobody is asked, it came after all. */
+const ASKED_WITHIN_MS = 5_000;
 const word = { action: 'NOT_EXECUTED', reason: 'decided in the proof' };
 
 /** A submit that the network holds until people have been asked about it, and later. */
@@ -59,10 +61,13 @@ export function lateSubmitTrials(): Trial[] {
       short: ms === 0,
       meet: async (stand, rows) => {
         const { id, release } = await parked(stand, rows);
-        const [, status] = await Promise.all([
+        const [isDeclared, status] = await Promise.all([
           sleep(Math.max(0, -ms)).then(() => declared(stand, id)),
           sleep(Math.max(0, ms)).then(release),
         ]);
+        // Deleted before, by a call whose answer was lost to a busy machine.
+        if (status >= 300 && !isDeclared && !(await declaredWhileHeld(stand, id)))
+          throw new Error('it could not be declared');
         const final = status < 300 ? 'SETTLED' : 'FAILED';
         await stand.payroll.until(id, [final], 20_000);
         return id;
@@ -112,11 +117,11 @@ async function declared(
   runId: string,
   written: { evidence?: string } = {},
 ): Promise<boolean> {
-  const asked = await payroll.askedAbout(runId, 'SUBMIT_UNKNOWN').catch(() => undefined);
+  const asked = await payroll.askedAbout(runId, 'SUBMIT_UNKNOWN', ASKED_WITHIN_MS).catch(() => undefined);
   if (asked === undefined) return false;
-  await payroll.as('operator').post(`${asked}/actions`, { ...word, ...written });
+  await saidAgain(() => payroll.as('operator').post(`${asked}/actions`, { ...word, ...written }));
   const { status } = await saidAgain(() => payroll.confirm(asked));
-  if (status !== 200) await payroll.as('operator').delete(`${asked}/actions`);
+  if (status !== 200) await saidAgain(() => payroll.as('operator').delete(`${asked}/actions`));
   return status === 200;
 }
 

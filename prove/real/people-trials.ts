@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually';
 import type { Row } from '../../test/support/pay-rows';
 import { callOf } from './calls';
+import { saidAgain } from './said-again';
 import type { Stand } from './stand';
 import type { Trial } from './trial';
 
@@ -20,6 +21,7 @@ export function peopleTrials(): Trial[] {
       ...base,
       fault: 'an approval that is withdrawn before sending opens',
       meet: async (stand, rows) => {
+        await stand.payroll.leaveTheLastMinutes();
         const submitAt = new Date(Date.now() + OPENS_MS);
         const id = await stand.pay(rows, { submitAt: submitAt.toISOString() });
         await takeBack(stand, rows, 'DELETE', `/pay-runs/${id}/approvals`);
@@ -73,9 +75,8 @@ async function takeBack(
   rest: string,
 ): Promise<void> {
   const { payroll } = stand;
-  const { status } = await payroll
-    .as('approver')
-    .request({ method, url: payroll.path(rest), data: { reason } });
+  const request = { method, url: payroll.path(rest), data: { reason } };
+  const { status } = await saidAgain(() => payroll.as('approver').request(request));
   if (status !== 200) throw new Error(`it could not be taken back: ${status}`);
   stand.disapprove(rows);
 }

@@ -29,6 +29,7 @@ import {
   untilReadDaily,
 } from './record';
 import { Relay } from './relay';
+import { saidAgain } from './said-again';
 
 /** Stands at once: they mostly wait, and a machine has two processors at least. */
 export const AT_ONCE = 4;
@@ -61,6 +62,8 @@ const STRIKES_WITHIN_MS = 8_000;
 /** So long with an attention open and nothing moving or under way, a run waits for people. */
 const AT_REST_MS = 700;
 const LOOK_MS = 120;
+type RunToApprove = Parameters<Payroll['approve']>[0];
+
 /** Thrown where a fault that was armed changed nothing. */
 export const DID_NOT_STRIKE = 'it did not strike';
 
@@ -199,9 +202,19 @@ export class Stand {
 
   /** Uploads and approves the rows, and answers the run. */
   async pay(rows: readonly Row[], terms: Record<string, string> = {}): Promise<string> {
-    const run = await this.payroll.uploaded(payFile(rows), terms);
+    const run = await this.uploaded(rows, terms);
     await this.approve(run, rows);
     return run.id;
+  }
+
+  /** Uploads the rows, and answers the run. @throws where the file is refused */
+  async uploaded(rows: readonly Row[], terms: Record<string, string> = {}): Promise<RunToApprove> {
+    await this.payroll.leaveTheLastMinutes();
+    // The same each time: whoever had no answer asks again.
+    const same = { submitAt: this.payroll.clock.now().toISOString(), ...terms };
+    const { status, data } = await saidAgain(() => this.payroll.upload(payFile(rows), same));
+    if (status >= 300) throw new Error(`the upload was refused: ${JSON.stringify(data)}`);
+    return data as RunToApprove;
   }
 
   /** Has people decide what is asked of a run while its faults are still on. @throws where nothing was decided */
@@ -210,10 +223,11 @@ export class Stand {
   }
 
   /** From the moment in which an approver says so the rows may be paid, also where no answer says that it was heard. */
-  async approve(run: Parameters<Payroll['approve']>[0], rows: readonly Row[]): Promise<void> {
+  async approve(run: RunToApprove, rows: readonly Row[]): Promise<void> {
     this.noteApproved(rows);
-    const { status, data } = await this.payroll.approve(run);
-    if (status < 300) return;
+    const { status, data } = await saidAgain(() => this.payroll.approve(run));
+    // After an answer that was lost the first approval may stand.
+    if (status < 300 || status === 409) return;
     this.disapprove(rows);
     throw new Error(`the approval was refused: ${JSON.stringify(data)}`);
   }

@@ -3,6 +3,7 @@ import type { AttentionKind } from '../../src/pay-run/attention-words';
 import { select } from '../../test/support/database';
 import { eventually } from '../../test/support/eventually';
 import type { Meddling } from './proxy';
+import { saidAgain } from './said-again';
 import type { Stand } from './stand';
 import { callOf } from './calls';
 import { meddled, type Trial } from './trial';
@@ -175,7 +176,7 @@ async function stopsItsRun(stand: Stand, id: string, wrong: WrongReads): Promise
 async function stopsEverything(stand: Stand, id: string): Promise<void> {
   const { payroll } = stand;
   await payroll.askedAbout(id, 'TOTAL_MISMATCH_AFTER_SUBMIT');
-  const { data } = await payroll.as('administrator').get('/v1/service');
+  const { data } = await saidAgain(() => payroll.as('administrator').get('/v1/service'));
   if (data.submitsOff !== true) throw new Error('not all submits were stopped');
   await stand.decide(id);
   await goesOn(stand, id);

@@ -20,6 +20,7 @@ const INITDB_TIMEOUT_MS = 120_000;
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
+max_connections = 200
 timezone = 'UTC'
 log_timezone = 'UTC'
 log_min_error_statement = panic

@@ -39,9 +39,8 @@ export class AccountClosing {
       await this.send(account);
     }
     return this.database.inEmployer(employerId, async (tx) => {
-      const now = await findAccount(tx, accountId);
-      if (now.bankStatus === 'CLOSED') throw new Problem(409, 'ACCOUNT_IS_CLOSED', 'The account is closed.');
-      await keepBankStatus(tx, accountId, 'CLOSED');
+      if (!(await keepBankStatus(tx, accountId, 'CLOSED')))
+        throw new Problem(409, 'ACCOUNT_IS_CLOSED', 'The account is closed.');
       const subject = showId('acc', accountId);
       const detail = { bankAccountId: account.bankAccountId };
       await append(tx, { personId, action: 'account.closed', subject, detail });

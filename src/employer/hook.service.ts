@@ -8,7 +8,7 @@ import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { Shutdown } from '../config/shutdown';
 import { Database } from '../database/database';
-import { DatabaseAway } from '../database/outage';
+import { afterCommit, DatabaseAway } from '../database/outage';
 import { describeError } from '../config/describe-error';
 import { showId } from '../http/prefixed-id';
 import { DELIVERY_PATH, hookToKeep, oursAmong, shownAddress } from './hook-choice';
@@ -88,15 +88,20 @@ export class HookService implements BeforeApplicationShutdown {
         const subject = showId('emp', employerId);
         await append(tx, { personId, action: 'hook.given-up', subject, detail: { hookIds } });
       });
-      if ((await hookWishes(this.database)).some(({ wanted }) => wanted)) return false;
-      try {
-        return await this.end(await this.ours(await this.memory()));
-      } catch (error) {
-        if (!isBankError(error)) throw error;
-        this.warn('the hook could not be ended', error);
-        return false;
-      }
+      return afterCommit(() => this.endUnwanted());
     });
+  }
+
+  /** @returns whether no subscription is left, which is so only where no employer wants any. */
+  private async endUnwanted(): Promise<boolean> {
+    if ((await hookWishes(this.database)).some(({ wanted }) => wanted)) return false;
+    try {
+      return await this.end(await this.ours(await this.memory()));
+    } catch (error) {
+      if (!isBankError(error)) throw error;
+      this.warn('the hook could not be ended', error);
+      return false;
+    }
   }
 
   private async ensure(employerId: string | undefined, again = false): Promise<HookState> {

@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
+import { Client } from 'pg';
 import { BankClient } from '../../src/bank/client';
 import { newId } from '../../src/database/new-id';
 import { DatabaseAway } from '../../src/database/outage';
 import { AccountProbe } from '../../src/employer/account-probe';
 import { Attachment } from '../../src/employer/attachment';
 import { readId } from '../../src/http/prefixed-id';
-import { execute, LEAVES_UNANSWERED } from '../support/database';
+import { execute, LEAVES_UNANSWERED, select } from '../support/database';
+import { eventually } from '../support/eventually';
 import { Answer, Body, Company, Desk } from './desk';
 
 /** Onboarded at the bank, without an account yet. */
@@ -290,6 +292,24 @@ describe('closing an account at the bank', () => {
       return { ...(await get.call(accounts, id)), balance, availableBalance: balance };
     });
     expect((await close(body.id)).status).toBe(status);
+  });
+
+  it('is done once by whoever asks for it at once, and written down once', async () => {
+    const { body } = await open();
+    const held = new Client({ connectionString: desk.store.superuserUrl });
+    await held.connect();
+    // As where the bank has closed it for the first, which has not written that down yet.
+    await desk.sandbox('DELETE', `/api/distributor/v1/accounts/${body.bankAccountId}`);
+    await held.query('BEGIN');
+    await held.query('SELECT FROM employer_account FOR NO KEY UPDATE');
+    const closings = [close(body.id), close(body.id)];
+    const waiting = `SELECT FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'UPDATE employer_account%'`;
+    await eventually(async () => (await select(desk.store.superuserUrl, waiting)).length === 2, 10_000);
+    await held.end();
+    const answers = await Promise.all(closings);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect((await dogwood.audited()).filter(({ action }) => action === 'account.closed')).toHaveLength(1);
   });
 
   it('refuses one that holds money, or on which a run is open', async () => {

@@ -40,7 +40,8 @@ describe('following a submitted run', () => {
   ] as const)('reads what was submitted %s', async (_when, submitRuns, atOnce) => {
     payroll = await Payroll.start({
       sandbox: { variants: { submitRuns, linkReads: 'allowed' } },
-      settings: { FOLLOW_DELAYS_MS: '600000' },
+      // What is not answered in time, or taken over from who lost its lease, is read at once, too.
+      settings: { FOLLOW_DELAYS_MS: '600000', BANK_TIMEOUT_MS: '20000', LEASE_MS: '20000' },
     });
     const id = await payroll.paid(payFile(payRows(2)));
     await payroll.until(id, ['FOLLOWING', 'SETTLED'], 20_000);

@@ -641,7 +641,7 @@ const TRIES = 4;
 async function untilServed(ask: () => Promise<AxiosResponse>): Promise<AxiosResponse> {
   for (let tries = 1; ; tries += 1) {
     const answer = await ask();
-    if (answer.status !== 503 || tries === TRIES) return answer;
+    if (![502, 503].includes(answer.status) || tries === TRIES) return answer;
   }
 }
 
