@@ -265,3 +265,10 @@ export function isNotShown(error: unknown): error is BankError | ContractDrift |
   const { status } = error;
   return status === NOT_IMPLEMENTED || (status >= 400 && status < 500 && !PASSING.has(status));
 }
+
+/** A fault that may be of one read alone and last: it is counted by that read, and the others are made all the same. */
+export function isFaultOfOneRead(
+  error: unknown,
+): error is BankError | BankUnreachable | ContractDrift | ListUnreadable {
+  return isServersFault(error) || isNotShown(error);
+}

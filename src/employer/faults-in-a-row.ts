@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isHidden, isNotShown, isServersFault } from '../bank/errors';
+import { isFaultOfOneRead, isHidden } from '../bank/errors';
 import { Clock } from '../config/clock';
 import { CONFIG, Config } from '../config/env';
 import { DAY_MS } from '../domain/durations';
@@ -36,7 +36,7 @@ export class FaultsInARow {
       return answer;
     } catch (error) {
       if (isHidden(error)) this.end(name);
-      else if (isServersFault(error) || isNotShown(error)) {
+      else if (isFaultOfOneRead(error)) {
         this.add(name);
         error.isForGood = this.isLasting(name);
       }

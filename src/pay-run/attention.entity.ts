@@ -6,8 +6,8 @@ import { AttentionAction as Action, AttentionKind } from './attention-words';
 export interface AskedRecord {
   id: string;
   minor: string;
-  /** Of money that came in: the row it names, where that was settled and kept at the time. */
-  row?: number;
+  /** Of money that came in: the row it names, where that was settled and kept at the time; null where it names none. */
+  row?: number | null;
 }
 
 /** Something a person must decide: what happened, what is certain, what to ask the bank. */

@@ -51,6 +51,7 @@ interface Row {
   instruction_id: string | null;
   subject_id: string;
   attention_id: string;
+  opened_at: Date;
   kind: BesideTheRows;
   happened: string;
   bank_words: string | null;
@@ -84,7 +85,7 @@ export async function acknowledgedOf(
   payRunIds: readonly string[],
 ): Promise<Acknowledged[]> {
   const rows = await tx.query<Row>(
-    `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
+    `SELECT a.pay_run_id, a.instruction_id, a.subject_id, a.id AS attention_id, a.opened_at, a.kind, a.happened, a.bank_words, d.reason, d.evidence,
        d.proposed_by, one.name AS proposed_by_name, d.confirmed_by, other.name AS confirmed_by_name, d.confirmed_at,
        coalesce(a.beyond_payments, a.payments) AS payments, coalesce(a.beyond_minor, a.amount_minor) AS amount_minor,
        a.records, coalesce(approved.payments, 0) AS approved_payments, coalesce(approved.minor, 0) AS approved_minor
@@ -117,31 +118,71 @@ export async function acknowledgedOf(
   return toldOnce(counting.reverse()).map(acknowledged);
 }
 
-/** What of payments of the runs came back, in minor units, by their run and row. */
-async function cameBackOf(
-  tx: EmployerTransaction,
-  payRunIds: readonly string[],
-): Promise<Map<string, string>> {
-  const returned = await tx.query<{ pay_run_id: string; row_no: number; amount_minor: string }>(
-    `SELECT pay_run_id, row_no, amount_minor FROM payment
-     WHERE employer_id = $1 AND pay_run_id = ANY ($2) AND returned_at IS NOT NULL`,
+interface Returned {
+  pay_run_id: string;
+  instruction_id: string;
+  row_no: number;
+  amount_minor: string;
+  returned_at: Date;
+}
+
+/** Payments that came back and explain no record so far. */
+interface CameBack {
+  /** By run and row. */
+  readonly byRow: Map<string, Returned>;
+  /** By instruction and minor units, the latest last. */
+  readonly byAmount: Map<string, Returned[]>;
+}
+
+const rowOf = ({ pay_run_id, row_no }: Pick<Returned, 'pay_run_id' | 'row_no'>): string =>
+  `${pay_run_id} ${row_no}`;
+
+async function cameBackOf(tx: EmployerTransaction, payRunIds: readonly string[]): Promise<CameBack> {
+  const returned = await tx.query<Returned>(
+    `SELECT p.pay_run_id, i.id AS instruction_id, p.row_no, p.amount_minor, p.returned_at FROM payment p
+     JOIN planned_instruction l ON l.employer_id = p.employer_id AND l.pay_run_id = p.pay_run_id
+       AND p.row_no BETWEEN l.first_row AND l.last_row
+     JOIN instruction i ON i.employer_id = l.employer_id AND i.planned_instruction_id = l.id
+       AND i.status IN ('SUBMITTED', 'CLOSED')
+     WHERE p.employer_id = $1 AND p.pay_run_id = ANY ($2) AND p.returned_at IS NOT NULL ORDER BY p.returned_at`,
     [tx.employerId, payRunIds],
   );
-  return new Map(returned.map((one) => [`${one.pay_run_id} ${one.row_no}`, one.amount_minor] as const));
+  const byAmount = new Map<string, Returned[]>();
+  for (const one of returned) {
+    const key = `${one.instruction_id} ${one.amount_minor}`;
+    const others = byAmount.get(key);
+    if (others) others.push(one);
+    else byAmount.set(key, [one]);
+  }
+  return { byRow: new Map(returned.map((one) => [rowOf(one), one])), byAmount };
+}
+
+/**
+ * Takes the payment that a record is of: the one that it names, or where it names none, one of as much in its instruction
+ * that the bank did not show to have come back when people were asked. @returns whether there is one
+ */
+function takeGiver({ byRow, byAmount }: CameBack, row: Row, record: AskedRecord): boolean {
+  if (record.row === undefined) return false;
+  if (record.row !== null) {
+    const key = rowOf({ ...row, row_no: record.row });
+    return byRow.get(key)?.amount_minor === record.minor && byRow.delete(key);
+  }
+  const givers = byAmount.get(`${row.instruction_id} ${record.minor}`) ?? [];
+  for (let one = givers.at(-1); one !== undefined && one.returned_at > row.opened_at; one = givers.at(-1)) {
+    givers.pop();
+    if (byRow.delete(rowOf(one))) return true;
+  }
+  return false;
 }
 
 /**
  * What no later decision of the same question tells of, and no payment that came back explains, each one record; of one
  * whose records are not kept, all or nothing.
  */
-function leftOf(row: Row, later: ReadonlySet<string> | undefined, cameBack: Map<string, string>): Counting[] {
+function leftOf(row: Row, later: ReadonlySet<string> | undefined, cameBack: CameBack): Counting[] {
   if (row.records === null)
     return later === undefined ? [shown(row, row.payments, BigInt(row.amount_minor))] : [];
-  const isExplained = ({ row: rowNo, minor }: AskedRecord): boolean => {
-    const key = `${row.pay_run_id} ${rowNo}`;
-    return cameBack.get(key) === minor && cameBack.delete(key);
-  };
-  const left = row.records.filter((one) => later?.has(one.id) !== true && !isExplained(one));
+  const left = row.records.filter((one) => later?.has(one.id) !== true && !takeGiver(cameBack, row, one));
   if (left.length === 0 && row.records.length > 0) return [];
   return [shown(row, left.length, sumMinor(left.map(({ minor }) => BigInt(minor))))];
 }

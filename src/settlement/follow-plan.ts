@@ -95,7 +95,7 @@ export function isDoneButLeft(
 /** What a newly read status means for a payment. */
 export interface Progress {
   payment: FollowedPayment;
-  /** What is kept: beside a final status nothing that contradicts it; null where nothing else was shown of what was declared not paid. */
+  /** What is kept: as `keptBeside` has it of what has ended; null where nothing else was shown of what people declared. */
   bankStatus: string | null;
   /** What the read showed. */
   shown: string;
@@ -154,7 +154,7 @@ function progressOfStatus(payment: FollowedPayment, seen: SeenStatus): Progress 
   const isGivenBack =
     terminal !== undefined && !next.returned && readBankStatus(seen.status).kind === 'returned';
   const kept = terminal !== undefined && (isGivenBack || change === 'unknown' || change === 'contradiction');
-  const bankStatus = kept ? (payment.bankStatus ?? seen.status) : seen.status;
+  const bankStatus = kept ? keptBeside(payment, seen.status, change) : seen.status;
   const progress: Progress = {
     payment,
     bankStatus,
@@ -171,6 +171,20 @@ function progressOfStatus(payment: FollowedPayment, seen: SeenStatus): Progress 
   if (alarm !== undefined) progress.alarm = alarm;
   const isNews = change !== 'none' || bankStatus !== payment.bankStatus || payment.shownStatus !== null;
   return isNews ? progress : undefined;
+}
+
+/**
+ * What is kept of a payment that has ended and is shown otherwise: what was shown before; but where people declared it
+ * paid before anything was shown, what contradicts them, as it is shown now.
+ */
+function keptBeside(
+  payment: FollowedPayment,
+  shown: string,
+  change: ReturnType<typeof climb>['change'],
+): string | null {
+  const { bankStatus } = payment;
+  const isOfBefore = bankStatus !== null && !isEndedUnpaid(bankStatus);
+  return change === 'contradiction' && isPaidByWord(payment) && !isOfBefore ? shown : bankStatus;
 }
 
 /**

@@ -365,7 +365,10 @@ export const HAPPENED: Record<NonNullable<Progress['alarm']>, string> = {
   BANK_ACTION_REQUIRED: 'The bank waits for somebody to act',
 };
 
-/** Told anew, it says before what the open question says: a bank may show both by turns. */
+/** Between what a contradiction says that was shown. */
+const BEFORE = ', before that ';
+
+/** Told anew, it says before what the open question says, the latest of it: a bank may show both by turns. */
 async function raiseContradiction(
   tx: EmployerTransaction,
   instruction: Instruction,
@@ -382,16 +385,22 @@ async function raiseContradiction(
     ...about,
     paymentId: payment.paymentId,
     ...words,
-    happened: `${happened}: ${now}${asked === undefined ? '.' : `, before that ${shownIn(asked)}`}`,
+    happened: `${happened}: ${latestOf([now, ...shownIn(asked)])}.`,
     payments: 1,
     amountMinor: payment.amountMinor,
   };
   await raiseNaming(tx, alarm, [` ${status} (`]);
 }
 
-/** What a contradiction, as it happened, says that was shown. */
-function shownIn(happened: string): string {
-  return happened.slice(happened.indexOf(': ') + 2);
+/** What an open contradiction, as it happened, says that was shown; none where none is open. */
+function shownIn(happened?: string): string[] {
+  return happened?.slice(happened.indexOf(': ') + 2, -1).split(BEFORE) ?? [];
+}
+
+/** A bank may make up a status at every read. */
+function latestOf(shown: readonly string[]): string {
+  const others = shown.length > MOST_NAMED ? ['others'] : [];
+  return [...shown.slice(0, MOST_NAMED), ...others].join(BEFORE);
 }
 
 const DECLARED =

@@ -105,10 +105,10 @@ export async function tellOfPossibleReturns(
     bankWords: bankWords.length > 0 ? bankWords.slice(0, RECORDS_NAMED).join(' ') : undefined,
     payments: records.length,
     amountMinor: sumMinor(euros),
-    records: records.map(([id, { rowNo = 0 }], n) => ({
+    records: records.map(([id, { rowNo = null }], n) => ({
       id,
       minor: String(euros[n]),
-      row: kept.has(rowNo) ? rowNo : undefined,
+      row: rowNo === null || kept.has(rowNo) ? rowNo : undefined,
     })),
   } satisfies Alarm;
   await raiseNaming(tx, alarm, hasOther ? [...named, ANOTHER_AMOUNT] : named);

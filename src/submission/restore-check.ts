@@ -2,9 +2,9 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import {
   BankUnreachable,
   isBankError,
+  isFaultOfOneRead,
   isHiddenForGood,
   isNotShown,
-  isServersFault,
   ReadFails,
 } from '../bank/errors';
 import { describeError } from '../config/describe-error';
@@ -159,7 +159,7 @@ export class RestoreCheck {
     const failures: unknown[] = [];
     for (const work of await this.database.inEmployer(employerId, heldWork)) {
       const shown = await this.statusOf(work).catch((error: unknown) => {
-        if (error instanceof BankUnreachable || !(isNotShown(error) || isServersFault(error))) throw error;
+        if (error instanceof BankUnreachable || !isFaultOfOneRead(error)) throw error;
         failures.push(error);
       });
       if (!shown) continue;

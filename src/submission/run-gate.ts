@@ -82,7 +82,6 @@ export class RunGate {
     const wakeIn = await this.database.inEmployer(claim.employerId, async (tx) => {
       const now = await lockRun(tx, run.id);
       await fence(tx, claim);
-      await lockSwitches(tx);
       if (now.status !== 'VERIFIED' || (await obstacleOf(tx, now))) return 0;
       // Two people may have had one of them built again while the bank was read.
       if (!(await everyInstructionIs(tx, now, ['VERIFIED']))) return 0;
@@ -90,6 +89,9 @@ export class RunGate {
       if (await tellOfPaidAlready(tx, now.id)) return TRY_AGAIN_MS;
       for (const part of tampered) await reportTampering(tx, part);
       if (tampered.length > 0) return TRY_AGAIN_MS;
+      // Not before what may stop something: of two that kept the switches each would wait for the other to throw one.
+      await lockSwitches(tx);
+      if (await obstacleOf(tx, now)) return 0;
       await lockAccount(tx, now);
       const refusal = await this.refusalOf(tx, now, computed);
       if (refusal) {

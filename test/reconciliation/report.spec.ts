@@ -11,7 +11,7 @@ const acknowledged = (
   office: PayOffice,
   company: Company,
   run: PayRun,
-  told: Pick<Alarm, 'kind' | 'payments' | 'amountMinor' | 'bankWords'>,
+  told: Pick<Alarm, 'kind' | 'payments' | 'amountMinor' | 'bankWords' | 'records' | 'instructionId'>,
 ): Promise<void> =>
   office.in(company, async (tx) => {
     const { kind } = told;
@@ -119,6 +119,45 @@ describe('the report of a run', () => {
     });
     const lines = parse((await report(run, '?format=csv').expect(200)).text);
     expect(lines).toContainEqual(['acknowledged', 'ENTRY_OF_THE_BANK', '1', '15.00', '', '', '', '']);
+  });
+
+  it('tells what came in and names no payment once where the bank shows one as returned after it was asked about', async () => {
+    const run = await mixedRun(office, company, mixOf(['SETTLED', 'SETTLED', 'SETTLED']));
+    const [first] = await office.query<{ id: string }>(
+      company,
+      `SELECT i.id FROM instruction i JOIN planned_instruction p ON p.id = i.planned_instruction_id
+       WHERE i.pay_run_id = $1 AND p.ordinal = 1`,
+      [run.id],
+    );
+    const comesBack = (rowNo: number) =>
+      office.tamper(
+        `UPDATE payment SET returned_at = clock_timestamp() WHERE pay_run_id = '${run.id}' AND row_no = ${rowNo};
+         UPDATE bank_payment SET bank_status = 'RETURNED' WHERE row_no = ${rowNo}
+           AND payment_id IN (SELECT id FROM payment WHERE pay_run_id = '${run.id}')`,
+      );
+    const told = async () => {
+      const { body } = await report(run).expect(200);
+      const { payments, amount } = body.acknowledged[0] ?? { payments: 0, amount: '0.00' };
+      return [body.explained, body.table.returned.amount, payments, amount];
+    };
+    await comesBack(1);
+    const records = ['10000', '10001', '10002', '10001'].map((minor, n) => ({
+      id: `in ${n}`,
+      minor,
+      row: n === 3 ? undefined : null,
+    }));
+    await acknowledged(office, company, run, {
+      kind: 'POSSIBLE_RETURN',
+      payments: 4,
+      amountMinor: 40_004n,
+      instructionId: first!.id,
+      records,
+    });
+    expect(await told()).toEqual([true, '100.00', 4, '400.04']);
+    await comesBack(2);
+    expect(await told()).toEqual([true, '200.01', 3, '300.03']);
+    await comesBack(3);
+    expect(await told()).toEqual([true, '300.03', 3, '300.03']);
   });
 
   it('names each row that differs, and how', async () => {

@@ -101,6 +101,66 @@ describe('a payment that the bank shows otherwise than two people declared it', 
   });
 });
 
+describe('a payment that two people declared paid before the bank showed anything of it', () => {
+  const stored = async () =>
+    (
+      await select<{ bank_status: string | null; shown_status: string | null }>(
+        office.server.superuserUrl,
+        `SELECT bank_status, shown_status FROM bank_payment
+         WHERE payment_id = '${ours.payment}' AND instruction_id = '${ours.instruction[0]}'`,
+      )
+    )[0];
+  const shows = async (status: string) => {
+    const { bank_status: bankStatus, shown_status: shownStatus } = (await stored())!;
+    const payment = followed({
+      instructionId: ours.instruction[0],
+      paymentId: ours.payment,
+      status: 'SETTLED',
+      bankStatus,
+      shownStatus,
+    });
+    await office.database.inEmployer(ours.employer, async (tx) => {
+      const instruction = await tx.manager.findOneByOrFail(Instruction, { id: ours.instruction[0] });
+      const step = progressOf(payment, { status });
+      await recordProgress(tx, instruction, step ? [step] : []);
+    });
+    return Object.values((await stored())!);
+  };
+  const asked = () =>
+    select<{ happened: string }>(
+      office.server.superuserUrl,
+      `SELECT happened FROM attention WHERE resolved_at IS NULL AND kind = 'CONTRADICTION'`,
+    );
+  beforeEach(() =>
+    execute(
+      office.server.superuserUrl,
+      `SET session_replication_role = replica;
+       UPDATE payment SET status = 'SETTLED' WHERE id = '${ours.payment}';
+       UPDATE bank_payment SET bank_status = NULL, bank_rank = 0`,
+    ),
+  );
+
+  it('has beside it what contradicts that now, and the question says so, and what was shown before', async () => {
+    expect(await shows('FAILED')).toEqual(['FAILED', null]);
+    expect(await shows('REJECTED')).toEqual(['REJECTED', null]);
+    expect(await asked()).toEqual([
+      {
+        happened:
+          'A payment that two people declared paid is shown otherwise: REJECTED (row 1, payment b), before that FAILED (row 1, payment b).',
+      },
+    ]);
+    expect(await shows('FAILED')).toEqual(['FAILED', null]);
+    expect(await asked()).toHaveLength(1);
+  });
+
+  it('has beside it the status without a meaning that is shown now, and not the first of several', async () => {
+    for (const status of ['MADE_UP', 'BOOKED_OUT', 'MADE_UP'])
+      expect(await shows(status)).toEqual([null, status]);
+    expect(await shows('FAILED')).toEqual(['FAILED', null]);
+    expect(await shows('SETTLED')).toEqual(['SETTLED', null]);
+  });
+});
+
 describe('a payment that two people declared not executed, and that was paid again by what was submitted', () => {
   const paymentId = ours.payment;
   const name = showId('pay', paymentId);
@@ -187,6 +247,25 @@ describe('a payment that two people declared not executed, and that was paid aga
     );
     for (const status of ['SETTLED', 'RETURNED']) await shows(status);
     expect(await asked('CONTRADICTION')).toEqual([]);
+  });
+
+  it('names the latest of many statuses that it was shown as, and says that there were others', async () => {
+    const told = async (from: number, to: number) => {
+      for (let n = from; n <= to; n += 1) await shows(`MADE_UP_${n}`);
+      return (await asked('CONTRADICTION')).join();
+    };
+    const named = (from: number, to: number) =>
+      Array.from(
+        { length: from - to + 1 },
+        (_, n) => `MADE_UP_${from - n} after SUBMITTED (row 1, payment b)`,
+      );
+    const happened = (statuses: string[]) =>
+      `A payment that two people declared not executed went on: ${statuses.join(', before that ')}.`;
+    expect(await told(1, 20)).toBe(happened(named(20, 1)));
+    expect(await told(21, 21)).toBe(happened([...named(21, 2), 'others']));
+    expect(await told(22, 22)).toBe(happened([...named(22, 3), 'others']));
+    await shows('MADE_UP_3');
+    expect((await asked('CONTRADICTION')).join()).toBe(happened([...named(22, 3), 'others']));
   });
 
   it('is told of by every read also where the bank had shown nothing of it before', async () => {

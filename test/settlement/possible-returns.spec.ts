@@ -86,9 +86,9 @@ describe('money that came in for payments whose money is not kept', () => {
       );
       await tellOfPossibleReturns(tx, instruction, payments, cameBack);
     });
-    return select<{ happened: string; words: string | null; amount: string }>(
+    return select<{ happened: string; words: string | null; amount: string; records: object[] }>(
       office.server.superuserUrl,
-      'SELECT happened, bank_words AS words, amount_minor AS amount FROM attention WHERE resolved_at IS NULL',
+      'SELECT happened, bank_words AS words, amount_minor AS amount, records FROM attention WHERE resolved_at IS NULL',
     );
   };
   const { messageId } = payment(2, {});
@@ -169,6 +169,18 @@ describe('money that came in for payments whose money is not kept', () => {
     expect([told!.words, told!.amount]).toEqual([
       'Record "in 0" brought 199.50 EUR, and names no payment by its message id or in its remittance.',
       '19950',
+    ]);
+  });
+
+  it('is kept with the settled row that it names, or as what names none, or one that is not kept', async () => {
+    const named = { messageId: payment(1, {}).messageId, amountMinor: 10_000n };
+    const ofReturned = { messageId, amountMinor: 19_950n };
+    const [told] = await asked([payment(1, {}), returned], named, { amountMinor: 19_950n }, ofReturned);
+    const records = [...told!.records].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+    expect(records).toEqual([
+      { id: 'in 0', row: 1, minor: '10000' },
+      { id: 'in 1', row: null, minor: '19950' },
+      { id: 'in 2', minor: '19950' },
     ]);
   });
 
