@@ -216,6 +216,26 @@ export async function unless<T>(
   }
 }
 
+/**
+ * Reads each, also behind one that fails, so that all are known to fail for good at one time.
+ * @throws the first failure, once each was read; one that says something of all, such as no answer, at once
+ */
+export async function readEach<T, R>(all: readonly T[], read: (one: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  const failures: BankClientError[] = [];
+  for (const one of all) {
+    try {
+      answers.push(await read(one));
+    } catch (error) {
+      if (error instanceof BankUnreachable || !(isNotShown(error) || isServersFault(error))) throw error;
+      failures.push(error);
+    }
+  }
+  const [failure] = failures;
+  if (failure) throw failure;
+  return answers;
+}
+
 /** How a request itself is refused, such as for a parameter. */
 const REQUEST_REFUSED: ReadonlySet<number> = new Set([400, 422]);
 
