@@ -1,9 +1,23 @@
+/** How the same read failed in a row so far, and what is left until that counts as lasting. */
+export interface FailsInARow {
+  /** What is read, in words and by the bank's ids. */
+  read: string;
+  times: number;
+  sinceMs: number;
+  /** Moments at which it has yet to fail, when the next of them is, and how far they are apart, at least. */
+  momentsLeft: number;
+  nextMs: number;
+  apartMs: number;
+}
+
 /** What every error of the bank client is, so that a caller can tell the bank's faults from its own. */
 export abstract class BankClientError extends Error {
   /** The read that it is of, such as `GET /api/…`, as far as it was asked for. */
   call?: string;
   /** Whether the same read was answered like that again and again, where that was counted. */
   isForGood?: boolean;
+  /** How that was counted. */
+  inARow?: FailsInARow;
 
   constructor(message: string) {
     super(message);
